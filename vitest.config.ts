@@ -23,7 +23,8 @@ const LONG = [
   'test/planner/many-labels.test.ts',
   'test/serve/{ending,lost-jobs,memory,http/crowd,looks/back-off}.test.ts',
   'test/simulation/{ablation,apart,applications,kept,stuck}.test.ts',
-  'test/tasks/{page/{bounds,hostile},waits/commit-status}.test.ts',
+  'test/page/{bounds,hostile}.test.ts',
+  'test/tasks/waits/commit-status.test.ts',
 ];
 const isLong = process.env['LONG'] === 'true';
 /** Measures the memory of its own process. */

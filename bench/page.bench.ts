@@ -10,15 +10,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { it } from 'vitest';
 import { parse } from 'yaml';
-import { FRESH_MS } from '../src/tasks/page/look.ts';
+import { FRESH_MS } from '../src/page/look.ts';
+import { Browser } from '../test/page/browser.ts';
+import { CLIENT, startProvider } from '../test/page/oauth-provider.ts';
 import { type KubeObject, startFakeCluster } from '../test/serve/fake-cluster.ts';
 import { freePort } from '../test/servers/process.ts';
 import { makeCertificates } from '../test/support/certificate.ts';
 import { groupYaml } from '../test/support/run-cli.ts';
 import { serveTls } from '../test/support/server.ts';
 import { startAcme, TOKEN } from '../test/support/start-acme.ts';
-import { Browser } from '../test/tasks/page/browser.ts';
-import { CLIENT, startProvider } from '../test/tasks/page/oauth-provider.ts';
 import { SERVE_FLAGS } from './measure.ts';
 
 const JOBS = Number(process.env['JOBS'] ?? 1000);

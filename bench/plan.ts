@@ -9,7 +9,7 @@ import { performance } from 'node:perf_hooks';
 import type { Evidence, Group, Job, LiveJob, Look, RegisteredRunner } from '../src/planner/evidence.ts';
 import { runnerName } from '../src/planner/names.ts';
 import { plan } from '../src/planner/plan.ts';
-import { withPast } from '../src/planner/unseen/index.ts';
+import { withPast } from '../src/planner/unseen/unseen.ts';
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 21);
 const SIZES = [1_000, 2_000, 5_000, 10_000];

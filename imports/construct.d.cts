@@ -1,4 +1,4 @@
-// Made from src/config/runnergroup/schema.ts by "npm run generated".
+// Made from src/config/runnergroup/group-schema.ts by "npm run generated".
 import { ApiObject, type ApiObjectMetadata, type App, type Chart } from 'cdk8s';
 import type { Construct } from 'constructs';
 

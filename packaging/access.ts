@@ -17,7 +17,7 @@ import {
   SERVE_LEASE,
   SERVE_RULES,
   SIDECAR_RULES,
-} from '../src/shared/installed/names.ts';
+} from '../src/shared/installed/installed-names.ts';
 import { CREDENTIALS_KEY, CREDENTIALS_TYPE } from '../src/shared/marks.ts';
 import { CREDENTIALS_ROLE, EXTEND_ROLE, REGISTRATION_ROLE, SECRETS_ROLE, SERVE_ROLE, SIDECAR_ROLE } from './names.ts';
 

@@ -7,7 +7,7 @@
 import { ApiObject } from 'cdk8s';
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
-import { ACCOUNT, ARGOCD_NAMESPACE, PROJECT } from '../src/shared/installed/names.ts';
+import { ACCOUNT, ARGOCD_NAMESPACE, PROJECT } from '../src/shared/installed/installed-names.ts';
 import { ACTIONS } from './actions.ts';
 import { HEALTH_LUA } from './health.ts';
 import { REPO_SERVER_ACCOUNT } from './names.ts';

@@ -4,7 +4,7 @@
  */
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
-import { DEFAULT_IMAGES } from '../src/config/runnergroup/schema.ts';
+import { DEFAULT_IMAGES } from '../src/config/runnergroup/group-schema.ts';
 import { RUNNER_ID } from '../src/manifests/container-mode.ts';
 import { CACHE_SECRET_VARIABLE, PRINT_WITH_SECRET, SECRET_CONFIG_FILE } from '../src/manifests/init-containers.ts';
 import { withoutExpansion } from '../src/manifests/job-manifest.ts';

@@ -8,7 +8,7 @@ export function constructDeclaration(): string {
   return `${HEAD}export interface RunnerGroupSpec ${typeText(spec, '')}\n\n${CLASS}`;
 }
 
-const HEAD = `// Made from src/config/runnergroup/schema.ts by "npm run generated".
+const HEAD = `// Made from src/config/runnergroup/group-schema.ts by "npm run generated".
 import { ApiObject, type ApiObjectMetadata, type App, type Chart } from 'cdk8s';
 import type { Construct } from 'constructs';
 

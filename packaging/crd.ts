@@ -3,9 +3,10 @@
  * closed objects. It has no defaults: an object in the cluster stays as it is in git, and Argo CD sees no difference. Rules between
  * fields: admission.ts.
  */
+
+import { KIND, Metadata, Spec } from '../src/config/runnergroup/group-schema.ts';
 import { type JsonSchema, toJsonSchema } from '../src/config/runnergroup/json-schema.ts';
 import { isMapping } from '../src/config/runnergroup/paths.ts';
-import { KIND, Metadata, Spec } from '../src/config/runnergroup/schema.ts';
 import { RunnerGroupStatus } from '../src/config/runnergroup/status.ts';
 import { LONGEST_QUANTITY, QUANTITY } from '../src/config/runnergroup/words.ts';
 import { ADMISSION_RULES } from './admission.ts';

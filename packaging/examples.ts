@@ -13,8 +13,8 @@ import {
   applicationManifest,
   applicationSpec,
   projectManifest,
-} from '../src/shared/installed/application.ts';
-import { API_SECRET, ARGOCD_NAMESPACE } from '../src/shared/installed/names.ts';
+} from '../src/shared/installed/installed-application.ts';
+import { API_SECRET, ARGOCD_NAMESPACE } from '../src/shared/installed/installed-names.ts';
 import { HEADER, ManifestFile } from './manifest-file.ts';
 import { RUNNERS_NAMESPACE } from './names.ts';
 

@@ -1,9 +1,9 @@
 /** The tables of fields in docs/runnergroup.md and docs/policy.md. A row has the cells of one field, in Markdown. */
 import * as z from 'zod';
-import { PolicySpec } from '../src/config/policy/schema.ts';
+import { PolicySpec } from '../src/config/policy/policy-schema.ts';
 import { DEFAULT_NOTE } from '../src/config/runnergroup/field-kinds.ts';
+import { Metadata, Spec } from '../src/config/runnergroup/group-schema.ts';
 import { type JsonSchema, toJsonSchema } from '../src/config/runnergroup/json-schema.ts';
-import { Metadata, Spec } from '../src/config/runnergroup/schema.ts';
 
 type Rows = readonly (readonly string[])[];
 

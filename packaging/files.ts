@@ -20,7 +20,7 @@
 import { ApiObject } from 'cdk8s';
 import { crdText } from '../src/config/runnergroup/json-schema.ts';
 import { yamlText } from '../src/config/runnergroup/yaml-text.ts';
-import { ARGOCD_NAMESPACE, PLUGIN } from '../src/shared/installed/names.ts';
+import { ARGOCD_NAMESPACE, PLUGIN } from '../src/shared/installed/installed-names.ts';
 import { argoCdCmPatch, argoCdRbacPatch, helmValues, repoServerPatch } from './argocd-patches.ts';
 import { crd } from './crd.ts';
 import { exampleFiles } from './examples.ts';

@@ -1,5 +1,5 @@
 /**
- * `npm run generated [-- FOLDER]`: writes everything that follows from `src/config/runnergroup/schema.ts`, `src/cli/flags` and `packaging`:
+ * `npm run generated [-- FOLDER]`: writes everything that follows from `src/config/runnergroup/group-schema.ts`, `src/cli/flags` and `packaging`:
  * `install/`, the constructs of a RunnerGroup in `imports/` (ours, and the types of the package's), the tables of fields in
  * `docs/runnergroup.md` and `docs/policy.md`, and of flags in `docs/commands.md`. `docs/helm.md` gets a table of the chart's values, from
  * their schema. The CRD as data goes into `src`, for `gitea-runners schema --crd`. It writes into the project or, for the drift tests, into
@@ -20,7 +20,7 @@ const CRD = join('install', 'crd.yaml');
 /** What `gitea-runners schema --crd` prints. */
 const CRD_DATA = join('src', 'config', 'runnergroup', 'crd.json');
 /** What `gitea-runners policy init` prints. */
-const LEVELS_DATA = join('src', 'cli', 'policy-levels.json');
+const LEVELS_DATA = join('src', 'cli', 'commands', 'policy-levels.json');
 const LEVELS = ['open', 'shared', 'hostile'];
 const FIELDS_PAGE = join('docs', 'runnergroup.md');
 const POLICY_PAGE = join('docs', 'policy.md');
@@ -47,12 +47,16 @@ function generate(folder: string): void {
 }
 
 function fieldTable(): GeneratedPart {
-  return { name: 'fields', source: 'src/config/runnergroup/schema.ts', text: markdownTable(FIELD_HEAD, fieldRows()) };
+  return {
+    name: 'fields',
+    source: 'src/config/runnergroup/group-schema.ts',
+    text: markdownTable(FIELD_HEAD, fieldRows()),
+  };
 }
 
 function policyTable(): GeneratedPart {
   const text = markdownTable(POLICY_FIELD_HEAD, policyFieldRows());
-  return { name: 'fields', source: 'src/config/policy/schema.ts', text };
+  return { name: 'fields', source: 'src/config/policy/policy-schema.ts', text };
 }
 
 function valueTable(): GeneratedPart {

@@ -6,7 +6,7 @@
  */
 import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
-import { ARGOCD_NAMESPACE, METRICS_PORT, NAME, SERVE_LABELS } from '../src/shared/installed/names.ts';
+import { ARGOCD_NAMESPACE, METRICS_PORT, NAME, SERVE_LABELS } from '../src/shared/installed/installed-names.ts';
 import { RUNNER_APP } from '../src/shared/marks.ts';
 import { PAGE_PORT, RUNNERS_NAMESPACE, WEBHOOK_PORT } from './names.ts';
 

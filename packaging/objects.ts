@@ -1,8 +1,8 @@
 /** The objects of `install/`, file by file. A test holds the Helm chart to them. */
 import { k8s } from 'cdk8s-plus-28';
+import { KUBERNETES_VERSION } from '../src/config/pods/pod-schema.ts';
 import type { SecurityLevel } from '../src/config/pods/pod-security.ts';
-import { KUBERNETES_VERSION } from '../src/config/pods/schema.ts';
-import { ARGOCD_NAMESPACE, NAME, SERVE_LABELS } from '../src/shared/installed/names.ts';
+import { ARGOCD_NAMESPACE, NAME, SERVE_LABELS } from '../src/shared/installed/installed-names.ts';
 import { binding, credentialsPolicy, role, serveRole, sidecarRole } from './access.ts';
 import { cacheServer } from './cache.ts';
 import { ManifestFile } from './manifest-file.ts';

@@ -12,7 +12,7 @@ import {
   SERVE_LABELS,
   SERVE_SECRET,
   SETTINGS,
-} from '../src/shared/installed/names.ts';
+} from '../src/shared/installed/installed-names.ts';
 import {
   ARGOCD_TLS_DIR,
   BUNDLE,

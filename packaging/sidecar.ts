@@ -15,7 +15,7 @@ import {
   PLUGIN_SOCKETS_DIR,
   POLICY,
   SETTINGS,
-} from '../src/shared/installed/names.ts';
+} from '../src/shared/installed/installed-names.ts';
 import { CA_BUNDLE, POLICY_DIR, PROXY_SECRET, TINI, USER_ID } from './names.ts';
 
 /** What every container of ours may do: Pod Security Standard "restricted", and no writable root. */

@@ -38,8 +38,8 @@ const PLATFORM = /\/manifests\/platform\.ts$/;
 /** What only groups with a podTemplate or a securityProfile need. */
 const PODS = /\/(?:final-pods|made-job|pods\/asks)\.ts$/;
 const built = await Promise.all([
-  oneCommand('generate', 'generate'),
-  oneCommand('validate', 'validate', 'settings'),
+  oneCommand('generate', 'commands/generate'),
+  oneCommand('validate', 'commands/validate', 'reading/command-settings'),
   build({
     ...options,
     entryPoints: {
@@ -47,11 +47,11 @@ const built = await Promise.all([
       proxied: 'src/clients/http/connect.ts',
       documents: 'src/config/runnergroup/documents.ts',
       policy: 'src/config/policy/check.ts',
-      unseen: 'src/planner/unseen/index.ts',
+      unseen: 'src/planner/unseen/unseen.ts',
       cli: 'src/cli/cli.ts',
       main: 'src/main.ts',
       platform: 'src/manifests/platform.ts',
-      pods: 'src/cli/start/pods.ts',
+      pods: 'src/cli/start/pods-part.ts',
       trace: 'src/telemetry/tracing/run-trace.ts',
       tracing: 'src/telemetry/tracing/otlp.ts',
     },
@@ -104,10 +104,10 @@ function oneCommand(name, ...own) {
       apart(/^\.\.?\//, './cli.cjs', (path, importer) => importer.endsWith('/cli/cli.ts') && !kept.has(path)),
       apart(/\/connect\.ts$/, './proxied.cjs'),
       // Never loaded from here: src/cli/start/launcher.ts.
-      apart(/\/against\.ts$/, './cli.cjs'),
+      apart(/\/validate-against\.ts$/, './cli.cjs'),
       apart(/\/documents\.ts$/, './documents.cjs'),
       apart(/\/policy\/check\.ts$/, './policy.cjs'),
-      apart(/\/unseen\/index\.ts$/, './unseen.cjs'),
+      apart(/\/unseen\/unseen\.ts$/, './unseen.cjs'),
       apart(CHARTS, './charts.cjs'),
       apart(PLATFORM, './platform.cjs'),
       apart(PODS, './pods.cjs'),

@@ -5,7 +5,7 @@
  *   node scripts/pod-schema.mjs [PATH-TO-SWAGGER]
  *
  * Without a path the file of the Kubernetes release that test/servers builds is taken from Go's module cache.
- * test/servers/pods.test.ts runs it and compares; test/config/pods/schema.test.ts compares the version and the checksum with go.mod and go.sum.
+ * test/servers/pods.test.ts runs it and compares; test/config/pods/pod-schema.test.ts compares the version and the checksum with go.mod and go.sum.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const ROOT = 'PodTemplateSpec';
 const GO_MODULE = join(import.meta.dirname, '../test/servers/go/k8s');
 const TARGET = join(import.meta.dirname, '../src/config/pods/pod-schema.json');
 
-/** Letters of the types that are no struct; src/config/pods/schema.ts reads them. */
+/** Letters of the types that are no struct; src/config/pods/pod-schema.ts reads them. */
 const SCALARS = {
   string: 's',
   boolean: 'b',

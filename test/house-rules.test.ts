@@ -35,9 +35,9 @@ it('how Gitea is asked is handed down whole: only flags and the client name its 
     );
 
   expect(naming.filter(([, line]) => !/argocd/.test(line ?? '')).sort()).toEqual([
-    ['src/cli/settings.ts', '...(caFile !== undefined && { ca: readCa(caFile) }),'],
-    ['src/cli/settings.ts', "export function readCa(file: string, flag = '--ca-file'): string {"],
-    ['src/serve/serve.ts', 'readonly ca?: string;'],
+    ['src/cli/reading/command-settings.ts', '...(caFile !== undefined && { ca: readCa(caFile) }),'],
+    ['src/cli/reading/command-settings.ts', "export function readCa(file: string, flag = '--ca-file'): string {"],
+    ['src/serve/serving.ts', 'readonly ca?: string;'],
   ]);
 });
 
@@ -67,10 +67,10 @@ it('only src/shared/clock.ts knows the time: whatever waits has a clock handed i
 
   // The command line hands it in. The other one is a script that runs in a browser.
   expect(found.map(({ file }) => file).sort()).toEqual([
+    'src/cli/commands/serve.ts',
     'src/cli/process.ts',
-    'src/cli/serve.ts',
+    'src/page/assets.ts',
     'src/shared/clock.ts',
-    'src/tasks/page/assets.ts',
   ]);
 });
 

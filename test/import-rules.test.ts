@@ -1,6 +1,6 @@
 /** The direction of imports (docs/adr/0001): arrows point down, and `src/planner` points nowhere. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 interface Rule {
@@ -16,24 +16,32 @@ const PACKAGES = 'any package';
 const ROOMS: Readonly<Record<string, Rule>> = {
   'src/cli': {
     may: [
-      ...['tasks', 'telemetry', 'observe', 'clients', 'config', 'planner', 'shared'].map(room),
+      ...['tasks', 'telemetry', 'answers', 'plan', 'clients', 'config', 'planner', 'shared'].map(room),
       ...['demo', PACKAGES],
     ],
     instead: 'nothing stands above the commands',
   },
   'src/tasks': {
-    may: [...['serve', 'observe', 'clients', 'config', 'planner', 'shared'].map(room), PACKAGES],
+    may: [...['page', 'serve', 'answers', 'plan', 'clients', 'config', 'planner', 'shared'].map(room), PACKAGES],
     instead: 'a task gets what it needs in its context',
+  },
+  'src/page': {
+    may: [...['serve', 'answers', 'plan', 'clients', 'planner', 'shared'].map(room), PACKAGES],
+    instead: 'a task starts it, with what it needs',
   },
   'src/telemetry': {
     may: [...['serve', 'shared'].map(room), PACKAGES],
-    instead: 'it hears events, and asks nobody: src/serve/events.ts has their types',
+    instead: 'it hears events, and asks nobody: src/serve/planning/events.ts has their types',
   },
   'src/serve': {
-    may: [...['observe', 'clients', 'config', 'planner', 'shared'].map(room), PACKAGES],
+    may: [...['answers', 'plan', 'clients', 'config', 'planner', 'shared'].map(room), PACKAGES],
     instead: 'features of the leader are tasks, and what happens is an event',
   },
-  'src/observe': {
+  'src/answers': {
+    may: [...['plan', 'clients', 'config', 'planner', 'shared'].map(room), 'node:*'],
+    instead: 'it makes words of a plan, and asks nobody',
+  },
+  'src/plan': {
     may: [...['manifests', 'clients', 'config', 'planner', 'shared'].map(room), 'node:*'],
     instead: 'it goes from groups to evidence and to a plan',
   },
@@ -43,7 +51,7 @@ const ROOMS: Readonly<Record<string, Rule>> = {
   },
   'src/clients': {
     may: [...['planner', 'shared'].map(room), 'node:*', 'undici', 'zod'],
-    instead: 'return evidence and let src/observe join it',
+    instead: 'return evidence and let src/plan join it',
   },
   'src/config': {
     may: [room('shared'), 'node:*', 'yaml', 'zod'],
@@ -130,6 +138,29 @@ describe.each(Object.entries({ ...ROOMS, ...PARTS }))('%s', (room, { may, instea
   });
 });
 
+it('no two files have one name', () => {
+  const names = files.filter((file) => file.startsWith('src/')).map((file) => basename(file));
+
+  expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+});
+
+it.each(Object.keys(ROOMS))('the folders of %s are floors: none imports one that imports it', (name) => {
+  const below = new Map<string, Set<string>>();
+  for (const file of files.filter((each) => each.startsWith(`${name}/`))) {
+    const own = below.get(dirname(file)) ?? new Set();
+    below.set(dirname(file), own);
+    for (const target of importsOf(file))
+      if (target.startsWith(`${name}/`) && dirname(target) !== dirname(file)) own.add(dirname(target));
+  }
+  // A floor that stands on none of those that are left is the lowest one.
+  for (let before = -1; before !== below.size; ) {
+    before = below.size;
+    for (const [folder, others] of below) if (![...others].some((other) => below.has(other))) below.delete(folder);
+  }
+
+  expect([...below.keys()]).toEqual([]);
+});
+
 describe('src/shared/marks.ts', () => {
   it('imports nothing, and no other file spells a label or annotation that two rooms know', () => {
     const marks = [
@@ -208,14 +239,14 @@ describe('the path that Argo CD runs', () => {
 describe('the whole program', () => {
   it('loads commands, serve and the demo only when they are called for', () => {
     const eager =
-      /(?:^|\n)import (?!type)[^;]*from '(?:\.\/(?:generate|explain|validate|schema|serve|sweep)\.ts|\.\.\/\.\.\/demo|\.\.\/serve\/|prom-client|pino|cdk8s|\.\.?\/manifests\/(?:app|pod-template|render|group-job|runner-group-chart)\.ts)/;
+      /(?:^|\n)import (?!type)[^;]*from '(?:\.\/(?:commands\/)?(?:generate|explain|validate|schema|serve|sweep)\.ts|\.\.\/\.\.\/demo|\.\.\/serve\/|prom-client|pino|cdk8s|\.\.?\/manifests\/(?:app|pod-template|render|group-job|runner-group-chart)\.ts)/;
 
     expect(
       [
         'src/cli/cli.ts',
-        'src/observe/look-and-plan.ts',
-        'src/cli/read-and-plan.ts',
-        'src/cli/generate.ts',
+        'src/plan/look-and-plan.ts',
+        'src/cli/reading/read-and-plan.ts',
+        'src/cli/commands/generate.ts',
         'src/main.ts',
       ].filter((file) => eager.test(readFileSync(file, 'utf8'))),
     ).toEqual([]);
@@ -231,12 +262,12 @@ it('only commands that people type can start the program of a kubeconfig', () =>
   const importing = (target: string): readonly string[] =>
     files.filter((file) => readFileSync(file, 'utf8').includes(`/${target}.ts'`)).sort();
 
-  expect(importing('exec-login')).toEqual(['src/cli/own-kubeconfig.ts']);
+  expect(importing('exec-login')).toEqual(['src/cli/reading/own-kubeconfig.ts']);
   expect(importing('own-kubeconfig')).toEqual([
-    'src/cli/against.ts',
-    'src/cli/doctor.ts',
-    'src/cli/explain/cluster-source.ts',
-    'src/cli/extend.ts',
-    'src/cli/sweep.ts',
+    'src/cli/commands/doctor.ts',
+    'src/cli/commands/extend.ts',
+    'src/cli/commands/sweep.ts',
+    'src/cli/commands/validate-against.ts',
+    'src/cli/reading/cluster-source.ts',
   ]);
 });

@@ -28,38 +28,39 @@ const PLANNER = {
 /** What `serve` must never miss, and how it judges what Gitea, Kubernetes and Argo CD have answered. `-- --serve` @type {Subject} */
 const SERVE = {
   mutated: [
-    /^src\/serve\/queue\.ts$/,
-    /^src\/serve\/waking\/(?:wake-state|applications)\.ts$/,
-    /^src\/serve\/planning\/.*\.ts$/,
-    /^src\/observe\/plan-seen\.ts$/,
-    /^src\/serve\/losses\/follow\.ts$/,
-    /^src\/serve\/reconcile\.ts$/,
+    /^src\/serve\/queue\/work-queue\.ts$/,
+    /^src\/serve\/applications\.ts$/,
+    /^src\/serve\/waking\/.*\.ts$/,
+    /^src\/serve\/seen\/(?:live|difference)\.ts$/,
+    /^src\/serve\/planning\/(?:group-counts|group-status|reconcile)\.ts$/,
+    /^src\/plan\/plan-seen\.ts$/,
+    /^src\/serve\/losses\/losses\.ts$/,
     /^src\/serve\/looks\/poll-interval\.ts$/,
     /^src\/tasks\/losses\/rerunning\.ts$/,
-    /^src\/clients\/argocd\/(?:wake|app-state)\.ts$/,
-    /^src\/clients\/kubernetes\/(?:judge|pods)\.ts$/,
+    /^src\/clients\/argocd\/app-state\.ts$/,
+    /^src\/clients\/kubernetes\/(?:judge-job|kube-pods)\.ts$/,
   ],
   cheap: [
-    /^test\/serve\/(?:queue|reconcile)\.test\.ts$/,
-    /^test\/serve\/waking\/(?:wake-state|applications)\.test\.ts$/,
-    /^test\/serve\/planning\/.*\.test\.ts$/,
-    /^test\/observe\/plan-seen\.test\.ts$/,
+    /^test\/serve\/(?:queue|seen|planning)\/.*\.test\.ts$/,
+    /^test\/serve\/applications\.test\.ts$/,
+    /^test\/serve\/waking\/(?:wake|wake-state)\.test\.ts$/,
+    /^test\/plan\/plan-seen\.test\.ts$/,
     /^test\/serve\/looks\/poll-interval\.test\.ts$/,
     /^test\/serve\/losses\/.*\.test\.ts$/,
     /^test\/tasks\/losses\/decide\.test\.ts$/,
-    /^test\/clients\/argocd\/(?:wake|app-state)\.test\.ts$/,
-    /^test\/clients\/kubernetes\/(?:judge|pods|pod-loss|places)\.test\.ts$/,
+    /^test\/clients\/argocd\/app-state\.test\.ts$/,
+    /^test\/clients\/kubernetes\/(?:judge-job|kube-pods|pod-loss|places)\.test\.ts$/,
     /^test\/simulation\/serve\/reruns\.test\.ts$/,
   ],
   quick: [/^test\/serve\/waking\/many-applications\.test\.ts$/],
   all: [/^test\/simulation\/serve\/serve\.test\.ts$/],
   folders: [
     'src/serve',
-    'src/observe',
+    'src/plan',
     'src/tasks/losses',
     'src/clients',
     'test/serve',
-    'test/observe',
+    'test/plan',
     'test/tasks/losses',
     'test/clients',
     'test/simulation/serve',
@@ -69,32 +70,25 @@ const SERVE = {
 /**
  * Pages of Gitea's lists, who leads, what a policy covers, and what people may see. `-- --edges`
  * Mutants of these are not judged yet, and most of their tests wait for sockets: the other files of src/clients/gitea, src/clients/http and
- * src/config/policy; watch.ts of src/clients/kubernetes; leader.ts, looks/giteas.ts and looks/poller.ts of src/serve; view.ts of src/tasks/page.
+ * src/config/policy; watch.ts of src/clients/kubernetes; leader.ts, looks/giteas.ts and looks/poller.ts of src/serve; view.ts of src/page.
  * @type {Subject}
  */
 const EDGES = {
   mutated: [
     /^src\/clients\/gitea\/paging\.ts$/,
     /^src\/clients\/kubernetes\/lease\.ts$/,
-    /^src\/config\/policy\/(?:patterns|check|levels|settle)\.ts$/,
-    /^src\/tasks\/page\/rights\.ts$/,
+    /^src\/config\/policy\/(?:policy-patterns|check|levels|settle)\.ts$/,
+    /^src\/page\/rights\.ts$/,
   ],
   cheap: [
     /^test\/clients\/gitea\/(?:paging|rules)\.test\.ts$/,
     /^test\/clients\/kubernetes\/lease-writes\.test\.ts$/,
-    /^test\/config\/policy\/(?:patterns|check|edges|hostile|sizes|subject)\.test\.ts$/,
-    /^test\/tasks\/page\/rights\.test\.ts$/,
+    /^test\/config\/policy\/(?:policy-patterns|check|edges|hostile|sizes|subject)\.test\.ts$/,
+    /^test\/page\/rights\.test\.ts$/,
   ],
   quick: [],
   all: [],
-  folders: [
-    'src/clients',
-    'src/config/policy',
-    'src/tasks/page',
-    'test/clients',
-    'test/config/policy',
-    'test/tasks/page',
-  ],
+  folders: ['src/clients', 'src/config/policy', 'src/page', 'test/clients', 'test/config/policy', 'test/page'],
 };
 
 const SUBJECT = { serve: SERVE, edges: EDGES }[process.env.MUTANTS_SUBJECT ?? ''] ?? PLANNER;

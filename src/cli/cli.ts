@@ -5,27 +5,27 @@ import type { ExitCode, Io } from '../shared/io.ts';
 import { jsonText } from '../shared/printable.ts';
 import type { CommandName } from './flags/flag.ts';
 import { type FlagsOf, isJson } from './flags/flags.ts';
+import { makeProgram, refuseUnknownTopic, type SHELLS, withoutEquals } from './flags/program.ts';
 import { endOnClosedOutput, exitCodeOf, mainIo, reportFailure } from './process.ts';
-import { makeProgram, refuseUnknownTopic, type SHELLS, withoutEquals } from './program.ts';
 
 type Run<C extends CommandName> = (args: readonly string[], flags: FlagsOf<C>, io: Io) => Promise<ExitCode>;
 
 /** The code of a command is loaded when it is called. */
 const COMMANDS: { readonly [C in CommandName]: Run<C> } = {
-  generate: async (paths, flags, io) => (await import('./generate.ts')).generate(paths, flags, io),
-  explain: async (paths, flags, io) => (await import('./explain.ts')).explain(paths, flags, io),
+  generate: async (paths, flags, io) => (await import('./commands/generate.ts')).generate(paths, flags, io),
+  explain: async (paths, flags, io) => (await import('./commands/explain.ts')).explain(paths, flags, io),
   validate: async (paths, flags, io) => {
-    const { validate } = await import('./validate.ts');
+    const { validate } = await import('./commands/validate.ts');
     // This is one pass over files of a few lines: what V8 optimises in the background would be ready too late.
     (await import('node:v8')).setFlagsFromString('--no-opt');
     return validate(paths, flags, io);
   },
-  serve: async (_, flags, io) => (await import('./serve.ts')).serveCommand(flags, io),
-  sweep: async (paths, flags, io) => (await import('./sweep.ts')).sweep(paths, flags, io),
-  report: async (paths, flags, io) => (await import('./report.ts')).report(paths, flags, io),
-  extend: async ([pod = ''], flags, io) => (await import('./extend.ts')).extend(pod, flags, io),
-  policy: async (args, flags, io) => (await import('./policy.ts')).policyCommand(args, flags, io),
-  schema: async (_, flags, io) => (await import('./schema.ts')).schema(flags, io),
+  serve: async (_, flags, io) => (await import('./commands/serve.ts')).serveCommand(flags, io),
+  sweep: async (paths, flags, io) => (await import('./commands/sweep.ts')).sweep(paths, flags, io),
+  report: async (paths, flags, io) => (await import('./commands/report.ts')).report(paths, flags, io),
+  extend: async ([pod = ''], flags, io) => (await import('./commands/extend.ts')).extend(pod, flags, io),
+  policy: async (args, flags, io) => (await import('./commands/policy.ts')).policyCommand(args, flags, io),
+  schema: async (_, flags, io) => (await import('./commands/schema.ts')).schema(flags, io),
   demo: async (_, flags, io) => {
     const { ownExplain, ownGenerate } = await import('../../demo/own-generate.ts');
     const { demo } = await import('../../demo/demo.ts');
@@ -33,11 +33,11 @@ const COMMANDS: { readonly [C in CommandName]: Run<C> } = {
     return demo(io, { speed: flagValue('speed', flags, io), generate: ownGenerate, explain: ownExplain });
   },
   init: async ([folder = '.'], flags, io) => {
-    const { asking, init } = await import('./init.ts');
+    const { asking, init } = await import('./commands/init.ts');
     return asking(io, (ask) => init(folder, flags, io, ask));
   },
-  import: async (files, flags, io) => (await import('./import.ts')).importGroups(files, flags, io),
-  doctor: async (_, flags, io) => (await import('./doctor.ts')).doctor(flags, io),
+  import: async (files, flags, io) => (await import('./commands/import.ts')).importGroups(files, flags, io),
+  doctor: async (_, flags, io) => (await import('./commands/doctor.ts')).doctor(flags, io),
   version: async (_, flags, io) => {
     const [node, platform] = [process.version, `${process.platform}/${process.arch}`];
     const text = `gitea-runners ${packageJson.version} (Node ${node}, ${platform})\n`;
@@ -45,7 +45,7 @@ const COMMANDS: { readonly [C in CommandName]: Run<C> } = {
     return 0;
   },
   completion: async ([shell], _, io) =>
-    (await import('./completion.ts')).completion(shell as (typeof SHELLS)[number], io),
+    (await import('./commands/completion.ts')).completion(shell as (typeof SHELLS)[number], io),
 };
 
 export function main(): void {

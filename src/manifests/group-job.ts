@@ -17,7 +17,7 @@ import * as init from './init-containers.ts';
 import { type JobManifest, NAME_VARIABLE, sorted, withoutExpansion } from './job-manifest.ts';
 import { jobDeadlineSeconds, runnerCommand } from './keep.ts';
 import { podParts, preparation } from './proxy-and-ca.ts';
-import { CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config.ts';
+import { CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config-file.ts';
 
 /** What `register` writes and the runner reads. A volume, because the image's own layer is not shared and is empty after a restart. */
 const DATA: Mount = { name: 'data', path: '/data' };

@@ -10,7 +10,7 @@
 
 import type { Mount } from './container-mode.ts';
 import { withoutExpansion } from './job-manifest.ts';
-import { CONFIG_FILE } from './runner-config.ts';
+import { CONFIG_FILE } from './runner-config-file.ts';
 
 /** Holds the registration token. No container but `register` may have it. */
 export const TOKEN_VARIABLE = 'GITEA_RUNNER_REGISTRATION_TOKEN';

@@ -47,7 +47,7 @@ export interface JobManifest {
 export type PodTemplate = JobManifest['spec']['template'];
 
 /**
- * From our pod to the final one: merges the group's podTemplate over it and holds it to the security profile (src/observe/final-pods.ts).
+ * From our pod to the final one: merges the group's podTemplate over it and holds it to the security profile (src/plan/final-pods.ts).
  * It is handed in, because most groups have neither. Same arguments, same answer; `ours` is not changed. Keys need not be in order.
  */
 export type FinishPod = (group: RunnerGroup, ours: PodTemplate) => PodTemplate;

@@ -7,23 +7,25 @@
  *
  * All that is done again and again is a key of its queue. Only Argo CD makes and prunes Jobs.
  */
-import type { WakeTarget } from '../clients/argocd/wake.ts';
+
 import { isRefusal } from '../clients/gitea/failures.ts';
 import type { SecretReader, TokenSources } from '../clients/tokens/api-token.ts';
+import type { TargetOf } from '../plan/find-targets.ts';
 import { isBoundAtWork, isPinnedAlive } from '../planner/evidence.ts';
 import { untilAborted } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import { LOOK_NOW } from '../shared/marks.ts';
-import { type Tell, tellAll } from './events.ts';
+import { Applications } from './applications.ts';
 import { type GiteasSettings, originOf } from './looks/giteas.ts';
 import { Poller, type PollerOptions } from './looks/poller.ts';
-import { TargetBook, type TargetOf } from './looks/targets.ts';
-import { LossBook } from './losses/follow.ts';
-import { type ClusterSnapshot, groupKeyOfRunner, type LiveGroup, snapshot } from './planning/live.ts';
-import { type Again, type KeyQueue, type QueueRow, WorkQueue } from './queue.ts';
-import { type AppVerdict, judgeApplication, type ReconcileInput, skewsOf, TICK_MS } from './reconcile.ts';
+import { TargetBook } from './looks/targets.ts';
+import { LossBook } from './losses/losses.ts';
+import { type Tell, tellAll } from './planning/events.ts';
+import { type AppVerdict, judgeApplication, type ReconcileInput, skewsOf, TICK_MS } from './planning/reconcile.ts';
+import { type Again, type KeyQueue, type QueueRow, WorkQueue } from './queue/work-queue.ts';
+import { type ClusterSnapshot, groupKeyOfRunner, type LiveGroup, snapshot } from './seen/live.ts';
 import type { StartTask, TaskContext } from './task.ts';
-import { Applications } from './waking/applications.ts';
+import type { WakeTarget } from './waking/wake.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
 export interface LeaderSettings

@@ -1,17 +1,18 @@
 /** What the leading process also does, beside looking, planning and waking. The leader knows none of it: it gets a list. */
 
 import type { RequestListener } from 'node:http';
-import type { GiteaTarget } from '../clients/gitea/observe.ts';
-import type { ServerClocks } from '../clients/http/clock.ts';
-import type { KubeApi } from '../clients/kubernetes/client.ts';
+import type { GiteaTarget } from '../clients/gitea/observe-gitea.ts';
+import type { ServerClocks } from '../clients/http/server-clocks.ts';
+import type { KubeApi } from '../clients/kubernetes/kube-client.ts';
+import type { TargetOf } from '../plan/find-targets.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { Failure } from '../shared/failure.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
-import type { Subscriber, Tell } from './events.ts';
 import type { Giteas, GiteasSettings } from './looks/giteas.ts';
-import type { TargetBook, TargetOf } from './looks/targets.ts';
-import type { LossBook } from './losses/follow.ts';
-import type { WorkQueue } from './queue.ts';
+import type { TargetBook } from './looks/targets.ts';
+import type { LossBook } from './losses/losses.ts';
+import type { Subscriber, Tell } from './planning/events.ts';
+import type { WorkQueue } from './queue/work-queue.ts';
 
 export interface TaskContext {
   readonly clock: Clock;

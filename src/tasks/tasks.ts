@@ -1,14 +1,15 @@
 /** `serve` with all that it also does, as its settings ask for it. */
-import { mistakeOf, tellAll } from '../serve/events.ts';
-import { type ServeOptions, serve, serveOnce } from '../serve/serve.ts';
+
+import type { PageOptions } from '../page/page.ts';
+import { mistakeOf, tellAll } from '../serve/planning/events.ts';
+import { type ServeOptions, serve, serveOnce } from '../serve/serving.ts';
 import type { FeatureContext } from '../serve/task.ts';
 import { rerunLostJobs } from './losses/rerunning.ts';
 import { tellJobEnds } from './notify/job-ends.ts';
 import { type NotifyOptions, openNotifier } from './notify/notifier.ts';
-import type { PageOptions } from './page/page.ts';
 import { fillSecrets } from './registration/filling.ts';
 import { registerRunners } from './registration/registering.ts';
-import { sweepDeadRows } from './sweep/sweep.ts';
+import { sweepDeadRows } from './sweep/sweeper.ts';
 import { sayWhyJobsWait } from './waits/commit-status.ts';
 
 export type ServeSettings = Omit<ServeOptions, 'tasks' | 'features'> & TaskSettings;
@@ -54,7 +55,7 @@ export function tasksOf(settings: TaskSettings) {
     features: [
       ...(notify ? [(context: FeatureContext) => openNotifier({ ...notify, ...context })] : []),
       // Its packages are loaded for a page only.
-      ...(page ? [async (context: FeatureContext) => (await import('./page/page.ts')).openPage(page, context)] : []),
+      ...(page ? [async (context: FeatureContext) => (await import('../page/page.ts')).openPage(page, context)] : []),
     ],
   };
 }

@@ -2,8 +2,8 @@
 
 import { LRUCache } from 'lru-cache';
 import { destination, type Logger, pino } from 'pino';
-import { type EventOf, MOST_LOST_JOBS, type Subscriber, subscriberOf } from '../serve/events.ts';
-import { originsOf } from '../serve/reconcile.ts';
+import { type EventOf, MOST_LOST_JOBS, type Subscriber, subscriberOf } from '../serve/planning/events.ts';
+import { originsOf } from '../serve/planning/reconcile.ts';
 import { systemClock } from '../shared/clock.ts';
 import type { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';

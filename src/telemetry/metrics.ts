@@ -10,13 +10,13 @@ import {
   type RunnerDecision,
   type ShownState,
   subscriberOf,
-} from '../serve/events.ts';
+} from '../serve/planning/events.ts';
 import { giteaReason, isReady } from '../serve/planning/group-status.ts';
-import { keyOfDecision, keyOfRunner } from '../serve/planning/live.ts';
-import type { GroupVerdict } from '../serve/reconcile.ts';
+import type { GroupVerdict } from '../serve/planning/reconcile.ts';
+import { keyOfDecision, keyOfRunner } from '../serve/seen/live.ts';
 import { systemClock } from '../shared/clock.ts';
 import { atMost, isSame, stayKey } from '../shared/keys.ts';
-import { usageWatch } from './usage.ts';
+import { usageWatch } from './process-usage.ts';
 
 type LastReconcile = Pick<EventOf<'reconciled'>, 'verdicts' | 'skews'>;
 const NOTHING_YET: LastReconcile = { verdicts: [], skews: new Map() };

@@ -8,7 +8,13 @@
  * Each phase ends where the next one begins. A phase whose end was not seen is part of the next one.
  */
 import { LRUCache } from 'lru-cache';
-import { type EventOf, type HeldBecause, type JobDecision, type Subscriber, subscriberOf } from '../serve/events.ts';
+import {
+  type EventOf,
+  type HeldBecause,
+  type JobDecision,
+  type Subscriber,
+  subscriberOf,
+} from '../serve/planning/events.ts';
 import { atMost, keyText, stayKey } from '../shared/keys.ts';
 import { printable } from '../shared/printable.ts';
 import { contextOf, type SpanAttributes, type SpanData, type SpanSink } from './tracing/span.ts';

@@ -1,7 +1,7 @@
 /** `validate --against`: what is said about runners before a merge, and that `generate` then does it. Real program, real servers. */
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import type { Comparison } from '../../src/observe/against.ts';
+import type { Comparison } from '../../src/plan/against.ts';
 import { kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { podOf, runsSince } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, runCli, runHere } from '../support/run-cli.ts';

@@ -1,8 +1,8 @@
 /** The sentences of decisions that no golden case and no other test of `explain` shows. Each kind of decision is in one (`test/golden/coverage.ts`). */
 import { describe, expect, it } from 'vitest';
-import { adviceFor, verdictText } from '../../src/observe/explain/causes.ts';
-import type { ExplainedJob } from '../../src/observe/explain/model.ts';
-import { runnerText } from '../../src/observe/explain/reasons.ts';
+import { adviceFor, verdictText } from '../../src/answers/causes.ts';
+import type { ExplainedJob } from '../../src/answers/model.ts';
+import { runnerText } from '../../src/answers/reasons.ts';
 import type { EmittedBecause, GroupKey, RunnerDecision, ServedBy } from '../../src/planner/decisions.ts';
 import { job, NOW } from '../support/scenario.ts';
 

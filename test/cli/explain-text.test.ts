@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { explainText } from '../../src/cli/explain-text.ts';
+import { nextSteps } from '../../src/answers/answer.ts';
+import { explanationOf } from '../../src/answers/explanation.ts';
+import { explainText } from '../../src/cli/explain/explain-text.ts';
 import { runnerGroupFromObject } from '../../src/config/runnergroup/from-object.ts';
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
-import { nextSteps } from '../../src/observe/explain/answer.ts';
-import { explanationOf } from '../../src/observe/explain/explanation.ts';
 import { duration } from '../../src/shared/printable.ts';
 import { groupYaml } from '../support/run-cli.ts';
 import { runnerGroup } from '../support/runner-group.ts';

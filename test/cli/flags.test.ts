@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { type CommandName, type Flag, longName, variableOf } from '../../src/cli/flags/flag.ts';
 import { FLAGS, type FlagName, flagsOf, flagValue, hasPaths } from '../../src/cli/flags/flags.ts';
-import { makeProgram } from '../../src/cli/program.ts';
+import { makeProgram } from '../../src/cli/flags/program.ts';
 import { Failure } from '../../src/shared/failure.ts';
 
 const program = makeProgram(async () => undefined);

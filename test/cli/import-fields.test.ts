@@ -1,7 +1,7 @@
 /** `import`: each field of what is read is carried over, told by its path, or in the short list here of fields that mean nothing. */
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { fieldsOf, requiredFields, type ValueType } from '../../src/config/pods/schema.ts';
+import { fieldsOf, requiredFields, type ValueType } from '../../src/config/pods/pod-schema.ts';
 import { fc, RUNS } from '../support/property.ts';
 import { folderWith, runHere } from '../support/run-cli.ts';
 

@@ -1,8 +1,8 @@
 /** `import`: what it makes of other tools' manifests is valid, and it says what it left out. */
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { fieldsOf, requiredFields, type ValueType } from '../../src/config/pods/schema.ts';
-import { manual } from '../../src/shared/installed/names.ts';
+import { fieldsOf, requiredFields, type ValueType } from '../../src/config/pods/pod-schema.ts';
+import { manual } from '../../src/shared/installed/installed-names.ts';
 import { DEPLOYMENT, OPERATOR, SCALED_JOB } from '../support/other-tools.ts';
 import { folderWith, runHere } from '../support/run-cli.ts';
 

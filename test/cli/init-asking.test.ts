@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { asking, init } from '../../src/cli/commands/init.ts';
 import { type AskPerson, answersOf } from '../../src/cli/init/answers.ts';
-import { asking, init } from '../../src/cli/init.ts';
 import { folderWith } from '../support/run-cli.ts';
 
 const GIT = 'https://gitea.example.com/ops/runners.git';

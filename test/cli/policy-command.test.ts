@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readPolicy } from '../../src/config/policy/schema.ts';
+import { readPolicy } from '../../src/config/policy/policy-schema.ts';
 import { HOSTILE } from '../config/pods/hostile.ts';
 import { denialsOf, policyOf } from '../config/policy/support.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';

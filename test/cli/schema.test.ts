@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { schema } from '../../src/cli/schema.ts';
+import { schema } from '../../src/cli/commands/schema.ts';
 import { printingIo } from '../support/printing-io.ts';
 
 /** What the command prints to stdout, and its exit code. The variable of its switch is `true` or `false`. */

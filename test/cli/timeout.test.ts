@@ -1,7 +1,7 @@
 /** `--timeout` holds for planning, too: what comes too late is not printed. */
 import { expect, it } from 'vitest';
-import { explain } from '../../src/cli/explain.ts';
-import { generate } from '../../src/cli/generate.ts';
+import { explain } from '../../src/cli/commands/explain.ts';
+import { generate } from '../../src/cli/commands/generate.ts';
 import { exitCodeOf } from '../../src/cli/process.ts';
 import type { ExitCode, Io } from '../../src/shared/io.ts';
 import { type Printed, printingIo } from '../support/printing-io.ts';

@@ -1,7 +1,7 @@
 /** Tracing of `generate`, through the built program, to a real collector's protocol. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { tracingFrom } from '../../src/cli/settings.ts';
+import { tracingFrom } from '../../src/cli/reading/command-settings.ts';
 import { openSink } from '../../src/telemetry/tracing/otlp.ts';
 import { contextOf } from '../../src/telemetry/tracing/span.ts';
 import { freePort } from '../servers/process.ts';

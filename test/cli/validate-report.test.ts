@@ -1,7 +1,7 @@
 /** What `validate` says of problems, its warnings, and its reports for programs. */
 import { describe, expect, it, test } from 'vitest';
+import { validate } from '../../src/cli/commands/validate.ts';
 import type { FlagsOf } from '../../src/cli/flags/flags.ts';
-import { validate } from '../../src/cli/validate.ts';
 import { complaintsOf, quietDocument as document, type Files, inFolder } from '../support/group-files.ts';
 import { printingIo } from '../support/printing-io.ts';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';

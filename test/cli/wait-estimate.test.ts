@@ -1,7 +1,7 @@
 /** How long a held job waits: the arithmetic, and how far off the estimate is in simulated queues. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
-import { durationsIn, estimateWaits } from '../../src/observe/explain/wait-estimate.ts';
+import { durationsIn, estimateWaits } from '../../src/answers/wait-estimate.ts';
 import type { Job } from '../../src/planner/evidence.ts';
 import { randomFrom } from '../config/pods/random-template.ts';
 import { done, job, NOW, running } from '../support/scenario.ts';

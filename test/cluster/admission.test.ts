@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { ADMISSION_RULES } from '../../packaging/admission.ts';
 import { Deadline } from '../../src/clients/http/request.ts';
-import { KubeClient } from '../../src/clients/kubernetes/client.ts';
+import { KubeClient } from '../../src/clients/kubernetes/kube-client.ts';
 import { readKubeconfig } from '../../src/clients/kubernetes/kubeconfig.ts';
 import { readOneDocument } from '../../src/config/runnergroup/documents.ts';
 import { runnerGroupFromObject } from '../../src/config/runnergroup/from-object.ts';

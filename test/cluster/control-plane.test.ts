@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { KubeClient } from '../../src/clients/kubernetes/client.ts';
+import { KubeClient } from '../../src/clients/kubernetes/kube-client.ts';
 import { readKubeconfig } from '../../src/clients/kubernetes/kubeconfig.ts';
 import { Lease, type LeaseTimes } from '../../src/clients/kubernetes/lease.ts';
 import { RUNNER_GROUPS } from '../../src/clients/kubernetes/resources.ts';

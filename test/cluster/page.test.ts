@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SERVE_SELECTOR } from '../../src/shared/installed/names.ts';
+import { SERVE_SELECTOR } from '../../src/shared/installed/installed-names.ts';
 import { docScript } from '../packaging/doc-blocks.ts';
 import { addPerson, registerPage, signIn, startChromium } from '../servers/page-rig.ts';
 import { makeCertificates } from '../support/certificate.ts';

@@ -18,7 +18,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { SERVE_SELECTOR } from '../../src/shared/installed/names.ts';
+import { SERVE_SELECTOR } from '../../src/shared/installed/installed-names.ts';
 import type { ApiJob } from '../servers/account.ts';
 import { sleep } from '../servers/process.ts';
 import { Addressees } from './addressees.ts';

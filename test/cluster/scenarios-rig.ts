@@ -1,8 +1,8 @@
 /** What the scenarios and the bench share: one stack, the product in it, one RunnerGroup in git, workflows, a witness. */
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
-import type { WrittenSpec } from '../../src/config/runnergroup/schema.ts';
-import { SERVE_SELECTOR } from '../../src/shared/installed/names.ts';
+import type { WrittenSpec } from '../../src/config/runnergroup/group-schema.ts';
+import { SERVE_SELECTOR } from '../../src/shared/installed/installed-names.ts';
 import type { Account, ApiJob } from '../servers/account.ts';
 import type { ClusterBuilds } from '../servers/build.ts';
 import { sleep } from '../servers/process.ts';

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { SERVE_SELECTOR } from '../../src/shared/installed/names.ts';
+import { SERVE_SELECTOR } from '../../src/shared/installed/installed-names.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { apartScenarios } from './scenarios-apart.ts';
 import { editScenarios } from './scenarios-edit.ts';

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { manual } from '../../src/shared/installed/names.ts';
+import { manual } from '../../src/shared/installed/installed-names.ts';
 import { anchorsOf } from './anchors.ts';
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file));

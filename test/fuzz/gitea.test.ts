@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { observe } from '../../src/clients/gitea/observe.ts';
+import { observe } from '../../src/clients/gitea/observe-gitea.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
 import type { Look } from '../../src/planner/evidence.ts';
 import { Failure } from '../../src/shared/failure.ts';

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { startHttpServer } from '../../src/serve/http/server.ts';
+import { startHttpServer } from '../../src/serve/http/http-server.ts';
 import { type Delivery, type WebhookEvent, WebhookGate } from '../../src/serve/webhook/gate.ts';
 import { webhookListener } from '../../src/serve/webhook/listener.ts';
 import { delivery, payload, SECRET, sign } from '../serve/deliveries.ts';

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { readRunnerGroups } from '../../src/config/runnergroup/read.ts';
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import { templateHash } from '../../src/manifests/app.ts';
-import { toPlanned } from '../../src/observe/plan-groups.ts';
+import { toPlanned } from '../../src/plan/plan-groups.ts';
 import { runnerName } from '../../src/planner/names.ts';
 import { exampleApp } from '../support/platform-app.ts';
 import { type Exchange, readAnswers } from './answers.ts';

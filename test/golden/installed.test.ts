@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
-import { generate } from '../../src/cli/generate.ts';
+import { generate } from '../../src/cli/commands/generate.ts';
 import { sorted } from '../../src/manifests/job-manifest.ts';
 import { printingIo } from '../support/printing-io.ts';
 import { type Case, readCase } from './case.ts';

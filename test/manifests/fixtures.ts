@@ -2,7 +2,7 @@ import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import { RunnersApp, renderManifests } from '../../src/manifests/app.ts';
 import type { Output } from '../../src/manifests/stamp.ts';
 import { manifestPieces } from '../../src/manifests/text.ts';
-import { partsOf } from '../../src/observe/output-of-plan.ts';
+import { partsOf } from '../../src/plan/output-of-plan.ts';
 import type { EmittedRunner } from '../../src/planner/decisions.ts';
 import type { Job } from '../../src/planner/evidence.ts';
 import { runnerGroup } from '../support/runner-group.ts';

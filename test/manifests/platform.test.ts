@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { RunnersApp, renderManifests, templateHash } from '../../src/manifests/app.ts';
 import { manifestPieces } from '../../src/manifests/text.ts';
-import { groupOfObject, ownTemplateHash } from '../../src/observe/own-pod.ts';
+import { groupOfObject, ownTemplateHash } from '../../src/plan/own-pod.ts';
 import { appFile, exampleApp, fileOf, platformOf } from '../support/platform-app.ts';
 import { RUNS } from '../support/property.ts';
 import { folderWith, groupYaml, runCli, runHere, runNode } from '../support/run-cli.ts';
@@ -370,7 +370,7 @@ describe('what cdk8s, constructs and cdk8s-plus-28 do', () => {
       stdin: {
         contents: `import { RunnersApp } from './src/manifests/platform.ts';
           import { loadPlatform } from './src/manifests/platform.ts';
-          import { judgeJob } from './src/observe/made-job.ts';
+          import { judgeJob } from './src/plan/made-job.ts';
           import { manifestPieces } from './src/manifests/text.ts';
           import { group } from './test/manifests/fixtures.ts';
           const platform = ${app};

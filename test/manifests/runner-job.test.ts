@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { ContainerMode, RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import { templateHash } from '../../src/manifests/app.ts';
 import type { JobManifest } from '../../src/manifests/job-manifest.ts';
-import { knowsRunnerGroups } from '../../src/observe/output-of-plan.ts';
+import { knowsRunnerGroups } from '../../src/plan/output-of-plan.ts';
 import type { EmittedRunner } from '../../src/planner/decisions.ts';
 import { appOf, group, job, runner } from './fixtures.ts';
 

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import { withSizes } from '../../src/config/runnergroup/sizes.ts';
 import { RunnersApp, templateHash } from '../../src/manifests/app.ts';
-import { podProblem } from '../../src/observe/own-pod.ts';
-import { problemsOfPods } from '../../src/observe/pods.ts';
+import { problemsOfPods } from '../../src/plan/group-pods.ts';
+import { podProblem } from '../../src/plan/own-pod.ts';
 import { complaintsOf, document, groupOf, readFiles } from '../support/group-files.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 

@@ -133,7 +133,7 @@ function groupsFor(world: World, job: GiteaJob): World['groups'] {
 /** P10: a runner that cleans up after a cancel keeps its Job while Gitea shows it busy (1.27) and anything else goes on. */
 export function checkCancelling(world: World, plan: Plan): void {
   const { gitea } = world;
-  // Only lists that are read can tell: with no job in a scope, its runners are not asked for (src/clients/gitea/observe.ts).
+  // Only lists that are read can tell: with no job in a scope, its runners are not asked for (src/clients/gitea/observe-gitea.ts).
   const active = gitea.jobs().some(({ status }) => status === 'running' || status === 'waiting');
   if (!active || world.setting.twoGroups) return;
   const kept = new Set(emitted(plan).map(({ runner }) => runner));

@@ -8,7 +8,7 @@ import { scopeNow } from '../../model/gitea/renames.ts';
 import { type Simulator, startSimulator } from '../../model/gitea/simulator.ts';
 import type { GiteaVersion } from '../../model/gitea/versions.ts';
 import type { VersionCache } from '../../src/clients/gitea/api.ts';
-import { type GiteaTarget, observe } from '../../src/clients/gitea/observe.ts';
+import { type GiteaTarget, observe } from '../../src/clients/gitea/observe-gitea.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
 import type { Plan } from '../../src/planner/decisions.ts';
 import type { Evidence, LiveJob, Group as PlannedGroup } from '../../src/planner/evidence.ts';

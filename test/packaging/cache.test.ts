@@ -1,7 +1,7 @@
 /** `install/cache.yaml`. Its command runs in test/servers/runner-config.test.ts. */
 import { expect, test } from 'vitest';
+import type { Mapping } from '../../src/config/pods/pod-schema.ts';
 import { securityViolations } from '../../src/config/pods/pod-security.ts';
-import type { Mapping } from '../../src/config/pods/schema.ts';
 import { RUNNER_APP } from '../../src/shared/marks.ts';
 import { type KubeObject, objects } from './manifests.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { SERVE_SELECTOR, serveLogs } from '../../src/shared/installed/names.ts';
+import { SERVE_SELECTOR, serveLogs } from '../../src/shared/installed/installed-names.ts';
 import { openMetrics } from '../../src/telemetry/metrics.ts';
 import { ALERTS, DASHBOARD_QUERIES } from '../support/monitoring.ts';
 import { objects } from './manifests.ts';

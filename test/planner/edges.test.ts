@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Limit } from '../../src/planner/evidence.ts';
 import { runnerName } from '../../src/planner/names.ts';
 import { plan } from '../../src/planner/plan.ts';
-import { withPast } from '../../src/planner/unseen/index.ts';
+import { withPast } from '../../src/planner/unseen/unseen.ts';
 import { group, INSTANCE, job, live, NOW, named, ORIGIN, planScene, row, running } from '../support/scenario.ts';
 
 const ci = group();

@@ -50,7 +50,7 @@ async function start({ gitea, ...world }: World): Promise<Running> {
   return { ...running, simulator, port: () => Number(/"webhooks":(\d+)/.exec(log())?.[1]) };
 }
 
-/** Sends SIGTERM. Answers how the process ended: with 1 when it has not done so by itself in time (`LAST_MS` in src/cli/serve.ts). */
+/** Sends SIGTERM. Answers how the process ended: with 1 when it has not done so by itself in time (`LAST_MS` in src/cli/commands/serve.ts). */
 async function end({ child }: Running): Promise<string> {
   child.kill('SIGTERM');
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null];

@@ -1,12 +1,15 @@
 /** What the leader must not miss. Its tick every 5 s is off here: it would hide what is missed. */
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { ServerClocks } from '../../src/clients/http/clock.ts';
+import { ServerClocks } from '../../src/clients/http/server-clocks.ts';
 import { Leader, type LeaderOptions } from '../../src/serve/leader.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { startRig, until } from './rig.ts';
 
 // Without the tick.
-vi.mock('../../src/serve/reconcile.ts', async (original) => ({ ...(await original<object>()), TICK_MS: 600_000 }));
+vi.mock('../../src/serve/planning/reconcile.ts', async (original) => ({
+  ...(await original<object>()),
+  TICK_MS: 600_000,
+}));
 
 it('plays another reconcile for a change that came during a reconcile', async () => {
   let reconciles = 0;

@@ -2,7 +2,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readPolicy } from '../../src/config/policy/schema.ts';
+import { readPolicy } from '../../src/config/policy/policy-schema.ts';
 import { policyDefaults } from '../../src/serve/cluster/policy-defaults.ts';
 import { judgedBy } from '../../src/serve/looks/targets.ts';
 import { Failure } from '../../src/shared/failure.ts';

@@ -12,7 +12,7 @@ function filesWith(pattern: RegExp, isAllowed: (file: string) => boolean): reado
   return files.filter((file) => !isAllowed(file) && pattern.test(readFileSync(file, 'utf8')));
 }
 
-const isPure = (file: string) => file === 'src/serve/reconcile.ts' || file.startsWith('src/serve/planning/');
+const isPure = (file: string) => /^src\/serve\/(?:planning\/|seen\/(?:live|difference))/.test(file);
 
 it('the reconcile and its steps read no clock, chance or environment, and wait for nothing', () => {
   const impure =
@@ -32,9 +32,10 @@ it('no subscriber, receiver or task is left out where `serve` is put together', 
 });
 
 it('each kind of event is heard by somebody', () => {
-  const told = /interface Told \{\n([\s\S]*?)\n\}/.exec(readFileSync('src/serve/events.ts', 'utf8'))?.[1] ?? '';
+  const told =
+    /interface Told \{\n([\s\S]*?)\n\}/.exec(readFileSync('src/serve/planning/events.ts', 'utf8'))?.[1] ?? '';
   const kinds = [...told.matchAll(/^ {2}readonly '?([\w-]+)'?:/gm)].flatMap(([, kind]) => kind ?? []);
-  const hearers = ['src/telemetry', 'src/tasks', 'src/serve/cluster'].flatMap((folder) =>
+  const hearers = ['src/telemetry', 'src/tasks'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts'))
       .map((file) => readFileSync(join(folder, file), 'utf8')),
@@ -52,7 +53,7 @@ it('only subscribers know the log and the metrics', () => {
 
 it('a daemon loads everything at its start, but the packages of tracing, which few need (docs/adr/0049)', () => {
   expect(filesWith(/\bimport\(/, () => false)).toEqual([]);
-  expect(readFileSync('src/cli/serve.ts', 'utf8').match(/\bimport\([^)]*\)/g)).toEqual([
-    "import('../telemetry/tracing/otlp.ts')",
+  expect(readFileSync('src/cli/commands/serve.ts', 'utf8').match(/\bimport\([^)]*\)/g)).toEqual([
+    "import('../../telemetry/tracing/otlp.ts')",
   ]);
 });

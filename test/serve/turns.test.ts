@@ -4,14 +4,14 @@
  * the same process. The longest of these turns takes 41 ms where that plan takes 20.
  */
 import { describe, expect, it } from 'vitest';
+import { explainerOf, withNotCreated } from '../../src/answers/explanation.ts';
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
-import { explainerOf, withNotCreated } from '../../src/observe/explain/explanation.ts';
-import { type Planning, planSeen } from '../../src/observe/plan-seen.ts';
+import { type Figures, groupFor, jobFor, jobsFor, type Reader } from '../../src/page/view.ts';
+import { type Planning, planSeen } from '../../src/plan/plan-seen.ts';
 import type { Job } from '../../src/planner/evidence.ts';
 import { countsOf } from '../../src/serve/planning/group-counts.ts';
 import { once } from '../../src/shared/once.ts';
 import { EndedJobs } from '../../src/tasks/notify/job-ends.ts';
-import { type Figures, groupFor, jobFor, jobsFor, type Reader } from '../../src/tasks/page/view.ts';
 import { wordsFor } from '../../src/tasks/waits/commit-status.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 import { job, NOW } from '../support/scenario.ts';

@@ -6,7 +6,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 import { levelOf } from '../../src/clients/gitea/endpoints.ts';
-import { observe } from '../../src/clients/gitea/observe.ts';
+import { observe } from '../../src/clients/gitea/observe-gitea.ts';
 import { credentialsFile, type Registered, registerRunner } from '../../src/clients/gitea/register.ts';
 import { deleteRegistration, readRegistrationToken } from '../../src/clients/gitea/registrations.ts';
 import { Token } from '../../src/clients/tokens/token.ts';

@@ -1,7 +1,7 @@
 /** Commit statuses on a real Gitea: which rights they need, and what it shows (law V88). */
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { readCommit, setCommitStatus } from '../../src/clients/gitea/commit-status.ts';
+import { readCommit, setCommitStatus } from '../../src/clients/gitea/set-commit-status.ts';
 import { failureOf } from '../support/failure-of.ts';
 import { GITEA_VERSIONS } from './build.ts';
 import { useSite } from './site.ts';

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ServeEvent } from '../../src/serve/events.ts';
+import type { ServeEvent } from '../../src/serve/planning/events.ts';
 import { type FakeCluster, type KubeObject, startFakeCluster } from '../serve/fake-cluster.ts';
 import { managedGroup } from '../serve/managed-group.ts';
 import { application, fakeArgoCd, json, status, TOKEN } from '../support/fake-argocd.ts';

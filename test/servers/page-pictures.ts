@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { runnerName } from '../../src/planner/names.ts';
+import { podOf, startPage } from '../page/start-page.ts';
 import { until } from '../serve/rig.ts';
-import { podOf, startPage } from '../tasks/page/start-page.ts';
 import { startChromium } from './page-rig.ts';
 
 const HOUR_MS = 3_600_000;

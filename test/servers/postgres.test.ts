@@ -1,6 +1,6 @@
 /** Looks at a Gitea on PostgreSQL. Up to 1.26 the order of its lists is the database's: a row that is written again stands elsewhere. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { observe } from '../../src/clients/gitea/observe.ts';
+import { observe } from '../../src/clients/gitea/observe-gitea.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
 import type { Job } from '../../src/planner/evidence.ts';
 import { OPTIONS, targetOf } from '../support/looking.ts';

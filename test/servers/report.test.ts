@@ -1,6 +1,6 @@
 /** `report` on a real Gitea: a chain of jobs, a failure, a re-run, and the nightly clean-up; compared with what the test's own clock saw. */
 import { describe, expect, it } from 'vitest';
-import type { Usage } from '../../src/observe/usage.ts';
+import type { Usage } from '../../src/answers/usage.ts';
 import { runnerName } from '../../src/planner/names.ts';
 import type { Result } from './bare-runner.ts';
 import { GITEA_VERSIONS } from './build.ts';

@@ -10,7 +10,7 @@ import { ownLevel } from '../../src/clients/gitea/user-repos.ts';
 import { runnerName } from '../../src/planner/names.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { VANISHED_APART_MS } from '../../src/tasks/sweep/choose.ts';
-import { atOnce, Sweeper } from '../../src/tasks/sweep/sweep.ts';
+import { atOnce, Sweeper } from '../../src/tasks/sweep/sweeper.ts';
 import type { Outcome } from '../support/run-cli.ts';
 import { live } from '../support/scenario.ts';
 import { type Kubernetes, startKubernetes } from '../tasks/sweep/kubernetes.ts';

@@ -6,7 +6,7 @@
 import type { RunnerScope } from '../../model/gitea/model.ts';
 import type { JobSpec, RunSpec } from '../../model/gitea/queue.ts';
 import type { GiteaVersion } from '../../model/gitea/versions.ts';
-import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/schema.ts';
+import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/group-schema.ts';
 import type { Fairness, Limit, PriorityTier } from '../../src/planner/evidence.ts';
 
 export interface History {

@@ -1,6 +1,6 @@
 /**
  * A look at Gitea and Kubernetes that takes time: each list is read at its own moment, in the order and with the rules of
- * `src/clients/gitea/observe.ts` and `lists.ts` (one page is a snapshot; else queued first, in progress last; later answers win;
+ * `src/clients/gitea/observe-gitea.ts` and `lists.ts` (one page is a snapshot; else queued first, in progress last; later answers win;
  * one more reading when a runner works and no job says so).
  */
 
@@ -176,7 +176,7 @@ function worksUnseen(runners: Look['runners'], jobs: ReadonlyMap<number, Job>): 
 /** Repositories whose rows one look asks for. */
 const MOST_ASKED = 10;
 
-/** As `src/clients/gitea/observe.ts`: rows of repositories with a bound runner that runs, and that no job names. */
+/** As `src/clients/gitea/observe-gitea.ts`: rows of repositories with a bound runner that runs, and that no job names. */
 function boundRows(
   stage: Stage,
   cluster: Cluster,
@@ -327,13 +327,13 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
   };
 }
 
-/** As `src/clients/kubernetes/pods.ts`, of a pod whose image is pulled. */
+/** As `src/clients/kubernetes/kube-pods.ts`, of a pod whose image is pulled. */
 const stillSince = (stillSinceMs: number): Pick<LiveJob, 'trouble' | 'stillSinceMs'> => ({
   trouble: { reason: 'PodInitializing', message: 'no container has started', node: 'node-1' },
   stillSinceMs,
 });
 
-/** As `src/clients/kubernetes/judge.ts`. */
+/** As `src/clients/kubernetes/judge-job.ts`. */
 function placesOf(group: GroupSpec): Pick<LiveJob, 'size' | 'weight' | 'limits' | 'scope'> {
   const { size, weight = 1, limits = [], scope, isBound } = group;
   const names = limits.flatMap(({ name }) => name ?? []);
@@ -345,7 +345,7 @@ function placesOf(group: GroupSpec): Pick<LiveJob, 'size' | 'weight' | 'limits' 
   };
 }
 
-/** As `src/clients/kubernetes/pods.ts`. */
+/** As `src/clients/kubernetes/kube-pods.ts`. */
 function troubleOf({ pod }: KubeJob, held: 'quota' | 'full' | undefined): PodTrouble | undefined {
   if (pod.suspended) return { reason: 'Suspended', isSuspended: true };
   if (pod.phase === 'waiting' && held) return { reason: held === 'quota' ? NO_POD : 'Unschedulable' };
@@ -358,7 +358,7 @@ function isPinnedAlive({ pinned, finished }: KubeJob): boolean {
   return pinned && finished === undefined;
 }
 
-/** As `src/clients/kubernetes/judge.ts`: an ended container counts before the Job's condition. */
+/** As `src/clients/kubernetes/judge-job.ts`: an ended container counts before the Job's condition. */
 function liveState({ deleting, finished, pod }: KubeJob): LiveState {
   if (finished) return finished;
   if (deleting) return 'deleting';

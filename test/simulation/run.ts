@@ -1,7 +1,7 @@
 /** Runs one history under one policy. Same history, same policy, same outcome. */
 import type { GiteaJob } from '../../model/gitea/gitea.ts';
 import { repoOf } from '../../model/gitea/model.ts';
-import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/schema.ts';
+import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/group-schema.ts';
 import { PENDING_TIMEOUTS } from '../../src/planner/judge.ts';
 import { startArgoCd } from './argo.ts';
 import { type Ceiling, ceilingsOf, countsJobs, isOverBranch, partOf, weightOf } from './ceilings.ts';

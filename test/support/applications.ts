@@ -1,11 +1,11 @@
 /** Applications that are woken: each has one RunnerGroup. */
 import { onTestFinished } from 'vitest';
-import type { WakeTarget } from '../../src/clients/argocd/wake.ts';
-import type { Planning } from '../../src/observe/plan-seen.ts';
-import type { ServeEvent } from '../../src/serve/events.ts';
-import type { LiveGroup } from '../../src/serve/planning/live.ts';
-import { WorkQueue } from '../../src/serve/queue.ts';
-import { Applications } from '../../src/serve/waking/applications.ts';
+import type { Planning } from '../../src/plan/plan-seen.ts';
+import { Applications } from '../../src/serve/applications.ts';
+import type { ServeEvent } from '../../src/serve/planning/events.ts';
+import { WorkQueue } from '../../src/serve/queue/work-queue.ts';
+import type { LiveGroup } from '../../src/serve/seen/live.ts';
+import type { WakeTarget } from '../../src/serve/waking/wake.ts';
 import type { Clock } from '../../src/shared/clock.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { TRACKING_ID } from '../../src/shared/marks.ts';

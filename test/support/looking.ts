@@ -1,7 +1,7 @@
 /** Shorthands for looking at a fake Gitea. */
 import { onTestFinished } from 'vitest';
 import type { GiteaAccess } from '../../src/clients/gitea/api.ts';
-import { type GiteaTarget, giteaClient, type ObserveOptions, observe } from '../../src/clients/gitea/observe.ts';
+import { type GiteaTarget, giteaClient, type ObserveOptions, observe } from '../../src/clients/gitea/observe-gitea.ts';
 import { Deadline } from '../../src/clients/http/request.ts';
 import { Token } from '../../src/clients/tokens/token.ts';
 import type { Look } from '../../src/planner/evidence.ts';

@@ -4,7 +4,7 @@ import { buildSync } from 'esbuild';
 import { onTestFinished } from 'vitest';
 import type { Platform } from '../../src/config/runnergroup/runner-group.ts';
 import { loadPlatform } from '../../src/manifests/platform.ts';
-import { judgeJob } from '../../src/observe/made-job.ts';
+import { judgeJob } from '../../src/plan/made-job.ts';
 import { folderWith } from './run-cli.ts';
 
 /** examples/platform, built as its package.json says. Removed at the end of the test. */

@@ -1,6 +1,6 @@
-import { ServerClocks } from '../../src/clients/http/clock.ts';
+import { ServerClocks } from '../../src/clients/http/server-clocks.ts';
 import { Giteas } from '../../src/serve/looks/giteas.ts';
-import { WorkQueue } from '../../src/serve/queue.ts';
+import { WorkQueue } from '../../src/serve/queue/work-queue.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 
 /** Giteas that tell nobody what they do. The test closes them. @param timeoutMs of one look. */

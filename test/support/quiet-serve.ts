@@ -1,8 +1,8 @@
 /** One replica of `serve` in the test's own process. It finds Argo CD nowhere, unless it is told where. */
 
 import { join } from 'node:path';
-import type { ServeEvent } from '../../src/serve/events.ts';
-import { type ServeOptions, serve } from '../../src/serve/serve.ts';
+import type { ServeEvent } from '../../src/serve/planning/events.ts';
+import { type ServeOptions, serve } from '../../src/serve/serving.ts';
 import { folderWith } from './run-cli.ts';
 import { type ServeChoice, serveOptions } from './serve-options.ts';
 import type { AtEnd } from './server.ts';

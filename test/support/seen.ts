@@ -1,5 +1,5 @@
 /** What was seen, for tests that plan. */
-import type { Seen, SeenGroup } from '../../src/observe/plan-seen.ts';
+import type { Seen, SeenGroup } from '../../src/plan/plan-seen.ts';
 import type { LiveJob } from '../../src/planner/evidence.ts';
 import { NOW, ORIGIN } from './scenario.ts';
 

@@ -1,4 +1,4 @@
-import type { ServeOptions } from '../../src/serve/serve.ts';
+import type { ServeOptions } from '../../src/serve/serving.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { type TaskSettings, tasksOf } from '../../src/tasks/tasks.ts';
 import { openMetrics } from '../../src/telemetry/metrics.ts';

@@ -1,10 +1,10 @@
 /** What a task of the leader may use, for tests of one task. It ends with the test. */
 import { onTestFinished } from 'vitest';
-import type { KubeClient } from '../../src/clients/kubernetes/client.ts';
+import type { KubeClient } from '../../src/clients/kubernetes/kube-client.ts';
 import type { LiveCluster } from '../../src/serve/cluster/live-cluster.ts';
-import type { ServeEvent } from '../../src/serve/events.ts';
-import { LossBook } from '../../src/serve/losses/follow.ts';
-import { WorkQueue } from '../../src/serve/queue.ts';
+import { LossBook } from '../../src/serve/losses/losses.ts';
+import type { ServeEvent } from '../../src/serve/planning/events.ts';
+import { WorkQueue } from '../../src/serve/queue/work-queue.ts';
 import type { TaskContext } from '../../src/serve/task.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { quietGiteas } from './quiet-giteas.ts';

@@ -1,5 +1,5 @@
-import { NO_DIFFERENCE } from '../../src/serve/planning/difference.ts';
-import type { AppVerdict } from '../../src/serve/reconcile.ts';
+import type { AppVerdict } from '../../src/serve/planning/reconcile.ts';
+import { NO_DIFFERENCE } from '../../src/serve/seen/difference.ts';
 
 /** A verdict that wants nothing, but for what is given. */
 export function verdictOf(over: Partial<AppVerdict>): AppVerdict {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ServeEvent } from '../../src/serve/events.ts';
+import type { ServeEvent } from '../../src/serve/planning/events.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { type Log, logTo } from '../../src/telemetry/log.ts';
 import { runnerGroup } from '../support/runner-group.ts';

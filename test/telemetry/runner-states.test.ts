@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DroppedBecause, EmittedBecause, RunnerDecision } from '../../src/planner/decisions.ts';
 import type { LiveState } from '../../src/planner/evidence.ts';
-import type { ShownState } from '../../src/serve/events.ts';
+import type { ShownState } from '../../src/serve/planning/events.ts';
 import { runnerStateOf } from '../../src/telemetry/metrics.ts';
 
 const group = { namespace: 'runners', name: 'ci' };

@@ -3,9 +3,9 @@ import { InMemorySpanExporter, type ReadableSpan } from '@opentelemetry/sdk-trac
 import { describe, expect, it } from 'vitest';
 import type { JobDecision, Plan } from '../../src/planner/decisions.ts';
 import type { Job, JobStatus } from '../../src/planner/evidence.ts';
-import type { ServeEvent } from '../../src/serve/events.ts';
-import type { LiveGroup } from '../../src/serve/planning/live.ts';
-import type { AppVerdict } from '../../src/serve/reconcile.ts';
+import type { ServeEvent } from '../../src/serve/planning/events.ts';
+import type { AppVerdict } from '../../src/serve/planning/reconcile.ts';
+import type { LiveGroup } from '../../src/serve/seen/live.ts';
 import { openSink } from '../../src/telemetry/tracing/otlp.ts';
 import { contextOf } from '../../src/telemetry/tracing/span.ts';
 import { traceTo } from '../../src/telemetry/tracing.ts';

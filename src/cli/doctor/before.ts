@@ -1,15 +1,15 @@
 /** What an installation needs of a cluster, of Argo CD and of Gitea, judged before there is one. It changes nothing and starts no pod. */
 import * as z from 'zod';
 import { GiteaApi } from '../../clients/gitea/api.ts';
-import { giteaClient } from '../../clients/gitea/observe.ts';
+import { giteaClient } from '../../clients/gitea/observe-gitea.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { Token } from '../../clients/tokens/token.ts';
-import { requestOptions, type Settings } from '../../observe/settings.ts';
+import { requestOptions, type Settings } from '../../plan/settings.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
-import { manual } from '../../shared/installed/names.ts';
-import { type ClusterReader, readObject, shaped } from '../read-object.ts';
-import * as fixes from './finding.ts';
-import { bad, good, type Judgement, type Judgements, judged, named, unknown } from './finding.ts';
+import { manual } from '../../shared/installed/installed-names.ts';
+import * as fixes from '../reading/finding.ts';
+import { bad, good, type Judgement, type Judgements, judged, named, unknown } from '../reading/finding.ts';
+import { type ClusterReader, readObject, shaped } from '../reading/read-object.ts';
 import type { Installation } from './installation.ts';
 
 export async function onlyBefore(seen: Installation, reader: ClusterReader, settings: Settings) {

@@ -1,7 +1,7 @@
 /** Judges an installation, in the order in which it is made, and our parts beside Argo CD. Pure. */
 import packageJson from '../../../package.json' with { type: 'json' };
+import { Spec } from '../../config/runnergroup/group-schema.ts';
 import { specFieldsOf } from '../../config/runnergroup/json-schema.ts';
-import { Spec } from '../../config/runnergroup/schema.ts';
 import type { Look } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import {
@@ -11,14 +11,23 @@ import {
   PLUGIN_SOCKETS_DIR,
   SETTINGS,
   serveLogs,
-} from '../../shared/installed/names.ts';
+} from '../../shared/installed/installed-names.ts';
 import { deadRegistrations } from '../../tasks/sweep/choose.ts';
-import { account, applications, projects, rights, tracking, watched } from './argocd.ts';
-import * as fixes from './finding.ts';
-import { bad, type DoctorFinding, good, type Judgement, type Judgements, judged, named, unknown } from './finding.ts';
+import * as fixes from '../reading/finding.ts';
+import {
+  bad,
+  type DoctorFinding,
+  good,
+  type Judgement,
+  type Judgements,
+  judged,
+  named,
+  unknown,
+} from '../reading/finding.ts';
+import { type Deployment, valueAt } from '../reading/reads.ts';
+import { account, applications, projects, rights, tracking, watched } from './doctor-argocd.ts';
 import { groups } from './groups.ts';
 import { type Installation, serveIsDown } from './installation.ts';
-import { type Deployment, valueAt } from './reads.ts';
 
 const CHECKS: readonly (readonly [check: string, judge: (seen: Installation) => Judgements])[] = [
   ['Kubernetes', kubernetes],

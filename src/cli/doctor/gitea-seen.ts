@@ -2,7 +2,7 @@
 
 import { type GiteaAccess, GiteaApi, type VersionCache } from '../../clients/gitea/api.ts';
 import { describeScope, type Level } from '../../clients/gitea/endpoints.ts';
-import { type GiteaTarget, giteaClient, observeEach } from '../../clients/gitea/observe.ts';
+import { type GiteaTarget, giteaClient, observeEach } from '../../clients/gitea/observe-gitea.ts';
 import {
   type ActionsSeen,
   type Hook,
@@ -15,8 +15,8 @@ import { Deadline } from '../../clients/http/request.ts';
 import { findToken, type SecretReader } from '../../clients/tokens/api-token.ts';
 import type { Token } from '../../clients/tokens/token.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { isTargetOf } from '../../observe/find-targets.ts';
-import { requestOptions, type Settings } from '../../observe/settings.ts';
+import { isTargetOf } from '../../plan/find-targets.ts';
+import { requestOptions, type Settings } from '../../plan/settings.ts';
 import type { Look } from '../../planner/evidence.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 

@@ -1,24 +1,24 @@
 /** Judges RunnerGroups and what each of them needs: its Gitea and the webhook there, its Secrets, its namespace, a node. Pure. */
 
+import { remedyOf } from '../../answers/remedies.ts';
 import type { Hook } from '../../clients/gitea/set-up.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
 import { neededLevel, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
 import { STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
-import { remedyOf } from '../../observe/explain/remedies.ts';
-import { ownTemplate } from '../../observe/own-pod.ts';
+import { ownTemplate } from '../../plan/own-pod.ts';
 import { Failure, isOfConnection } from '../../shared/failure.ts';
-import { manual, NAME, serveLogs } from '../../shared/installed/names.ts';
+import { manual, NAME, serveLogs } from '../../shared/installed/installed-names.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
 import { duration } from '../../shared/printable.ts';
 import { normalBase, parseUrl } from '../../shared/url.ts';
-import * as fixes from './finding.ts';
-import { bad, good, type Judgement, type Judgements, judged, named, unknown } from './finding.ts';
+import * as fixes from '../reading/finding.ts';
+import { bad, good, type Judgement, type Judgements, judged, named, unknown } from '../reading/finding.ts';
+import { type Namespace, valueAt } from '../reading/reads.ts';
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
 import { type Deliveries, type Installation, MOST_GROUPS, registrationSecret, serveIsDown } from './installation.ts';
 import { PodPlace, whyNot } from './node-fit.ts';
-import { type Namespace, valueAt } from './reads.ts';
 
 const OF_SCOPE = [
   ['Gitea,', look] as const,

@@ -1,19 +1,17 @@
 /** Reads what `doctor` judges. What cannot be read is no error here: it says why. */
 
 import * as z from 'zod';
-import { unexpectedStatus } from '../../clients/kubernetes/client.ts';
-import { observeCluster } from '../../clients/kubernetes/observe.ts';
-import { ClusterSecrets } from '../../clients/kubernetes/secrets.ts';
+import { statusSeen } from '../../answers/where.ts';
+import { ClusterSecrets } from '../../clients/kubernetes/cluster-secrets.ts';
+import { unexpectedStatus } from '../../clients/kubernetes/kube-client.ts';
+import { observeCluster } from '../../clients/kubernetes/observe-cluster.ts';
 import type { SecretReader } from '../../clients/tokens/api-token.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { statusSeen } from '../../observe/explain/where.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
-import { METRICS_PORT, SERVE_RULES, SERVE_SELECTOR, SIDECAR_RULES } from '../../shared/installed/names.ts';
+import { METRICS_PORT, SERVE_RULES, SERVE_SELECTOR, SIDECAR_RULES } from '../../shared/installed/installed-names.ts';
 import { keyText } from '../../shared/keys.ts';
-import { type ClusterSource, listObjects, sortedOut } from '../explain/cluster-source.ts';
-import { readLease } from '../explain/where.ts';
-import { type ClusterReader, jsonOf, readObject, type SeenOrNot, shaped } from '../read-object.ts';
-import { lookAtGitea } from './gitea-seen.ts';
+import { type ClusterSource, listObjects, sortedOut } from '../reading/cluster-source.ts';
+import { type ClusterReader, jsonOf, readObject, type SeenOrNot, shaped } from '../reading/read-object.ts';
 import {
   installedSecrets,
   listOf,
@@ -24,7 +22,9 @@ import {
   Version,
   valueAt,
   WithData,
-} from './reads.ts';
+} from '../reading/reads.ts';
+import { readLease } from '../reading/surroundings.ts';
+import { lookAtGitea } from './gitea-seen.ts';
 
 export type Installation = Awaited<ReturnType<typeof readInstallation>>;
 

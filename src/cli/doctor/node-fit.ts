@@ -5,9 +5,9 @@
  * affinity to pods, spread, volumes, host ports, what admission changes. The scheduler alone knows these, and `explain` shows its words.
  */
 import * as z from 'zod';
-import { requestsOf } from '../../config/runnergroup/requests.ts';
+import { requestsOf } from '../../config/runnergroup/resource-requests.ts';
 import { quantityValue } from '../../config/runnergroup/words.ts';
-import type { Node } from './reads.ts';
+import type { Node } from '../reading/reads.ts';
 
 const texts = z.record(z.string(), z.string());
 const quantities = z.record(z.string(), z.union([z.string(), z.number()]).transform(String));

@@ -1,21 +1,21 @@
 /** What Events, and Workloads of Kueue, tell of the Jobs of runners: why there is no pod, why one does not start, why the last one did not, and whether its node is well. */
 import * as z from 'zod';
+import { byState } from '../../answers/explanation.ts';
+import { type ExplainedJob, type Explanation, emittedRunners } from '../../answers/model.ts';
 import { Deadline } from '../../clients/http/request.ts';
-import { KubeClient } from '../../clients/kubernetes/client.ts';
-import { KIND } from '../../config/runnergroup/schema.ts';
-import { byState } from '../../observe/explain/explanation.ts';
-import { type ExplainedJob, type Explanation, emittedRunners } from '../../observe/explain/model.ts';
-import { findCluster, type Settings } from '../../observe/settings.ts';
+import { KubeClient } from '../../clients/kubernetes/kube-client.ts';
+import { KIND } from '../../config/runnergroup/group-schema.ts';
+import { findCluster, type Settings } from '../../plan/settings.ts';
 import { type LiveJob, memo, NO_POD, type PodTrouble } from '../../planner/evidence.ts';
 import { isMadeForSame, parseRunnerName } from '../../planner/names.ts';
 import { keyText } from '../../shared/keys.ts';
 import { once } from '../../shared/once.ts';
 import { printable } from '../../shared/printable.ts';
-import { type ClusterReader, readObject } from '../read-object.ts';
+import { type ClusterReader, readObject } from '../reading/read-object.ts';
 
 const MOST_JOBS = 3;
 const MOST_EVENTS = 200;
-/** As the other sentences of Kubernetes (src/clients/kubernetes/pods.ts). */
+/** As the other sentences of Kubernetes (src/clients/kubernetes/kube-pods.ts). */
 const LONGEST_MESSAGE = 300;
 
 /** Pods mostly start within this. Until then a volume that is not there yet may still come. */
@@ -55,7 +55,7 @@ type AskEvents = (namespace: string) => (fieldSelector: string) => Promise<reado
 
 type Reader = () => Promise<Pick<ClusterReader, 'client' | 'deadline'> | undefined>;
 
-/** What `serve` has written about a RunnerGroup (src/serve/cluster/writers.ts): `ci-7-1-9c31e0aa: FailedMount: timed out`. */
+/** What `serve` has written about a RunnerGroup (src/serve/writers.ts): `ci-7-1-9c31e0aa: FailedMount: timed out`. */
 const COULD_NOT_START: ReadonlySet<string> = new Set(['WorkerPodStuckPending', 'WorkerPodStartFailed']);
 const TOLD = /^(\S+): (\w+)(?:: (.*))?$/s;
 

@@ -1,11 +1,11 @@
 /** What of an explanation is told: which argument is WHAT, what it names, and what the filters leave. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { JobState } from '../../answers/job-state.ts';
+import { type ExplainedGroup, type ExplainedJob, type Explanation, groupOfJob } from '../../answers/model.ts';
 import type { Run, RunWanted } from '../../clients/gitea/runs.ts';
-import { STANDARD_INPUT } from '../../config/runnergroup/files.ts';
+import { STANDARD_INPUT } from '../../config/runnergroup/group-files.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import type { JobState } from '../../observe/explain/job-state.ts';
-import { type ExplainedGroup, type ExplainedJob, type Explanation, groupOfJob } from '../../observe/explain/model.ts';
 import type { GroupKey, Plan, RunnerDecision } from '../../planner/decisions.ts';
 import type { Job, LiveJob } from '../../planner/evidence.ts';
 import { renamed } from '../../planner/evidence.ts';

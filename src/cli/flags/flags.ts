@@ -5,7 +5,7 @@
  * To add a flag: add its entry here, use it with `flagValue('name', flags, io)`, and run `npm run generated`.
  */
 
-import { DEFAULT_IMAGES } from '../../config/runnergroup/schema.ts';
+import { DEFAULT_IMAGES } from '../../config/runnergroup/group-schema.ts';
 import { Failure } from '../../shared/failure.ts';
 import type { Io } from '../../shared/io.ts';
 import { printable } from '../../shared/printable.ts';

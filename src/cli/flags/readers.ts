@@ -1,8 +1,8 @@
 /** Readers of flags: text -> value. Each throws `Failure` (exit 2) that names the flag or its variable. */
 import { isAbsolute } from 'node:path';
+import { JOB_STATES, type JobState } from '../../answers/job-state.ts';
+import type { Dimension } from '../../answers/usage.ts';
 import { DNS_SUBDOMAIN, IMAGE_REFERENCE, LONGEST_IMAGE } from '../../config/runnergroup/words.ts';
-import { JOB_STATES, type JobState } from '../../observe/explain/job-state.ts';
-import type { Dimension } from '../../observe/usage.ts';
 import { LONGEST_KEEP_MS } from '../../planner/debugging.ts';
 import { Failure } from '../../shared/failure.ts';
 import { normalBase } from '../../shared/url.ts';

@@ -3,7 +3,7 @@
  * fields, everything else may be anything. Judges only; fetches nothing.
  */
 import * as z from 'zod';
-import { HARMFUL_OPTIONS } from '../../shared/installed/application.ts';
+import { HARMFUL_OPTIONS } from '../../shared/installed/installed-application.ts';
 import { groupBy } from '../../shared/keys.ts';
 import { REFRESH, SKIP_RECONCILE, timeText } from '../../shared/marks.ts';
 import { printable } from '../../shared/printable.ts';

@@ -21,7 +21,7 @@ import * as z from 'zod';
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { parseUrl } from '../../shared/url.ts';
-import { HttpClient, type HttpOptions } from '../http/client.ts';
+import { HttpClient, type HttpOptions } from '../http/http-client.ts';
 import {
   type Deadline,
   failure,

@@ -2,7 +2,7 @@
 import { systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { coverOf, type Scope } from '../../shared/scope.ts';
-import type { HttpClient } from '../http/client.ts';
+import type { HttpClient } from '../http/http-client.ts';
 import { type Deadline, failure, type HttpAnswer, type HttpRequest, parseJson } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 import { Shelf } from './bounds.ts';

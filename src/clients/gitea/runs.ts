@@ -7,7 +7,7 @@ import { change, type GiteaAccess, GiteaApi, type Question, requestTo } from './
 import { isGiteaName, type Level, levelOf, levelOfRepository } from './endpoints.ts';
 import { type AccessHints, beginOf } from './failures.ts';
 import { eachPage } from './lists.ts';
-import { type GiteaTarget, giteaClient } from './observe.ts';
+import { type GiteaTarget, giteaClient } from './observe-gitea.ts';
 import { type ListPage, readShape, toAttempt, toJobStatus } from './shapes.ts';
 import { ownLevel } from './user-repos.ts';
 import type { VersionFacts } from './version.ts';

@@ -3,9 +3,9 @@ import * as z from 'zod';
 import { Failure } from '../../shared/failure.ts';
 import { EXTEND_UNTIL, isOurs } from '../../shared/marks.ts';
 import { type Deadline, failure, type HttpRequest } from '../http/request.ts';
-import { type KubeClient, type KubeQuestion, parseAnswer, statusFailure, unexpectedStatus } from './client.ts';
-import { judgeJob } from './judge.ts';
-import { jobOf } from './pods.ts';
+import { judgeJob } from './judge-job.ts';
+import { type KubeClient, type KubeQuestion, parseAnswer, statusFailure, unexpectedStatus } from './kube-client.ts';
+import { jobOf } from './kube-pods.ts';
 import { JOBS, objectPath, PODS, type Resource, TRACKED_JOBS } from './resources.ts';
 
 export type NamedJob = Readonly<Awaited<ReturnType<typeof findRunnerJob>>>;

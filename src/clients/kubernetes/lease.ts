@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { type Clock, pause, untilAborted } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { Deadline } from '../http/request.ts';
-import { type KubeApi, type KubeQuestion, parseAnswer, statusFailure } from './client.ts';
+import { type KubeApi, type KubeQuestion, parseAnswer, statusFailure } from './kube-client.ts';
 
 interface LeaseOptions {
   readonly namespace: string;

@@ -2,7 +2,7 @@
 import type { Failure } from '../../shared/failure.ts';
 import { withTrackingId } from '../../shared/marks.ts';
 import { type Deadline, failure, type HttpRequest, isTooLong } from '../http/request.ts';
-import { type KubeApi, type KubeQuestion, parseAnswer, parseValue, unexpectedStatus } from './client.ts';
+import { type KubeApi, type KubeQuestion, parseAnswer, parseValue, unexpectedStatus } from './kube-client.ts';
 import { KubeList, listPath, type Resource, RUNNER_GROUPS, selectorOf } from './resources.ts';
 
 /** What kubectl asks for; the server keeps a snapshot for the pages that follow. */

@@ -15,7 +15,7 @@ import { pause, untilAborted } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { Deadline, failure, parseJson } from '../http/request.ts';
-import { type KubeApi, type KubeQuestion, parseValue } from './client.ts';
+import { type KubeApi, type KubeQuestion, parseValue } from './kube-client.ts';
 import { inNamespace, listAll, parseItem } from './list.ts';
 import { listPath, type Resource, selectorOf } from './resources.ts';
 

@@ -37,7 +37,7 @@ export interface TokenSources {
   readonly reachOf?: (namespace: string) => Reach | undefined;
 }
 
-/** Reads whole Secrets, each once per look (src/clients/kubernetes/secrets.ts). */
+/** Reads whole Secrets, each once per look (src/clients/kubernetes/cluster-secrets.ts). */
 export interface SecretReader {
   /** @throws Failure exit 1 when the API server does not answer with that Secret. */
   readonly read: (namespace: string, name: string) => Promise<SecretKeys>;

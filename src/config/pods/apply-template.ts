@@ -1,8 +1,6 @@
 /** From a group's podTemplate to its pods: every check of this room, then the merge (docs/adr/0028). Loaded for groups with a podTemplate only. */
 import { checkPod } from './check-pod.ts';
 import { checkShape, type Suggest } from './check-shape.ts';
-import { type SecurityLevel, securityViolations, type Violation } from './pod-security.ts';
-import { reservedFields } from './reserved.ts';
 import {
   boundFault,
   fieldsOf,
@@ -17,7 +15,9 @@ import {
   type TemplateFault,
   type Value,
   type ValueType,
-} from './schema.ts';
+} from './pod-schema.ts';
+import { type SecurityLevel, securityViolations, type Violation } from './pod-security.ts';
+import { reservedFields } from './reserved.ts';
 
 interface TemplateContext {
   /** Names of the Secrets in the group's namespace that hold tokens of Gitea. */

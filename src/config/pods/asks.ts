@@ -1,5 +1,5 @@
 /** What a template asks of the installation: the values that a policy allows or forbids, with their places. */
-import { type FieldPath, fieldValue, isMapping, type Mapping, stringOf, visitStructs } from './schema.ts';
+import { type FieldPath, fieldValue, isMapping, type Mapping, stringOf, visitStructs } from './pod-schema.ts';
 
 export type AskedKind =
   | 'image'

@@ -12,7 +12,7 @@ import {
   type TemplateFault,
   type Value,
   visitStructs,
-} from './schema.ts';
+} from './pod-schema.ts';
 
 /** The faults of a template that `checkShape` let pass. Paths are those of the template: the merged pod has other indices. */
 export function checkPod(ours: Mapping, template: Mapping): readonly TemplateFault[] {

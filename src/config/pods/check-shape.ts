@@ -13,7 +13,7 @@ import {
   type TemplateFault,
   type Value,
   type ValueType,
-} from './schema.ts';
+} from './pod-schema.ts';
 
 /** The known name that was most likely meant (src/config/runnergroup/words.ts). */
 export type Suggest = (written: string, known: readonly string[]) => string | undefined;

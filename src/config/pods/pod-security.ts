@@ -14,7 +14,7 @@ import {
   stringOf,
   type TemplateFault,
   type Value,
-} from './schema.ts';
+} from './pod-schema.ts';
 
 export type SecurityLevel = 'privileged' | 'baseline' | 'restricted';
 

@@ -14,7 +14,7 @@ import {
   stringOf,
   type TemplateFault,
   type Value,
-} from './schema.ts';
+} from './pod-schema.ts';
 
 /**
  * `path`: a step `[NAME]` is the element with that merge key, `[ours]` every element that our pod has, too, `*` any one; a key or name

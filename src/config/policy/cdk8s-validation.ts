@@ -5,18 +5,18 @@
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../../shared/clock.ts';
 import { printable } from '../../shared/printable.ts';
+import type { Mapping } from '../pods/pod-schema.ts';
 import { securityViolations } from '../pods/pod-security.ts';
-import type { Mapping } from '../pods/schema.ts';
 import { readAll } from '../runnergroup/documents.ts';
+import { API_VERSION, KIND } from '../runnergroup/group-schema.ts';
 import { isMapping, valueAt } from '../runnergroup/paths.ts';
 import { allIn, type ReadOptions, readRunnerGroups } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { API_VERSION, KIND } from '../runnergroup/schema.ts';
 import { podOnly } from '../runnergroup/to-runner-group.ts';
 import { judge, skippedRules } from './check.ts';
 import { defaultsOf } from './defaults.ts';
 import { type Denial, denialLine, unusablePolicy } from './denial.ts';
-import { type Policy, readPolicyFile } from './schema.ts';
+import { type Policy, readPolicyFile } from './policy-schema.ts';
 
 /** Of cdk8s-cli, as far as it is used here. */
 interface Context {

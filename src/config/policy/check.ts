@@ -10,14 +10,14 @@ import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { withSizes } from '../runnergroup/sizes.ts';
 import { type Asker, allowedBy, type Denial, type Finding, finding, type GroupRule, NONE } from './denial.ts';
 import { entryOf, levelsOf, type Rules, wordsFor } from './levels.ts';
-import { matchesAny, matchesGlob, normalRepository } from './patterns.ts';
-import { GROUP_RULES } from './rules.ts';
-import type { Policy, RuleName } from './schema.ts';
+import { matchesAny, matchesGlob, normalRepository } from './policy-patterns.ts';
+import { GROUP_RULES } from './policy-rules.ts';
+import type { Policy, RuleName } from './policy-schema.ts';
 import { type Settled, settle } from './settle.ts';
 
 export { defaultsOf } from './defaults.ts';
 export { levelsOf } from './levels.ts';
-export { readPolicyFile } from './schema.ts';
+export { readPolicyFile } from './policy-schema.ts';
 
 /** What a policy says of groups. Each is of one group, or of the whole Application. */
 export interface PolicyJudgement {

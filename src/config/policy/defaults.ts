@@ -4,13 +4,13 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { mergeTemplates } from '../pods/apply-template.ts';
-import type { Mapping } from '../pods/schema.ts';
+import type { Mapping } from '../pods/pod-schema.ts';
 import { isMapping, valueAt } from '../runnergroup/paths.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { GroupDefaults } from '../runnergroup/to-runner-group.ts';
 import { levelsOf } from './levels.ts';
-import { templateFault } from './rules.ts';
-import type { Policy } from './schema.ts';
+import { templateFault } from './policy-rules.ts';
+import type { Policy } from './policy-schema.ts';
 
 /** Undefined: the policy has none. */
 export function defaultsOf(policy: Policy): GroupDefaults | undefined {

@@ -5,7 +5,7 @@ import { keyText } from '../../shared/keys.ts';
 import { count, firstLines, firstNames, printable, shortLine } from '../../shared/printable.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { Rules } from './levels.ts';
-import type { Policy, RuleName } from './schema.ts';
+import type { Policy, RuleName } from './policy-schema.ts';
 
 export interface Asker {
   /** True: Argo CD asks, and what it does not tell is denied. False: a person or a check before a merge; such a rule is skipped. */

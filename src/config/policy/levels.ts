@@ -6,8 +6,8 @@
 import { type Scope, scopeWord } from '../../shared/scope.ts';
 import { valueAt } from '../runnergroup/paths.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { matchesGlob } from './patterns.ts';
-import type { GroupMatch, Policy, PolicyEntry } from './schema.ts';
+import { matchesGlob } from './policy-patterns.ts';
+import type { GroupMatch, Policy, PolicyEntry } from './policy-schema.ts';
 
 /** All that may stand at the top and in entries. */
 export type Rules = Omit<PolicyEntry, 'defaults' | 'enforcement' | 'enforcementOf'>;

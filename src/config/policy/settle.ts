@@ -2,8 +2,8 @@
 import { keyText } from '../../shared/keys.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { Finding } from './denial.ts';
-import { matchesAny } from './patterns.ts';
-import type { Policy, PolicyEntry, RuleName } from './schema.ts';
+import { matchesAny } from './policy-patterns.ts';
+import type { Policy, PolicyEntry, RuleName } from './policy-schema.ts';
 
 /** What becomes of a finding. */
 type Outcome = 'denied' | 'warned' | 'excepted';

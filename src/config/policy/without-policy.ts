@@ -9,7 +9,7 @@ import { Failure, joinFailures } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/keys.ts';
 import { firstNames } from '../../shared/printable.ts';
 import type { Asked } from '../pods/asks.ts';
-import type { FieldPath, Mapping } from '../pods/schema.ts';
+import type { FieldPath, Mapping } from '../pods/pod-schema.ts';
 import { heldTexts, type PassThrough } from '../runnergroup/read.ts';
 import type { FilePlace, RunnerGroup } from '../runnergroup/runner-group.ts';
 import { baseOf, withSizes, writtenPath } from '../runnergroup/sizes.ts';

@@ -1,11 +1,11 @@
 /** The JSON Schema of a RunnerGroup, and the text of its CustomResourceDefinition (`crd.json`, made by packaging/crd.ts). */
 import * as z from 'zod';
 import { DEFAULT_NOTE } from './field-kinds.ts';
+import { KIND, RunnerGroupDocument } from './group-schema.ts';
 import { valueAt } from './paths.ts';
-import { KIND, RunnerGroupDocument } from './schema.ts';
 import { yamlText } from './yaml-text.ts';
 
-const HEADER = '# Made from src/config/runnergroup/schema.ts by "npm run generated".\n';
+const HEADER = '# Made from src/config/runnergroup/group-schema.ts by "npm run generated".\n';
 
 /** `install/crd.yaml`, byte for byte, for the `crd` without annotations. */
 export function crdText(crd: object): string {

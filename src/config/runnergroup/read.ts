@@ -15,12 +15,12 @@ import { jsonText } from '../../shared/printable.ts';
 import { type BrokenGroup, brokenGroup, problemsOf } from './broken.ts';
 import { Budget, MOST_PROBLEMS } from './budget.ts';
 import type { Read, SourceDocument } from './documents.ts';
-import { fileProblem, readFiles } from './files.ts';
+import { fileProblem, readFiles } from './group-files.ts';
+import { API_VERSION, KIND } from './group-schema.ts';
 import { isMapping, valueAt } from './paths.ts';
 import { readPlainYaml } from './plain-yaml.ts';
 import { InputProblems, type Problem, quoted } from './problems.ts';
 import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
-import { API_VERSION, KIND } from './schema.ts';
 import { type GroupDefaults, podOnly, type SourceObject, toRunnerGroup } from './to-runner-group.ts';
 import { nearestName } from './words.ts';
 

@@ -2,8 +2,8 @@
 
 import type { Texts } from '../../shared/marks.ts';
 import type { Scope } from '../../shared/scope.ts';
+import type { WrittenSpec } from './group-schema.ts';
 import type { RunnerConfig } from './runner-config.ts';
-import type { WrittenSpec } from './schema.ts';
 import type { RunnerLabel } from './words.ts';
 
 export type ContainerMode = WrittenSpec['containerMode'];

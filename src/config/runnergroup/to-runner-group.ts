@@ -3,9 +3,17 @@ import * as z from 'zod';
 import { FORBIDDEN_ANNOTATION, PROBLEM, PROBLEM_REASON, SILENT_SPEC } from './broken.ts';
 import type { Path, SourceDocument } from './documents.ts';
 import { type FieldProblem, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundings } from './field-problem.ts';
+import { applyRules, type Draft } from './group-rules.ts';
+import {
+  DEFAULT_IMAGES,
+  Metadata,
+  OF_THE_SERVER,
+  RunnerGroupDocument,
+  Spec,
+  type WrittenSpec,
+} from './group-schema.ts';
 import { isMapping, pathText, valueAt } from './paths.ts';
 import type { Problem } from './problems.ts';
-import { applyRules, type Draft } from './rules.ts';
 import {
   type Images,
   type Platform,
@@ -14,7 +22,6 @@ import {
   SPELLINGS,
   type SpellingField,
 } from './runner-group.ts';
-import { DEFAULT_IMAGES, Metadata, OF_THE_SERVER, RunnerGroupDocument, Spec, type WrittenSpec } from './schema.ts';
 import { imageInTemplate } from './sizes.ts';
 
 /** Where an object stands in its file, and what it was read from. */

@@ -5,8 +5,8 @@
 import { ApiObject, type ApiObjectMetadata } from 'cdk8s';
 import type { Construct } from 'constructs';
 import type * as z from 'zod';
+import { API_VERSION, KIND, type Spec } from '../../config/runnergroup/group-schema.ts';
 import { formatProblem, type Problem } from '../../config/runnergroup/problems.ts';
-import { API_VERSION, KIND, type Spec } from '../../config/runnergroup/schema.ts';
 import { toRunnerGroup } from '../../config/runnergroup/to-runner-group.ts';
 import { Failure } from '../../shared/failure.ts';
 

@@ -1,9 +1,8 @@
 /** The destination cluster as `serve` sees it: RunnerGroups, our Jobs and their pods. Watches keep it up to date. Reads only. */
 import { setMaxListeners } from 'node:events';
 import { LRUCache } from 'lru-cache';
-import type { KubeApi } from '../../clients/kubernetes/client.ts';
-import { judgeJob } from '../../clients/kubernetes/judge.ts';
-import { podsByJob } from '../../clients/kubernetes/observe.ts';
+import { judgeJob } from '../../clients/kubernetes/judge-job.ts';
+import type { KubeApi } from '../../clients/kubernetes/kube-client.ts';
 import {
   type EndToldBy,
   endToldBy,
@@ -13,7 +12,8 @@ import {
   podPlaces,
   podStep,
   type RunnerPlace,
-} from '../../clients/kubernetes/pods.ts';
+} from '../../clients/kubernetes/kube-pods.ts';
+import { podsByJob } from '../../clients/kubernetes/observe-cluster.ts';
 import {
   type KubePod,
   PODS,
@@ -24,13 +24,13 @@ import {
 } from '../../clients/kubernetes/resources.ts';
 import { Watch } from '../../clients/kubernetes/watch.ts';
 import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
-import { groupOfObject, READ_ANNOTATIONS } from '../../observe/own-pod.ts';
+import { groupOfObject, READ_ANNOTATIONS } from '../../plan/own-pod.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { GROUP_NAME, LOOK_NOW, REGISTERED_AT, SUSPENDED, TRACKING_ID } from '../../shared/marks.ts';
-import type { Tell } from '../events.ts';
-import type { LiveGroup, LiveRunner } from '../planning/live.ts';
-import { CachedByKey, keepEqual, keepList } from '../unchanged.ts';
+import type { Tell } from '../planning/events.ts';
+import type { LiveGroup, LiveRunner } from '../seen/live.ts';
+import { CachedByKey, keepEqual, keepList } from '../seen/unchanged.ts';
 import { policyDefaults } from './policy-defaults.ts';
 
 interface LiveClusterOptions {

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { defaultsOf } from '../../config/policy/defaults.ts';
-import { readPolicyFile } from '../../config/policy/schema.ts';
+import { readPolicyFile } from '../../config/policy/policy-schema.ts';
 import type { GroupDefaults } from '../../config/runnergroup/to-runner-group.ts';
 
 /**

@@ -7,16 +7,16 @@
  */
 import type { GiteaAccess, VersionCache } from '../../clients/gitea/api.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';
-import { type GiteaSettings, type GiteaTarget, giteaClient } from '../../clients/gitea/observe.ts';
-import { type HttpClient, type HttpOptions, outOfTime } from '../../clients/http/client.ts';
-import type { ServerClocks } from '../../clients/http/clock.ts';
+import { type GiteaSettings, type GiteaTarget, giteaClient } from '../../clients/gitea/observe-gitea.ts';
+import { type HttpClient, type HttpOptions, outOfTime } from '../../clients/http/http-client.ts';
 import { Deadline, type HttpAnswer, type HttpRequest } from '../../clients/http/request.ts';
 import { RetryAfter } from '../../clients/http/retry-after.ts';
+import type { ServerClocks } from '../../clients/http/server-clocks.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/keys.ts';
-import type { Tell } from '../events.ts';
-import type { WorkQueue } from '../queue.ts';
+import type { Tell } from '../planning/events.ts';
+import type { WorkQueue } from '../queue/work-queue.ts';
 import { BACKGROUND, BudgetTurns, RequestBudget } from './request-budget.ts';
 
 /** How `serve` asks Gitea, for the leader and for features of each replica. */

@@ -12,13 +12,13 @@
 import { shareOutBytes } from '../../clients/gitea/bounds.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import { isRefusal } from '../../clients/gitea/failures.ts';
-import { type GiteaTarget, type ObserveOptions, observeEach } from '../../clients/gitea/observe.ts';
+import { type GiteaTarget, type ObserveOptions, observeEach } from '../../clients/gitea/observe-gitea.ts';
 import type { Job, Look } from '../../planner/evidence.ts';
 import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
 import { keepOnly } from '../../shared/keys.ts';
-import type { Observation } from '../planning/live.ts';
-import type { Again, KeyQueue, Turn } from '../queue.ts';
-import { keepEqual } from '../unchanged.ts';
+import type { Again, KeyQueue, Turn } from '../queue/work-queue.ts';
+import type { Observation } from '../seen/live.ts';
+import { keepEqual } from '../seen/unchanged.ts';
 import type { WebhookEvent } from '../webhook/gate.ts';
 import { Giteas, type GiteasOptions, LONGEST_TURN_MS, originOf } from './giteas.ts';
 import { announced, failed, looked, newPace, nextLookMs, type PollPace } from './poll-interval.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../shared/clock.ts';
 import { groupBySeveral, keepOnly } from '../../shared/keys.ts';
-import type { KeyQueue, WorkQueue } from '../queue.ts';
+import type { KeyQueue, WorkQueue } from '../queue/work-queue.ts';
 
 /** The queue of all requests besides looks, such as those of sweeps. */
 export const BACKGROUND = 'background';

@@ -5,22 +5,19 @@
  * (401, 403). The first refusal has it read at once. A new token is a new target, and a new target is looked at without delay.
  */
 
-import type { GiteaTarget } from '../../clients/gitea/observe.ts';
+import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import { findToken, type TokenSources } from '../../clients/tokens/api-token.ts';
 import type { Token } from '../../clients/tokens/token.ts';
 import { judge, tokenBounds } from '../../config/policy/check.ts';
 import { type Denial, refusalsBy, unusablePolicy } from '../../config/policy/denial.ts';
-import { type ReadPolicy, readPolicyFile } from '../../config/policy/schema.ts';
+import { type ReadPolicy, readPolicyFile } from '../../config/policy/policy-schema.ts';
 import { refusalsByDefault } from '../../config/policy/without-policy.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { keysOfTargets, targetsByGroup } from '../../observe/find-targets.ts';
+import { keysOfTargets, type TargetOf, targetsByGroup } from '../../plan/find-targets.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/keys.ts';
-import { byApplication, type LiveGroup } from '../planning/live.ts';
-import { keepEqual } from '../unchanged.ts';
-
-/** A group's look, or why it has none: the policy denies it, or its token is missing or bound to another Gitea. */
-export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;
+import { byApplication, type LiveGroup } from '../seen/live.ts';
+import { keepEqual } from '../seen/unchanged.ts';
 
 interface TargetSources extends TokenSources {
   readonly policyFile?: string;

@@ -1,10 +1,10 @@
 /** What a plan says of one RunnerGroup, for its status and the metrics. Pure. */
 
+import { BY_GROUPS, isHeldBack } from '../../answers/reasons.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { BY_GROUPS, isHeldBack } from '../../observe/explain/reasons.ts';
 import type { HeldBecause, Plan } from '../../planner/decisions.ts';
 import { groupBy, isSame, keyText } from '../../shared/keys.ts';
-import { oncePerObject } from '../unchanged.ts';
+import { oncePerObject } from '../seen/unchanged.ts';
 
 type HeldCounts = Readonly<Partial<Record<HeldBecause, number>>>;
 export type GroupCounts = Readonly<ReturnType<typeof countsOf>>;

@@ -1,5 +1,6 @@
 /** What `serve` writes into `status` of a RunnerGroup. A new condition is a row of `CONDITIONS`. Pure. */
 
+import { troubleText } from '../../answers/remedies.ts';
 import type { Denial } from '../../config/policy/denial.ts';
 import {
   DENIED,
@@ -8,11 +9,10 @@ import {
   STALE_CHECK_MS,
   UNREGISTERED,
 } from '../../config/runnergroup/status.ts';
-import { troubleText } from '../../observe/explain/remedies.ts';
 import type { Failure, FailureKind } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
 import { UNREAD_ADVICE, unreadText } from '../../shared/printable.ts';
-import { keepEqual } from '../unchanged.ts';
+import { keepEqual } from '../seen/unchanged.ts';
 import type { WakeOutcome } from '../waking/wake-state.ts';
 import type { GroupCounts, StuckPod } from './group-counts.ts';
 

@@ -11,10 +11,11 @@
  *
  * Argo CD loses wake-ups that come while it compares (3.5: argo-cd issue 28306), so nothing counts but the cluster.
  */
-import { isAway, type WakeResult, type WakeStep } from '../../clients/argocd/wake.ts';
+
 import { doubled } from '../../shared/clock.ts';
 import type { Failure } from '../../shared/failure.ts';
-import { changedKeys, type Difference, mayWaitMs, NO_DIFFERENCE } from '../planning/difference.ts';
+import { changedKeys, type Difference, mayWaitMs, NO_DIFFERENCE } from '../seen/difference.ts';
+import { isAway, type WakeResult, type WakeStep } from './wake.ts';
 
 /** How the last wake ended, for conditions and metrics. `message`: why Argo CD, or the sync before, has failed. `says`: what else Argo CD says. */
 export type WakeOutcome =

@@ -18,11 +18,11 @@ import { isUtf8 } from 'node:buffer';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import * as z from 'zod';
-import type { GiteaTarget } from '../../clients/gitea/observe.ts';
+import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import { parseJson } from '../../clients/http/request.ts';
 import { hasJobsOf } from '../../shared/scope.ts';
 import { normalBase } from '../../shared/url.ts';
-import { secretLine } from './secrets.ts';
+import { secretLine } from './secret-files.ts';
 
 export interface WebhookEvent {
   readonly owner: string;

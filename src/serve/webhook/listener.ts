@@ -4,10 +4,10 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import { HttpClient } from '../../clients/http/client.ts';
+import { HttpClient } from '../../clients/http/http-client.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { parseUrl } from '../../shared/url.ts';
-import { answer, plain } from '../http/server.ts';
+import { answer, plain } from '../http/http-server.ts';
 import type { Delivery, RefusalReason, WebhookEvent, WebhookGate } from './gate.ts';
 
 interface WebhookListenerOptions {

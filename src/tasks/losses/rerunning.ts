@@ -11,10 +11,10 @@
 import type { GiteaAccess } from '../../clients/gitea/api.ts';
 import { askForRerun, canEndRuns, endRun, type JobOfRun, readRunJobs } from '../../clients/gitea/runs.ts';
 import type { LostJob } from '../../config/runnergroup/status.ts';
-import { type DropReason, type RerunOutcome, subscriberOf } from '../../serve/events.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
-import type { GroupAtLoss } from '../../serve/losses/follow.ts';
-import type { Again, Turn } from '../../serve/queue.ts';
+import type { GroupAtLoss } from '../../serve/losses/losses.ts';
+import { type DropReason, type RerunOutcome, subscriberOf } from '../../serve/planning/events.ts';
+import type { Again, Turn } from '../../serve/queue/work-queue.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { doubled } from '../../shared/clock.ts';
 import { groupBy } from '../../shared/keys.ts';

@@ -8,16 +8,16 @@
 
 import { LRUCache } from 'lru-cache';
 import { type GiteaAccess, GiteaApi } from '../../clients/gitea/api.ts';
-import { type JobEnd, levelsOf, readJobEnds, readWorkflows } from '../../clients/gitea/job-ends.ts';
-import type { GiteaTarget } from '../../clients/gitea/observe.ts';
+import { type JobEnd, levelsOf, readJobEnds, readWorkflows } from '../../clients/gitea/ended-jobs.ts';
+import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import { kindOf, type NotifyTarget } from '../../config/runnergroup/notify-fields.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { GroupKey, Plan } from '../../planner/decisions.ts';
 import type { Job } from '../../planner/evidence.ts';
-import type { EventOf, JobNotice } from '../../serve/events.ts';
 import { LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
-import type { Turn } from '../../serve/queue.ts';
-import type { AppVerdict } from '../../serve/reconcile.ts';
+import type { EventOf, JobNotice } from '../../serve/planning/events.ts';
+import type { AppVerdict } from '../../serve/planning/reconcile.ts';
+import type { Turn } from '../../serve/queue/work-queue.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
 import { atMost, groupBy, keyText, stayKey } from '../../shared/keys.ts';

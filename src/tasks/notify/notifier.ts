@@ -3,13 +3,13 @@
  *
  *     job-ended ─► wanted? allowed? ─► outbox, a lane per addressee ─► its receiver ─► event `notified`
  *
- * A further kind of receivers is a field of `spec.notify` (notify-fields.ts), a file beside this one and a row in `src/cli/serve.ts`:
+ * A further kind of receivers is a field of `spec.notify` (notify-fields.ts), a file beside this one and a row in `src/cli/commands/serve.ts`:
  * CONTRIBUTING.md. Tokens and secrets are read from their files for each message, so they can be replaced while we run. None is in an event
  * or a message.
  */
 import { readFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
-import { HttpClient, type HttpOptions } from '../../clients/http/client.ts';
+import { HttpClient, type HttpOptions } from '../../clients/http/http-client.ts';
 import {
   type NotifyTarget,
   NotifyTargets,
@@ -17,8 +17,8 @@ import {
   type ReceiverKind,
 } from '../../config/runnergroup/notify-fields.ts';
 import { readSmallYaml } from '../../config/small-yaml.ts';
-import type { JobNotice, NotifyResult } from '../../serve/events.ts';
-import type { WorkQueue } from '../../serve/queue.ts';
+import type { JobNotice, NotifyResult } from '../../serve/planning/events.ts';
+import type { WorkQueue } from '../../serve/queue/work-queue.ts';
 import type { Feature, FeatureContext } from '../../serve/task.ts';
 import { Failure, orFailure, systemCode } from '../../shared/failure.ts';
 

@@ -11,7 +11,7 @@ import * as z from 'zod';
 import { connectTo } from '../../clients/http/connect.ts';
 import { type Env, proxyFor } from '../../clients/http/proxy.ts';
 import { parseJson } from '../../clients/http/request.ts';
-import { answer, plain } from '../../serve/http/server.ts';
+import { answer, plain } from '../../serve/http/http-server.ts';
 import { Bodies, header } from '../../serve/webhook/listener.ts';
 import { type Clock, doubled, pause } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';

@@ -5,9 +5,9 @@
 
 import * as z from 'zod';
 import { Deadline, parseJson } from '../../clients/http/request.ts';
-import type { JobNotice } from '../../serve/events.ts';
+import type { JobNotice } from '../../serve/planning/events.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
-import { manual } from '../../shared/installed/names.ts';
+import { manual } from '../../shared/installed/installed-names.ts';
 import { timeText } from '../../shared/marks.ts';
 import {
   ATTEMPT_MS,

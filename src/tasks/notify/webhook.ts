@@ -1,8 +1,8 @@
 /** A notification as a plain webhook: JSON, signed with HMAC-SHA256 over time and body. docs/notifications.md documents it. */
 import { createHmac, hash } from 'node:crypto';
 import { Deadline } from '../../clients/http/request.ts';
-import type { JobNotice } from '../../serve/events.ts';
-import { secretLine } from '../../serve/webhook/secrets.ts';
+import type { JobNotice } from '../../serve/planning/events.ts';
+import { secretLine } from '../../serve/webhook/secret-files.ts';
 import { Failure } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
 import { isBelow, parseUrl } from '../../shared/url.ts';

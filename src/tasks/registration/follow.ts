@@ -1,14 +1,15 @@
 /** Which runners `serve` is to register, and whose rows may be left in Gitea. Pure: `registering.ts` asks. */
-import type { GiteaTarget } from '../../clients/gitea/observe.ts';
+
+import { RUNNERS } from '../../answers/reasons.ts';
+import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
-import { RUNNERS } from '../../observe/explain/reasons.ts';
-import { toPlanned } from '../../observe/plan-groups.ts';
+import type { TargetOf } from '../../plan/find-targets.ts';
+import { toPlanned } from '../../plan/plan-groups.ts';
 import type { RunnerDecision } from '../../planner/decisions.ts';
 import { choosersFinder } from '../../planner/owners.ts';
-import type { TargetOf } from '../../serve/looks/targets.ts';
-import { keyOfDecision, type LiveGroup, type LiveRunner } from '../../serve/planning/live.ts';
-import type { AppVerdict } from '../../serve/reconcile.ts';
+import type { AppVerdict } from '../../serve/planning/reconcile.ts';
+import { keyOfDecision, type LiveGroup, type LiveRunner } from '../../serve/seen/live.ts';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { boundTo } from '../../shared/marks.ts';

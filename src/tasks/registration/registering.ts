@@ -12,17 +12,17 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { GiteaAccess } from '../../clients/gitea/api.ts';
-import type { GiteaTarget } from '../../clients/gitea/observe.ts';
+import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import { credentialsFile, registerRunner } from '../../clients/gitea/register.ts';
 import { readRegistrationToken } from '../../clients/gitea/registrations.ts';
 import { Deadline } from '../../clients/http/request.ts';
-import { createCredentials } from '../../clients/kubernetes/secrets.ts';
+import { createCredentials } from '../../clients/kubernetes/cluster-secrets.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { subscriberOf } from '../../serve/events.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
-import { keyOfRunner } from '../../serve/planning/live.ts';
-import type { Again, Turn } from '../../serve/queue.ts';
-import type { AppVerdict } from '../../serve/reconcile.ts';
+import { subscriberOf } from '../../serve/planning/events.ts';
+import type { AppVerdict } from '../../serve/planning/reconcile.ts';
+import type { Again, Turn } from '../../serve/queue/work-queue.ts';
+import { keyOfRunner } from '../../serve/seen/live.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { doubled } from '../../shared/clock.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';

@@ -6,22 +6,23 @@
  *
  * Bounds: 200 jobs are followed, one request per second and Gitea. The words of a job change every two minutes at most.
  */
+
+import { verdictText } from '../../answers/causes.ts';
+import { explainerOf } from '../../answers/explanation.ts';
+import { emittedRunners } from '../../answers/model.ts';
+import { jobForReader, readersOf, runnerForReader, STRANGER } from '../../answers/reader.ts';
 import type { GiteaAccess } from '../../clients/gitea/api.ts';
-import { readCommit, setCommitStatus } from '../../clients/gitea/commit-status.ts';
 import { isRefusal } from '../../clients/gitea/failures.ts';
-import type { GiteaTarget } from '../../clients/gitea/observe.ts';
+import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
+import { readCommit, setCommitStatus } from '../../clients/gitea/set-commit-status.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import { verdictText } from '../../observe/explain/causes.ts';
-import { explainerOf } from '../../observe/explain/explanation.ts';
-import { emittedRunners } from '../../observe/explain/model.ts';
-import { jobForReader, readersOf, runnerForReader, STRANGER } from '../../observe/explain/reader.ts';
-import type { Planning } from '../../observe/plan-seen.ts';
+import type { TargetOf } from '../../plan/find-targets.ts';
+import type { Planning } from '../../plan/plan-seen.ts';
 import type { JobDecision } from '../../planner/decisions.ts';
 import type { Job } from '../../planner/evidence.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
-import type { TargetOf } from '../../serve/looks/targets.ts';
-import type { Again, Turn } from '../../serve/queue.ts';
-import type { AppVerdict, GroupVerdict } from '../../serve/reconcile.ts';
+import type { AppVerdict, GroupVerdict } from '../../serve/planning/reconcile.ts';
+import type { Again, Turn } from '../../serve/queue/work-queue.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
 import { keepOnly, keyText, stayKey } from '../../shared/keys.ts';

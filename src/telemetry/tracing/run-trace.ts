@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto';
 import { request as overHttp } from 'node:http';
 import { request as overTls } from 'node:https';
 import packageJson from '../../../package.json' with { type: 'json' };
-import type { Plan } from '../../serve/events.ts';
+import type { Plan } from '../../serve/planning/events.ts';
 import { pause, systemClock } from '../../shared/clock.ts';
 import { contextOf, isKept, readTraceparent, SERVICE_NAME, type TraceIds, type TracingSettings } from './span.ts';
 

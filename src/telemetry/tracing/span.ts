@@ -3,7 +3,7 @@
  * its other replica and `generate` find the same ones, and Argo CD need not pass anything on (docs/adr/0049).
  */
 import { createHash } from 'node:crypto';
-import type { SpansLost } from '../../serve/events.ts';
+import type { SpansLost } from '../../serve/planning/events.ts';
 import { stayKey } from '../../shared/keys.ts';
 
 /** Never a token, a header or a body. Strings that came from outside are printable and short. */

@@ -1,6 +1,6 @@
 /** `doctor` on installations: whole ones, and those that lack or break one thing. Real program, real HTTPS server, simulated Gitea. */
 import { describe, expect, it } from 'vitest';
-import { remedyOfFailure } from '../../../src/cli/doctor/finding.ts';
+import { remedyOfFailure } from '../../../src/cli/reading/finding.ts';
 import { Failure, type FailureKind } from '../../../src/shared/failure.ts';
 import { liveJob } from '../../clients/kubernetes/through-cli.ts';
 import { runnerRow } from '../../support/gitea-stand-in.ts';

@@ -1,7 +1,7 @@
 /** Whether a node could ever take a pod. */
 import { describe, expect, it } from 'vitest';
 import { PodPlace, whyNot } from '../../../src/cli/doctor/node-fit.ts';
-import { Node } from '../../../src/cli/doctor/reads.ts';
+import { Node } from '../../../src/cli/reading/reads.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 /** What `report` says of days of CI, and what really happened. Gitea over HTTP, Kubernetes over HTTPS; the clock is the history's. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { report } from '../../../src/cli/report.ts';
-import type { Usage, UsageFigures } from '../../../src/observe/usage.ts';
+import type { Usage, UsageFigures } from '../../../src/answers/usage.ts';
+import { report } from '../../../src/cli/commands/report.ts';
 import { groupBy } from '../../../src/shared/keys.ts';
 import { REPOSITORY } from '../../../src/shared/marks.ts';
 import { kubeconfigFor, startCluster } from '../../clients/kubernetes/through-cli.ts';

@@ -8,8 +8,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { ArgoCd } from '../../../src/clients/argocd/argocd.ts';
-import { afterRefresh } from '../../../src/clients/argocd/wake.ts';
 import { Deadline } from '../../../src/clients/http/request.ts';
+import { afterRefresh } from '../../../src/serve/waking/wake.ts';
 import { client, fakeArgoCd } from '../../support/fake-argocd.ts';
 
 const GROUP = { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' };

@@ -1,7 +1,7 @@
 /** A look that asks for everything at once finds what the patient one finds. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { observe } from '../../../src/clients/gitea/observe.ts';
+import { observe } from '../../../src/clients/gitea/observe-gitea.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { answerer, fakeGitea, jobRow, jobRows, json, runnerRow } from '../../support/gitea-stand-in.ts';
 import { ACME, idsOf, lookAt, OPTIONS, targetOf } from '../../support/looking.ts';

@@ -1,7 +1,7 @@
 /** Rows of runners that are bound to one repository: asked only where they may tell something, and never more than ten lists in a look. */
 import { describe, expect, it } from 'vitest';
 import { type BoundRunner, namesAtWork } from '../../../src/clients/gitea/bound-rows.ts';
-import type { ObserveOptions } from '../../../src/clients/gitea/observe.ts';
+import type { ObserveOptions } from '../../../src/clients/gitea/observe-gitea.ts';
 import { isBoundAtWork, type Job, type LiveState } from '../../../src/planner/evidence.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import type { Scope } from '../../../src/shared/scope.ts';

@@ -1,7 +1,7 @@
 /** Law L15: what one look may keep. */
 import { expect, test } from 'vitest';
 import { shareOutBytes } from '../../../src/clients/gitea/bounds.ts';
-import { observe } from '../../../src/clients/gitea/observe.ts';
+import { observe } from '../../../src/clients/gitea/observe-gitea.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { fakeGitea, jobRow, jobRows, runnerRow } from '../../support/gitea-stand-in.ts';
 import { ACME, idsOf, lookAt, OPTIONS, targetOf, upTo } from '../../support/looking.ts';

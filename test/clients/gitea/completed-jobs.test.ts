@@ -1,7 +1,7 @@
 /** How far completed jobs are read. */
 
 import { describe, expect, test } from 'vitest';
-import { observe } from '../../../src/clients/gitea/observe.ts';
+import { observe } from '../../../src/clients/gitea/observe-gitea.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import { fakeGitea, type JobRow, jobRow, json } from '../../support/gitea-stand-in.ts';
 import { ACME, idsOf, lookAt, OPTIONS, targetOf, upTo } from '../../support/looking.ts';

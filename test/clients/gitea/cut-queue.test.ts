@@ -1,6 +1,6 @@
 /** Law L16: a queue that is too long to be read stops nobody. */
 import { expect, test } from 'vitest';
-import { observe } from '../../../src/clients/gitea/observe.ts';
+import { observe } from '../../../src/clients/gitea/observe-gitea.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { fakeGitea, jobRow, jobRows, json, runnerRow } from '../../support/gitea-stand-in.ts';
 import { ACME, lookAt, OPTIONS, targetOf } from '../../support/looking.ts';

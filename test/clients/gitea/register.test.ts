@@ -2,7 +2,7 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { credentialsFile, registerRunner } from '../../../src/clients/gitea/register.ts';
-import { HttpClient } from '../../../src/clients/http/client.ts';
+import { HttpClient } from '../../../src/clients/http/http-client.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { fakeGitea, type Intercept, json } from '../../support/gitea-stand-in.ts';

@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import type { GiteaVersion } from '../../../model/gitea/versions.ts';
 import { GiteaApi } from '../../../src/clients/gitea/api.ts';
-import { setCommitStatus } from '../../../src/clients/gitea/commit-status.ts';
-import { observe } from '../../../src/clients/gitea/observe.ts';
+import { observe } from '../../../src/clients/gitea/observe-gitea.ts';
 import { deleteRegistration, readRegistrationToken } from '../../../src/clients/gitea/registrations.ts';
 import { askForRerun, readRunJobs } from '../../../src/clients/gitea/runs.ts';
+import { setCommitStatus } from '../../../src/clients/gitea/set-commit-status.ts';
 import { ownLevel } from '../../../src/clients/gitea/user-repos.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import type { Scope } from '../../../src/shared/scope.ts';

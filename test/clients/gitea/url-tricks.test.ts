@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readRunnerGroups } from '../../../src/config/runnergroup/read.ts';
-import { lookAndPlan } from '../../../src/observe/look-and-plan.ts';
+import { lookAndPlan } from '../../../src/plan/look-and-plan.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { json } from '../../support/gitea-stand-in.ts';
 import { document } from '../../support/group-files.ts';

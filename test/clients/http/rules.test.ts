@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConnectionTurns } from '../../../src/clients/http/client.ts';
+import { ConnectionTurns } from '../../../src/clients/http/http-client.ts';
 import { proxyFor } from '../../../src/clients/http/proxy.ts';
 import { retryAfterMs } from '../../../src/clients/http/retry-after.ts';
 

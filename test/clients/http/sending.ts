@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, onTestFinished } from 'vitest';
-import { HttpClient, type HttpOptions } from '../../../src/clients/http/client.ts';
+import { HttpClient, type HttpOptions } from '../../../src/clients/http/http-client.ts';
 import { Deadline, type HttpRequest } from '../../../src/clients/http/request.ts';
 import type { Failure } from '../../../src/shared/failure.ts';
 import { failureOf } from '../../support/failure-of.ts';

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { Deadline } from '../../../src/clients/http/request.ts';
-import { fillSecret, readSecret, secretsClient } from '../../../src/clients/kubernetes/secrets.ts';
+import { fillSecret, readSecret, secretsClient } from '../../../src/clients/kubernetes/cluster-secrets.ts';
 import { send, status } from '../../support/api-server.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { serve } from '../../support/server.ts';

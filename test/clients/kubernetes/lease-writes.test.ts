@@ -1,7 +1,7 @@
 /** What the Lease asks and writes, with an API server that is a variable, and virtual time. Over HTTP, with two replicas: lease.test.ts. */
 import { expect, it } from 'vitest';
 import { failure, type HttpAnswer } from '../../../src/clients/http/request.ts';
-import type { KubeApi, KubeQuestion } from '../../../src/clients/kubernetes/client.ts';
+import type { KubeApi, KubeQuestion } from '../../../src/clients/kubernetes/kube-client.ts';
 import { Lease, type LeaseTimes } from '../../../src/clients/kubernetes/lease.ts';
 import { untilAborted } from '../../../src/shared/clock.ts';
 import type { Failure } from '../../../src/shared/failure.ts';

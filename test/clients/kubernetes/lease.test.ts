@@ -1,6 +1,6 @@
 /** Law V5 (docs/spec.md): one replica leads. Real HTTP; the time of the replicas passes only when the test lets it. */
 import { expect, it, onTestFinished } from 'vitest';
-import { KubeClient } from '../../../src/clients/kubernetes/client.ts';
+import { KubeClient } from '../../../src/clients/kubernetes/kube-client.ts';
 import { Lease } from '../../../src/clients/kubernetes/lease.ts';
 import type { Clock } from '../../../src/shared/clock.ts';
 import { type FakeClusterOptions, startFakeCluster } from '../../serve/fake-cluster.ts';

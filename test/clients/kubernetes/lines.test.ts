@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { splitLines } from '../../../src/clients/kubernetes/client.ts';
+import { splitLines } from '../../../src/clients/kubernetes/kube-client.ts';
 
 async function linesOf(...chunks: readonly Uint8Array[]): Promise<readonly string[]> {
   const lines: string[] = [];

@@ -1,8 +1,8 @@
 /** Law L18 (docs/spec.md): what the annotations of a Job say about its places. */
 import { expect, test } from 'vitest';
-import { judgeJob } from '../../../src/clients/kubernetes/judge.ts';
+import { judgeJob } from '../../../src/clients/kubernetes/judge-job.ts';
 import { KubeJob } from '../../../src/clients/kubernetes/resources.ts';
-import { jobAnnotations } from '../../../src/observe/output-of-plan.ts';
+import { jobAnnotations } from '../../../src/plan/output-of-plan.ts';
 
 function read(annotations: Readonly<Record<string, string>>) {
   const metadata = {

@@ -1,6 +1,6 @@
 /** Law V39 (docs/spec.md): what counts as the loss of a runner. */
 import { expect, test } from 'vitest';
-import { endToldBy, lossOf } from '../../../src/clients/kubernetes/pods.ts';
+import { endToldBy, lossOf } from '../../../src/clients/kubernetes/kube-pods.ts';
 import { KubeJob, KubePod } from '../../../src/clients/kubernetes/resources.ts';
 
 const META = { name: 'ci-1', namespace: 'runners', uid: 'u', creationTimestamp: '2026-11-20T10:00:00Z' };

@@ -1,7 +1,7 @@
 /** Laws P48 and P51 (docs/spec.md): what a Job of a queue shows, and that Kueue has stopped it. */
 import { describe, expect, it } from 'vitest';
-import { judgeJob } from '../../../src/clients/kubernetes/judge.ts';
-import { lossOf } from '../../../src/clients/kubernetes/pods.ts';
+import { judgeJob } from '../../../src/clients/kubernetes/judge-job.ts';
+import { lossOf } from '../../../src/clients/kubernetes/kube-pods.ts';
 import { KubeJob, KubePod } from '../../../src/clients/kubernetes/resources.ts';
 
 const BORN = '2026-11-20T10:00:00Z';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { KubeClient } from '../../../src/clients/kubernetes/client.ts';
+import { KubeClient } from '../../../src/clients/kubernetes/kube-client.ts';
 import { makeCertificates } from '../../support/certificate.ts';
 import { folderWith } from '../../support/run-cli.ts';
 import { serve } from '../../support/server.ts';

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { KubeClient } from '../../../src/clients/kubernetes/client.ts';
+import { KubeClient } from '../../../src/clients/kubernetes/kube-client.ts';
 import { RUNNER_GROUPS } from '../../../src/clients/kubernetes/resources.ts';
 import { Watch } from '../../../src/clients/kubernetes/watch.ts';
 import { type Clock, systemClock } from '../../../src/shared/clock.ts';

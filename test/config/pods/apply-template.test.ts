@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { applyTemplate } from '../../../src/config/pods/apply-template.ts';
 import { checkShape } from '../../../src/config/pods/check-shape.ts';
+import { fieldValue, type Mapping, type Value } from '../../../src/config/pods/pod-schema.ts';
 import type { SecurityLevel } from '../../../src/config/pods/pod-security.ts';
-import { fieldValue, type Mapping, type Value } from '../../../src/config/pods/schema.ts';
 import type { ContainerMode } from '../../../src/config/runnergroup/runner-group.ts';
 import { nearestName } from '../../../src/config/runnergroup/words.ts';
 import { FULL_TEMPLATE, ourTemplate } from './full-template.ts';

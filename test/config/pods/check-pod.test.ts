@@ -1,7 +1,7 @@
 /** Law T2. That Kubernetes refuses these, too: test/servers/pods.test.ts. */
 import { describe, expect, it } from 'vitest';
 import { checkPod } from '../../../src/config/pods/check-pod.ts';
-import type { Mapping } from '../../../src/config/pods/schema.ts';
+import type { Mapping } from '../../../src/config/pods/pod-schema.ts';
 import { FULL_TEMPLATE, ourTemplate } from './full-template.ts';
 import { DROPPED, MISTAKES } from './mistakes.ts';
 

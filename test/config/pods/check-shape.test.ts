@@ -1,7 +1,7 @@
 /** Law T2. The comparison with the API server's decoding: test/servers/pods.test.ts. */
 import { describe, expect, it } from 'vitest';
 import { checkShape } from '../../../src/config/pods/check-shape.ts';
-import type { Mapping, Value } from '../../../src/config/pods/schema.ts';
+import type { Mapping, Value } from '../../../src/config/pods/pod-schema.ts';
 import { nearestName } from '../../../src/config/runnergroup/words.ts';
 import { FULL_TEMPLATE, ourTemplate } from './full-template.ts';
 

@@ -1,6 +1,6 @@
 /** A podTemplate with everything that platform teams write: valid, and allowed by every check of src/config/pods. */
 
-import type { Mapping, Value } from '../../../src/config/pods/schema.ts';
+import type { Mapping, Value } from '../../../src/config/pods/pod-schema.ts';
 import type { ContainerMode } from '../../../src/config/runnergroup/runner-group.ts';
 import { podTemplate } from '../../../src/manifests/app.ts';
 import { runnerGroup } from '../../support/runner-group.ts';

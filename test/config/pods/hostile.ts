@@ -8,7 +8,7 @@
  * in it.
  */
 
-import type { Mapping, Value } from '../../../src/config/pods/schema.ts';
+import type { Mapping, Value } from '../../../src/config/pods/pod-schema.ts';
 import type { ContainerMode } from '../../../src/config/runnergroup/runner-group.ts';
 
 export interface Hostile {

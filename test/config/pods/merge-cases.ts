@@ -1,5 +1,5 @@
 /** Pairs of templates for the comparison with Kubernetes' own merge, and what has to be said the same way for both. */
-import { isList, isMapping, type Mapping, type Value } from '../../../src/config/pods/schema.ts';
+import { isList, isMapping, type Mapping, type Value } from '../../../src/config/pods/pod-schema.ts';
 import { type Random, randomFrom, randomTemplate } from './random-template.ts';
 
 export interface MergePair {

@@ -1,5 +1,5 @@
 /** Templates of the right shape whose pod Kubernetes refuses, each with one mistake. */
-import type { Mapping } from '../../../src/config/pods/schema.ts';
+import type { Mapping } from '../../../src/config/pods/pod-schema.ts';
 
 export interface Mistake {
   readonly at: string;

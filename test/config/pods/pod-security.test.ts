@@ -1,8 +1,8 @@
 /** Law T3. The comparison with Kubernetes itself: test/servers/pods.test.ts; what it said of 100 pods is recorded. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import type { Mapping } from '../../../src/config/pods/pod-schema.ts';
 import { type SecurityLevel, securityViolations } from '../../../src/config/pods/pod-security.ts';
-import type { Mapping } from '../../../src/config/pods/schema.ts';
 import { ourTemplate } from './full-template.ts';
 import type { SecurityCase } from './security-cases.ts';
 

@@ -6,7 +6,7 @@ import {
   TEMPLATE_TYPE,
   type Value,
   type ValueType,
-} from '../../../src/config/pods/schema.ts';
+} from '../../../src/config/pods/pod-schema.ts';
 
 /** Numbers from 0 to 1, the same ones for the same seed (mulberry32). */
 export type Random = () => number;

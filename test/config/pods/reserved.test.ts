@@ -1,7 +1,7 @@
 /** Law T4. Scenes with hostile templates: apply-template.test.ts. */
 import { describe, expect, it } from 'vitest';
+import type { Mapping } from '../../../src/config/pods/pod-schema.ts';
 import { RESERVED_FIELDS, reservedFields } from '../../../src/config/pods/reserved.ts';
-import type { Mapping } from '../../../src/config/pods/schema.ts';
 import { podTemplate } from '../../../src/manifests/app.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { ourTemplate } from './full-template.ts';

@@ -1,5 +1,5 @@
 /** Pods for the comparison with k8s.io/pod-security-admission: every field that its checks read, with good and bad values. */
-import { type FieldPath, isList, isMapping, type Mapping, type Value } from '../../../src/config/pods/schema.ts';
+import { type FieldPath, isList, isMapping, type Mapping, type Value } from '../../../src/config/pods/pod-schema.ts';
 import { pick, type Random, randomFrom } from './random-template.ts';
 
 export interface SecurityCase {

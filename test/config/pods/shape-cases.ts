@@ -1,5 +1,5 @@
 /** Templates with one mistake each, for the comparison with the API server's strict decoding. */
-import { isList, isMapping, type Mapping, type Value } from '../../../src/config/pods/schema.ts';
+import { isList, isMapping, type Mapping, type Value } from '../../../src/config/pods/pod-schema.ts';
 import { pick, type Random, randomFrom, randomTemplate } from './random-template.ts';
 
 /** Taken for any value of a template: of a wrong type nearly everywhere. Not among them: `.` and `Ki`, which Kubernetes reads as 0 and we refuse. */

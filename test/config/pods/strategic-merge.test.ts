@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { mergePodTemplate, withRunner } from '../../../src/config/pods/apply-template.ts';
-import type { Mapping } from '../../../src/config/pods/schema.ts';
+import type { Mapping } from '../../../src/config/pods/pod-schema.ts';
 import type { MergePair } from './merge-cases.ts';
 
 interface Row extends MergePair {

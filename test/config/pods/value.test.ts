@@ -6,7 +6,7 @@ import {
   MOST_CHARACTERS,
   MOST_VALUES,
   type Value,
-} from '../../../src/config/pods/schema.ts';
+} from '../../../src/config/pods/pod-schema.ts';
 
 const nested = (levels: number): Value => (levels === 0 ? 'x' : { a: nested(levels - 1) });
 

@@ -1,11 +1,11 @@
 /** What a policy says for groups that do not say it (F145 to F147). */
 import { describe, expect, it } from 'vitest';
 import { defaultsOf, judge } from '../../../src/config/policy/check.ts';
-import { readPolicy } from '../../../src/config/policy/schema.ts';
+import { readPolicy } from '../../../src/config/policy/policy-schema.ts';
 import { runnerGroupFromObject } from '../../../src/config/runnergroup/from-object.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { withImages } from '../../../src/config/runnergroup/to-runner-group.ts';
-import { groupOfObject, ownTemplateHash } from '../../../src/observe/own-pod.ts';
+import { groupOfObject, ownTemplateHash } from '../../../src/plan/own-pod.ts';
 import { fc, test as property } from '../../support/property.ts';
 import { policyOf } from './support.ts';
 

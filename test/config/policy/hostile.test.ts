@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Asker } from '../../../src/config/policy/denial.ts';
-import { matchesGlob } from '../../../src/config/policy/patterns.ts';
+import { matchesGlob } from '../../../src/config/policy/policy-patterns.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { BY_HAND, denialsOf, policyOf } from './support.ts';
 

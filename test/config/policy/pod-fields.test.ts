@@ -1,7 +1,7 @@
 /** Every field of a pod of Kubernetes has its fate (law T15). A new field of Kubernetes fails here until somebody has decided about it. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { fieldsOf } from '../../../src/config/pods/schema.ts';
+import { fieldsOf } from '../../../src/config/pods/pod-schema.ts';
 import { runnerGroupFromObject } from '../../../src/config/runnergroup/from-object.ts';
 import { denialsOf } from './support.ts';
 

@@ -3,7 +3,12 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { policyFieldRows } from '../../../packaging/field-tables.ts';
-import { MOST_POLICY_BYTES, PolicyDocument, readPolicy, readPolicyFile } from '../../../src/config/policy/schema.ts';
+import {
+  MOST_POLICY_BYTES,
+  PolicyDocument,
+  readPolicy,
+  readPolicyFile,
+} from '../../../src/config/policy/policy-schema.ts';
 import { editorSchema } from '../../../src/config/runnergroup/json-schema.ts';
 import { folderWith } from '../../support/run-cli.ts';
 

@@ -1,12 +1,12 @@
 /** Law V92 (docs/spec.md): a size is no way around a policy, nor around what holds without one. */
 import { describe, expect, it, test } from 'vitest';
-import { GROUP_RULES } from '../../../src/config/policy/rules.ts';
-import type { RuleName } from '../../../src/config/policy/schema.ts';
+import { GROUP_RULES } from '../../../src/config/policy/policy-rules.ts';
+import type { RuleName } from '../../../src/config/policy/policy-schema.ts';
 import { refusalsByDefault } from '../../../src/config/policy/without-policy.ts';
-import { mostAskedOf } from '../../../src/config/runnergroup/requests.ts';
+import { mostAskedOf } from '../../../src/config/runnergroup/resource-requests.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { imageInTemplate } from '../../../src/config/runnergroup/sizes.ts';
-import { ownTemplate } from '../../../src/observe/own-pod.ts';
+import { ownTemplate } from '../../../src/plan/own-pod.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { pick, randomFrom, randomTemplate } from '../pods/random-template.ts';
 import { BY_HAND, denialsBy, denialsOf, policyOf } from './support.ts';

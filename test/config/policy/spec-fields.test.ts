@@ -1,10 +1,10 @@
 /** Every field of a RunnerGroup's spec has a judge, or a reason to have none (law F128). The compiler asks for the row; this holds that it is true. */
 import { describe, expect, it } from 'vitest';
-import { podFieldsAtTop } from '../../../src/config/policy/rules.ts';
-import { PolicySpec } from '../../../src/config/policy/schema.ts';
+import { podFieldsAtTop } from '../../../src/config/policy/policy-rules.ts';
+import { PolicySpec } from '../../../src/config/policy/policy-schema.ts';
 import { runnerGroupFromObject } from '../../../src/config/runnergroup/from-object.ts';
+import { Spec } from '../../../src/config/runnergroup/group-schema.ts';
 import { JUDGES, type Judges } from '../../../src/config/runnergroup/runner-group.ts';
-import { Spec } from '../../../src/config/runnergroup/schema.ts';
 import { type AnyGroup, denialsOf } from './support.ts';
 
 /** Allows nothing that a rule can forbid. */

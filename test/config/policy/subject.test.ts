@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { judge, tokenBounds } from '../../../src/config/policy/check.ts';
 import type { Asker } from '../../../src/config/policy/denial.ts';
-import { readPolicy } from '../../../src/config/policy/schema.ts';
+import { readPolicy } from '../../../src/config/policy/policy-schema.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { fc, test as property } from '../../support/property.ts';
 import { runnerGroup } from '../../support/runner-group.ts';

@@ -1,7 +1,7 @@
 /** A policy as its file would give it, and what it says. */
 import { judge } from '../../../src/config/policy/check.ts';
 import type { Asker, Denial } from '../../../src/config/policy/denial.ts';
-import { type Policy, readPolicy } from '../../../src/config/policy/schema.ts';
+import { type Policy, readPolicy } from '../../../src/config/policy/policy-schema.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 

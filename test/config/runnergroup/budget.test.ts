@@ -13,7 +13,7 @@ import {
   MOST_WORDS,
   wordsOf,
 } from '../../../src/config/runnergroup/budget.ts';
-import { readFiles as find } from '../../../src/config/runnergroup/files.ts';
+import { readFiles as find } from '../../../src/config/runnergroup/group-files.ts';
 import { type Files, inFolder, problemsIn, readFiles } from '../../support/group-files.ts';
 import { groupYaml } from '../../support/run-cli.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Metadata, type Spec as SpecSchema } from '../../../src/config/runnergroup/schema.ts';
+import { Metadata, type Spec as SpecSchema } from '../../../src/config/runnergroup/group-schema.ts';
 import { complaintsOf, groupOf, type Spec } from '../../support/group-files.ts';
 
 const PROXY = 'http://proxy:3128';

@@ -6,8 +6,8 @@ import * as z from 'zod';
 import { RunnerGroup } from '../../../imports/gitea.bpg.pw.ts';
 import { fieldRows } from '../../../packaging/field-tables.ts';
 import { withPart } from '../../../packaging/generated-part.ts';
+import { Metadata, RunnerGroupDocument, Spec } from '../../../src/config/runnergroup/group-schema.ts';
 import { jsonSchema } from '../../../src/config/runnergroup/json-schema.ts';
-import { Metadata, RunnerGroupDocument, Spec } from '../../../src/config/runnergroup/schema.ts';
 import { document, problemsIn } from '../../support/group-files.ts';
 
 /** Every schema in a schema, with its path. */
@@ -104,7 +104,7 @@ test('the manual tells what the mappings in a list hold', () => {
 });
 
 test('a manual without markers is an error, not a manual without a table', () => {
-  const part = { name: 'fields', source: 'src/config/runnergroup/schema.ts', text: '' };
+  const part = { name: 'fields', source: 'src/config/runnergroup/group-schema.ts', text: '' };
 
   expect(() => withPart('# RunnerGroup\n', part)).toThrow('no markers');
 });

@@ -5,7 +5,7 @@ import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MOST_BYTES } from '../../../src/config/runnergroup/budget.ts';
-import { readFiles as find } from '../../../src/config/runnergroup/files.ts';
+import { readFiles as find } from '../../../src/config/runnergroup/group-files.ts';
 import { inFolder } from '../../support/group-files.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { type FileCase, KINDS, LINKS, NAMES, PATHS } from './hostile/files.ts';

@@ -1,6 +1,6 @@
 /** Sizes and limits as they are read, and law V95 (docs/spec.md): what could never be served is told before a merge. */
 import { describe, expect, it } from 'vitest';
-import { warningsOf } from '../../../src/cli/warnings.ts';
+import { warningsOf } from '../../../src/cli/reading/warnings.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { baseOf, imageInTemplate, withSizes, writtenPath } from '../../../src/config/runnergroup/sizes.ts';
 import { complaintsOf, groupOf, type Spec } from '../../support/group-files.ts';

@@ -1,7 +1,7 @@
 /** Laws P22 to P25 (docs/spec.md): limits besides the cap. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { matchesGlob } from '../../../src/config/policy/patterns.ts';
+import { matchesGlob } from '../../../src/config/policy/policy-patterns.ts';
 import type { Group, Job, Limit, LiveJob } from '../../../src/planner/evidence.ts';
 import { limitsBranch } from '../../../src/planner/limits.ts';
 import { ORDINALS_SEARCHED } from '../../../src/planner/names.ts';

@@ -1,8 +1,8 @@
 /** Law V41 (docs/spec.md): Events of losses, and of pods that cannot start. Real requests. */
 import { expect, it, onTestFinished } from 'vitest';
-import { KubeClient } from '../../../src/clients/kubernetes/client.ts';
+import { KubeClient } from '../../../src/clients/kubernetes/kube-client.ts';
 import type { LostJob } from '../../../src/config/runnergroup/status.ts';
-import { writeEvents } from '../../../src/serve/cluster/writers.ts';
+import { writeEvents } from '../../../src/serve/writers.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { taskContext } from '../../support/task-context.ts';
 import { verdictOf } from '../../support/verdict.ts';

@@ -1,8 +1,8 @@
 /** Law V7 (docs/spec.md): the status of a group while a write of it is under way. Real requests. */
 import { expect, it, onTestFinished } from 'vitest';
-import { KubeClient } from '../../../src/clients/kubernetes/client.ts';
+import { KubeClient } from '../../../src/clients/kubernetes/kube-client.ts';
 import { RunnerGroupStatus } from '../../../src/config/runnergroup/status.ts';
-import { writeStatuses } from '../../../src/serve/cluster/writers.ts';
+import { writeStatuses } from '../../../src/serve/writers.ts';
 import { taskContext } from '../../support/task-context.ts';
 import { verdictOf } from '../../support/verdict.ts';
 import { startFakeCluster } from '../fake-cluster.ts';

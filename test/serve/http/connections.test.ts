@@ -1,6 +1,6 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
-import { type HttpServerOptions, startHttpServer } from '../../../src/serve/http/server.ts';
+import { type HttpServerOptions, startHttpServer } from '../../../src/serve/http/http-server.ts';
 import { type Sender, talk } from '../talk.ts';
 
 const ASK = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { queuePage } from '../../../src/serve/http/listeners.ts';
-import type { QueueRow } from '../../../src/serve/queue.ts';
+import { queuePage } from '../../../src/serve/listeners.ts';
+import type { QueueRow } from '../../../src/serve/queue/work-queue.ts';
 
 it('says what runs since when, what is due when, and what failed last', () => {
   const rows: readonly QueueRow[] = [

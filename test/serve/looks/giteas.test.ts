@@ -2,13 +2,13 @@
 
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { GiteaApi } from '../../../src/clients/gitea/api.ts';
-import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
+import type { GiteaTarget } from '../../../src/clients/gitea/observe-gitea.ts';
 import { readLogin } from '../../../src/clients/gitea/shapes.ts';
-import { ServerClocks } from '../../../src/clients/http/clock.ts';
 import { Deadline } from '../../../src/clients/http/request.ts';
+import { ServerClocks } from '../../../src/clients/http/server-clocks.ts';
 import { Giteas } from '../../../src/serve/looks/giteas.ts';
 import { BACKGROUND } from '../../../src/serve/looks/request-budget.ts';
-import { WorkQueue } from '../../../src/serve/queue.ts';
+import { WorkQueue } from '../../../src/serve/queue/work-queue.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import { fakeGitea } from '../../support/gitea-stand-in.ts';
 import { targetOf } from '../../support/looking.ts';

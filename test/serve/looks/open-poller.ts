@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import { ServerClocks } from '../../../src/clients/http/clock.ts';
+import { ServerClocks } from '../../../src/clients/http/server-clocks.ts';
 import { Poller, type PollerOptions } from '../../../src/serve/looks/poller.ts';
-import { WorkQueue } from '../../../src/serve/queue.ts';
+import { WorkQueue } from '../../../src/serve/queue/work-queue.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 
 /** A poller of its own queue. It ends with the test. */

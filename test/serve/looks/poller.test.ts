@@ -1,7 +1,7 @@
 /** Many targets at one Gitea: none keeps the others waiting. Real requests. */
 
 import { expect, test } from 'vitest';
-import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
+import type { GiteaTarget } from '../../../src/clients/gitea/observe-gitea.ts';
 import type { PollerOptions } from '../../../src/serve/looks/poller.ts';
 import { fakeGitea, json } from '../../support/gitea-stand-in.ts';
 import { targetOf } from '../../support/looking.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { BudgetTurns, RequestBudget } from '../../../src/serve/looks/request-budget.ts';
-import { WorkQueue } from '../../../src/serve/queue.ts';
+import { WorkQueue } from '../../../src/serve/queue/work-queue.ts';
 import { type Clock, systemClock } from '../../../src/shared/clock.ts';
 
 beforeEach(() => {

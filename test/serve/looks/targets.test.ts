@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { SecretReader } from '../../../src/clients/tokens/api-token.ts';
-import { TargetBook, type TargetOf } from '../../../src/serve/looks/targets.ts';
-import type { LiveGroup } from '../../../src/serve/planning/live.ts';
+import type { TargetOf } from '../../../src/plan/find-targets.ts';
+import { TargetBook } from '../../../src/serve/looks/targets.ts';
+import type { LiveGroup } from '../../../src/serve/seen/live.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 

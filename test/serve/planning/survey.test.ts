@@ -1,6 +1,6 @@
 /** What a snapshot hands on from the one before: who depends on a list need not look at it again. */
 import { describe, expect, test } from 'vitest';
-import { type ClusterSnapshot, type LiveGroup, type LiveRunner, snapshot } from '../../../src/serve/planning/live.ts';
+import { type ClusterSnapshot, type LiveGroup, type LiveRunner, snapshot } from '../../../src/serve/seen/live.ts';
 import { INSTALLATION_ID, TRACKING_ID } from '../../../src/shared/marks.ts';
 
 function live(name: string, group: string, state: 'running' | 'complete' = 'running'): LiveRunner {

@@ -3,8 +3,8 @@
 import type { AppState } from '../../../src/clients/argocd/app-state.ts';
 import type { ApplicationRef } from '../../../src/clients/argocd/application.ts';
 import type { SyncStart } from '../../../src/clients/argocd/argocd.ts';
-import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
 import type { Deadline } from '../../../src/clients/http/request.ts';
+import type { WakeTarget } from '../../../src/serve/waking/wake.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 

@@ -1,9 +1,9 @@
 /** Many Applications that need a wake at the same time. Laws V12 and V51 (docs/spec.md). */
 
 import { describe, expect, it } from 'vitest';
-import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
-import { NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
-import { hangsAfterMs } from '../../../src/serve/waking/applications.ts';
+import { hangsAfterMs } from '../../../src/serve/applications.ts';
+import { NO_DIFFERENCE } from '../../../src/serve/seen/difference.ts';
+import type { WakeTarget } from '../../../src/serve/waking/wake.ts';
 import { keyOf, openApplications, PLANNED } from '../../support/applications.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { BusyArgoCd } from './busy-argocd.ts';

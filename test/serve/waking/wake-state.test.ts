@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AppState } from '../../../src/clients/argocd/app-state.ts';
-import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
-import { type Difference, mayWaitMs, NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
+import { type Difference, mayWaitMs, NO_DIFFERENCE } from '../../../src/serve/seen/difference.ts';
+import type { WakeTarget } from '../../../src/serve/waking/wake.ts';
 import {
   failedOutcome,
   follow,

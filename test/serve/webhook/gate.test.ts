@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { WorkQueue } from '../../../src/serve/queue.ts';
+import { WorkQueue } from '../../../src/serve/queue/work-queue.ts';
 import { concerns, WebhookGate } from '../../../src/serve/webhook/gate.ts';
-import { secretFiles } from '../../../src/serve/webhook/secrets.ts';
+import { secretFiles } from '../../../src/serve/webhook/secret-files.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 import { delivery, payload, SECRET, sign } from '../deliveries.ts';
 

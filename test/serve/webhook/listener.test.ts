@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startHttpServer } from '../../../src/serve/http/server.ts';
+import { startHttpServer } from '../../../src/serve/http/http-server.ts';
 import { type Delivery, type WebhookEvent, WebhookGate } from '../../../src/serve/webhook/gate.ts';
 import { Forwarder, MAX_WEBHOOK_BYTES, webhookListener } from '../../../src/serve/webhook/listener.ts';
 import { delivery, payload, RECORDED, recorded, SECRET, type TestDelivery } from '../deliveries.ts';

@@ -14,7 +14,7 @@ import type { AppState } from '../../../src/clients/argocd/app-state.ts';
 import { type ObjectRef, objectKey } from '../../../src/clients/argocd/application.ts';
 import type { RefreshKind, SyncStart } from '../../../src/clients/argocd/argocd.ts';
 import type { Deadline } from '../../../src/clients/http/request.ts';
-import { jobAnnotations } from '../../../src/observe/output-of-plan.ts';
+import { jobAnnotations } from '../../../src/plan/output-of-plan.ts';
 import type { Look } from '../../../src/planner/evidence.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { COMPARE_OPTIONS, IGNORE_EXTRANEOUS, isPinned, type Texts, TRACKING_ID } from '../../../src/shared/marks.ts';

@@ -1,17 +1,17 @@
 /** RunnerGroups of a history, and what `generate` prints for them when it sees everything as it is. */
 
-import { judgeJob } from '../../../src/clients/kubernetes/judge.ts';
-import { podsByJob } from '../../../src/clients/kubernetes/observe.ts';
+import { judgeJob } from '../../../src/clients/kubernetes/judge-job.ts';
+import { podsByJob } from '../../../src/clients/kubernetes/observe-cluster.ts';
 import { PODS, TRACKED_JOBS } from '../../../src/clients/kubernetes/resources.ts';
+import { API_VERSION, KIND } from '../../../src/config/runnergroup/group-schema.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
-import { API_VERSION, KIND } from '../../../src/config/runnergroup/schema.ts';
 import { templateHash } from '../../../src/manifests/app.ts';
-import { jobAnnotations } from '../../../src/observe/output-of-plan.ts';
-import { finishOwn, groupOfObject } from '../../../src/observe/own-pod.ts';
-import { type Planning, planSeen } from '../../../src/observe/plan-seen.ts';
+import { jobAnnotations } from '../../../src/plan/output-of-plan.ts';
+import { finishOwn, groupOfObject } from '../../../src/plan/own-pod.ts';
+import { type Planning, planSeen } from '../../../src/plan/plan-seen.ts';
 import type { Look } from '../../../src/planner/evidence.ts';
-import type { LiveRunner } from '../../../src/serve/planning/live.ts';
-import { oncePerObject } from '../../../src/serve/unchanged.ts';
+import type { LiveRunner } from '../../../src/serve/seen/live.ts';
+import { oncePerObject } from '../../../src/serve/seen/unchanged.ts';
 import type { Failure } from '../../../src/shared/failure.ts';
 import { keyText } from '../../../src/shared/keys.ts';
 import { GROUP_NAME, groupLabels, present, REGISTERED_AT, type Texts, TRACKING_ID } from '../../../src/shared/marks.ts';

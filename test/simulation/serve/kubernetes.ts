@@ -5,7 +5,7 @@
  */
 
 import type { Deadline, HttpAnswer } from '../../../src/clients/http/request.ts';
-import type { KubeApi, KubeQuestion } from '../../../src/clients/kubernetes/client.ts';
+import type { KubeApi, KubeQuestion } from '../../../src/clients/kubernetes/kube-client.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { TRACKING_LABEL, timeText } from '../../../src/shared/marks.ts';
 import type { World } from './world.ts';

@@ -25,14 +25,14 @@
  *   mistake ....... nothing is rejected that nobody handles, and nothing runs again and again without a pause
  */
 
-import type { Planning } from '../../../src/observe/plan-seen.ts';
+import type { Planning } from '../../../src/plan/plan-seen.ts';
 import { hasEnded, type Job } from '../../../src/planner/evidence.ts';
-import type { ServeEvent } from '../../../src/serve/events.ts';
-import { type Difference, differenceOf, mayWaitMs, NO_DIFFERENCE } from '../../../src/serve/planning/difference.ts';
+import { hangsAfterMs } from '../../../src/serve/applications.ts';
+import type { ServeEvent } from '../../../src/serve/planning/events.ts';
 import { countsOf } from '../../../src/serve/planning/group-counts.ts';
-import type { LiveRunner } from '../../../src/serve/planning/live.ts';
-import type { QueueRow } from '../../../src/serve/queue.ts';
-import { hangsAfterMs } from '../../../src/serve/waking/applications.ts';
+import type { QueueRow } from '../../../src/serve/queue/work-queue.ts';
+import { type Difference, differenceOf, mayWaitMs, NO_DIFFERENCE } from '../../../src/serve/seen/difference.ts';
+import type { LiveRunner } from '../../../src/serve/seen/live.ts';
 import { keyText } from '../../../src/shared/keys.ts';
 import { TRACKING_ID } from '../../../src/shared/marks.ts';
 import type { Application } from './application.ts';

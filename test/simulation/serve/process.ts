@@ -1,19 +1,19 @@
 /**
- * A process of `serve`, wired as in src/serve/serve.ts: copies of the cluster, a Lease, and a Leader with all its tasks while it leads. Only
+ * A process of `serve`, wired as in src/serve/serving.ts: copies of the cluster, a Lease, and a Leader with all its tasks while it leads. Only
  * what it talks to is a model. It can be killed: from then on it does nothing more, and no answer reaches it.
  */
 import type { ApplicationRef } from '../../../src/clients/argocd/application.ts';
-import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
-import { ServerClocks } from '../../../src/clients/http/clock.ts';
-import type { KubeApi } from '../../../src/clients/kubernetes/client.ts';
+import { ServerClocks } from '../../../src/clients/http/server-clocks.ts';
+import type { KubeApi } from '../../../src/clients/kubernetes/kube-client.ts';
 import { Lease } from '../../../src/clients/kubernetes/lease.ts';
 import { LiveCluster } from '../../../src/serve/cluster/live-cluster.ts';
-import { writeEvents, writeStatuses } from '../../../src/serve/cluster/writers.ts';
-import { type ServeEvent, type Tell, tellAll } from '../../../src/serve/events.ts';
 import { Leader } from '../../../src/serve/leader.ts';
-import { type QueueRow, WorkQueue } from '../../../src/serve/queue.ts';
+import { type ServeEvent, type Tell, tellAll } from '../../../src/serve/planning/events.ts';
+import { type QueueRow, WorkQueue } from '../../../src/serve/queue/work-queue.ts';
 import type { StartTask } from '../../../src/serve/task.ts';
+import type { WakeTarget } from '../../../src/serve/waking/wake.ts';
 import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
+import { writeEvents, writeStatuses } from '../../../src/serve/writers.ts';
 import type { Clock } from '../../../src/shared/clock.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { rerunLostJobs } from '../../../src/tasks/losses/rerunning.ts';
@@ -22,7 +22,7 @@ import { openNotifier } from '../../../src/tasks/notify/notifier.ts';
 import { openSlack } from '../../../src/tasks/notify/slack.ts';
 import { webhookReceiver } from '../../../src/tasks/notify/webhook.ts';
 import { registerRunners } from '../../../src/tasks/registration/registering.ts';
-import { sweepDeadRows } from '../../../src/tasks/sweep/sweep.ts';
+import { sweepDeadRows } from '../../../src/tasks/sweep/sweeper.ts';
 import type { Application, Around, Asker } from './application.ts';
 import { GITEA_URL, HOOK_URL, TOKEN } from './gitea.ts';
 import { NAMESPACE } from './pods.ts';
@@ -47,7 +47,7 @@ export interface Sabotage {
 
 type TaskName = keyof typeof TASKS;
 
-/** As in src/serve/serve.ts, but for Secrets. */
+/** As in src/serve/serving.ts, but for Secrets. */
 const TASKS = {
   statuses: writeStatuses,
   events: writeEvents,

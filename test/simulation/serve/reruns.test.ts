@@ -1,15 +1,15 @@
 /** Laws V40, V41 and V94 (docs/spec.md): what Gitea is asked about the lost CI jobs of one group, and when. */
 import { expect, it } from 'vitest';
-import { ServerClocks } from '../../../src/clients/http/clock.ts';
+import { ServerClocks } from '../../../src/clients/http/server-clocks.ts';
 import type { Wire, WireAnswer } from '../../../src/clients/http/wire.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { type LostJob, MOST_LOST_JOBS } from '../../../src/config/runnergroup/status.ts';
-import type { Tell } from '../../../src/serve/events.ts';
 import { Giteas } from '../../../src/serve/looks/giteas.ts';
-import { LossBook } from '../../../src/serve/losses/follow.ts';
-import { type LiveGroup, type LiveRunner, snapshot } from '../../../src/serve/planning/live.ts';
-import { WorkQueue } from '../../../src/serve/queue.ts';
+import { LossBook } from '../../../src/serve/losses/losses.ts';
+import type { Tell } from '../../../src/serve/planning/events.ts';
+import { WorkQueue } from '../../../src/serve/queue/work-queue.ts';
+import { type LiveGroup, type LiveRunner, snapshot } from '../../../src/serve/seen/live.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { rerunLostJobs } from '../../../src/tasks/losses/rerunning.ts';
 import { runnerGroup } from '../../support/runner-group.ts';

@@ -3,14 +3,14 @@
  * `npm run soak:serve` for many on all processors.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { WakeTarget } from '../../../src/clients/argocd/wake.ts';
 import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
 import { levelOf } from '../../../src/clients/gitea/endpoints.ts';
 import { deleteRegistration, readRegistrations } from '../../../src/clients/gitea/registrations.ts';
 import { endRun } from '../../../src/clients/gitea/runs.ts';
 import type { LiveCluster } from '../../../src/serve/cluster/live-cluster.ts';
-import type { Subscriber, Tell } from '../../../src/serve/events.ts';
+import type { Subscriber, Tell } from '../../../src/serve/planning/events.ts';
 import type { TaskContext } from '../../../src/serve/task.ts';
+import type { WakeTarget } from '../../../src/serve/waking/wake.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { keyText } from '../../../src/shared/keys.ts';
 import { registerRunners } from '../../../src/tasks/registration/registering.ts';

@@ -1,6 +1,6 @@
 /** Law V41 (docs/spec.md): each Gitea has its own pace. Real requests. */
 import { expect, it } from 'vitest';
-import type { LossBook } from '../../../src/serve/losses/follow.ts';
+import type { LossBook } from '../../../src/serve/losses/losses.ts';
 import { rerunLostJobs } from '../../../src/tasks/losses/rerunning.ts';
 import { until } from '../../serve/rig.ts';
 import { SECRET, targetOf } from '../../support/looking.ts';

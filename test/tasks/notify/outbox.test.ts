@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { WorkQueue } from '../../../src/serve/queue.ts';
+import { WorkQueue } from '../../../src/serve/queue/work-queue.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import {
   type Message,

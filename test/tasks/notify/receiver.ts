@@ -8,7 +8,7 @@ import { type WebhookOptions, webhookReceiver } from '../../../src/tasks/notify/
 import { json } from '../../support/gitea-stand-in.ts';
 import { serve } from '../../support/server.ts';
 
-/** What `src/cli/serve.ts` makes of its flags. */
+/** What `src/cli/commands/serve.ts` makes of its flags. */
 export function notifyOptions(
   slack: Partial<SlackOptions>,
   webhook: Partial<WebhookOptions> = {},

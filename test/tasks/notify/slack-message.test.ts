@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { JobNotice } from '../../../src/serve/events.ts';
+import type { JobNotice } from '../../../src/serve/planning/events.ts';
 import { shortName } from '../../../src/tasks/notify/job-ends.ts';
 import { slackMessage } from '../../../src/tasks/notify/slack.ts';
 

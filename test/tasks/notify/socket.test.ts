@@ -162,7 +162,7 @@ describe('socket mode', () => {
     const folder = folderWith({ app: APP_TOKEN, 'ca.pem': ca });
     const contents = `
       import { systemClock as clock } from './src/shared/clock.ts';
-      import { HttpClient } from './src/clients/http/client.ts';
+      import { HttpClient } from './src/clients/http/http-client.ts';
       import { openSlack } from './src/tasks/notify/slack.ts';
       const [appTokenFile, apiUrl] = process.argv.slice(2);
       const { env } = process;

@@ -1,11 +1,11 @@
 /** Laws V117, V119, V122 and V140 (docs/spec.md): for how long credentials may wait, where a leader before may have left rows, and whose name is free. */
 import { expect, it } from 'vitest';
-import type { KubeClient, KubeQuestion } from '../../../src/clients/kubernetes/client.ts';
+import type { KubeClient, KubeQuestion } from '../../../src/clients/kubernetes/kube-client.ts';
 import type { RunnerDecision } from '../../../src/planner/decisions.ts';
 import type { LiveCluster } from '../../../src/serve/cluster/live-cluster.ts';
-import type { ServeEvent } from '../../../src/serve/events.ts';
-import type { LiveRunner } from '../../../src/serve/planning/live.ts';
-import type { AppVerdict } from '../../../src/serve/reconcile.ts';
+import type { ServeEvent } from '../../../src/serve/planning/events.ts';
+import type { AppVerdict } from '../../../src/serve/planning/reconcile.ts';
+import type { LiveRunner } from '../../../src/serve/seen/live.ts';
 import { registerRunners } from '../../../src/tasks/registration/registering.ts';
 import { runner } from '../../manifests/fixtures.ts';
 import { until } from '../../serve/rig.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
+import type { GiteaTarget } from '../../../src/clients/gitea/observe-gitea.ts';
 import type { RunnerGroupObject } from '../../../src/clients/kubernetes/resources.ts';
 import type { RunnerGroup, SecretKey } from '../../../src/config/runnergroup/runner-group.ts';
-import type { LiveGroup } from '../../../src/serve/planning/live.ts';
+import type { LiveGroup } from '../../../src/serve/seen/live.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import type { Scope } from '../../../src/shared/scope.ts';
 import { againMs, tokenKeys } from '../../../src/tasks/registration/filling.ts';

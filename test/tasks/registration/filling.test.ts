@@ -2,7 +2,7 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GiteaVersion } from '../../../model/gitea/versions.ts';
-import { secretsClient } from '../../../src/clients/kubernetes/secrets.ts';
+import { secretsClient } from '../../../src/clients/kubernetes/cluster-secrets.ts';
 import { fillSecrets, REGISTRATION_MARK } from '../../../src/tasks/registration/filling.ts';
 import { managedGroup } from '../../serve/managed-group.ts';
 import { type Replica, type Rig, startRig, until } from '../../serve/rig.ts';

@@ -1,6 +1,6 @@
 /** `gitea-runners sweep` as people call it: flags, what it prints, how it ends. */
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sweep } from '../../../src/cli/sweep.ts';
+import { sweep } from '../../../src/cli/commands/sweep.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { printingIo } from '../../support/printing-io.ts';
 import { folderWith, groupYaml, runCli, runHere } from '../../support/run-cli.ts';

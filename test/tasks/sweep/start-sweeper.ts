@@ -3,8 +3,8 @@
 import { onTestFinished } from 'vitest';
 import type { RunnerScope } from '../../../model/gitea/model.ts';
 import type { SimulatorOptions } from '../../../model/gitea/simulator.ts';
-import type { SweepClock } from '../../../src/cli/sweep.ts';
-import { giteaClient } from '../../../src/clients/gitea/observe.ts';
+import type { SweepClock } from '../../../src/cli/commands/sweep.ts';
+import { giteaClient } from '../../../src/clients/gitea/observe-gitea.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import type { LiveJob } from '../../../src/planner/evidence.ts';
 import type { Scope } from '../../../src/shared/scope.ts';
@@ -15,7 +15,7 @@ import {
   type SweeperOptions,
   type SweepGroup,
   type SweepReport,
-} from '../../../src/tasks/sweep/sweep.ts';
+} from '../../../src/tasks/sweep/sweeper.ts';
 import { ACME as ORG } from '../../support/looking.ts';
 import { startAcme } from '../../support/start-acme.ts';
 import { INSTANCE } from './scene.ts';

@@ -1,13 +1,13 @@
 /** Sweeps of `serve`: they leave a Gitea in trouble alone, and a new token takes the place of the old one. */
 
 import { describe, expect, test } from 'vitest';
-import type { GiteaTarget } from '../../../src/clients/gitea/observe.ts';
+import type { GiteaTarget } from '../../../src/clients/gitea/observe-gitea.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
-import type { TargetOf } from '../../../src/serve/looks/targets.ts';
-import { WorkQueue } from '../../../src/serve/queue.ts';
+import type { TargetOf } from '../../../src/plan/find-targets.ts';
+import { WorkQueue } from '../../../src/serve/queue/work-queue.ts';
 import { type Clock, systemClock } from '../../../src/shared/clock.ts';
-import { type SweepGroup, SweptGroups, sweepDeadRows } from '../../../src/tasks/sweep/sweep.ts';
+import { type SweepGroup, SweptGroups, sweepDeadRows } from '../../../src/tasks/sweep/sweeper.ts';
 import { until } from '../../serve/rig.ts';
 import { fakeGitea, type Intercept, runnerRow } from '../../support/gitea-stand-in.ts';
 import { ACME, targetOf } from '../../support/looking.ts';

@@ -1,0 +1,237 @@
+/** The answer of `explain` about one job or one group, as lines that begin with a word. Pure. */
+import type { Run } from '../clients/gitea/runs.ts';
+import { type EmittedRunner, type RunnerDecision, takesPlace } from '../planner/decisions.ts';
+import type { Job, LiveJob } from '../planner/evidence.ts';
+import { isSame, keyText } from '../shared/keys.ts';
+import { timeText } from '../shared/marks.ts';
+import { count, duration, firstLines } from '../shared/printable.ts';
+import { adviceFor, verdictText } from './causes.ts';
+import { blockedAdvice, labelsText } from './held-back.ts';
+import { JOB_STATES, type JobState } from './job-state.ts';
+import {
+  type ExplainedGroup,
+  type ExplainedJob,
+  type Explanation,
+  emittedRunners,
+  findGroup,
+  groupOfJob,
+  isNotCovered,
+} from './model.ts';
+import { runnersAdvice, runnerText, slotsText } from './reasons.ts';
+import { troubleText } from './remedies.ts';
+import { runWords } from './run-words.ts';
+import { runnersIn } from './runner-counts.ts';
+
+export const MOST_TOLD = 5;
+/** Of a group the first jobs, the worst ones, say what helps. */
+const MOST_ADVISED = 200;
+
+export type Line = readonly [name: string, text: string];
+
+/** One line; none without a text. */
+export function line(name: string, text: string | undefined): readonly Line[] {
+  return lines(name, text ? [text] : []);
+}
+
+export function lines(name: string, texts: readonly string[]): readonly Line[] {
+  return texts.map((text) => [name, text]);
+}
+
+export const STATE_WORDS: Readonly<Record<JobState, string>> = {
+  unserved: 'is unserved: it gets no runner until somebody acts',
+  held: 'is held back',
+  starting: 'waits for its runner',
+  blocked: 'is blocked in Gitea',
+  running: 'is in progress in Gitea',
+};
+
+export function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefined): readonly Line[] {
+  const nowMs = Date.parse(explanation.checkedAt);
+  const live = explanation.liveJobs?.find(({ name }) => name === runnerOf(job));
+  const { cause, nextSteps: next } = sentencesOf(explanation)(job);
+  return [
+    ...line('Cause', cause),
+    ...line('Since', sinceText(job.job, nowMs)),
+    ...line('Run', run ? undefined : runWords(job.job).join(' · ')),
+    ...line('Evidence', jobEvidence(job, run)),
+    ...aroundLines([job], explanation),
+    ...line('Pod', live && podText(live, nowMs)),
+    ...lines('Next', next),
+    ...line('Link', job.job.url),
+  ];
+}
+
+/** With what the text says of each job, for `-o json`. `until`: by then what is awaited has come, or the cause is another one. */
+export function withSentences<T extends Pick<Explanation, 'jobs'>>(of: T, explanation: Explanation) {
+  const told = sentencesOf(explanation);
+  return { ...of, jobs: of.jobs.map((job) => ({ ...job, ...told(job) })) };
+}
+
+function sentencesOf(explanation: Explanation) {
+  const nowMs = Date.parse(explanation.checkedAt);
+  const emitted = emittedRunners(explanation);
+  const nextOf = nextSteps(explanation);
+  return (job: ExplainedJob) => {
+    const untilMs = untilOf(job);
+    const next = nextOf(job);
+    const nothing = job.verdict === 'running' ? 'nothing: it runs' : waitText(job, nowMs);
+    return {
+      cause: verdictText(job, nowMs, emitted),
+      nextSteps: next.length > 0 ? next : [nothing],
+      ...(untilMs !== undefined && { until: timeText(untilMs) }),
+    };
+  };
+}
+
+function untilOf(job: ExplainedJob): number | undefined {
+  if (job.verdict === 'held') return job.untilMs;
+  return job.state === 'starting' ? job.waitUntilMs : job.endsByMs;
+}
+
+/** Until when there is nothing to do. */
+function waitText({ state, waitUntilMs }: ExplainedJob, nowMs: number): string {
+  if (state !== 'starting') return 'wait';
+  const until = waitUntilMs !== undefined && waitUntilMs > nowMs ? ` until ${timeText(waitUntilMs)}` : '';
+  return `wait${until}: its runner takes it as soon as it has registered${until && '. After that another one is tried'}`;
+}
+
+/** The runner of a job, or the last one that it had. */
+function runnerOf(job: ExplainedJob): string | undefined {
+  return job.verdict === 'served' ? job.runner : (job.ended?.runner ?? job.job.runner);
+}
+
+export function nextSteps({ groups, runners }: Explanation): (job: ExplainedJob) => readonly string[] {
+  const decided = new Map(runners.map((each) => [each.runner, each]));
+  return (job) => {
+    const ofRunners = new Set([runnerOf(job), job.ended?.runner].flatMap((runner) => decided.get(runner ?? '') ?? []));
+    const isHolding = (each: RunnerDecision) => each.emit && each.trouble && isSame(job.group, each.group);
+    const holding = waitsForSlot(job) ? runners.filter(isHolding) : [];
+    return [...adviceFor(job, groups), ...askedAdvice(job), ...runnersAdvice([...holding, ...ofRunners])];
+  };
+}
+
+/** What helps somebody who asks about this job; the table does not say it for each. */
+function askedAdvice(job: ExplainedJob): readonly string[] {
+  if (job.isActionsOff) return [];
+  if (job.verdict === 'held' && job.because === 'blocked') return blockedAdvice(job);
+  // How its last runner failed comes first: to wait helps nobody then.
+  return job.notCreated && !job.notCreated.isUnserved && !job.ended ? [job.notCreated.next] : [];
+}
+
+/** Broken groups, the groups of these jobs, and what holds their slots. */
+export function aroundLines(jobs: readonly ExplainedJob[], explanation: Explanation): readonly Line[] {
+  // The nearest group has nothing to do with labels that others have.
+  const groupsOf = (some: readonly ExplainedJob[]): readonly ExplainedGroup[] => [
+    ...new Set(some.flatMap((job) => (job.elsewhere ? [] : (groupOf(job, explanation) ?? [])))),
+  ];
+  return [
+    ...(jobs.some(isNotCovered) ? brokenLines(explanation) : []),
+    ...lines('Group', groupsOf(jobs).map(groupText)),
+    ...groupsOf(jobs.filter(waitsForSlot)).flatMap((group) => slotLines(group, explanation)),
+  ];
+}
+
+function waitsForSlot(job: ExplainedJob): boolean {
+  return job.verdict === 'held' && job.because === 'cap' && job.cap !== 0;
+}
+
+/** A job that no group covers may be meant for one that is broken. */
+export function brokenLines({ where }: Explanation): readonly Line[] {
+  const texts = (where?.broken ?? []).map(
+    ({ group, problem }) => `RunnerGroup ${group} cannot be served, so it does not count: ${problem}`,
+  );
+  return lines('But', texts.slice(0, MOST_TOLD));
+}
+
+/** Which runners hold the slots of a full group, those that block others first. */
+function slotLines(group: ExplainedGroup, explanation: Explanation): readonly Line[] {
+  const { groups, checkedAt } = explanation;
+  const rank = ({ trouble, because }: EmittedRunner): number => (trouble ? 0 : because === 'debugging' ? 1 : 2);
+  const holders = [...emittedRunners(explanation).values()]
+    .filter((each) => isSame(each.group, group) && takesPlace(each))
+    .sort((a, b) => rank(a) - rank(b))
+    .map((each) => `${each.runner} ${runnerText(each, groups, Date.parse(checkedAt))}`);
+  return lines('Slot', firstLines(holders, MOST_TOLD));
+}
+
+function sinceText({ createdAtMs, startedAtMs, status }: Job, nowMs: number): string {
+  const utcText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+  if (status === 'in_progress' && startedAtMs !== undefined)
+    return `it has run for ${duration(nowMs - startedAtMs)} (since ${utcText(startedAtMs)})`;
+  return `it was created ${duration(nowMs - createdAtMs)} ago (${utcText(createdAtMs)}); Gitea does not tell when it became ready`;
+}
+
+function jobEvidence({ job, runHas = [], estimate }: ExplainedJob, run: Run | undefined): string {
+  const labels = job.labels.length === 0 ? 'no runs-on' : `runs-on ${labelsText(job.labels)}`;
+  const attempt = job.attempt > 1 ? `, attempt ${job.attempt}` : '';
+  const needs = "Gitea's API does not tell which of them it needs; the graph on the page of the run does";
+  const event = run ? `its run was started by ${run.event}; ` : '';
+  const waits = `${event}Gitea's API tells neither the concurrency group nor a missing approval; the page of the run shows both`;
+  return [
+    `Gitea says ${job.status.replace('_', ' ')}, ${labels}${attempt}`,
+    ...(estimate ? [`the estimate is made from ${count(estimate.samples, 'finished job')}`] : []),
+    ...(job.status === 'blocked' ? [runHas.length > 0 ? needs : waits] : []),
+  ].join('; ');
+}
+
+/** `its Kubernetes Job was created 3m12s ago; its pod does not run yet`. The cause says why. */
+export function podText({ state, createdAtMs }: LiveJob, nowMs: number): string {
+  return `its Kubernetes Job was created ${duration(nowMs - createdAtMs)} ago; ${POD_WORDS[state]}`;
+}
+
+const POD_WORDS: Readonly<Record<LiveJob['state'], string>> = {
+  starting: 'its pod does not run yet',
+  running: 'its pod runs',
+  complete: 'it has ended',
+  failed: 'it has failed',
+  deleting: 'it is being deleted',
+  unknown: 'the state of its pod is not known',
+};
+
+export function groupText(group: ExplainedGroup): string {
+  const { cap, held, suspended, scope, gitea } = group;
+  const slots = slotsText(group);
+  const runners = `${runnersIn(group)} of ${cap} runners${slots === '' ? '' : ` (${slots})`}`;
+  return `${keyText(group)}${suspended ? ' (suspended)' : ''}: ${runners}, ${count(held, 'job')} held back; ${scope} at ${gitea}`;
+}
+
+export function groupOf(job: ExplainedJob, { groups }: Explanation): ExplainedGroup | undefined {
+  return findGroup(groupOfJob(job), groups);
+}
+
+export function groupTitle(group: ExplainedGroup): string {
+  const { suspended, held, cap } = group;
+  const what = `RunnerGroup ${keyText(group)}`;
+  if (suspended) return `${what} is suspended: it starts no runners.`;
+  if (cap === 0) return `${what} starts no runners: its cap is 0.`;
+  return held > 0 ? `${what} holds back ${count(held, 'job')}.` : `${what} holds nothing back.`;
+}
+
+/** @param details for an explanation of which not all is known (`explainerOf`) */
+export function groupLines(
+  group: ExplainedGroup,
+  explanation: Explanation,
+  details = (job: ExplainedJob): ExplainedJob => job,
+): readonly Line[] {
+  const of = explanation.jobs.filter((job) => isSame(groupOfJob(job), group));
+  const jobs = JOB_STATES.flatMap((state) => {
+    const some = of.filter((job) => job.state === state).length;
+    return some > 0 ? [`${some} ${state}`] : [];
+  });
+  const runners = [...emittedRunners(explanation).values()].filter((each) => isSame(each.group, group));
+  const pods = runners.flatMap(({ runner, trouble }) => (trouble ? [`${runner}: ${troubleText(trouble)}`] : []));
+  const next = of
+    .slice(0, MOST_ADVISED)
+    .flatMap((job) => adviceFor(details(job), explanation.groups))
+    .concat(runnersAdvice(runners.filter(({ trouble }) => trouble)));
+  const status = explanation.where?.statuses.find((each) => each.group === keyText(group));
+  return [
+    ...line('Runners', groupText(group)),
+    ...line('Jobs', jobs.join(', ') || 'none is queued or running'),
+    ...line('Labels', group.labels.join(', ')),
+    ...lines('Pod', pods.slice(0, MOST_TOLD)),
+    ...line('Status', status?.notReady),
+    ...lines('Next', [...new Set(next)].slice(0, MOST_TOLD)),
+    ...line('File', group.file),
+  ];
+}

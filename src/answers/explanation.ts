@@ -1,0 +1,296 @@
+/** Joins groups, plan and evidence into all that `explain` tells. Pure. */
+import { describeScope } from '../clients/gitea/endpoints.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { withSizes } from '../config/runnergroup/sizes.ts';
+import type { PlanOfNow } from '../plan/look-and-plan.ts';
+import { withNamesNow } from '../plan/plan-groups.ts';
+import type { EmittedRunner, GroupKey, JobDecision, Plan, RunnerDecision } from '../planner/decisions.ts';
+import { type Evidence, type Job, type LiveJob, liveJobsOf, memo, type PodTrouble } from '../planner/evidence.ts';
+import { parseRunnerName } from '../planner/names.ts';
+import { patienceMs } from '../planner/runners.ts';
+import { groupBy, keyText, stayKey } from '../shared/keys.ts';
+import { once } from '../shared/once.ts';
+import { blockedBy, hintsFor } from './held-back.ts';
+import { JOB_STATES, type JobState } from './job-state.ts';
+import {
+  type ExplainedGroup,
+  type ExplainedJob,
+  type Explanation,
+  emittedRunners,
+  type Holder,
+  isNotCovered,
+  type OpenDecision,
+  type Progress,
+  type Strain,
+  type Wait,
+} from './model.ts';
+import { unregistered, whyNotCreated } from './not-created.ts';
+import { HELD } from './reasons.ts';
+import { runnersIn } from './runner-counts.ts';
+import { durationsIn, estimateWaits, overtimeOf } from './wait-estimate.ts';
+
+/** Jobs of runners in Kubernetes, by name. */
+type Lives = ReadonlyMap<string, LiveJob>;
+
+/** Finished jobs are left out: they wait for nothing. */
+export function explanationOf(...of: Parameters<typeof explainerOf>): Explanation {
+  const { details, outline } = explainerOf(...of);
+  const explanation = outline();
+  return { ...explanation, jobs: explanation.jobs.map(details()) };
+}
+
+/**
+ * The same in two steps, for `serve`: people may queue 10,000 jobs, and a turn of the event loop must be short. `outline` has no more of a
+ * job than its state. `details` tells the rest of those that are shown. What many jobs share is worked out when the first one asks.
+ */
+export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: number, seen?: PlanOfNow['seen']) {
+  const cluster = seen?.evidence.cluster;
+  const unseen = cluster?.is === 'unseen' && { isUnseen: true as const };
+  const lives = once((): Lives => new Map(liveJobsOf(seen?.evidence).map((each) => [each.name, each])));
+  const emitted = once(() => emittedRunners(plan));
+  const waits = once(() => waitsOf(plan, nowMs, lives(), emitted()));
+  const blockers = once(() => blockedBy(plan));
+  const progress = once(() => progressOf(plan, seen?.evidence, lives(), nowMs));
+  const waitUntil = once(() => waitUntilOf(groups, plan, lives(), nowMs));
+  return {
+    outline: (): Explanation => {
+      const explained = explainedGroups(groups, plan).map((group) => {
+        const suspension = seen?.suspended?.get(keyText(group));
+        return { ...group, ...unseen, ...(suspension !== undefined && { suspended: true, suspension }) };
+      });
+      const byKey = new Map(explained.map((group) => [keyText(group), group]));
+      const stateOf = stateIn(byKey, emitted(), progress());
+      const jobs = plan.jobs.flatMap((decision): ExplainedJob | readonly [] =>
+        decision.verdict === 'done' ? [] : { ...decision, ...waitUntil()(decision), state: stateOf(decision) },
+      );
+      return {
+        checkedAt: new Date(nowMs).toISOString(),
+        groups: explained,
+        jobs: jobs.sort(byState),
+        runners: plan.runners,
+        ...(cluster?.is === 'seen' && { liveJobs: cluster.jobs.filter(({ state }) => state !== 'complete') }),
+      };
+    },
+    /** Each call begins with hints of its own: they have a bound (`MOST_STEPS`). */
+    details: () => {
+      const hints = once(() => hintsFor(withNamesNow(groups, plan).flatMap(withSizes)));
+      return <T extends OpenDecision>(job: T) => ({
+        ...job,
+        ...(isNotCovered(job) && hints()(job)),
+        ...(job.verdict === 'served' && job.by === 'new-runner' && unseen),
+        ...waits()(job),
+        ...blockers()(job),
+        ...progress()(job),
+      });
+    },
+  };
+}
+
+function explainedGroups(groups: readonly RunnerGroup[], plan: Plan): readonly ExplainedGroup[] {
+  const written = new Map(groups.map((group) => [keyText(group), group]));
+  const stuck = groupBy(plan.runners.filter(cannotStart), ({ group }) => keyText(group));
+  return plan.groups.flatMap(({ group: key, ...counts }) => {
+    const group = written.get(keyText(key));
+    if (!group) return [];
+    return {
+      namespace: key.namespace,
+      name: key.name,
+      file: group.place.file,
+      gitea: group.giteaUrl,
+      scope: describeScope(group.scope),
+      labels: group.labels.map((label) => label.name),
+      suspended: group.suspend,
+      ...counts,
+      cannotStart: stuck.get(keyText(key))?.length ?? 0,
+    };
+  });
+}
+
+/** The cap of a job that one holds back, and the estimate. Those of a group are made when one of its jobs asks. */
+function waitsOf(
+  { groups, jobs }: Plan,
+  nowMs: number,
+  lives: Lives,
+  emitted: ReadonlyMap<string, EmittedRunner>,
+): (decision: JobDecision) => Wait {
+  const caps = new Map(groups.map(({ cap, group }) => [group, cap]));
+  const atWork = groupBy(
+    jobs.flatMap((each) => (each.verdict === 'running' || each.verdict === 'served' ? each : [])),
+    ({ group }) => group,
+  );
+  const lines = groupBy(jobs.filter(isHeldByCap), ({ group }) => group);
+  const ofGitea = groupBy(jobs, ({ origin }) => origin);
+  const durations = memo((origin: string) => durationsIn((ofGitea.get(origin) ?? []).map(({ job }) => job)));
+  const estimates = memo((group: GroupKey) => {
+    const line = (lines.get(group) ?? []).toSorted((a, b) => (a.position ?? 0) - (b.position ?? 0));
+    const jobsOf = (decisions: readonly JobDecision[]): readonly Job[] => decisions.map(({ job }) => job);
+    const slots = { cap: caps.get(group) ?? 0, atWork: jobsOf(atWork.get(group) ?? []), line: jobsOf(line) };
+    return estimateWaits(slots, durations(line[0]?.origin ?? ''), nowMs);
+  });
+  const strainOf = ({ job, origin, ...decision }: JobDecision): Strain => {
+    const runner = decision.verdict === 'served' ? decision.runner : (job.runner ?? '');
+    const { endsByMs } = lives.get(runner) ?? {};
+    const overtime = overtimeOf(job, durations(origin), nowMs);
+    const { isLate, ...trouble } = emitted.get(runner)?.trouble ?? {};
+    return {
+      ...(overtime && { overtime }),
+      ...(endsByMs !== undefined && { endsByMs }),
+      ...(isLate && decision.verdict === 'served' && { trouble: trouble as PodTrouble }),
+    };
+  };
+  const holders = memo((group: GroupKey) =>
+    (atWork.get(group) ?? []).flatMap((decision): Holder | readonly [] => {
+      const strain = strainOf(decision);
+      const { id, repository } = decision.job;
+      return Object.keys(strain).length > 0 ? { id, repository, ...strain } : [];
+    }),
+  );
+  return (decision) => {
+    if (decision.verdict === 'running' && decision.group) return strainOf(decision);
+    if (!isHeldByCap(decision) || !decision.group) return {};
+    const held = holders(decision.group);
+    const estimate = estimates(decision.group)[(decision.position ?? 0) - 1];
+    return {
+      cap: caps.get(decision.group) ?? 0,
+      ...(estimate && { estimate }),
+      ...(held.length > 0 && { holders: held }),
+    };
+  };
+}
+
+function isHeldByCap(decision: JobDecision): decision is JobDecision & { readonly verdict: 'held' } {
+  return decision.verdict === 'held' && decision.because === 'cap';
+}
+
+/**
+ * Until when a runner may take its time: `spawnTimeoutSeconds` after it was made, else after the last of these. Its job was created; its
+ * last runner ended, or ends now; a job of its run ended, which it may have needed; in a full group any job ended, or a runner ends now.
+ */
+function waitUntilOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, nowMs: number) {
+  const ends = new Map<string, number>();
+  const endsAt = (key: string, ms = 0): unknown => ends.set(key, Math.max(ms, ends.get(key) ?? 0));
+  for (const { job, origin } of plan.jobs)
+    for (const key of [origin, `${origin} ${job.runId}`]) endsAt(key, job.completedAtMs);
+  for (const { name, finishedAtMs = nowMs } of lives.values()) {
+    const { madeFor } = parseRunnerName(name) ?? {};
+    if (madeFor && 'id' in madeFor) endsAt(stayKey({ origin: '', job: madeFor }), finishedAtMs);
+  }
+  for (const { emit, group, runner } of plan.runners) if (!emit && lives.has(runner)) endsAt(keyText(group), nowMs);
+  const full = new Set(plan.groups.flatMap((each) => (runnersIn(each) >= each.cap ? keyText(each.group) : [])));
+  const patience = new Map(groups.map((group) => [keyText(group), group.spawnTimeoutSeconds * 1000]));
+  return (decision: OpenDecision): { readonly waitUntilMs?: number } => {
+    if (decision.verdict !== 'served') return {};
+    const { group, job, origin, runner } = decision;
+    const key = keyText(group);
+    const live = lives.get(runner);
+    const keys = [stayKey({ origin: '', job }), ...(full.has(key) ? [origin, key] : [`${origin} ${job.runId}`])];
+    const sinceMs = live?.createdAtMs ?? Math.max(job.createdAtMs, ...keys.map((each) => ends.get(each) ?? 0));
+    return { waitUntilMs: sinceMs + patienceMs(live ?? {}, patience.get(key) ?? 0) };
+  };
+}
+
+/** It takes a slot, and Kubernetes says why its pod does not start. */
+function cannotStart(decision: Plan['runners'][number]): boolean {
+  return decision.emit && decision.because !== 'back-off-record' && decision.trouble?.isLate === true;
+}
+
+function stateIn(
+  groups: ReadonlyMap<string, ExplainedGroup>,
+  emitted: ReadonlyMap<string, EmittedRunner>,
+  progress: (decision: OpenDecision) => Progress,
+) {
+  return (decision: OpenDecision): JobState => {
+    if (decision.verdict === 'running') return 'running';
+    if (decision.verdict === 'served')
+      return emitted.get(decision.runner)?.trouble?.isLate || progress(decision).inVain ? 'unserved' : 'starting';
+    const group = isHeldByCap(decision) && decision.group && groups.get(keyText(decision.group));
+    // No slot comes free: there is none, or all are taken by runners that cannot start.
+    return group && group.cannotStart >= group.cap ? 'unserved' : HELD[decision.because].state;
+  };
+}
+
+/** The worst first. Jobs that have stopped come before jobs whose labels no group has: those may be typos. */
+export function byState(a: ExplainedJob, b: ExplainedJob): number {
+  const rank = (job: ExplainedJob): number => JOB_STATES.indexOf(job.state) + (isNotCovered(job) ? 0.5 : 0);
+  return rank(a) - rank(b);
+}
+
+/** A registered runner asks Gitea every two seconds or so. */
+const IDLE_TOO_LONG_MS = 60_000;
+
+/** Runners that have come to nothing for the job that they were made for: their Job has failed, or they are given up. */
+const ENDED: ReadonlySet<RunnerDecision['because']> = new Set(['back-off-record', 'stuck', 'never-came', 'surplus']);
+
+function progressOf(
+  plan: Plan,
+  evidence: Evidence | undefined,
+  lives: Lives,
+  nowMs: number,
+): (decision: JobDecision) => Progress {
+  const looks = [...(evidence?.looks.values() ?? [])];
+  const rows = new Map(looks.flatMap(({ runners }) => runners.map((each) => [each.name, each] as const)));
+  const decided = new Map(plan.runners.map((each) => [each.runner, each]));
+  const ended = new Map(
+    plan.runners.flatMap((each) => {
+      const { madeFor } = (ENDED.has(each.because) && parseRunnerName(each.runner)) || {};
+      return madeFor && 'id' in madeFor ? [[stayKey({ origin: '', job: madeFor }), each] as const] : [];
+    }),
+  );
+  const endOf = (runner: string): Pick<Progress, 'ended'> => {
+    // How it ended, or why its pod did not start.
+    const { trouble, end = trouble } = lives.get(runner) ?? {};
+    return end ? { ended: { runner, ...end } } : {};
+  };
+  const ofRunning = (runner = ''): Progress => {
+    const decision = decided.get(runner);
+    const end = endOf(runner);
+    if (decision?.because === 'lost')
+      return { ...end, loss: decision.emit && decision.isOutlived ? 'outlived' : 'lost' };
+    if (end.ended) return { ...end, loss: 'lost' };
+    return rows.get(runner)?.online === false ? { offline: {} } : {};
+  };
+  /** The newest one that was made for it. @param isNew it has another one, which has no Job */
+  const ofLast = (job: Job, isNew: boolean): Progress => {
+    const { because, runner = '' } = ended.get(stayKey({ origin: '', job })) ?? {};
+    if (because === 'surplus') return isNew ? { inVain: 'idle' } : {};
+    return { ...endOf(runner), ...(because && because !== 'back-off-record' && { inVain: 'tried' }) };
+  };
+  return (decision): Progress => {
+    const { job, verdict } = decision;
+    if (verdict === 'running') return decision.group ? ofRunning(job.runner) : {};
+    if (verdict === 'held' && (decision.because === 'backing-off' || decision.because === 'cap'))
+      return ofLast(job, false);
+    if (verdict !== 'served') return {};
+    const row = rows.get(decision.runner);
+    const own = decided.get(decision.runner);
+    const { runningSinceMs = Number.NaN } = lives.get(decision.runner) ?? {};
+    const idleMs = nowMs - Math.max(runningSinceMs, job.createdAtMs);
+    // Its own runner was made when its job was ready. Others may have been idle before that.
+    if (decision.by === 'own-runner' && row?.online && !row.busy && idleMs >= IDLE_TOO_LONG_MS)
+      return { idleMs, inVain: 'idle' };
+    const isAgain = own?.emit && own.triedBefore !== undefined && !row?.online;
+    return { ...(isAgain && { inVain: 'tried' }), ...ofLast(job, decision.by === 'new-runner') };
+  };
+}
+
+/** The same explanation; jobs whose runner is wanted and has no Job in the cluster, or waits for `serve`, say why. */
+export function withNotCreated(explanation: Explanation): Explanation {
+  const { liveJobs, where } = explanation;
+  // Nobody looked: a Job that is not seen may be there.
+  if (!liveJobs) return explanation;
+  const seen = new Map(liveJobs.map((each) => [each.name, each]));
+  const nowMs = Date.parse(explanation.checkedAt);
+  const jobs = explanation.jobs.map((job): ExplainedJob => {
+    if (job.verdict !== 'served') return job;
+    const live = seen.get(job.runner);
+    const isMissing = !live && job.by === 'new-runner';
+    const notCreated = isMissing ? whyNotCreated(where, job, nowMs) : live && where && unregistered(where, job, live);
+    if (!notCreated) return job;
+    return { ...job, notCreated, ...(notCreated.isUnserved && { state: 'unserved' as const }) };
+  });
+  jobs.sort(byState);
+  const sources = new Map(where?.applications.map(({ name, source }) => [name, source]));
+  const applications = new Map(where?.statuses.map(({ application = '', group }) => [group, sources.get(application)]));
+  const groups = explanation.groups.map((each) => ({ ...each, file: applications.get(keyText(each)) ?? each.file }));
+  return { ...explanation, groups, jobs };
+}

@@ -1,0 +1,147 @@
+/** Why the runner of a CI job does not come, by what stands in the cluster besides Jobs and pods. Pure. */
+import { UNREGISTERED } from '../config/runnergroup/status.ts';
+import type { GroupKey } from '../planner/decisions.ts';
+import { type LiveJob, NO_POD } from '../planner/evidence.ts';
+import { ARGOCD_NAMESPACE, manual, NAME, serveLogs } from '../shared/installed/installed-names.ts';
+import { keyText } from '../shared/keys.ts';
+import { SKIP_RECONCILE, timeText } from '../shared/marks.ts';
+import { duration } from '../shared/printable.ts';
+import type { NotCreated } from './model.ts';
+import { remedyOf } from './remedies.ts';
+import type { ApplicationSeen, StatusSeen, WhereIAm } from './where.ts';
+
+const NO_JOB = 'Argo CD has not created its Kubernetes Job';
+export const USUAL: NotCreated = { why: `${NO_JOB} yet`, next: 'wait a few seconds', isUnserved: false };
+
+/** A CI job whose runner is wanted. */
+interface Waiting {
+  readonly group: GroupKey;
+  /** Until then its runner may take its time. */
+  readonly waitUntilMs?: number;
+}
+
+/** The first that fits. */
+export function whyNotCreated(where: WhereIAm | undefined, job: Waiting, nowMs: number): NotCreated {
+  const group = keyText(job.group);
+  const status = where?.statuses.find((each) => each.group === group);
+  const application = where?.applications.find(({ name }) => name === status?.application);
+  const found =
+    (application && failureOf(application)) ??
+    (where && downOf(where, application)) ??
+    (status && unready(status, application));
+  if (found) return found;
+  const silentMs = nowMs - Date.parse(status?.lastCheckTime ?? '');
+  if (silentMs > LOOK_LATE_MS)
+    return {
+      why: `serve leads, and has not looked at RunnerGroup ${group} for ${duration(silentMs)}`,
+      next: `read its log: ${serveLogs(namespaceOf(application))}`,
+      isUnserved: true,
+    };
+  const says = application?.says === undefined ? '' : `Argo CD says: ${application.says}`;
+  const told = [status?.waits?.replace(/\.$/, ''), says].filter(Boolean).join('; ');
+  const of = told && `${told}; `;
+  const look = application ? `: ${describe(application)}` : ': its last sync, and its conditions';
+  const shows = `the Application in Argo CD shows why${look}`;
+  const { waitUntilMs = nowMs } = job;
+  if (nowMs <= waitUntilMs)
+    return { ...USUAL, why: of + USUAL.why, next: `wait until ${timeText(waitUntilMs)}. After that, ${shows}` };
+  const lateMs = nowMs - waitUntilMs;
+  const next = (says.length > 0 && application && knownAfter(says, application.name)) || shows;
+  return { why: `${of}${NO_JOB}, and it is ${duration(lateMs)} late`, next, isUnserved: true };
+}
+
+/** `serve` renews the time of its last look once a minute. */
+export const LOOK_LATE_MS = 180_000;
+
+function namespaceOf(application: ApplicationSeen | undefined): string {
+  return application?.name.split('/')[0] ?? ARGOCD_NAMESPACE;
+}
+
+function describe({ name }: ApplicationSeen): string {
+  const [namespace, application] = name.split('/');
+  return `kubectl -n ${namespace} describe applications.argoproj.io ${application}`;
+}
+
+function downOf({ serve }: WhereIAm, application: ApplicationSeen | undefined): NotCreated | undefined {
+  const isDown = !('unread' in serve) ? serve.isLate : serve.isMissing === true;
+  if (!isDown) return undefined;
+  const isByHand = application?.isAutomated === false;
+  const kubectl = `kubectl -n ${namespaceOf(application)}`;
+  return {
+    why: `serve does not run, so nothing wakes Argo CD${isByHand ? `, and Application ${application.name} has no automated sync` : ''}`,
+    next: `start serve again: ${kubectl} get deployment,pods -l app.kubernetes.io/name=${NAME}. If it has 0 replicas: ${kubectl} scale deployment/${NAME} --replicas=2; else ${serveLogs(namespaceOf(application))}`,
+    isUnserved: true,
+  };
+}
+
+function unready(status: StatusSeen, application: ApplicationSeen | undefined): NotCreated | undefined {
+  const { group, notReady, reason = '' } = status;
+  if (notReady === undefined) return undefined;
+  const [namespace, name] = group.split('/');
+  const isOfArgo = OF_ARGOCD.has(reason) && status.application !== undefined;
+  const is = `RunnerGroup ${group} is not ready: `;
+  const all = `kubectl -n ${namespace} describe runnergroup ${name}`;
+  if (!isOfArgo)
+    return { why: is + notReady, next: `correct it; serve tries again by itself: ${all}`, isUnserved: true };
+  const { says } = application ?? {};
+  const known = (says && knownAfter(says, status.application)) || 'correct what Argo CD says';
+  const why = says === undefined ? is + notReady : `Argo CD says: ${says} (${is}${reason})`;
+  return { why, next: `${known}: ${describe({ name: status.application })}`, isUnserved: true };
+}
+
+/** Reasons of `Ready` that end in Argo CD. */
+const OF_ARGOCD: ReadonlySet<string> = new Set(['ComparisonError', 'PlanDiffers', 'SyncFailed', 'ForeignApplication']);
+
+/** Its pod waits for credentials, and `serve` says why it cannot hand them over. */
+export function unregistered({ statuses }: WhereIAm, job: Waiting, live: LiveJob): NotCreated | undefined {
+  const status = statuses.find((each) => each.group === keyText(job.group));
+  const { registeredAt, state, stillSinceMs, trouble } = live;
+  const isWaiting = state === 'starting' && registeredAt !== undefined && (!trouble || stillSinceMs !== undefined);
+  if (!isWaiting || status?.notReady === undefined || status.reason !== UNREGISTERED) return undefined;
+  const next = `serve tries again every 10 s. What its code asks for: ${manual('symptoms.md#a-pod-waits-for-its-credentials')}`;
+  return { why: status.notReady, next, isUnserved: true };
+}
+
+function failureOf(application: ApplicationSeen): NotCreated | undefined {
+  const { name, end, error, isMissing, lastsMs, says = '' } = application;
+  if (isMissing) {
+    const why = `Application ${name}, which made the RunnerGroup, does not exist any more`;
+    return { why, next: 'create it again, or delete the RunnerGroup', isUnserved: true };
+  }
+  if (error !== undefined) {
+    const next = `${afterError(error, name)}; all of it: ${describe(application)}`;
+    return { why: `Argo CD does not sync Application ${name}: ${error}`, next, isUnserved: true };
+  }
+  if (lastsMs === undefined) return undefined;
+  const why = `the sync of Application ${name} has lasted for ${duration(lastsMs)}, and no other can begin. Argo CD says: ${says}`;
+  const first =
+    end === undefined ? `it is being ended: ${describe(application)} shows what holds it` : `end it: ${end}`;
+  return { why, next: `${first}; then ${knownAfter(says, name) ?? 'correct what it waits for'}`, isUnserved: true };
+}
+
+const STEP_1 = `repeat step 1 of ${manual('install.md#install-three-steps')}`;
+
+/** What helps against what Argo CD says. `APP`: the Application, as its commands take it. */
+const AFTER: readonly (readonly [words: RegExp, remedy: string])[] = [
+  [/find cmp-server plugin/, `the sidecar ${NAME} of argocd-repo-server is not there or not ready: ${STEP_1}`],
+  [/skip-reconcile/, `remove it: kubectl annotate applications.argoproj.io APP ${SKIP_RECONCILE}-`],
+  [/ExcludedResource/, 'allow Jobs and RunnerGroups in argocd-cm: resource.exclusions, resource.inclusions'],
+  [/(?:Shared|Repeated)Resource/, 'leave the RunnerGroup in one place of one Application'],
+  [/syncOptions has/, 'remove that option from spec.syncPolicy.syncOptions'],
+  [/not permitted in project/, 'let its project allow what the message names: gitea-runners doctor'],
+];
+
+function knownAfter(says: string, name: string): string | undefined {
+  const [namespace, application] = name.split('/');
+  const known = AFTER.find(([words]) => words.test(says))?.[1];
+  return known?.replace('APP', `-n ${namespace} ${application}`);
+}
+
+/** What helps against an error of Argo CD. @param name `argocd/runners` */
+export function afterError(error: string, name: string): string {
+  const [code] = /\bGR-[A-Z]+-\d+/.exec(error) ?? [];
+  const correct = `correct what it says${code === undefined ? '' : ` (${manual('errors.md')} has ${code})`}`;
+  const known =
+    knownAfter(error, name) ?? (code === undefined ? remedyOf({ reason: NO_POD, message: error }) : undefined);
+  return `${known ?? correct}, then argocd app get ${name.split('/')[1]} --hard-refresh`;
+}

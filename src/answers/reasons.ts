@@ -1,0 +1,372 @@
+/**
+ * Why a job is held, why a runner stays or goes, and what helps against a pod that fails. One row for each reason, and all who tell it read
+ * the row: `explain`, the page, commit statuses, `generate`, conditions, metrics. A reason of the planner does not compile until its row is
+ * written.
+ *
+ *     HELD ......... why a job has no runner ............ `HeldBecause`
+ *     RUNNERS ...... why a runner stays or goes ......... `EmittedBecause`, `DroppedBecause`
+ *     REMEDIES ..... how a pod failed, and what helps ... words of Kubernetes. A new remedy is a row of remedies.ts
+ */
+import type {
+  DroppedBecause,
+  EmittedBecause,
+  EmittedRunner,
+  GroupKey,
+  HeldBecause,
+  HeldUntil,
+  HoldingLimit,
+  JobDecision,
+  RunnerDecision,
+  RunnerTrouble,
+  ServedBy,
+} from '../planner/decisions.ts';
+import type { PodTrouble } from '../planner/evidence.ts';
+import { limitsBranch } from '../planner/limits.ts';
+import { parseRunnerName, poolIndexOf } from '../planner/names.ts';
+import { groupBy, keyText } from '../shared/keys.ts';
+import { SUSPENDED, timeText } from '../shared/marks.ts';
+import { duration } from '../shared/printable.ts';
+import { blockedText, labelsText, notCoveredAdvice, notCoveredText } from './held-back.ts';
+import type { JobState } from './job-state.ts';
+import { type ExplainedGroup, type ExplainedJob, findGroup } from './model.ts';
+import { holderAdvice, holdersText, podAdvice, remedyOf, seeWhy, troubleText } from './remedies.ts';
+import { estimateText } from './wait-estimate.ts';
+
+export type HeldJob = ExplainedJob & { readonly verdict: 'held' };
+
+interface HeldReason {
+  readonly state: JobState;
+  /** Who holds it back, if anybody does: `heldJobs`, HELD, the metric and the last line of `explain` count these jobs, and no others. */
+  readonly heldBack: 'by-its-group' | 'for-its-labels' | 'no';
+  /** In a line of counts: `2 held back by the cap`. Absent: it is not counted there. */
+  readonly short?: string;
+  readonly text: (job: HeldJob, nowMs: number) => string;
+  /** Absent: nothing helps but to wait. */
+  readonly advice?: (job: HeldJob, group: ExplainedGroup | undefined) => readonly string[];
+  /** For who owns no group, and can write none. Absent: as for owners. @param whom `ask an owner of group runners/ci` */
+  readonly ask?: (job: HeldJob, whom: string) => string;
+}
+
+const BY_GROUP = { state: 'held', heldBack: 'by-its-group' } as const;
+const NOT_FOUND = { state: 'unserved', heldBack: 'no' } as const;
+/** Somebody must act. */
+const UNSERVED = { state: 'unserved', heldBack: 'by-its-group' } as const;
+
+export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
+  blocked: { state: 'blocked', heldBack: 'no', text: (job) => `blocked: ${blockedText(job)}` },
+  'no-labels': {
+    ...{ state: 'held', heldBack: 'for-its-labels', short: 'without labels' },
+    text: () => 'held back: it has no labels, so no runner is started (the call of a reusable workflow needs none)',
+    advice: () => ['if a job without labels is to run, give it a runs-on, or set spec.acceptUnlabelledJobs'],
+    ask: () => 'give it a runs-on in the workflow; the call of a reusable workflow needs none',
+  },
+  'labels-not-covered': {
+    ...{ ...NOT_FOUND, short: 'with labels that no group covers' },
+    text: notCoveredText,
+    advice: (job) => [notCoveredAdvice(job)],
+    ask: ({ job }) =>
+      `correct runs-on in the workflow, or ask who owns groups here for runners with ${labelsText(job.labels)}`,
+  },
+  'repository-not-chosen': {
+    ...{ ...NOT_FOUND, short: 'of repositories that no group chooses' },
+    text: ({ nearest, job }) => `not covered: group ${textOf(nearest)} does not choose ${job.repository}`,
+    advice: ({ job: { repository } }) => [`add ${repository.split('/').at(-1)} to spec.repositories of that group`],
+    ask: ({ job }, whom) => `${whom} to choose ${job.repository}`,
+  },
+  suspended: {
+    ...{ ...UNSERVED, short: 'held back by the suspension' },
+    text: ({ group }) => `held back: group ${textOf(group)} is suspended`,
+    advice: (_, group) => [resumeAdvice(group)],
+    ask: (_, whom) => `${whom} when it goes on`,
+  },
+  cap: {
+    ...BY_GROUP,
+    short: 'held back by the cap',
+    text: capText,
+    advice: (job, group) => [
+      ...endAdvice(job),
+      ...holderAdvice(job.holders ?? []),
+      ...(group ? [capAdvice(group)] : []),
+    ],
+    ask: (_, whom) => `wait, or ${whom} to raise the cap`,
+  },
+  limit: {
+    ...{ ...BY_GROUP, short: 'held back by a limit', text: heldByLimitText, advice: limitAdvice },
+    ask: (_, whom) => `wait, or ${whom} to raise the limit`,
+  },
+  'backing-off': {
+    ...{ ...UNSERVED, short: 'held back by the back-off', text: backingOffText, advice: endAdvice },
+    ask: (_, whom) => `${whom} why its runners fail`,
+  },
+  'served-elsewhere': {
+    ...{ state: 'starting', heldBack: 'no', short: 'left to runners of others' },
+    text: ({ runner = '' }) => `${runner} is there for it (not a runner of these groups)`,
+  },
+};
+
+/** For these a group holds its jobs back. */
+export const BY_GROUPS = (Object.keys(HELD) as HeldBecause[]).filter((each) => HELD[each].heldBack === 'by-its-group');
+
+/** It is ready, and gets no runner now: by its group, or because it has no labels. It may be unserved, too. */
+export function isHeldBack(decision: JobDecision): boolean {
+  return decision.verdict === 'held' && HELD[decision.because].heldBack !== 'no';
+}
+
+function textOf(group: GroupKey | undefined): string {
+  return group ? keyText(group) : '';
+}
+
+function heldByLimitText({ group, job, limit = { most: 0 } }: HeldJob): string {
+  const isElsewhere = limit.of !== undefined && !`${job.repository.toLowerCase()}/`.startsWith(`${limit.of}/`);
+  const isOther = isElsewhere || !limitsBranch(limit, job.branch);
+  const other = isOther ? `; Gitea could give its runner to a job of ${partText(limit)}` : '';
+  return `held back by ${limitText(limit)}${group ? ` of group ${keyText(group)}` : ''}${other}`;
+}
+
+/** `limit gpus (20)`, `the limit for branches main, release/* of acme/web (2)` */
+function limitText(limit: HoldingLimit = { most: 0 }): string {
+  const { name, most } = limit;
+  const part = partText(limit);
+  return `${name === undefined ? 'the limit' : `limit ${name}`}${part && ` for ${part}`} (${most})`;
+}
+
+function limitAdvice({ limit }: HeldJob): readonly string[] {
+  return [`wait for a runner under ${limitText(limit)}, or raise its max in spec.limits${othersText(limit)}`];
+}
+
+/** Whom to ask. It is no part of the cause: that one is read by all who may read the repository. */
+function othersText({ others = [] }: Partial<HoldingLimit> = {}): string {
+  const names = others.map(({ name, application = '<unknown>' }) => `${name} (Application ${application})`);
+  return names.length === 0 ? '' : `. Jobs of other Applications have places there: ${names.join(', ')}`;
+}
+
+function partText({ of, branches }: HoldingLimit): string {
+  return [branches && `branches ${branches.join(', ')}`, of].filter(Boolean).join(' of ');
+}
+
+function resumeAdvice(group: ExplainedGroup | undefined): string {
+  if (group?.suspension === undefined) return `remove spec.suspend${group ? ` ${placeOf(group)}` : ''}`;
+  const { namespace, name, suspension } = group;
+  const command = `kubectl -n ${namespace} annotate runnergroup ${name} ${SUSPENDED}-`;
+  const told = suspension && ` (${suspension})`;
+  return `end the suspension in the cluster${told}: the action resume in Argo CD, or ${command}`;
+}
+
+/** `held back by the cap of group runners/ci; 3rd in line; about 4m00s (2m10s to 6m30s)` */
+function capText({ cap, ended, estimate, group, holders = [], next, position }: HeldJob): string {
+  const of = textOf(group);
+  if (cap === 0) return `held back: group ${of} starts no runners, because its cap is 0`;
+  return [
+    ...(ended ? [endedText(ended)] : []),
+    ...(holders.length > 0 ? [`slots are held: ${holdersText(holders)}`] : []),
+    `held back by the cap of group ${of}`,
+    ...(next === undefined ? [] : [`the next slot is for ${next}`]),
+    ...(position === undefined ? [] : [`${ordinal(position)} in line`]),
+    ...(estimate ? [estimateText(estimate)] : []),
+  ].join('; ');
+}
+
+/** `1st`, `12th`, `22nd` */
+function ordinal(value: number): string {
+  const isTeen = value % 100 >= 11 && value % 100 <= 13;
+  return `${value}${(isTeen ? undefined : ['th', 'st', 'nd', 'rd'][value % 10]) ?? 'th'}`;
+}
+
+/** Of a group of a cluster whose Application does not tell its source, the file is not known. */
+function placeOf(group: ExplainedGroup): string {
+  return group.file === keyText(group) ? `of RunnerGroup ${group.file}` : `in ${group.file}`;
+}
+
+/** Who holds the slots says what helps. */
+function capAdvice(explained: ExplainedGroup): string {
+  const { cap, busy, debugging, cannotStart } = explained;
+  const group = `group ${keyText(explained)}`;
+  const raise = `raise spec.maxActiveRunners ${placeOf(explained)}`;
+  const slots = slotsText(explained);
+  const full = `${group} has no free slot (${slots})`;
+  if (cap === 0) return `${group} starts no runners, because spec.maxActiveRunners is 0: ${raise}`;
+  if (busy > cap) return `${group} has more runners at work (${slots}) than its cap of ${cap}: wait, or ${raise}`;
+  if (cannotStart > 0) return `${full}, and ${cannotStart} of its runners cannot start: mend that first`;
+  if (debugging > 0) return `${full}: wait, ${raise}, or delete the Job of a runner that nobody looks at`;
+  if (busy === 0) return `${full}: wait, or ${raise} if more jobs are to run at once`;
+  return `${full}: ${raise}, or wait for a busy runner to finish`;
+}
+
+/** `2 busy, 1 starting`: what the runners that take slots do. */
+export function slotsText({ busy, isUnseen, waiting, debugging, spare, warm }: ExplainedGroup): string {
+  const counts = [
+    [busy, 'busy'],
+    [waiting + spare + warm, isUnseen ? 'wanted' : 'starting'],
+    [debugging, 'debugging'],
+  ] as const;
+  return counts.flatMap(([some, word]) => (some > 0 ? [`${some} ${word}`] : [])).join(', ');
+}
+
+function backingOffText({ ended, group, untilMs }: HeldJob, nowMs: number): string {
+  const why = ended ? endedText(ended) : 'the Job of its last runner ended without a CI job';
+  const again = duration((untilMs ?? nowMs) - nowMs);
+  return `held back: ${why}; group ${textOf(group)} tries again in ${again}`;
+}
+
+export function endedText(ended: PodTrouble): string {
+  return `its last runner failed: ${troubleText(ended)}`;
+}
+
+export function endAdvice({ ended }: ExplainedJob): readonly string[] {
+  return [(ended && remedyOf(ended)) ?? []].flat();
+}
+
+/** What the metric says that runners do. */
+export const RUNNER_STATES = [
+  'initializing',
+  'idle',
+  'busy',
+  'debugging',
+  'failed',
+  'retryable',
+  'stale',
+  'unknown',
+] as const;
+export type ShownState = (typeof RUNNER_STATES)[number];
+
+interface RunnerReason {
+  /** What it does (docs/monitoring.md). `alive`: its pod tells whether it is initializing or idle. */
+  readonly state: ShownState | 'alive';
+  /** `taken`: it has had its CI job. `none`: it goes, and is known to have had none. */
+  readonly ciJob: 'taken' | 'none' | 'open';
+  /** Absent: it is wanted for a job, which the table of jobs names. */
+  readonly text?: string | ((runner: EmittedRunner, groups: readonly ExplainedGroup[], nowMs: number) => string);
+  readonly advice?: (runner: RunnerDecision) => string;
+}
+
+/** A runner that a job is to have. */
+interface ServingReason extends RunnerReason {
+  /** What it is to that job. */
+  readonly serves: string;
+}
+
+const WANTED = { state: 'alive', ciJob: 'open' } as const;
+const AT_WORK = { state: 'busy', ciJob: 'taken' } as const;
+const NEEDLESS = { state: 'stale', ciJob: 'none' } as const;
+const GONE = { state: 'stale', ciJob: 'open' } as const;
+
+export const RUNNERS: Readonly<
+  Record<ServedBy, ServingReason> & Record<EmittedBecause | DroppedBecause, RunnerReason>
+> = {
+  'own-runner': { ...WANTED, serves: 'its runner is there, and has not taken it yet' },
+  chain: { ...WANTED, serves: 'takes over the runner of another job' },
+  'free-runner': { ...WANTED, serves: 'a free runner' },
+  'new-runner': { ...WANTED, serves: 'asked for, not registered yet' },
+  busy: AT_WORK,
+  finishing: { ...AT_WORK, text: 'stays: busy in Gitea without a listed job (a cancelled job cleans up)' },
+  debugging: { state: 'debugging', ciJob: 'taken', text: debuggingText },
+  moved: {
+    ...{ state: 'busy', ciJob: 'open' },
+    text: 'stays: it was at work when its RunnerGroup moved to another Gitea or scope, and it may finish',
+  },
+  spare: { ...WANTED, text: 'stays for the next job while CI goes on; it ends spawnTimeoutSeconds after its start' },
+  warm: { ...WANTED, text: warmText },
+  lost: {
+    ...GONE,
+    text: 'stays as a record: its pod is lost while Gitea still shows a CI job on it, it holds no slot',
+  },
+  foreign: {
+    ...GONE,
+    text: 'takes no place: a CI job names it, but its runner is gone, or was registered by somebody else',
+  },
+  unpinning: {
+    ...WANTED,
+    text: 'goes: no job needs it; the next sync takes its protection away, the one after it the Job',
+  },
+  'back-off-record': {
+    ...{ state: 'retryable', ciJob: 'open' },
+    text: 'stays as a record: its Job ended without a CI job, it holds no slot',
+    advice: ({ group, runner }) =>
+      `see why it ended: kubectl -n ${group.namespace} logs job/${runner} --all-containers`,
+  },
+  'group-in-trouble': {
+    ...{ state: 'unknown', ciJob: 'open' },
+    text: 'stays as it is: its RunnerGroup cannot be planned now',
+  },
+  'used-up': { state: 'stale', ciJob: 'taken', text: 'goes: it has done its job' },
+  failed: { state: 'failed', ciJob: 'none', text: 'goes: its Job ended without a CI job' },
+  'never-came': { ...NEEDLESS, text: 'goes: has not registered within spawnTimeoutSeconds' },
+  stuck: {
+    ...NEEDLESS,
+    text: 'goes: its pod has not started within pendingDeadlineSeconds, another one is tried',
+    advice: ({ group, runner }) => seeWhy(group, runner, `pods -l job-name=${runner}`),
+  },
+  replaced: { ...NEEDLESS, text: 'goes: its RunnerGroup was changed before it registered' },
+  disabled: { ...NEEDLESS, text: 'goes: is disabled in Gitea' },
+  suspended: { ...NEEDLESS, text: 'goes: its group is suspended' },
+  surplus: { ...NEEDLESS, text: 'goes: no job needs it, or Gitea gives it none' },
+  drained: {
+    ...NEEDLESS,
+    text: 'goes: its group was changed, keeps fewer idle runners, or has no room for them under its cap',
+  },
+  deleting: { ...GONE, text: 'goes: its Job is being deleted' },
+  gone: { ...GONE, text: 'goes: its Job is gone, which Gitea has not noticed yet' },
+  offline: { ...GONE, text: 'is only an old registration: offline in Gitea' },
+};
+
+/** `kept warm: slot 1 of 2` */
+function warmText({ runner, group }: EmittedRunner, groups: readonly ExplainedGroup[]): string {
+  const size = findGroup(group, groups)?.minIdle ?? 0;
+  const index = poolIndexOf(parseRunnerName(runner)?.madeFor);
+  return index === undefined || index > size ? `kept warm: one of ${size}` : `kept warm: slot ${index} of ${size}`;
+}
+
+/** A runner that stays for a look. The next steps: docs/debugging.md. */
+function debuggingText({ runner, group, job, keep }: EmittedRunner, _: unknown, nowMs: number): string {
+  const { untilMs, extension } = keep ?? { untilMs: nowMs };
+  const of = job ? ` ${job.repository} ${job.name} (job ${job.id})` : '';
+  const until = `${timeText(untilMs)} (${duration(untilMs - nowMs)})`;
+  const enter = `kubectl exec -it -n ${group.namespace} job/${runner} -c runner -- sh`;
+  return `debugging: its CI job${of} failed; stays until ${until}; ${enter}${extension ? EXTENSION[extension] : ''}`;
+}
+
+const EXTENSION: Readonly<Record<NonNullable<HeldUntil['extension']>, string>> = {
+  unreadable: '; its annotation gitea.bpg.pw/extend-until is no time (2026-01-31T12:00:00Z) and does not count',
+  'too-long': '; its annotation gitea.bpg.pw/extend-until is later than a runner may stay, 24 hours after the failure',
+};
+
+/** Why a pod does not start, and with what only time tells also for how long. */
+export function podTroubleText(trouble: RunnerTrouble, nowMs: number): string {
+  const { isSuspended, queue, stillSinceMs } = trouble;
+  const text = troubleText(trouble);
+  if (queue !== undefined) return `it waits in queue ${queue} of Kueue: ${trouble.message}`;
+  if (isSuspended) return `its Job is suspended, and whoever did that (Kueue, for example) lets it start: ${text}`;
+  if (stillSinceMs === undefined) return `its pod cannot start: ${text}`;
+  // Whole minutes: pods of one cause are told together.
+  return `its pod has not started: ${text}, for ${duration(nowMs - stillSinceMs - ((nowMs - stillSinceMs) % 60_000))}`;
+}
+
+export function runnerText(decision: RunnerDecision, groups: readonly ExplainedGroup[], nowMs: number): string {
+  const job = decision.emit ? decision.job : undefined;
+  const of = job ? ` ${job.id} "${job.name}" of ${job.repository}` : '';
+  const wanted = decision.because === 'busy' ? `stays: it runs job${of}` : `stays: it is wanted for job${of}`;
+  const text = leftoverText(decision, groups, nowMs) ?? wanted;
+  return decision.emit && decision.trouble ? `${text}; ${podTroubleText(decision.trouble, nowMs)}` : text;
+}
+
+/** Undefined: it stays, and the table of jobs names it. */
+export function leftoverText(decision: RunnerDecision, groups: readonly ExplainedGroup[], nowMs: number) {
+  const { text } = RUNNERS[decision.because];
+  return typeof text !== 'function' ? text : decision.emit ? text(decision, groups, nowMs) : undefined;
+}
+
+export function runnerAdvice(decision: RunnerDecision): readonly string[] {
+  const { advice } = RUNNERS[decision.because];
+  if (advice) return [advice(decision)];
+  return decision.emit && decision.trouble ? [podAdvice(decision.trouble, decision.group, decision.runner)] : [];
+}
+
+/** One for each cause, and not for each runner. */
+export function runnersAdvice(decisions: readonly RunnerDecision[]): readonly string[] {
+  const causeOf = (decision: RunnerDecision): string => {
+    const { reason, container } = (decision.emit && decision.trouble) || {};
+    return [keyText(decision.group), decision.because === 'back-off-record', reason, container].join(' ');
+  };
+  const causes = [...groupBy(decisions, causeOf).values()];
+  return causes.flatMap((same) => same.map(runnerAdvice).find(({ length }) => length > 0) ?? []);
+}

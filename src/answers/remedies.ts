@@ -1,0 +1,130 @@
+/** What helps against what keeps a pod from starting, or has ended its runner: one remedy for each reason, as in docs/symptoms.md. Pure. */
+import type { GroupKey } from '../planner/decisions.ts';
+import { NO_POD, type PodTrouble } from '../planner/evidence.ts';
+import { manual } from '../shared/installed/installed-names.ts';
+import { groupBy } from '../shared/keys.ts';
+import { REGISTER, timeText } from '../shared/marks.ts';
+import { duration, firstNames } from '../shared/printable.ts';
+import type { Holder, Strain } from './model.ts';
+
+const STEP_2 = `step 2 of ${manual('install.md#install-three-steps')}`;
+const QUOTA = manual('losses.md#pods-that-a-quota-refuses');
+const VOLUME = 'make the Secret, ConfigMap or claim that it names, or correct spec.podTemplate';
+const NODE = 'look at that node: kubectl describe node. If no other has this, kubectl cordon it and delete the pod';
+const LOGIN = 'give its registry a login: imagePullSecrets';
+const IMAGE = `correct the image (spec.image, or that of spec.podTemplate), or ${LOGIN}`;
+const ADD_NODE =
+  'add or label a node, or correct requests, nodeSelector and tolerations: gitea-runners doctor says what each';
+const PROFILE =
+  'use a lower spec.securityProfile or another containerMode, or label the namespace: gitea-runners doctor has the';
+const EVICTED =
+  'give the pod requests for what its node ran out of, in spec.podTemplate: pods without them are evicted first';
+
+/** By Kubernetes' word, or ours, and its message behind it. The first that fits. */
+const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
+  [/^\w*Image.* no match for platform/, 'take an image for the processor of the nodes, or a nodeSelector'],
+  [/^\w*Image.* (?:toomanyrequests|rate limit)/, `${LOGIN}. Or pull from a mirror`],
+  [/^\w*Image.* (?:denied|unauthorized|authorization)/, `${LOGIN}. Or correct the image`],
+  [/^\w*Image.* (?:dial|timeout|x509)/, 'see whether the node reaches the registry: network, DNS, proxy, certificates'],
+  [/^(?:\w*Image\w*|RegistryUnavailable):/, IMAGE],
+  [/^(?:CreateContainerConfigError: configmap|FailedMount|FailedAttachVolume)/, VOLUME],
+  [
+    /^CreateContainerConfigError.* root/,
+    'give spec.podTemplate a runAsUser, or the group another spec.securityProfile',
+  ],
+  [/^CreateContainerConfigError/, `make the Secret, or its key, that it names. For the registration token: ${STEP_2}`],
+  [/^(?:Run|Create)ContainerError|^RegistrationFailed.* exec/, 'correct command, args and mounts, or the image'],
+  [/^Unschedulable.*claim/i, 'look at that claim and its StorageClass: kubectl get pvc,storageclass'],
+  [/^Unschedulable/, `${ADD_NODE} node lacks`],
+  [/^SchedulingGated/, 'ask who holds pods here by scheduling gates (Kueue, for example)'],
+  [/^FailedCreatePodSandBox/, `the network of pods fails: ${NODE}`],
+  [/^(?:ContainerCreating|PodInitializing)/, NODE],
+  [
+    /^Suspended/,
+    'ask who suspends Jobs here: kubectl get localqueues,workloads -A shows the queues of Kueue and who waits',
+  ],
+  [/^RegistrationFailed/, 'check that the registration token is valid for this scope, and that pods reach Gitea'],
+  [/^InitContainerFailed/, 'correct that container, or spec.setupCommand, by its log'],
+  [/^OOMKilled/, 'give container runner a higher memory limit in spec.podTemplate, or let the CI job need less'],
+  [/^Evicted/, EVICTED],
+  [/^Preempted/, 'give the group a higher priority: spec.priorityTiers, or priorityClassName in spec.podTemplate'],
+  [/^NodeLost/, 'see which node is gone: kubectl get nodes'],
+  [/^DeadlineExceeded/, 'raise spec.activeDeadlineSeconds, or make the CI job shorter'],
+  // Why there is no pod, in the words of the API server.
+  [/^NoPod.*exceeded quota/, `raise that quota, or let fewer runners run: ${QUOTA}`],
+  [/^NoPod.*(?:failed quota|imum .*usage)/, 'change spec.resources by what that quota or LimitRange asks for'],
+  [/^NoPod.*PodSecurity/, `${PROFILE} command`],
+  [/^NoPod.*service ?account/, 'make that ServiceAccount, or correct spec.podTemplate'],
+  [/^NoPod.*PriorityClass/, 'make that PriorityClass, or correct spec.priorityTiers or spec.podTemplate'],
+  [/^NoPod.*failed calling webhook/, 'that admission webhook does not answer: ask who runs it'],
+  [
+    /^NoPod.*admission ?(?:webhook|policy)/i,
+    'ask who runs that admission webhook or policy, or correct spec.podTemplate',
+  ],
+  [/^NoPod.*being terminated/, `the namespace is being deleted. When it is gone, create it again: ${STEP_2}`],
+  [/^NoPod.*(?:forbidden|invalid)/, 'correct in spec.podTemplate what the API server names'],
+];
+
+/** Undefined: its logs, or its events, tell. */
+export function remedyOf({ container, message = '', reason }: PodTrouble): string | undefined {
+  if (container === REGISTER) return 'see that pods reach Gitea: NetworkPolicy, DNS, proxy';
+  return REMEDIES.find(([words]) => words.test(`${reason}: ${message}`))?.[1];
+}
+
+/** The remedy, and how to see more. @param runner one of those that have this trouble */
+export function podAdvice(trouble: PodTrouble, group: GroupKey, runner: string): string {
+  const { namespace } = group;
+  const { container, isSuspended, reason } = trouble;
+  const kubectl = `kubectl -n ${namespace}`;
+  const ofJob = reason === NO_POD || isSuspended ? `job/${runner}` : `pods -l job-name=${runner}`;
+  const see = container ? `${kubectl} logs job/${runner} -c ${container}` : `${kubectl} describe ${ofJob}`;
+  const remedy = remedyOf(trouble);
+  if (remedy !== undefined) return `${reason}: ${remedy}; ${see}`;
+  return container ? `see what it waits for: ${see}` : seeWhy(group, runner, ofJob);
+}
+
+/** @param what as `kubectl describe` takes it */
+export function seeWhy({ namespace }: GroupKey, runner: string, what: string): string {
+  return `see why ${runner} cannot start: kubectl -n ${namespace} describe ${what}`;
+}
+
+/** `Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.`, `FailedMount: timed out (node node-7)` */
+export function troubleText({ reason, message, node }: PodTrouble): string {
+  return `${reason}${message === undefined ? '' : `: ${message}`}${node === undefined ? '' : ` (node ${node})`}`;
+}
+
+const MOST_HOLDERS = 3;
+
+/** `each of jobs 7, 8 has run 5h13m, usually 4m00s` */
+export function holdersText(holders: readonly Holder[]): string {
+  const texts = [...groupBy(holders, strainText)].map(
+    ([text, same]) => `${same.length > 1 ? 'each of jobs' : 'job'} ${idsOf(same)} ${text}`,
+  );
+  return firstNames(texts, MOST_HOLDERS);
+}
+
+function idsOf(holders: readonly Holder[]): string {
+  const ids = holders.map(({ id }) => String(id));
+  return firstNames(ids, MOST_HOLDERS);
+}
+
+/** What stands behind a job. */
+export function strainText({ overtime, endsByMs, trouble }: Strain): string {
+  const ran = overtime && `has run ${duration(overtime.ranMs)}, usually ${duration(overtime.usualMs)}`;
+  const until = endsByMs !== undefined && timeText(endsByMs);
+  const ends = until && `is on a pod that is being deleted, and may finish until ${until}`;
+  const stuck = trouble && `has a pod that cannot start: ${troubleText(trouble)}`;
+  return [ran, ends, stuck].filter(Boolean).join(', and ');
+}
+
+/** Before a higher cap: that would only be filled, too. */
+export function holderAdvice(holders: readonly Holder[]): readonly string[] {
+  const long = holders.filter(({ overtime }) => overtime);
+  const leaving = holders.filter(({ endsByMs }) => endsByMs !== undefined);
+  const until = timeText(Math.max(0, ...leaving.map(({ endsByMs = 0 }) => endsByMs)));
+  const wait = `wait for ${idsOf(leaving)}, until ${until} at most, or cancel them in Gitea: their pods are deleted, as when a node is drained`;
+  return [
+    ...(long.length > 0 ? [`look at ${idsOf(long)} in Gitea, and cancel what hangs`] : []),
+    ...(leaving.length > 0 ? [wait] : []),
+  ];
+}

@@ -1,0 +1,312 @@
+/**
+ * What ran in a period, and what it cost. Pure. Gitea's history and the Jobs that Kubernetes still shows are joined by the runner's name.
+ *
+ *   CI minutes       from the start of a CI job to its end, by Gitea. Exact
+ *   waiting          from when a CI job could run to its start. Gitea does not tell when that was, so these are bounds:
+ *                      at most   since the creation of the job
+ *                      at least  since the last job of its run that ended before its start: it may have been needed. Of a re-run up to Gitea 1.26: 0
+ *   runner minutes   from the creation of a Kubernetes Job to its end. Where Kubernetes shows no Job any more: at least the CI minutes
+ *   CPU and memory   requests of the Job times its runner minutes. Where it shows none: what the RunnerGroup, or the
+ *                    size of it, asks for now, times CI minutes. If the size is not known, the least of all sizes
+ *   needless start   a Job that ended without a CI job, as far as Kubernetes still shows it
+ *
+ * A CI job is of the group whose runner ran it. If Gitea has forgotten the runner's name, it is of the only group that covers it.
+ */
+import type { EndedJob, Period, ScopeHistory } from '../clients/gitea/history.ts';
+import type { GiteaTarget } from '../clients/gitea/observe-gitea.ts';
+import { requestsOf } from '../config/runnergroup/resource-requests.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { withSizes } from '../config/runnergroup/sizes.ts';
+import { ownTemplate } from '../plan/own-pod.ts';
+import type { GroupKey } from '../planner/decisions.ts';
+import { compareText, memo } from '../planner/evidence.ts';
+import { groupHash, namePrefix, parseRunnerName } from '../planner/names.ts';
+import { groupBy, keyText } from '../shared/keys.ts';
+import { hasJobsOf } from '../shared/scope.ts';
+
+export type Dimension = 'group' | 'organization' | 'repository' | 'workflow';
+
+/** What a runner asks for: CPUs, and GiB of memory. */
+interface Asked {
+  readonly cpu: number;
+  readonly memoryGib: number;
+  /** The size of its group that it was made for. */
+  readonly size?: string;
+}
+
+/** A Kubernetes Job of ours that has ended. Times in ms since 1970, by the clock of Kubernetes. */
+export interface EndedRunner extends GroupKey, Asked {
+  readonly createdAtMs: number;
+  readonly endedAtMs: number;
+  /** Repository of the CI job that it was last wanted for. */
+  readonly repository?: string;
+}
+
+/** Per hour of a runner, of a requested CPU, of a requested GiB of memory. */
+export type Price = Readonly<Record<'runnerHour' | 'cpuHour' | 'memoryGibHour', number>>;
+
+/** The history of one scope. `url`: base URL of its Gitea. */
+export type GiteaHistory = ScopeHistory & Pick<GiteaTarget, 'scope' | 'url'>;
+
+export interface UsageEvidence {
+  /** `GITEA_RUNNERS_INSTANCE`. */
+  readonly instance: string;
+  readonly groups: readonly RunnerGroup[];
+  readonly histories: readonly GiteaHistory[];
+  /** Undefined: Kubernetes was not looked at. */
+  readonly runners: readonly EndedRunner[] | undefined;
+  readonly period: Period;
+  readonly priceOf?: (group: GroupKey, size: string | undefined) => Price;
+}
+
+/** A sum that may lack something. */
+export interface AtLeast {
+  readonly atLeast: number;
+  /** Kubernetes showed the runner of each CI job in it. Needless starts that it shows no more are in no sum. */
+  readonly isExact: boolean;
+}
+
+/** The true value is between both. In seconds. */
+export type Range = Readonly<Record<'atLeast' | 'atMost', number>>;
+
+export type UsageFigures = Readonly<ReturnType<typeof figuresOf>>;
+
+/** `name`: `ci/linux`, `acme`, `acme/web`, `acme/web ci.yaml`. */
+export type UsageRow = UsageFigures & Readonly<Record<'gitea' | 'name', string>>;
+
+export type Usage = Readonly<ReturnType<typeof usageOf>>;
+
+/** Clocks of Kubernetes and Gitea may differ by so much. */
+const CLOCKS_MS = 5 * 60_000;
+const HOUR_MS = 3_600_000;
+
+/** @param by of the rows */
+export function usageOf(evidence: UsageEvidence, by: Dimension) {
+  const { giteas, known, ran } = ranIn(evidence);
+  const alone = giteas.flatMap((gitea) => runnersAlone(gitea, known, evidence));
+  const uses = [...ran, ...alone].flatMap((use) => (typeof use === 'string' ? [] : use));
+  const rows = groupBy(uses, (use) => JSON.stringify([use.gitea.url, nameOf(use, by)]));
+  return {
+    rows: [...rows]
+      .map(([key, ofRow]): UsageRow => {
+        const [gitea, name] = JSON.parse(key) as [string, string];
+        return { gitea, name, ...figuresOf(ofRow, evidence) };
+      })
+      .sort((a, b) => compareText(a.gitea, b.gitea) || compareText(a.name, b.name)),
+    total: figuresOf(uses, evidence),
+    // What is in no row: CI jobs on runners of others, those whose runner Gitea has forgotten and that not one group alone covers, and
+    // ended Jobs that may or may not have run a CI job.
+    onOtherRunners: ran.filter((use) => use === 'on-other-runner').length,
+    ofUnknownGroup: ran.filter((use) => use === 'of-unknown-group').length,
+    unmatchedRunners: alone.filter((use) => use === 'unmatched').length,
+  };
+}
+
+function ranIn(evidence: UsageEvidence) {
+  const known = knownGroups(evidence);
+  const giteas = [...groupBy(evidence.histories, ({ url }) => url).values()].map(joined);
+  return { known, giteas, ran: giteas.flatMap((gitea) => ranJobs(gitea, known, evidence)) };
+}
+
+/** The CI jobs of one group, by the day of their end (UTC) and by repository. Pure. */
+export function trendsOf(evidence: UsageEvidence, group: string) {
+  const own = ranIn(evidence).ran.flatMap((use) =>
+    typeof use === 'object' && keyText(use.group) === group ? use : [],
+  );
+  const rowsBy = (nameOf: (use: Use) => string) =>
+    [...groupBy(own, nameOf)]
+      .map(([name, ofRow]) => ({ name, ...figuresOf(ofRow, evidence) }))
+      .sort((a, b) => compareText(a.name, b.name));
+  return {
+    days: rowsBy(({ job }) => new Date(job?.completedAtMs ?? 0).toISOString().slice(0, 10)),
+    repositories: rowsBy(({ repository = '' }) => repository),
+  };
+}
+
+/** The histories of all scopes of a Gitea, as one. */
+type WholeGitea = ReturnType<typeof joined>;
+
+function joined(scopes: readonly GiteaHistory[]) {
+  const byId = new Map(scopes.flatMap(({ jobs }) => jobs.map((job) => [job.id, job] as const)));
+  return {
+    url: scopes[0]?.url ?? '',
+    byId,
+    /** Each once, by id. */
+    jobs: [...byId.values()].sort((a, b) => a.id - b.id),
+    users: new Set(scopes.flatMap(({ users }) => [...users])),
+    hidden: scopes.flatMap(({ hidden }) => hidden),
+    workflows: new Map(scopes.flatMap(({ workflows }) => [...workflows])),
+    isWhole: scopes.every(({ isWhole }) => isWhole),
+  };
+}
+
+/** A CI job that ran on a runner of a group, or a runner without a CI job. */
+interface Use {
+  readonly gitea: WholeGitea;
+  readonly group: RunnerGroup;
+  /** Absent for a runner of a warm pool that was never wanted for a CI job. */
+  readonly repository: string | undefined;
+  readonly runId: number | undefined;
+  readonly job?: RanJob;
+  /** How long its CI job ran. */
+  readonly ciMs: number;
+  readonly wait?: Range;
+  /** Absent: Kubernetes shows it no more. */
+  readonly runner?: EndedRunner | undefined;
+  /** What it asked for is one of these. */
+  readonly asked: readonly Asked[];
+}
+
+function ranJobs(gitea: WholeGitea, known: KnownGroups, { period, runners = [] }: UsageEvidence) {
+  const seen = new Map(runners.map((runner) => [keyText(runner), runner]));
+  const waitOf = waits(gitea.jobs, period);
+  return withoutCopies(gitea.jobs).map((job): Use | 'on-other-runner' | 'of-unknown-group' => {
+    const name = job.ran.runner;
+    const group = name === undefined ? known.byLabels(gitea.url, job) : known.ofRunner(gitea.url, name);
+    if (!group) return name === undefined ? 'of-unknown-group' : 'on-other-runner';
+    const { repository, runId } = job;
+    const runner = name === undefined ? undefined : seen.get(keyText({ namespace: group.namespace, name }));
+    const { madeFor } = parseRunnerName(name ?? '') ?? {};
+    const labels = madeFor && ('id' in madeFor ? gitea.byId.get(madeFor.id)?.labels : []);
+    const asked = runner ? [runner] : known.asked(group, job, labels);
+    const ciMs = Math.max(0, job.completedAtMs - job.ran.startedAtMs);
+    return { gitea, group, repository, runId, job, ciMs, wait: waitOf(job), runner, asked };
+  });
+}
+
+/** Runners that ended without a CI job. Where that is not certain: `unmatched`. */
+function runnersAlone(gitea: WholeGitea, known: KnownGroups, { period, runners = [] }: UsageEvidence) {
+  const { byId, hidden, isWhole, jobs, url, users } = gitea;
+  const unnamed = jobs.flatMap(({ ran }) => (ran && ran.runner === undefined ? [ran.startedAtMs] : []));
+  const lastUnnamedMs = unnamed.reduce((last, ms) => Math.max(last, ms), Number.NEGATIVE_INFINITY);
+  return runners.flatMap((runner): readonly (Use | 'unmatched')[] => {
+    const { createdAtMs, endedAtMs, name, namespace } = runner;
+    const group = known.ofRunner(url, name);
+    const isInPeriod = endedAtMs >= period.fromMs && endedAtMs < period.toMs;
+    if (!group || group.namespace !== namespace || !isInPeriod || users.has(name)) return [];
+    // It may have run a job whose runner has no name, or one whose row is now that of a re-run.
+    const mayHaveRun = hidden.some(
+      ({ fromMs, toMs }) => fromMs <= endedAtMs + CLOCKS_MS && toMs >= createdAtMs - CLOCKS_MS,
+    );
+    if (!isWhole || mayHaveRun || lastUnnamedMs >= createdAtMs - CLOCKS_MS) return ['unmatched'];
+    const { madeFor } = parseRunnerName(name) ?? {};
+    const wanted = madeFor && 'id' in madeFor ? byId.get(madeFor.id) : undefined;
+    const repository = wanted?.repository ?? runner.repository;
+    return [{ gitea, group, repository, runId: wanted?.runId, ciMs: 0, runner, asked: [runner] }];
+  });
+}
+
+function nameOf({ gitea, group, repository, runId }: Use, by: Dimension): string {
+  if (by === 'group') return keyText(group);
+  if (repository === undefined) return '(none)';
+  const [organization = ''] = repository.split('/');
+  const workflow = `${repository} ${gitea.workflows.get(runId ?? 0) ?? '(unknown)'}`;
+  return { organization, repository, workflow }[by];
+}
+
+type RanJob = EndedJob & Required<Pick<EndedJob, 'ran'>>;
+
+/** From 1.27 on a re-run copies the rows of jobs that are not re-run (services/actions/rerun.go `execRerunPlan`), with runner and times. */
+function withoutCopies(jobs: readonly EndedJob[]): readonly RanJob[] {
+  const ran = jobs.filter((job): job is RanJob => job.ran !== undefined);
+  const copies = groupBy(ran, (job) => `${job.runId} ${job.ran.runnerId} ${job.ran.startedAtMs}`);
+  return [...copies.values()].flatMap(([first]) => first ?? []);
+}
+
+type KnownGroups = ReturnType<typeof knownGroups>;
+
+function knownGroups({ groups, instance }: UsageEvidence) {
+  const byPrefix = new Map(groups.map((group) => [`${namePrefix(group.name)} ${groupHash(instance, group)}`, group]));
+  // A pod is made once for each group and size.
+  const askedBy = memo((group: RunnerGroup): Asked => {
+    return { ...askedIn(ownTemplate(group).spec), ...(group.size && { size: group.size.name }) };
+  });
+  return {
+    ofRunner: (gitea: string, name: string): RunnerGroup | undefined => {
+      const parts = parseRunnerName(name);
+      const group = parts && byPrefix.get(`${parts.prefix} ${parts.groupHash}`);
+      return group?.giteaUrl === gitea ? group : undefined;
+    },
+    /** Undefined: no group covers the job, or several do. */
+    byLabels: (gitea: string, { labels, repository }: RanJob): RunnerGroup | undefined => {
+      const [owner = '', name = ''] = repository.split('/');
+      const [only, another] = groups.filter(
+        (group) =>
+          group.giteaUrl === gitea &&
+          hasJobsOf(group.scope, owner, name) &&
+          (labels.length > 0 || group.acceptUnlabelledJobs) &&
+          withSizes(group).some((each) => labels.every((label) => each.labels.some((own) => own.name === label))),
+      );
+      return another ? undefined : only;
+    },
+    /**
+     * What a runner may have asked for that Kubernetes shows no more, as its group is now. Only a runner of a size runs a job that names it.
+     * @param madeFor labels of the job that the runner was made for; undefined: not known
+     */
+    asked: (group: RunnerGroup, { labels }: RanJob, madeFor: readonly string[] | undefined): readonly Asked[] => {
+      const all = withSizes(group);
+      const named = all.find(({ size }) => size && [...labels, ...(madeFor ?? [])].includes(size.name));
+      return (named ? [named] : madeFor ? [group] : all).map(askedBy);
+    },
+  };
+}
+
+export function askedIn(podSpec: unknown): Asked {
+  const requests = requestsOf(podSpec);
+  return { cpu: requests.get('cpu') ?? 0, memoryGib: (requests.get('memory') ?? 0) / 1024 ** 3 };
+}
+
+function waits(jobs: readonly EndedJob[], { fromMs }: Period): (job: RanJob) => Range {
+  const lastFirst = jobs.toSorted((a, b) => b.completedAtMs - a.completedAtMs);
+  const endsOf = groupBy(lastFirst, ({ runId }) => runId);
+  return ({ createdAtMs, isRerunInPlace, ran: { startedAtMs }, runId }) => {
+    const atMost = Math.max(0, startedAtMs - createdAtMs) / 1000;
+    if (isRerunInPlace) return { atLeast: 0, atMost };
+    const lastEndMs = endsOf.get(runId)?.find(({ completedAtMs }) => completedAtMs <= startedAtMs)?.completedAtMs ?? 0;
+    // What of its run ended before the period is not known.
+    const unseenMs = createdAtMs < fromMs ? Math.min(fromMs, startedAtMs) : 0;
+    const readyByMs = Math.max(createdAtMs, lastEndMs, unseenMs);
+    return { atLeast: Math.max(0, startedAtMs - readyByMs) / 1000, atMost };
+  };
+}
+
+function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence) {
+  const amount = (is: (use: Use) => unknown): number => uses.filter(is).length;
+  const sum = (of: (use: Use) => number): number => Math.round(uses.reduce((all, use) => all + of(use), 0) * 100) / 100;
+  const jobs = amount(({ job }) => job);
+  const runnersSeen = amount(({ runner }) => runner);
+  const needless = uses.length - jobs;
+  const waitsOfAll = uses.flatMap(({ wait }) => wait ?? []);
+  const isExact = runnersSeen === uses.length;
+  // If Kubernetes shows the runner no more: what its CI job took.
+  const hoursOf = ({ ciMs, runner }: Use): number => (runner ? runner.endedAtMs - runner.createdAtMs : ciMs) / HOUR_MS;
+  const hours = (of: (use: Use, asked: Asked) => number): AtLeast => {
+    const least = (use: Use): number => Math.min(...use.asked.map((asked) => of(use, asked)));
+    return { atLeast: sum((use) => hoursOf(use) * least(use)), isExact };
+  };
+  const cost = (price: Price, { cpu, memoryGib }: Asked): number =>
+    price.runnerHour + cpu * price.cpuHour + memoryGib * price.memoryGibHour;
+  return {
+    /** CI jobs that a runner took, and that ended in the period. */
+    jobs,
+    failed: amount(({ job }) => job?.result === 'failure'),
+    /** Their group was found by labels, not by the name of the runner. */
+    byLabels: amount(({ job }) => job && job.ran.runner === undefined),
+    ...(waitsOfAll.length > 0 && { waitP50: percentile(waitsOfAll, 0.5), waitP95: percentile(waitsOfAll, 0.95) }),
+    ciMinutes: sum(({ ciMs }) => ciMs / 60_000),
+    runnerMinutes: hours(() => 60),
+    /** Runners whose Jobs Kubernetes shows, those without a CI job too. */
+    runnersSeen,
+    ...(runners && { needlessStarts: needless }),
+    cpuHours: hours((_, { cpu }) => cpu),
+    memoryGibHours: hours((_, { memoryGib }) => memoryGib),
+    ...(priceOf && { cost: hours(({ group }, asked) => cost(priceOf(group, asked.size), asked)) }),
+  };
+}
+
+/** Bounds of the percentile: those of all values, each in its order. */
+function percentile(ranges: readonly Range[], share: number): Range {
+  const rank = (values: readonly number[]): number =>
+    values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(share * values.length) - 1)] ?? 0;
+  return { atLeast: rank(ranges.map(({ atLeast }) => atLeast)), atMost: rank(ranges.map(({ atMost }) => atMost)) };
+}

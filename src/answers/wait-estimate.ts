@@ -1,0 +1,123 @@
+/** How long a job that the cap holds back will wait, from how long CI jobs of the same name have taken. docs/explain.md tells how far off it is. Pure. */
+import { type Job, memo } from '../planner/evidence.ts';
+import { groupBySeveral } from '../shared/keys.ts';
+import { duration } from '../shared/printable.ts';
+
+/** A span of time, ms. Half of all waits should end between `fromMs` and `toMs`. `samples`: how many finished jobs it is made from. */
+export type WaitEstimate = Readonly<Record<'ms' | 'fromMs' | 'toMs' | 'samples', number>>;
+
+/** `about 4m00s (2m10s to 6m30s)` */
+export function estimateText({ ms, fromMs, toMs }: WaitEstimate): string {
+  return `about ${duration(ms)} (${duration(fromMs)} to ${duration(toMs)})`;
+}
+
+/** What the slots of a group do. */
+interface Slots {
+  readonly cap: number;
+  /** CI jobs on runners of the group, and those that have a runner which has not taken them yet. */
+  readonly atWork: readonly Job[];
+  /** The jobs that the cap holds back, in the order in which they get slots. */
+  readonly line: readonly Job[];
+}
+
+/** Newer jobs say more: workflows change. */
+const MOST_SAMPLES = 20;
+/** With fewer jobs of the name those of the repository count. From fewer jobs at all nothing is estimated. */
+const FEWEST_SAMPLES = 3;
+/** From a free slot to the begin of the next CI job: a wake of Argo CD, a pod, a registration. */
+const START_MS = 5_000;
+/** Jobs of one line. Others wait so long that no estimate helps, and each costs a search among all slots. */
+const MOST_ESTIMATED = 1_000;
+/** A job that has run longer than all before it takes this part of its time more. */
+const OVERTIME = 0.25;
+
+/** How long a job has run, and how long those of its name usually do, ms. */
+export type Overtime = Readonly<Record<'ranMs' | 'usualMs', number>>;
+
+/** From then on a job may hang, and not only be slow: several times as long as all before it, ms. */
+const TIMES_LONGER = 4;
+const LEAST_OVERTIME_MS = 1_800_000;
+
+/** Undefined: it takes its time, or nothing is known of its like. */
+export function overtimeOf(job: Job, durationsOf: DurationsOf, nowMs: number): Overtime | undefined {
+  const samples = durationsOf(job);
+  const ranMs = job.status === 'in_progress' ? nowMs - (job.startedAtMs ?? nowMs) : 0;
+  const isLong = ranMs > Math.max(LEAST_OVERTIME_MS, TIMES_LONGER * (samples.at(-1) ?? 0));
+  return isLong && samples.length >= FEWEST_SAMPLES ? { ranMs, usualMs: quantile(samples, 0.5) } : undefined;
+}
+
+/** How long jobs like this one have taken, ascending, ms. Empty: nothing has finished. */
+type DurationsOf = (job: Job) => readonly number[];
+
+/** By name, by repository and at all. @param jobs of one Gitea; those that are not completed count nothing. */
+export function durationsIn(jobs: readonly Job[]): DurationsOf {
+  const ran = jobs.flatMap((job) => {
+    const { status, startedAtMs = Number.NaN, completedAtMs = Number.NaN } = job;
+    const ms = completedAtMs - startedAtMs;
+    return status === 'completed' && ms > 0 ? [{ job, ms, completedAtMs }] : [];
+  });
+  ran.sort((a, b) => b.completedAtMs - a.completedAtMs);
+  const newest = [...groupBySeveral(ran, ({ job }) => keysOf(job))].map(([key, all]) => {
+    const durations = all.slice(0, MOST_SAMPLES).map(({ ms }) => ms);
+    return [key, durations.sort((a, b) => a - b)] as const;
+  });
+  const byKey = new Map(newest);
+  return (job) => {
+    const lists = keysOf(job).map((key) => byKey.get(key) ?? []);
+    return lists.find((list) => list.length >= FEWEST_SAMPLES) ?? lists.at(-1) ?? [];
+  };
+}
+
+/** The wait of each job in `line`. Nothing when no CI job has finished that could tell, or when no slot will ever be free. */
+export function estimateWaits(
+  { cap, atWork, line: all }: Slots,
+  allDurationsOf: DurationsOf,
+  nowMs: number,
+): readonly WaitEstimate[] {
+  const line = all.slice(0, MOST_ESTIMATED);
+  const durationsOf = memo(allDurationsOf);
+  const samples = [...atWork, ...line].reduce((most, job) => Math.max(most, durationsOf(job).length), 0);
+  if (cap === 0 || samples < FEWEST_SAMPLES) return [];
+  const at = (part: number): readonly number[] => waitsAt(part, { cap, atWork, line }, durationsOf, nowMs);
+  const [from, half, to] = [at(0.25), at(0.5), at(0.75)];
+  return line.map((_, index) => ({ ms: half[index] ?? 0, fromMs: from[index] ?? 0, toMs: to[index] ?? 0, samples }));
+}
+
+/** The waits when each job takes as long as this part of its samples does not exceed. */
+function waitsAt(
+  part: number,
+  { cap, atWork, line }: Slots,
+  durationsOf: DurationsOf,
+  nowMs: number,
+): readonly number[] {
+  const ends = atWork.map((job) => remaining(part, job, durationsOf, nowMs)).sort((a, b) => a - b);
+  // A cap that was lowered gets no free slot until so many runners have ended.
+  const free = [
+    ...Array<number>(Math.max(0, cap - ends.length)).fill(0),
+    ...ends.slice(Math.max(0, ends.length - cap)),
+  ];
+  return line.map((job) => {
+    const startMs = (free.shift() ?? 0) + START_MS;
+    const endMs = startMs + quantile(durationsOf(job), part);
+    free.splice(free.findLastIndex((ms) => ms <= endMs) + 1, 0, endMs);
+    return startMs;
+  });
+}
+
+/** How much longer a job takes: only jobs that took longer than it has run so far say something. */
+function remaining(part: number, job: Job, durationsOf: DurationsOf, nowMs: number): number {
+  const samples = durationsOf(job);
+  if (job.startedAtMs === undefined) return START_MS + quantile(samples, part);
+  const ranMs = Math.max(0, nowMs - job.startedAtMs);
+  const longer = samples.filter((ms) => ms > ranMs);
+  return longer.length === 0 ? ranMs * OVERTIME * part : quantile(longer, part) - ranMs;
+}
+
+function quantile(ascending: readonly number[], part: number): number {
+  return ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * part))] ?? 0;
+}
+
+/** The narrowest first. */
+function keysOf({ repository, name }: Job): readonly string[] {
+  return [`${repository} ${name}`, repository, ''];
+}

@@ -1,0 +1,121 @@
+/** A script for the shell, made of the tables of commands and flags. It starts no process while somebody types. */
+
+import type { ExitCode, Io } from '../../shared/io.ts';
+import { COMMANDS, type CommandName, type Flag, helpOf, longName } from '../flags/flag.ts';
+import { flagsOf, hasPaths, PATH } from '../flags/flags.ts';
+import { HELP, SHELLS } from '../flags/program.ts';
+
+const NAME = 'gitea-runners';
+
+export function completion(shell: (typeof SHELLS)[number], io: Io): ExitCode {
+  io.out({ bash: bashScript, zsh: zshScript, fish: fishScript }[shell]());
+  return 0;
+}
+
+/** As typed: `-R`, `--recursive`. */
+function spellings([name, { short }]: readonly [string, Flag]): readonly string[] {
+  return [...(short === undefined ? [] : [short]), longName(name)];
+}
+
+/** Choices of a value, e.g. `auto|off`; none: a file name or anything else. */
+function choicesOf({ value = '', choices }: Flag, command: CommandName): readonly string[] {
+  if (choices) return choices[command] ?? [];
+  return /^[a-z]+(?:\|[a-z]+)+$/.test(value) ? value.split('|') : [];
+}
+
+/** The flags of a command as the table has them, and `-f` where files are read. */
+function flagsWithPaths(command: CommandName): readonly (readonly [string, Flag])[] {
+  const { short, long } = PATH;
+  const filename: Flag = { of: [command], short, value: 'PATH', help: 'the same as PATH' };
+  return [...flagsOf(command), ...(hasPaths(command) ? [[long.slice(2), filename] as const] : [])];
+}
+
+function wordsOf(command: CommandName): readonly string[] {
+  return command === 'completion' ? SHELLS : [...flagsWithPaths(command).flatMap(spellings), '--help'];
+}
+
+/** Without the package bash-completion: what is no flag is a file name, and so is a value that can be anything. */
+function bashScript(): string {
+  const commands = COMMANDS.map((command) => `    ${command}) words='${wordsOf(command).join(' ')}' ;;`);
+  const values = COMMANDS.flatMap((command) =>
+    flagsWithPaths(command).flatMap((flag) => {
+      if (flag[1].value === undefined) return [];
+      const words = choicesOf(flag[1], command);
+      const typed = spellings(flag).map((spelling) => `'${command} ${spelling}'`);
+      return [`    ${typed.join('|')}) ${words.length === 0 ? 'return' : `words='${words.join(' ')}'`} ;;`];
+    }),
+  );
+  return `# bash: source <(${NAME} completion bash)
+_gitea_runners() {
+  local current=\${COMP_WORDS[COMP_CWORD]} words=''
+  COMPREPLY=()
+  case "\${COMP_WORDS[1]} \${COMP_WORDS[COMP_CWORD - 1]}" in
+${values.join('\n')}
+  esac
+  if [ -z "$words" ] && [ "$COMP_CWORD" -eq 1 ]; then words='${COMMANDS.join(' ')} help'; fi
+  [ -n "$words" ] || case \${COMP_WORDS[1]} in
+${commands.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _gitea_runners ${NAME}
+`;
+}
+
+function zshScript(): string {
+  const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+  const bracketed = (text: string) => text.replace(/[[\]:]/g, '\\$&');
+  const flags = (command: CommandName) =>
+    flagsWithPaths(command).map(([name, flag]) => {
+      const of = choicesOf(flag, command);
+      const value = flag.value === undefined ? '' : `:${flag.value}:${of.length > 0 ? `(${of.join(' ')})` : '_files'}`;
+      const [first = '', ...more] = spellings([name, flag]);
+      const text = quoted(`[${bracketed(helpOf(flag, command))}]${value}`);
+      // `-R` and `--recursive` are one flag: the other is not offered again. A path may be named as often as wanted.
+      if (longName(name) === PATH.long) return `'*'{${PATH.short},${PATH.long}}${text}`;
+      return more.length === 0 ? `${first}${text}` : `'(${first} ${more[0]})'{${first},${more[0]}}${text}`;
+    });
+  const rest = (command: CommandName) => {
+    if (command === 'completion') return [quoted(`1:shell:(${SHELLS.join(' ')})`)];
+    return hasPaths(command) ? [quoted('*:path:_files')] : [];
+  };
+  const lines = COMMANDS.map(
+    (command) => `    ${command}) _arguments ${[...flags(command), ...rest(command)].join(' ')} ;;`,
+  );
+  const named = COMMANDS.map((command) => quoted(`${command}:${bracketed(HELP[command].description)}`));
+  return `#compdef ${NAME}
+# zsh: source <(${NAME} completion zsh)
+_gitea_runners() {
+  if (( CURRENT == 2 )); then
+    local -a commands=(${named.join(' ')})
+    _describe command commands
+    return
+  fi
+  local command=$words[2]
+  shift words
+  (( CURRENT-- ))
+  case $command in
+${lines.join('\n')}
+  esac
+}
+compdef _gitea_runners ${NAME}
+`;
+}
+
+function fishScript(): string {
+  const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`;
+  const first = COMMANDS.map(
+    (command) =>
+      `complete -c ${NAME} -n __fish_use_subcommand -f -a ${command} -d ${quoted(HELP[command].description)}`,
+  );
+  const flags = COMMANDS.flatMap((command) =>
+    flagsWithPaths(command).map(([name, flag]) => {
+      const of = choicesOf(flag, command);
+      const value = flag.value === undefined ? '' : of.length > 0 ? ` -x -a ${quoted(of.join(' '))}` : ' -r';
+      const short = flag.short === undefined ? '' : ` -s ${flag.short.slice(1)}`;
+      return `complete -c ${NAME} -n '__fish_seen_subcommand_from ${command}'${short} -l ${longName(name).slice(2)}${value} -d ${quoted(helpOf(flag, command))}`;
+    }),
+  );
+  const shells = `complete -c ${NAME} -n '__fish_seen_subcommand_from completion' -f -a ${quoted(SHELLS.join(' '))}`;
+  return `# fish: ${NAME} completion fish | source\n${[...first, ...flags, shells].join('\n')}\n`;
+}

@@ -1,0 +1,40 @@
+/** `gitea-runners doctor`: what of an installation is good, what is not, and how to mend it. It changes nothing. */
+
+import { type ExitCode, type Io, type Paper, painted, paperOf } from '../../shared/io.ts';
+import { jsonText, printable } from '../../shared/printable.ts';
+import { onlyBefore } from '../doctor/before.ts';
+import { findingsOf } from '../doctor/checks.ts';
+import { readInstallation } from '../doctor/installation.ts';
+import { type FlagsOf, flagValue, isJson } from '../flags/flags.ts';
+import { askCluster, clusterSource } from '../reading/cluster-source.ts';
+import type { DoctorFinding } from '../reading/finding.ts';
+import { noCluster } from '../reading/own-kubeconfig.ts';
+
+/** @returns 1 when something is bad. @throws Failure when there is no cluster to look at, or it does not answer. */
+export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode> {
+  const asJson = isJson('doctor', flags, io);
+  const source = await clusterSource(flags, io);
+  if (!source) throw noCluster('GR-DOCTOR-01', 'look at an installation');
+  const argocdNamespace = flagValue('argocdNamespace', flags, io);
+  const isBefore = flagValue('pre', flags, io) ?? false;
+  const findings = await askCluster(source, argocdNamespace, async (reader) => {
+    const seen = await readInstallation(source, reader);
+    const more = isBefore ? await onlyBefore(seen, reader, source.settings) : [];
+    return [...findingsOf(seen, isBefore), ...more];
+  });
+  const isBad = findings.some(({ is }) => is === 'bad');
+  io.out(asJson ? jsonText({ findings }) : text(findings, paperOf(io)));
+  return isBad ? 1 : 0;
+}
+
+const SIGNS = { good: ['✓', 'green'], bad: ['✗', 'red'], unknown: ['?', 'yellow'] } as const;
+
+function text(findings: readonly DoctorFinding[], paper: Paper): string {
+  const lines = findings.flatMap(({ check, is, text: seen, fix }) => {
+    const [sign, colour] = SIGNS[is];
+    const line = `${painted(colour, sign, paper)} ${printable(check)}: ${printable(seen)}\n`;
+    return fix === undefined ? [line] : [line, `    ${printable(fix)}\n`];
+  });
+  const count = (is: DoctorFinding['is']): number => findings.filter((each) => each.is === is).length;
+  return `${lines.join('')}\n${count('good')} good, ${count('bad')} bad, ${count('unknown')} not known\n`;
+}

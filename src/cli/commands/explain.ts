@@ -1,0 +1,157 @@
+/** `gitea-runners explain`: the same look as `generate`, for people. */
+
+import { withSentences } from '../../answers/answer.ts';
+import { explanationOf, withNotCreated } from '../../answers/explanation.ts';
+import { type Explanation, findGroup, groupOfJob } from '../../answers/model.ts';
+import { findRun, type Run, type RunWanted } from '../../clients/gitea/runs.ts';
+import { findTargets } from '../../plan/find-targets.ts';
+import { withNamesNow } from '../../plan/plan-groups.ts';
+import { requestOptions, type Settings } from '../../plan/settings.ts';
+import { pause, systemClock } from '../../shared/clock.ts';
+import { Failure } from '../../shared/failure.ts';
+import { canMove, type ExitCode, type Io, paperOf } from '../../shared/io.ts';
+import { keyText } from '../../shared/keys.ts';
+import { jsonText, printable } from '../../shared/printable.ts';
+import { hasJobsOf } from '../../shared/scope.ts';
+import { withEvents } from '../explain/cluster-facts.ts';
+import { answerText } from '../explain/explain-answer.ts';
+import { explainText } from '../explain/explain-text.ts';
+import { filtered, findSubject, namedNow, nameNow, type Subject, splitArguments } from '../explain/subject.ts';
+import { askedOutput, type FlagsOf, flagValue } from '../flags/flags.ts';
+import { type ExplainedPlan, fromFilesOrCluster, planOfCluster } from '../reading/cluster-source.ts';
+import { fromWithin } from '../reading/finding.ts';
+import { readAndPlan } from '../reading/read-and-plan.ts';
+
+/** @throws Failure exit 2 when there is no RunnerGroup: Gitea is not asked then, and "nothing is queued" would be a guess. */
+export async function explain(args: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExitCode> {
+  const asked = askedFrom(args, flags, io);
+  const once = async () => {
+    try {
+      return await answer(asked, flags, io);
+    } catch (error) {
+      // A person's own token.
+      if (error instanceof Failure && error.kind === 'forbidden' && io.env['GITEA_TOKEN'])
+        io.err(
+          `Gitea tells owners only. Who is none asks with the token of the installation. ${fromWithin(flagValue('argocdNamespace', flags, io))}\n\n`,
+        );
+      throw error;
+    }
+  };
+  const exitCode = flagValue('exitCode', flags, io);
+  if (flagValue('watch', flags, io)) {
+    const other = exitCode ? '--exit-code' : asked.format === 'json' && '-o json';
+    const message = `read --watch: it does not go with ${other}, because it never ends by itself. Leave one of them out.`;
+    if (other) throw new Failure('GR-FLAG-19', 2, message);
+    return await watch(async () => (await once()).text, io);
+  }
+  const { text, isUnserved } = await once();
+  io.out(text);
+  return isUnserved && exitCode ? 4 : 0;
+}
+
+function askedFrom(args: readonly string[], flags: FlagsOf<'explain'>, io: Io) {
+  return {
+    ...splitArguments(args, io.cwd),
+    format: askedOutput('explain', flags, io) ?? (flagValue('json', flags, io) ? 'json' : 'text'),
+    filter: {
+      group: flagValue('group', flags, io),
+      repository: flagValue('repository', flags, io),
+      states: flagValue('state', flags, io),
+    },
+  };
+}
+
+/** `isUnserved`: a job that is shown is unserved. */
+async function answer(asked: ReturnType<typeof askedFrom>, flags: FlagsOf<'explain'>, io: Io) {
+  const { paths, format, filter, what, written = '' } = asked;
+  const found = await look(paths, flags, io);
+  const seen = { ...found, groups: withNamesNow(found.groups, found.plan) };
+  const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, seen.seen);
+  const placed = withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) });
+  const all = await withEvents(placed, seen.settings);
+  const scopes = seen.groups.map(({ scope }) => scope);
+  const { repository } = filter;
+  const explanation = filtered(all, { ...filter, repository: repository && nameNow(repository, scopes) });
+  const paper = paperOf(io);
+  if (!what) {
+    const isUnserved = explanation.jobs.some(({ state }) => state === 'unserved');
+    if (format === 'json') return { text: jsonText(withSentences(explanation, explanation)), isUnserved };
+    return { text: explainText(explanation, { ...paper, wide: format === 'wide' }, all), isUnserved };
+  }
+  const places = { explanation, plan: seen.plan, groups: seen.groups, findRun: (run: RunWanted) => runOf(run, seen) };
+  const subject = await findSubject(namedNow(what, scopes), written, places);
+  const isUnserved = isUnservedSubject(subject, explanation);
+  const { checkedAt } = explanation;
+  const told = subject.is === 'jobs' ? withSentences(subject, explanation) : subject;
+  if (format === 'json') return { text: jsonText({ checkedAt, ...told }), isUnserved };
+  return { text: answerText(subject, explanation, paper), isUnserved };
+}
+
+function isUnservedSubject(subject: Subject, { jobs }: Explanation): boolean {
+  if (subject.is === 'jobs') return subject.jobs.some(({ state }) => state === 'unserved');
+  if (subject.is === 'out-of-scope') return true;
+  if (subject.is !== 'group') return subject.is === 'broken';
+  const { group } = subject;
+  return jobs.some((job) => job.state === 'unserved' && findGroup(groupOfJob(job), [group]) !== undefined);
+}
+
+/** RunnerGroups of files. Without PATH and without any in the current folder: those of the cluster. */
+async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExplainedPlan> {
+  const ofFiles = async (settings: Settings): Promise<ExplainedPlan | undefined> => {
+    const asked = { includeBlocked: true, isOnlyRead: true, settings };
+    const { read, ...planned } = await readAndPlan(paths, flags, io, asked);
+    return read.groups.length > 0 ? { ...planned, groups: read.groups, settings } : undefined;
+  };
+  return await fromFilesOrCluster(paths, flags, io, ofFiles, async (source, reader) => {
+    const planned = await planOfCluster(source, reader, flags, io);
+    const { server, namespaces, broken } = planned.where;
+    if (planned.groups.length + broken.length > 0) return planned;
+    const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
+    const more = namespaces.length === 0 ? '' : 'give another one with -n, all with -A, or ';
+    const message = `find RunnerGroups: no RunnerGroup ${where} of ${server}, and none in the current folder. To look elsewhere, ${more}name files.`;
+    throw new Failure('GR-INPUT-09', 2, message);
+  });
+}
+
+/** Asks each Gitea whose groups may have jobs of the repository. Groups that could not be planned have no token, or a Gitea that is down. */
+async function runOf(wanted: RunWanted, { groups, troubles, settings }: ExplainedPlan): Promise<Run | undefined> {
+  const [owner = '', name = ''] = wanted.repository.split('/');
+  const inTrouble = new Set(troubles.map(keyText));
+  const having = groups.filter((group) => hasJobsOf(group.scope, owner, name) && !inTrouble.has(keyText(group)));
+  const { targets } = await findTargets(having, settings);
+  for (const target of targets) {
+    const run = await findRun(target, wanted, requestOptions(settings));
+    if (run) return run;
+  }
+  return undefined;
+}
+
+/** As often as `serve` looks at most. */
+const EVERY_MS = 5_000;
+/** Cursor to the top left, and nothing below it. The lines above, which the terminal keeps, stay. */
+const CLEAR = '\x1b[H\x1b[2J';
+
+/**
+ * Shows what `show` answers. A terminal is redrawn; a pipe gets one block after another. An error is shown in its place, because the next
+ * look may be good. Ctrl-C ends it with 130. @throws Failure for a mistake of the input, at the first look: later a file may be half saved
+ */
+async function watch(show: () => Promise<string>, io: Io): Promise<ExitCode> {
+  const ending = new AbortController();
+  const stop = (): void => ending.abort();
+  process.once('SIGINT', stop);
+  try {
+    for (let look = 1; !ending.signal.aborted; look += 1) {
+      const text = await show().catch((error: unknown) => {
+        if (!(error instanceof Failure) || (error.exit !== 1 && look === 1)) throw error;
+        return `error: ${error.code} ${error.message.split('\n').map(printable).join('\n')}\n`;
+      });
+      if (ending.signal.aborted) break;
+      const head = `${new Date(io.now()).toISOString().slice(11, 19)} UTC, every ${EVERY_MS / 1000} s, Ctrl-C ends\n\n`;
+      io.out(canMove(io) ? CLEAR + head + text : `${head}${text}\n`);
+      await pause(systemClock, EVERY_MS, ending.signal);
+    }
+    return 130;
+  } finally {
+    process.off('SIGINT', stop);
+  }
+}

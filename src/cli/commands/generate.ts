@@ -1,0 +1,82 @@
+import { HELD } from '../../answers/reasons.ts';
+import { runnerCounts } from '../../answers/runner-counts.ts';
+import type { Plan } from '../../planner/decisions.ts';
+import { Failure } from '../../shared/failure.ts';
+import type { ExitCode, Io } from '../../shared/io.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
+import { printable, unreadText } from '../../shared/printable.ts';
+import type { EndTrace } from '../../telemetry/tracing/run-trace.ts';
+import type { FlagsOf } from '../flags/flags.ts';
+import { tracingFrom } from '../reading/command-settings.ts';
+import { readAndPlan } from '../reading/read-and-plan.ts';
+
+/**
+ * `gitea-runners generate`: manifests on stdout, one line of counts on stderr. Everything is collected first and written
+ * once: Argo CD takes an empty stdout with exit 0 for "delete everything", so no error may leave half an answer.
+ */
+export async function generate(args: readonly string[], flags: FlagsOf<'generate'>, io: Io): Promise<ExitCode> {
+  // Argo CD has been woken, so there is something to see, and it waits for us.
+  const options = { includeBlocked: false, ahead: Boolean(io.env['ARGOCD_APP_NAME']), isolate: true };
+  const endTrace = await openTrace(flags, io);
+  const planned = await readAndPlan(args, flags, io, options);
+  const { read, others, plan } = planned;
+  const { piecesOf } = await import('../../plan/output-of-plan.ts');
+  const pieces = piecesOf(planned, { others, env: io.env });
+  refuseLargeOutput(pieces);
+  // From here on nothing can fail but the writing itself.
+  for (let at = 0; at < pieces.length; at += PIECES_AT_ONCE) {
+    await io.out(pieces.slice(at, at + PIECES_AT_ONCE).join(''));
+  }
+  io.err(`${countsLine(plan)}\n`);
+  if (endTrace) {
+    const untraced = new Set(read.groups.filter(({ tracing }) => !tracing).map(keyText));
+    await endTrace(plan, (group) => !untraced.has(keyText(group)));
+  }
+  return 0;
+}
+
+/** One text of all manifests would need as much memory again. */
+const PIECES_AT_ONCE = 100;
+
+/**
+ * Characters of all manifests; 10,000 Jobs with nothing unusual have 63 million. Argo CD takes 100 MiB from a plugin, and its plugin server
+ * holds what we print several times over.
+ */
+const MOST_OUTPUT = 67_108_864;
+
+/** @throws Failure exit 1: the manifests are too long together. Each Job repeats the podTemplate of its group. */
+function refuseLargeOutput(pieces: readonly string[]): void {
+  const length = pieces.reduce((sum, { length: more }) => sum + more, 0);
+  if (length <= MOST_OUTPUT) return;
+  const why = `they have ${length} characters, more than ${MOST_OUTPUT}, and every Job repeats the podTemplate of its RunnerGroup`;
+  const todo =
+    'Shorten podTemplate, setupCommand and runnerConfig, lower the caps, or spread the RunnerGroups over several Applications';
+  throw new Failure('GR-OUTPUT-02', 1, `print manifests: ${why}. ${todo}.`);
+}
+
+/** Undefined without an endpoint. Wrong settings are told and stop nothing: Argo CD would show an error and make no runners. */
+async function openTrace(flags: FlagsOf<'generate'>, io: Io): Promise<EndTrace | undefined> {
+  try {
+    const settings = tracingFrom(flags, io);
+    if (!settings) return undefined;
+    const { openRunTrace } = await import('../../telemetry/tracing/run-trace.ts');
+    return openRunTrace(settings, io.env['TRACEPARENT'], io.now);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    io.err(`warning: ${error.code} ${printable(error.message)} Nothing is traced.\n`);
+    return undefined;
+  }
+}
+
+/** One line that says what was decided, also what holds jobs back (elsewhere days were lost because nobody saw that a cap was hit). */
+function countsLine(plan: Plan): string {
+  const causes = groupBy(plan.jobs, (decision) => {
+    if (decision.verdict !== 'held') return undefined;
+    const { short } = HELD[decision.because];
+    return short && `${short}${decision.group ? ` of ${keyText(decision.group)}` : ''}`;
+  });
+  const held = [...causes].map(([cause, jobs]) => `; ${jobs.length} ${cause}`).join('');
+  const { runners, uses } = runnerCounts(plan.groups);
+  const unread = Math.max(0, ...plan.groups.map(({ unreadJobs = 0 }) => unreadJobs));
+  return `${runners}: ${uses}${held}${unread > 0 ? `; ${unreadText(unread)}` : ''}`;
+}

@@ -1,0 +1,344 @@
+/** `gitea-runners import`: RunnerGroups made of what other tools have. It asks no server and changes none. */
+import { readFileSync, statSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import * as z from 'zod';
+import { MOST_BYTES } from '../../config/runnergroup/budget.ts';
+import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
+import { API_VERSION, KIND } from '../../config/runnergroup/group-schema.ts';
+import { valueAt } from '../../config/runnergroup/paths.ts';
+import { dnsLabelOf } from '../../config/runnergroup/words.ts';
+import { yamlText } from '../../config/runnergroup/yaml-text.ts';
+import { Failure, systemCode } from '../../shared/failure.ts';
+import { API_SECRET, manual, REGISTRATION_SECRET } from '../../shared/installed/installed-names.ts';
+import type { ExitCode, Io } from '../../shared/io.ts';
+import { count, firstNames, printable } from '../../shared/printable.ts';
+import { type FlagsOf, flagValue } from '../flags/flags.ts';
+import { readList } from '../flags/readers.ts';
+import { aroundThePod, Metadata, nameOf, type OldRunners, runnersOf, strangerOf } from '../import/import-objects.ts';
+import { fromPod, ofDefaultRunner, otherForge } from '../import/import-pod.ts';
+import { fromRunnerFile } from '../import/import-runner-file.ts';
+import { filled, fittingTemplate, lostNote, withoutNulls } from '../import/import-template.ts';
+import { LOOSE_FILE, named } from '../import/import-variables.ts';
+import { toScope, type WhoseJobs } from '../init/answers.ts';
+
+/** One RunnerGroup for each object that starts Gitea runners; notes stand above it as comments. @throws Failure exit 2 */
+export async function importGroups(files: readonly string[], flags: FlagsOf<'import'>, io: Io): Promise<ExitCode> {
+  const owner = flagValue('owner', flags, io);
+  const word = flagValue('scope', flags, io);
+  const isSaid = owner !== undefined || word === 'global';
+  const scope = isSaid ? toScope('import', word, owner ?? '') : undefined;
+  const known: Known = { scope, gitea: flagValue('gitea', flags, io) };
+  const namespace = flagValue('groupNamespace', flags, io);
+  const objects = files.flatMap((file) => read(file, io));
+  const made = (each: readonly unknown[]) => each.map((object) => fromObject(object, known, objects));
+  const ofObjects = made(objects);
+  const isMade = (each: ReturnType<typeof fromObject>) => typeof each === 'object';
+  const results = ofObjects.some(isMade) ? ofObjects : [...ofObjects, ...made(objects.flatMap(ofFileAlone))];
+  const found = results.filter(isMade);
+  const foreign = results.filter((each) => typeof each === 'string');
+  if (found.length === 0) {
+    const why = `no Gitea runner was found in ${files.join(', ')}. Known are the operator's RunnerGroup, KEDA's ScaledJob, all that has a pod template, and a runner's config.yaml. A runner is known by its image (act_runner, gitea/runner) or by GITEA_INSTANCE_URL.`;
+    throw new Failure('GR-IMPORT-02', 2, `import: ${foreign.join(' ') || why}`);
+  }
+  const missing = new Set(found.flatMap((each) => each.missing));
+  if (missing.size > 0)
+    throw new Failure('GR-IMPORT-03', 2, `import: ${[...missing].join(', ')} must be given: no file says it.`);
+  const texts = await Promise.all(found.map(async (each) => textOf(await withTemplate(inNamespace(namespace, each)))));
+  const bad = texts.flatMap(({ problem }) => problem ?? []);
+  if (bad.length === found.length) throw new Failure('GR-IMPORT-04', 2, bad.join('\n'));
+  io.out(texts.map(({ text }) => text).join('---\n'));
+  io.err(
+    `${count(found.length - bad.length, 'RunnerGroup')}. What was not carried over stands above each as a comment.\n`,
+  );
+  const isUnread = (object: unknown, at: number) =>
+    typeof results[at] !== 'string' && !found.some((group) => group.read.includes(object));
+  const names = objects
+    .filter(isUnread)
+    .map(nameOf)
+    .filter((name) => name !== '');
+  if (names.length > 0) io.err(`Not read: ${firstNames(names, MOST_NAMED)}.\n`);
+  for (const sentence of foreign) io.err(`warning: ${sentence}\n`);
+  for (const problem of bad) io.err(`warning: ${problem} It is printed as a comment.\n`);
+  return 0;
+}
+
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['ENOENT', 'there is no such file'],
+  ['EISDIR', 'it is a folder. Name the files in it'],
+]);
+
+/** Other objects of the files that are named. */
+const MOST_NAMED = 20;
+
+const List = z.looseObject({ items: z.array(z.unknown()) });
+
+/** The objects of a file, those of a `List` too. A config.yaml is one, as a ConfigMap with it would be. */
+function read(file: string, io: Io): readonly unknown[] {
+  const path = file === '-' ? 0 : resolve(io.cwd, file);
+  try {
+    if (typeof path === 'string' && statSync(path).size > MOST_BYTES) throw new Error('is longer than 4 MiB');
+    const text = readFileSync(path, 'utf8');
+    if (text.length > MOST_BYTES) throw new Error('is longer than 4 MiB');
+    return parseAllDocuments(text, { logLevel: 'silent', merge: true }).flatMap((document) => {
+      const [error] = document.errors;
+      if (error) throw new Error(error.message.split('\n')[0]?.replace(/:$/, ''));
+      const object: unknown = document.toJS({ maxAliasCount: 100 });
+      const data = fromRunnerFile(object) && { [LOOSE_FILE]: JSON.stringify(object) };
+      if (data) return [{ kind: LOOSE_FILE, metadata: { name: basename(file) }, data }];
+      return (List.safeParse(object).data?.items ?? [object]).map(withoutNulls);
+    });
+  } catch (error) {
+    const why = WORDS.get(systemCode(error)) ?? (error instanceof Error ? error.message : 'it cannot be read');
+    throw new Failure('GR-IMPORT-01', 2, `import ${file}: ${printable(why)}.`);
+  }
+}
+
+/** A runner of which there is nothing but its config.yaml, e.g. on a machine of its own. */
+function ofFileAlone(object: unknown): readonly unknown[] {
+  const file = valueAt(object, ['kind']) === LOOSE_FILE ? String(valueAt(object, ['metadata', 'name'])) : undefined;
+  if (file === undefined) return [];
+  const env = [{ name: 'CONFIG_FILE', value: file }, { name: 'GITEA_INSTANCE_URL' }];
+  const template = { spec: { containers: [{ name: 'runner', env }] } };
+  return [{ kind: 'runner', metadata: { name: file.replace(/\.ya?ml$/, '') }, spec: { template } }];
+}
+
+/** The group with what of its podTemplate a runner can have; what is lost is told. The operator's has none. */
+async function withTemplate(group: ImportedGroup): Promise<ImportedGroup> {
+  const { metadata, spec, notes } = group;
+  if (!spec['podTemplate']) return group;
+  const written = { name: dnsLabelOf(metadata.name), namespace: metadata.namespace ?? '' };
+  const fitting = await fittingTemplate(written, spec);
+  const { podTemplate } = fitting;
+  return { ...group, spec: filled({ ...spec, podTemplate }), notes: [...notes, ...fitting.notes] };
+}
+
+/** An object without a namespace goes to ours, and a Secret is read in its own namespace only: the installation's are there. */
+function inNamespace(byDefault: string, group: ImportedGroup): ImportedGroup {
+  if (group.metadata.namespace) return group;
+  const own = [group.spec['registrationToken'], group.spec['authToken']].flatMap(
+    (token) => SecretRef.safeParse(token).data?.secretRef.name ?? [],
+  );
+  const lost = own.filter((name) => name !== REGISTRATION_SECRET && name !== API_SECRET);
+  const note = `Secrets of another namespace are not carried over: ${[...new Set(lost)].join(', ')}. ${manual('install.md')} makes ${REGISTRATION_SECRET} and ${API_SECRET}.`;
+  return {
+    ...group,
+    metadata: { ...group.metadata, namespace: byDefault },
+    spec: { ...group.spec, registrationToken: REGISTRATION_TOKEN, authToken: AUTH_TOKEN },
+    notes: lost.length > 0 ? [...group.notes.filter((each) => each !== URL_NOTE), note] : group.notes,
+  };
+}
+
+/** A group that would not be valid is all comment: it takes nothing away from the others. */
+function textOf({ metadata: { name, namespace = '' }, spec, notes }: ImportedGroup) {
+  const metadata = { name: dnsLabelOf(name), namespace };
+  const result = runnerGroupFromObject({ ...metadata, spec });
+  const comments = notes.map((note) => `# ${printable(note)}\n`).join('');
+  const text = `${comments}${yamlText({ apiVersion: API_VERSION, kind: KIND, metadata, spec })}`;
+  if ('group' in result) return { text };
+  const problem = `import ${metadata.namespace}/${metadata.name}: the RunnerGroup would not be valid: ${printable(result.problem)}.`;
+  return { text: `# ${problem}\n${text.replace(/^(?!#)(?=.)/gm, '# ')}`, problem };
+}
+
+/** What no file says: a registration token does not tell whose jobs it is for. From the command line. */
+interface Known {
+  readonly scope: WhoseJobs | undefined;
+  readonly gitea: string | undefined;
+}
+
+interface ImportedGroup {
+  readonly metadata: z.output<typeof Metadata>;
+  readonly spec: Readonly<Record<string, unknown>>;
+  /** What was left out or made up, and what to do: one sentence each. */
+  readonly notes: readonly string[];
+  /** The objects that it was made of. */
+  readonly read: readonly unknown[];
+  /** Flags without which the group is not whole. */
+  readonly missing: readonly string[];
+}
+
+/** The Secret with the API token: no other tool has one that is good for it. */
+const AUTH_TOKEN = { secretRef: { name: API_SECRET, key: 'token' } };
+const REGISTRATION_TOKEN = { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } };
+const SecretRef = z.looseObject({ secretRef: z.looseObject({ name: z.string() }) });
+const AUTH_TOKEN_NOTE = `authToken names the Secret ${API_SECRET}, which ${manual('install.md')} makes: no usable API token was found.`;
+
+const URL_NOTE = `The Secret of authToken must have the key url, with the URL of Gitea: the token is sent nowhere else (${manual('install.md')}).`;
+
+const TriggerAuthentication = z.looseObject({
+  spec: z.looseObject({
+    secretTargetRef: z.array(z.looseObject({ parameter: z.string(), name: z.string(), key: z.string() })),
+  }),
+});
+
+const OperatorGroup = z.looseObject({
+  apiVersion: z.string().regex(/^gitea\.bpg\.pw\//),
+  kind: z.literal('RunnerGroup'),
+  metadata: Metadata,
+  spec: z.record(z.string(), z.unknown()),
+});
+
+/** A sentence: its runners are another forge's, or it cannot be read. Undefined: it starts none. */
+function fromObject(object: unknown, known: Known, beside: readonly unknown[]): ImportedGroup | string | undefined {
+  const runners = runnersOf(object, beside);
+  if (typeof runners === 'string') return runners;
+  if (runners) return fromRunners(runners, known, beside);
+  const group = OperatorGroup.safeParse(object);
+  return group.success ? fromOperator(group.data, known, object) : strangerOf(object);
+}
+
+function ofOtherForge({ kind, metadata, template }: OldRunners): string | undefined {
+  const whose = otherForge(template.spec);
+  const what = `${kind} ${printable(metadata.name)} starts ${whose} runner`;
+  return whose && `${what}, which does not register at Gitea: it is not served.`;
+}
+
+function fromRunners(
+  runners: OldRunners,
+  known: Known,
+  beside: readonly unknown[],
+): ImportedGroup | string | undefined {
+  const { kind, metadata, template, scaler } = runners;
+  const pod = fromPod(template, beside);
+  if (!pod) return ofOtherForge(runners);
+  const { trigger, asked, others } = triggersOf(runners, pod.said);
+  const scope = known.scope ?? scopeOf(asked);
+  const gitea = known.gitea ?? pod.gitea ?? asked['address'] ?? asked['githubApiURL']?.replace(/\/api\/v1\/?$/, '');
+  const { name, kind: ofAuth = 'TriggerAuthentication' } = trigger?.authenticationRef ?? {};
+  const object = named(ofAuth, name, beside);
+  const refs = TriggerAuthentication.safeParse(object).data?.spec.secretTargetRef ?? [];
+  const auth = refs.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken');
+  const labels = readList(asked['labels'] ?? '');
+  const [cap, ...aboutCap] = capOf(runners, pod.capacity);
+  const read = [...runners.read, ...pod.read, ...(object === undefined ? [] : [object])];
+  const longest = [runners.activeDeadlineSeconds, pod.spec['activeDeadlineSeconds']].filter(
+    (each) => each !== undefined,
+  );
+  return {
+    metadata,
+    read,
+    spec: filled({
+      ...scope,
+      gitea: gitea && { url: gitea },
+      maxActiveRunners: cap,
+      minIdleRunners: scaler?.spec.minReplicaCount || scaler?.spec.minReplicas || undefined,
+      ...(labels.length > 0 && { labels, defaultLabels: false }),
+      ttlSecondsAfterFinished: runners.ttlSecondsAfterFinished,
+      ...pod.spec,
+      activeDeadlineSeconds: longest.length > 0 ? Math.min(...longest.map(Number)) : undefined,
+      authToken: auth ? { secretRef: { name: auth.name, key: auth.key } } : AUTH_TOKEN,
+    }),
+    notes: [
+      ...aboutCap,
+      ...pod.notes,
+      ...aroundThePod(read),
+      ...others,
+      ...(asked['repos']?.includes(',')
+        ? ['The trigger names several repositories: make a group for each, or one for their owner.']
+        : []),
+      ...(asked['token'] === undefined ? [] : ['A token stood in the trigger: revoke it.']),
+      auth ? `authToken names KEDA's Secret ${auth.name}. ${URL_NOTE}` : AUTH_TOKEN_NOTE,
+      `The ${kind} goes on: delete it when the new runners work.`,
+    ],
+    missing: [...(scope ? [] : ['--scope', '--owner']), ...(gitea === undefined ? ['--gitea'] : [])],
+  };
+}
+
+/** The trigger that asks a Gitea, with what it takes from variables of the runner; and a sentence for each other one. */
+function triggersOf(
+  { scaler }: OldRunners,
+  said: (name: string) => { readonly value?: string | undefined } | undefined,
+) {
+  const all = scaler?.spec.triggers ?? [];
+  const trigger = all.find(({ type }) => type === 'forgejo-runner' || type === 'github-runner');
+  const asked = Object.entries(trigger?.metadata ?? {}).flatMap(([key, of]): [string, string][] => {
+    const value = key.endsWith('FromEnv') ? said(of)?.value : of;
+    return value === undefined ? [] : [[key.replace(/FromEnv$/, ''), value]];
+  });
+  const others = all
+    .filter((each) => each !== trigger)
+    .map((each) =>
+      lostNote(
+        `trigger ${each.type}`,
+        each.metadata,
+        each.type === 'cron' ? 'use spec.idleSchedule' : 'queued CI jobs start runners',
+      ),
+    );
+  return { trigger, asked: Object.fromEntries(asked) as Readonly<Record<string, string>>, others };
+}
+
+/** How many runners there may be, and where that stands. A pod of a ScaledJob takes one CI job. */
+function capOf(
+  { kind, replicas, scaler, parallelism = 1 }: OldRunners,
+  ofFile: number | undefined,
+): readonly [number, ...string[]] {
+  // KEDA's own default.
+  const most = scaler && (scaler.spec.maxReplicaCount ?? scaler.spec.maxReplicas ?? 100);
+  if (kind === 'ScaledJob' && most !== undefined) {
+    const times = `maxActiveRunners is maxReplicaCount, ${most}, times parallelism, ${parallelism}.`;
+    return [most * parallelism, ...(parallelism > 1 ? [times] : [])];
+  }
+  if (kind === 'DaemonSet')
+    return [10, 'maxActiveRunners is a guess: a DaemonSet has as many runners as there are nodes.'];
+  const pods = most ?? Math.max(1, replicas ?? parallelism);
+  const where = scaler
+    ? `that of ${scaler.kind} ${scaler.metadata.name}, ${pods}`
+    : `the number of replicas, ${replicas ?? `${parallelism} where none is written`}`;
+  const times =
+    ofFile === undefined
+      ? `. If the runner's capacity was more than 1, multiply it.`
+      : `, times the capacity of a runner, ${ofFile}.`;
+  return [pods * (ofFile ?? 1), `maxActiveRunners is ${where}${times}`];
+}
+
+/** Of KEDA's triggers `forgejo-runner` (`global`, `org`, `owner` with `repo`) and `github-runner` (`runnerScope`, `owner`, `repos`). */
+function scopeOf(asked: Readonly<Record<string, string>>): Known['scope'] {
+  const { owner, org } = asked;
+  const repo = asked['repo'] ?? asked['repos']?.split(',')[0];
+  if (asked['global'] === 'true') return { scope: 'global' };
+  if (org) return { scope: 'org', org };
+  if (owner === undefined) return undefined;
+  if (repo !== undefined && repo !== '') return { scope: 'repo', repo: `${owner}/${repo}` };
+  // KEDA does not say whether the owner is an organization: a person must.
+  return asked['runnerScope'] === 'org' ? { scope: 'org', org: owner } : undefined;
+}
+
+function fromOperator(
+  { metadata, spec }: z.output<typeof OperatorGroup>,
+  known: Known,
+  object: unknown,
+): ImportedGroup {
+  const { giteaURL, registrationToken, authToken, ...same } = spec;
+  const { kept, note } = ofDefaultRunner(z.array(z.string()).safeParse(same['labels']).data ?? []);
+  const lost = same['image'] === undefined && note !== undefined;
+  const { scope, org, user, repo, ...others } = same;
+  const before = filled({ scope, org, user, repo });
+  const url = known.gitea ?? giteaURL;
+  const differs = known.scope && JSON.stringify(known.scope) !== JSON.stringify(before);
+  return {
+    metadata,
+    read: [object],
+    spec: filled({
+      ...(known.scope ?? before),
+      ...others,
+      ...(lost && { labels: kept }),
+      gitea: (known.gitea === undefined && same['gitea']) || (url === undefined ? undefined : { url }),
+      registrationToken: selector(registrationToken),
+      authToken: selector(authToken),
+    }),
+    notes: [
+      ...(lost ? [note] : []),
+      ...(differs ? [lostNote('spec', before, '--scope and --owner say otherwise')] : []),
+      ...aroundThePod([{ ...Object(object), spec: undefined }]),
+      URL_NOTE,
+      'Stop the operator first: both would start runners for the same jobs.',
+    ],
+    missing: [],
+  };
+}
+
+/** Both spellings -> `secretRef`. */
+function selector(value: unknown): unknown {
+  const flat = z.strictObject({ name: z.string(), key: z.string() }).safeParse(value);
+  return flat.success ? { secretRef: flat.data } : value;
+}

@@ -1,0 +1,166 @@
+/** `gitea-runners init`: writes what a new installation commits, applies and runs. It applies nothing and asks no server. */
+
+import { existsSync, mkdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
+import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
+import { manual } from '../../shared/installed/installed-names.ts';
+import type { ExitCode, Io } from '../../shared/io.ts';
+import { printable } from '../../shared/printable.ts';
+import { type FlagsOf, flagValue } from '../flags/flags.ts';
+import { type Answers, type AskPerson, answersOf } from '../init/answers.ts';
+import { applicationText, externalSecretsText, groupText, manifestFrom, setupScript } from '../init/init-files.ts';
+
+/** @param ask undefined: nobody can answer @throws Failure exit 2: an answer is missing or wrong, or a file is there already */
+export async function init(
+  folder: string,
+  flags: FlagsOf<'init'>,
+  io: Io,
+  ask: AskPerson | undefined,
+): Promise<ExitCode> {
+  const answers = await answersOf(flags, io, ask, (answer) => problemsOf({ ...GOOD, ...answer })[0]);
+  const wrong = problemsOf(answers);
+  if (wrong.length > 0) throw new Failure('GR-INIT-03', 2, `init: ${wrong.join('; ')}.`);
+  const files = filesOf(answers);
+  const root = resolve(io.cwd, folder);
+  const force = flagValue('force', flags, io);
+  refuseLinks(folder, root, Object.keys(files));
+  const there = Object.keys(files).filter((name) => existsSync(join(root, name)));
+  if (there.length > 0 && !force) {
+    const message = `init: ${there.join(', ')} in ${folder}: there already. --force writes over ${there.length === 1 ? 'it' : 'them'}.`;
+    throw new Failure('GR-INIT-04', 2, message);
+  }
+  for (const [name, text] of Object.entries(files)) write(join(folder, name), join(root, name), text, force);
+  const { group, path, registration, secretTool } = answers;
+  const sealed = secretTool === 'sealed-secrets' ? ', and the sealed-*.yaml that it writes' : '';
+  io.out(`Written to ${folder}:
+${Object.keys(files)
+  .map((name) => `  ${name}`)
+  .join('\n')}
+
+Next${root === resolve(io.cwd) ? '' : `, in ${folder}`}:
+  1. Install into Argo CD, if that is not done: step 1 of
+     ${manual('install.md#install-three-steps')}${registration === 'pod' ? '' : `\n     Let serve create the Secrets of runners:\n     ${manual('install.md#runners-that-serve-registers')}`}
+  2. GITEA_API_TOKEN=… GITEA_OWNER_TOKEN=… sh setup.sh     makes the Secrets and the webhook
+  3. kubectl apply -f argocd/application.yaml
+  4. Commit and push ${join(path, `${group}.yaml`)}${sealed}.
+  5. gitea-runners explain                                  says what happens to each job
+`);
+  return 0;
+}
+
+/** Runs a command that asks on a terminal before it writes. @returns 130 when the person ends it with Ctrl-C or Ctrl-D */
+export async function asking(
+  io: Io,
+  command: (ask: AskPerson | undefined) => Promise<ExitCode>,
+  { stdin, stdout }: Pick<NodeJS.Process, 'stdin' | 'stdout'> = process,
+): Promise<ExitCode> {
+  if (!io.terminal || stdin.isTTY !== true) return command(undefined);
+  const lines = createInterface({ input: stdin, output: stdout });
+  try {
+    return await command(async (question, byDefault) => {
+      const answer = await lines.question(`${question}${byDefault === undefined ? '' : ` [${byDefault}]`}: `);
+      return answer.trim();
+    });
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'AbortError')) throw error;
+    io.err('\nStopped. Nothing was written.\n');
+    return 130;
+  } finally {
+    lines.close();
+  }
+}
+
+/** A link in a cloned repository may lead anywhere. @throws Failure for a link at one of the files, or on the way from `root` to it */
+function refuseLinks(folder: string, root: string, names: readonly string[]): void {
+  for (const name of names) {
+    const steps = name.split('/').map((_, index, all) => join(...all.slice(0, index + 1)));
+    const link = steps.find((step) => isLink(join(root, step)));
+    if (link === undefined) continue;
+    const why = `${printable(join(folder, link))} is a link, and may lead out of the folder. Remove it`;
+    throw new Failure('GR-INIT-06', 1, `init: write ${printable(join(folder, name))}: ${why}.`);
+  }
+}
+
+function isLink(path: string): boolean {
+  try {
+    readlinkSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @param written the file as the person calls it */
+function write(written: string, file: string, text: string, force: boolean): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text, { mode: file.endsWith('.sh') ? 0o755 : 0o644, flag: force ? 'w' : 'wx' });
+  } catch (error) {
+    const code = systemCode(error);
+    const why = ['EEXIST', 'ENOTDIR'].includes(code)
+      ? `a file stands where a folder is needed (${code})`
+      : systemReason(error);
+    throw new Failure('GR-INIT-06', 1, `init: write ${printable(written)}: ${why}. Choose another folder.`);
+  }
+}
+
+function filesOf(answers: Answers): Readonly<Record<string, string>> {
+  return {
+    [join(answers.path, `${answers.group}.yaml`)]: groupText(answers),
+    'argocd/application.yaml': applicationText(answers),
+    ...(answers.secretTool === 'external-secrets' && { 'argocd/external-secrets.yaml': externalSecretsText(answers) }),
+    'setup.sh': setupScript(answers),
+  };
+}
+
+/** Answers without any problem: a single answer is checked among them. */
+const GOOD: Answers = {
+  group: 'ci',
+  namespace: 'runners',
+  gitea: 'https://gitea.example.com',
+  scope: { scope: 'org', org: 'acme' },
+  cap: 1,
+  mode: 'host',
+  registration: 'pod',
+  git: 'https://gitea.example.com/ops/runners.git',
+  path: 'groups',
+  secretTool: 'kubectl',
+  secretStore: 'gitea-runners',
+  webhook: 'http://gitea-runners.argocd.svc/webhook',
+};
+
+const FLAG_OF: Readonly<Record<string, string>> = {
+  'metadata.name': '--group-name',
+  'metadata.namespace': '--group-namespace',
+  'spec.gitea.url': '--gitea',
+  'spec.org': '--owner',
+  'spec.user': '--owner',
+  'spec.repo': '--owner',
+  'spec.maxActiveRunners': '--cap',
+  'spec.containerMode': '--container-mode',
+};
+
+/** What answers that stand in no RunnerGroup must be. */
+const FORMS: readonly (readonly ['git' | 'path' | 'registration' | 'secretStore' | 'webhook', RegExp, string])[] = [
+  ['git', /^(?:https?:\/\/|ssh:\/\/|[\w.-]+@)\S+$/, '--git must be the URL of a git repository'],
+  ['registration', /^(?:pod|serve|bound)$/, '--registration must be pod, serve or bound'],
+  ['path', /^(?!\.\.(?:\/|$))[\w.-]+(?:\/(?!\.\.(?:\/|$))[\w.-]+)*$/, '--git-path must be a folder of the repository'],
+  [
+    'secretStore',
+    /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/,
+    '--secret-store must be the name of a ClusterSecretStore',
+  ],
+  ['webhook', /^https?:\/\/[^\s"'\\$`]+$/, '--webhook-url must be an http or https URL'],
+];
+
+function problemsOf(answers: Answers): readonly string[] {
+  const { group: name, namespace } = answers;
+  const read = runnerGroupFromObject({ name, namespace, spec: manifestFrom(answers).spec });
+  const wrong = FORMS.flatMap(([key, form, must]) => (form.test(answers[key]) ? [] : [must]));
+  if (!('problem' in read)) return wrong;
+  // In the words of who answers: the file is not written yet.
+  const inFlags = read.problem.replaceAll(/(?<=^|; )(?:metadata|spec)\.[\w.]+/g, (path) => FLAG_OF[path] ?? path);
+  return [inFlags, ...wrong];
+}

@@ -1,0 +1,178 @@
+/** `gitea-runners policy`: tests a policy, explains what it says of each group, and prints one to begin with. It asks no server. */
+import * as z from 'zod';
+import type { Asker } from '../../config/policy/denial.ts';
+import { RULE_NAMES, type RuleName } from '../../config/policy/policy-schema.ts';
+import { readAll } from '../../config/runnergroup/documents.ts';
+import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
+import { readFiles } from '../../config/runnergroup/group-files.ts';
+import { valueAt } from '../../config/runnergroup/paths.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { Failure } from '../../shared/failure.ts';
+import { manual } from '../../shared/installed/installed-names.ts';
+import { type ExitCode, type Io, paperOf } from '../../shared/io.ts';
+import { keyText } from '../../shared/keys.ts';
+import { count, cut, printable } from '../../shared/printable.ts';
+import { table } from '../../shared/table.ts';
+import { askedOutput, type FlagsOf, flagValue } from '../flags/flags.ts';
+import { askerFrom, type InstalledPolicy, pathsFrom, policyFrom } from '../reading/command-settings.ts';
+import { noGroups, readGroups } from '../reading/read-groups.ts';
+import levels from './policy-levels.json' with { type: 'json' };
+
+function wrong(message: string): Failure {
+  return new Failure('GR-POLICY-07', 2, message);
+}
+
+/** @throws Failure exit 2 without a policy, groups or cases */
+export async function policyCommand(words: readonly string[], flags: Flags, io: Io): Promise<ExitCode> {
+  const [wanted = '', ...args] = words;
+  if (wanted === 'init') {
+    const level = Object.entries(levels).find(([name]) => name === (args[0] ?? 'shared'));
+    if (!level)
+      throw wrong(`policy init: there is no level "${printable(args[0] ?? '')}". Name open, shared or hostile.`);
+    io.out(level[1]);
+    return 0;
+  }
+  const installed = await policyFrom(flags, io);
+  if (!installed) throw wrong(`policy ${wanted}: no policy is named. Give it with --policy FILE.`);
+  if (wanted === 'test') return await testPolicy(installed, args, flags, io);
+  const { paths, recursive } = pathsFrom(args, flags, io);
+  const { groups } = await readGroups({ paths, recursive, defaults: installed.defaults }, io);
+  const only = flagValue('group', flags, io);
+  const chosen = groups.filter((each) => only === undefined || [each.name, keyText(each)].includes(only));
+  if (chosen.length === 0) throw noGroups({ paths, recursive, cwd: io.cwd });
+  const texts = chosen.map((each) => explained(installed, each, askerFrom(io, true), io));
+  io.out((await Promise.all(texts)).join('\n'));
+  return 0;
+}
+
+/** Each rule: where it stands, what it says, and what it has found. */
+async function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker: Asker, io: Io): Promise<string> {
+  const { levelsOf, rowsOf } = await import('../../config/policy/check.ts');
+  const all = [...levelsOf(policy, group).entries, policy];
+  const whereOf = (level: object): string => {
+    const at = (list: readonly object[] = []): number => list.indexOf(level);
+    const [ofGroups, ofNamespaces] = [at(policy.groups), at(policy.namespaces)];
+    return ofGroups >= 0 ? `groups[${ofGroups}]` : ofNamespaces >= 0 ? `namespaces[${ofNamespaces}]` : 'policy';
+  };
+  const rows = rowsOf(policy, group, asker).map(({ rule, found }) => {
+    const field = rule.replace('namespaces.', '');
+    const said = (level: object): unknown => (level as Readonly<Record<string, unknown>>)[field];
+    const level = all.find((each) => said(each) !== undefined);
+    const saw = found.map(({ found: { path, message } }) => `${path} ${message}`.trim());
+    const results = [...new Set(found.map(({ is }) => is))].join(', ');
+    const says = level ? cut(JSON.stringify(said(level)), 60) : '';
+    return [rule, level ? whereOf(level) : '', says, results || (level ? 'allowed' : 'not restricted'), saw.join('; ')];
+  });
+  const fields = new Set(all.flatMap(({ defaults = {} }) => Object.keys(defaults) as (keyof typeof defaults)[]));
+  for (const field of fields) {
+    const level = all.find(({ defaults }) => defaults?.[field] !== undefined) ?? policy;
+    const own = field === 'images' ? ['image'] : [field];
+    const isOwn = valueAt(group.manifest, ['spec', ...own]) !== undefined;
+    const result = !isOwn ? 'taken' : field === 'podTemplate' ? 'the group counts over it' : 'the group says its own';
+    rows.push([`defaults.${field}`, whereOf(level), cut(JSON.stringify(level.defaults?.[field]), 60), result, '']);
+  }
+  const title = `${keyText(group)} (${printable(group.place.file)}:${group.place.line})\n`;
+  return (
+    title +
+    table(
+      ['RULE', 'FROM', 'SAYS', 'RESULT', 'FOUND'],
+      rows.map((row) => row.map(printable)),
+      paperOf(io),
+    )
+  );
+}
+
+const rules = () => z.array(z.enum(RULE_NAMES)).default([]);
+const texts = () => z.record(z.string(), z.string()).optional();
+const Case = z.strictObject({
+  name: z.string().min(1).max(200),
+  denied: rules(),
+  warned: rules(),
+  now: z.iso.date().optional(),
+  application: z
+    .strictObject({ namespace: z.string(), project: z.string(), repository: z.string() })
+    .partial()
+    .optional(),
+  group: z.looseObject({
+    metadata: z.looseObject({ name: z.string(), namespace: z.string(), labels: texts(), annotations: texts() }),
+    spec: z.unknown(),
+  }),
+});
+type Case = z.output<typeof Case>;
+
+/** `failure`: why it failed. */
+type CaseResult = Readonly<Record<'file' | 'name', string> & { line: number; failure: string | undefined }>;
+
+type Flags = FlagsOf<'policy'>;
+
+async function testPolicy(installed: InstalledPolicy, args: readonly string[], flags: Flags, io: Io) {
+  const read = readFiles({
+    paths: args.length > 0 ? args : ['.'],
+    recursive: flagValue('recursive', flags, io),
+    cwd: io.cwd,
+  });
+  const found = read.files.flatMap((source) => readAll(source));
+  const results = await Promise.all(
+    found.map(async (each): Promise<CaseResult> => {
+      if ('problem' in each)
+        throw wrong(`read cases: ${each.problem.place.file}:${each.problem.place.line}: ${each.problem.message}`);
+      const { place, value } = each.document;
+      const { data, error } = Case.safeParse(value);
+      const [issue] = error?.issues ?? [];
+      if (!data) throw wrong(`read cases: ${place.file}:${place.line}: ${issue?.path.join('.')}: ${issue?.message}`);
+      return { file: place.file, line: place.line, name: data.name, failure: await failureOf(installed, data, io) };
+    }),
+  );
+  if (results.length === 0)
+    throw wrong(`read cases: there is none. Name a file or a folder with cases: ${manual('policy.md#test-a-policy')}`);
+  const failed = results.filter(({ failure }) => failure !== undefined).length;
+  if (askedOutput('policy', flags, io) === 'junit') io.out(junit(results, failed));
+  else {
+    const lines = results.map(({ failure, ...at }) => {
+      const where = `${at.file}:${at.line}: ${at.name}`;
+      return printable(failure === undefined ? `ok    ${where}` : `FAIL  ${where}: ${failure}`);
+    });
+    io.out(
+      `${[...lines, `${count(results.length, 'case')} of ${printable(installed.file)}, ${failed} failed`].join('\n')}\n`,
+    );
+  }
+  return failed > 0 ? (1 as const) : (0 as const);
+}
+
+async function failureOf(
+  { defaults, policy }: InstalledPolicy,
+  { application, denied, group, now, warned }: Case,
+  io: Io,
+) {
+  const { metadata, spec } = group;
+  const read = runnerGroupFromObject({ ...metadata, spec }, defaults);
+  if ('problem' in read) return `the RunnerGroup is not valid: ${read.problem}`;
+  const { judge } = await import('../../config/policy/check.ts');
+  const { namespace: destination, project, repository } = application ?? {};
+  const nowMs = now === undefined ? io.now() : Date.parse(now);
+  const { denials, warnings } = judge(policy, [read.group], {
+    isArgoCd: false,
+    destination,
+    project,
+    repository,
+    nowMs,
+  });
+  const said = (word: string, got: readonly { readonly rule: RuleName }[], wanted: readonly RuleName[]) => {
+    const [is, be] = [got.map(({ rule }) => rule), wanted].map(
+      (names) => [...new Set(names)].sort().join(', ') || 'nothing',
+    );
+    return is === be ? [] : [`${word} is ${is}, expected ${be}`];
+  };
+  const differences = [...said('denied', denials, denied), ...said('warned', warnings, warned)];
+  return differences.length === 0 ? undefined : differences.join('; ');
+}
+
+function junit(results: readonly CaseResult[], failed: number): string {
+  const xml = (text: string) => printable(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  const cases = results.map(({ failure, file, name }) => {
+    const body = failure === undefined ? '' : `<failure message="${xml(failure)}"/>`;
+    return `  <testcase classname="${xml(file)}" name="${xml(name)}">${body}</testcase>\n`;
+  });
+  const suite = `<testsuite name="policy" tests="${results.length}" failures="${failed}">\n${cases.join('')}</testsuite>\n`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${suite}`;
+}

@@ -1,0 +1,261 @@
+import packageJson from '../../../package.json' with { type: 'json' };
+import { type Denial, denialLine } from '../../config/policy/denial.ts';
+import { PASS_WORKLOADS } from '../../config/policy/without-policy.ts';
+import type { Path } from '../../config/runnergroup/documents.ts';
+import { valueAt } from '../../config/runnergroup/paths.ts';
+import { type LateProblem, placed } from '../../config/runnergroup/placed.ts';
+import {
+  byPlace,
+  formatProblem,
+  InputProblems,
+  type Problem,
+  type ReadInSpite,
+} from '../../config/runnergroup/problems.ts';
+import type { Comparison } from '../../plan/against.ts';
+import { problemsOfPods } from '../../plan/group-pods.ts';
+import { manual } from '../../shared/installed/installed-names.ts';
+import { type ExitCode, type Io, paperOf } from '../../shared/io.ts';
+import { count, jsonText, printable } from '../../shared/printable.ts';
+import { table } from '../../shared/table.ts';
+import { isOn } from '../flags/flag.ts';
+import { askedOutput, type FlagsOf, flagValue } from '../flags/flags.ts';
+import {
+  askerFrom,
+  type InstalledPolicy,
+  installationFrom,
+  judgeByPolicy,
+  pathsFrom,
+  policyFrom,
+} from '../reading/command-settings.ts';
+import { noGroups, readGroups } from '../reading/read-groups.ts';
+import { warningsAbout, warningsOf } from '../reading/warnings.ts';
+
+type ValidateOptions = ReturnType<typeof pathsFrom> & { readonly policy: InstalledPolicy | undefined };
+
+interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sources'> {
+  readonly problems: readonly Problem[];
+  readonly denials: readonly Denial[];
+  readonly warnings: readonly Problem[];
+}
+
+/**
+ * `gitea-runners validate`: reads RunnerGroups as `generate` does, without any request. Every problem and warning is one line on
+ * stderr. With `--output` the report goes to stdout instead, whatever the exit code: it is the answer.
+ * @throws Failure exit 2 when there is no RunnerGroup: a check that read nothing must not look good
+ */
+export async function validate(args: readonly string[], flags: FlagsOf<'validate'>, io: Io): Promise<ExitCode> {
+  const options = { ...pathsFrom(args, flags, io), policy: await policyFrom(flags, io) };
+  // A value that `generate` would refuse is refused here, too.
+  await installationFrom(flags, io);
+  const format = askedOutput('validate', flags, io) ?? 'text';
+  const isStrict = flagValue('strict', flags, io);
+  const checked = await check(io, options);
+  const { problems, denials, warnings } = checked;
+  const code = problems.length > 0 ? 2 : denials.length > 0 ? 3 : isStrict && warnings.length > 0 ? 2 : 0;
+  const base = flagValue('against', flags, io);
+  const { policy, recursive } = options;
+  const against =
+    base !== undefined && problems.length === 0
+      ? await (await import('./validate-against.ts')).compareAgainst(
+          { path: base, recursive, defaults: policy?.defaults },
+          checked,
+          flags,
+          io,
+        )
+      : undefined;
+  if (format === 'text') {
+    await printText(io, checked, options, isStrict);
+    if (against && code === 0) io.out(await comparisonText(against, io));
+  } else {
+    const report = { ...(await reportOf(checked, isStrict)), ...(against && { against }) };
+    const json = (): string => jsonText({ valid: report.errors === 0, ...report });
+    io.out(await { json, sarif, github: annotations, markdown }[format](report));
+  }
+  return code;
+}
+
+async function check(io: Io, options: ValidateOptions): Promise<Checked> {
+  const { problems: ofFiles, others, ...read } = await readInSpite(io, options);
+  const problems = [...ofFiles, ...(await problemsOfPods([...read.groups, ...read.pods], read.sources))].sort(byPlace);
+  const beside = isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS) ? [] : warningsAbout(others);
+  const found = await warningsOf(read.groups, options.policy !== undefined);
+  const warnings = found.length === 0 ? beside : [...beside, ...(await placed(found, read.sources))].sort(byPlace);
+  if (problems.length > 0 || !options.policy) return { ...read, problems, denials: [], warnings };
+  const { denials, note, ...judged } = await judgeByPolicy(options.policy, read.groups, askerFrom(io, true));
+  if (note !== undefined) io.err(`${note}\n`);
+  const warned = await problemsOfDenials(judged.warnings, read.sources, 'GR-WARN-15');
+  return {
+    ...read,
+    problems,
+    denials,
+    warnings: warned.length === 0 ? warnings : [...warnings, ...warned].sort(byPlace),
+  };
+}
+
+/** What can be read, and what is wrong with the rest. @throws Failure exit 2 when there is no RunnerGroup */
+async function readInSpite(io: Io, options: ValidateOptions) {
+  try {
+    const { groups, files, sources, others } = await readGroups({ ...options, defaults: options.policy?.defaults }, io);
+    if (groups.length === 0) throw noGroups({ ...options, cwd: io.cwd });
+    return { count: groups.length, files, groups, pods: [], sources, problems: [], others };
+  } catch (error) {
+    if (!(error instanceof InputProblems) || !error.read) throw error;
+    return { ...error.read, problems: error.problems, others: [] };
+  }
+}
+
+async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, isStrict: boolean): Promise<void> {
+  const { problems, denials, warnings, count: groups, files } = checked;
+  const lines = [
+    ...problems.map(formatProblem),
+    ...denials.map(denialLine),
+    ...warnings.map((warning) =>
+      formatProblem({ ...warning, path: `${isStrict ? 'error' : 'warning'}: ${warning.path}` }),
+    ),
+  ];
+  const isGood = problems.length === 0 && denials.length === 0 && !(isStrict && warnings.length > 0);
+  if (!isGood) lines.push(summaryText(await reportOf(checked, isStrict)));
+  if (lines.length > 0) io.err(`${lines.join('\n')}\n`);
+  if (!isGood) return;
+  const be = groups === 1 ? 'is' : 'are';
+  const allowed = policy ? `, and allowed by ${printable(policy.file)}` : '';
+  const without = checked.groups.filter(({ manifest }) => valueAt(manifest, ['metadata', 'namespace']) === undefined);
+  const [first] = without;
+  if (first && io.env['ARGOCD_APP_NAMESPACE'] === undefined) {
+    const which = count(without.length, 'RunnerGroup');
+    io.err(
+      `note: ${which} without metadata.namespace: Argo CD takes the destination namespace, here it is ${first.namespace}\n`,
+    );
+  }
+  const more = warnings.length === 0 ? '' : `; ${count(warnings.length, 'warning')}`;
+  io.out(`${count(groups, 'RunnerGroup')} in ${count(files, 'file')} ${be} valid${allowed}${more}\n`);
+}
+
+/** Errors and warnings are counted. `groups`: broken ones too. `findings`: in the order of files, lines and columns. */
+async function reportOf(checked: Checked, isStrict: boolean) {
+  const { problems, denials, warnings, count: groups, files } = checked;
+  const lineOf =
+    (level: 'error' | 'warning') =>
+    ({ place, path, message, code }: Problem) => ({ level, ...place, path, message, code });
+  const findings = [
+    ...[...problems, ...(await problemsOfDenials(denials, checked.sources))].map(lineOf('error')),
+    ...warnings.map(lineOf(isStrict ? 'error' : 'warning')),
+  ];
+  const errors = findings.filter(({ level }) => level === 'error').length;
+  return { errors, warnings: findings.length - errors, groups, files, findings };
+}
+
+/** `against`: with `--against`, when both sides are valid. */
+type Report = Awaited<ReturnType<typeof reportOf>> & { readonly against?: Comparison };
+
+/** `3 RunnerGroups in 2 files: 2 errors, 1 warning` */
+function summaryText({ errors, warnings, groups, files }: Report): string {
+  const counts = [
+    ...(errors > 0 ? [count(errors, 'error')] : []),
+    ...(warnings > 0 ? [count(warnings, 'warning')] : []),
+  ];
+  return `${count(groups, 'RunnerGroup')} in ${count(files, 'file')}: ${counts.join(', ') || 'no errors'}`;
+}
+
+const said = (path: string, message: string): string => (path === '' ? message : `${path}: ${message}`);
+
+/** As text for people, below the line that counts the groups. */
+async function comparisonText(against: Comparison, io: Io): Promise<string> {
+  const { summary, tables } = (await import('./validate-against.ts')).comparisonParts(against);
+  const texts = tables.map(({ head, rows, rest }) => `\n${table(head, rows, paperOf(io))}${restText(rest)}`);
+  return `${summary}\n${texts.join('')}`;
+}
+
+function restText(rest: number): string {
+  return rest > 0 ? `… and ${rest} more: -o json\n` : '';
+}
+
+/** `validate -o markdown`: a comment on a pull request. Its first line tells a workflow which comment is its own. */
+async function markdown(report: Report): Promise<string> {
+  // Authors of pull requests write these words. Gitea makes links and mentions of what is not code, also of references like &#64;.
+  const code = (text: string) => `\`${printable(text).replaceAll('`', "'")}\``;
+  const rowText = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
+  const found = report.findings.map(({ level, file, line, path, message }) => {
+    return `* ${level}: ${code(`${file}:${line}: ${said(path, message)}`)}\n`;
+  });
+  const compared = report.against && (await import('./validate-against.ts')).comparisonParts(report.against);
+  const tables = compared?.tables.map(({ head, rows, rest }) => {
+    const body = rows.map((cells) => rowText(cells.map(code))).join('');
+    return `${rowText(head)}${rowText(head.map(() => '---'))}${body}${rest > 0 ? `\n${restText(rest)}` : ''}`;
+  });
+  const parts = [
+    `${summaryText(report)}.${compared ? ` ${compared.summary}.` : ''}\n`,
+    found.join(''),
+    ...(tables ?? []),
+  ];
+  return `<!-- gitea-runners validate -->\n${parts.filter((part) => part !== '').join('\n')}`;
+}
+
+/** `validate -o github`: annotations, which Gitea Actions and GitHub Actions read from the log of a step. */
+function annotations({ findings }: Report): string {
+  // What ends a message or a property of an annotation, or begins an escape in it (@actions/core, `escapeData` and `escapeProperty`).
+  const data = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  const property = (text: string) => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+  const texts = findings.map(({ level, file, line, column, path, message, code }) => {
+    const text = printable(said(path, message));
+    return `::${level} file=${property(file)},line=${line},col=${column},title=${code}::${data(text)}\n`;
+  });
+  return texts.join('');
+}
+
+/** `validate -o sarif`: SARIF 2.1.0 (OASIS), which code scanning reads. */
+function sarif({ findings }: Report): string {
+  const rules = [...new Set(findings.map(({ code }) => code))].sort();
+  return jsonText({
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    version: '2.1.0',
+    runs: [
+      {
+        tool: {
+          driver: {
+            name: 'gitea-runners',
+            version: packageJson.version,
+            informationUri: packageJson.homepage,
+            rules: rules.map((id) => ({ id, help: { text: `${manual('errors.md')} explains ${id}.` } })),
+          },
+        },
+        // The files are relative to the folder in which the command ran.
+        columnKind: 'utf16CodeUnits',
+        results: findings.map(({ level, file, line, column, path, message, code }) => {
+          const artifactLocation = { uri: file.split('/').map(encodeURIComponent).join('/') };
+          const region = { startLine: line, startColumn: column };
+          return {
+            ruleId: code,
+            ruleIndex: rules.indexOf(code),
+            level,
+            message: { text: said(path, message) },
+            locations: [{ physicalLocation: { artifactLocation, region } }],
+          };
+        }),
+      },
+    ],
+  });
+}
+
+/** A denial of a field has the place of the field. Those of the whole Application come first. */
+async function problemsOfDenials(
+  denials: readonly Denial[],
+  sources: ReadInSpite['sources'],
+  code: Problem['code'] = 'GR-POLICY-04',
+): Promise<readonly Problem[]> {
+  const ofFields: LateProblem[] = [];
+  const others: Problem[] = [];
+  for (const { group, path, message: said, rule } of denials) {
+    const what = { message: `${said} [${rule}]`, code };
+    if (group) ofFields.push({ group, path: stepsOf(path), ...what });
+    else others.push({ place: { file: '.', line: 1, column: 1 }, path, ...what });
+  }
+  return [...others, ...(await placed(ofFields, sources))];
+}
+
+/** `spec.labels[0]` -> `spec`, `labels`, 0 */
+function stepsOf(path: string): Path {
+  return [...path.matchAll(/\[(\d+)\]|\["(.*?)"\]|([^.[\]]+)/g)].map(([, index, key, name = '']) =>
+    index === undefined ? (key ?? name) : Number(index),
+  );
+}

@@ -1,0 +1,231 @@
+/** Judges what stands in Argo CD: the account of `serve`, its rights, the Applications. Pure. */
+
+import { parseDocument } from 'yaml';
+import * as z from 'zod';
+import { afterError } from '../../answers/not-created.ts';
+import { unwrapped } from '../../clients/argocd/app-state.ts';
+import { JOBS, RUNNER_GROUPS } from '../../clients/kubernetes/resources.ts';
+import {
+  APPLICATION_ANNOTATIONS,
+  applicationSpec,
+  HARMFUL_OPTIONS,
+} from '../../shared/installed/installed-application.ts';
+import { ACCOUNT, manual, PLUGIN, SETTINGS, TRACKING_SETTING } from '../../shared/installed/installed-names.ts';
+import { groupBySeveral, keyText } from '../../shared/keys.ts';
+import { COMPARE_OPTIONS, SKIP_RECONCILE, TRACKING_LABEL } from '../../shared/marks.ts';
+import * as fixes from '../reading/finding.ts';
+import { bad, good, type Judgement, type Judgements, judged, named, unknown } from '../reading/finding.ts';
+import type { Application, AppProject, WithData } from '../reading/reads.ts';
+import type { Installation } from './installation.ts';
+
+export function account({ accounts }: Installation): Judgements {
+  return judged(accounts, fixes.NO_ARGOCD, ({ data }) => {
+    const may = data[`accounts.${ACCOUNT}`];
+    if (may === undefined) return bad(`argocd-cm has no accounts.${ACCOUNT}`, fixes.NEW_ACCOUNT);
+    return may.split(',').some((word) => word.trim() === 'apiKey')
+      ? good(may)
+      : bad(`accounts.${ACCOUNT} is ${may}: without apiKey it can have no token`, fixes.NEW_ACCOUNT);
+  });
+}
+
+export function tracking({ accounts, settings }: Installation): Judgements {
+  return judged(accounts, fixes.NO_ARGOCD, ({ data }) => {
+    const method = data['application.resourceTrackingMethod'] || 'annotation';
+    const label = data['application.instanceLabelKey'] || TRACKING_LABEL;
+    const ours = ('value' in settings && settings.value.data[TRACKING_SETTING]) || TRACKING_LABEL;
+    if (method !== 'label' || label === ours) return good(`by ${method}`);
+    const fix = `Set ${TRACKING_SETTING}: ${label} in ConfigMap ${SETTINGS} (${manual('install.md#settings')})`;
+    return bad(`by label ${label}, but we read ${ours}: no Application is found, and none is woken`, fix);
+  });
+}
+
+const PATTERNS = z.array(z.string()).default([]);
+/** `resource.exclusions` and `resource.inclusions`. What an entry leaves out means all. */
+const Filters = z.array(z.looseObject({ apiGroups: PATTERNS, kinds: PATTERNS }));
+
+export function watched({ accounts, argocdNamespace }: Installation): Judgements {
+  return judged(accounts, fixes.NO_ARGOCD, ({ data }) => {
+    const has = (all: readonly string[], text: string) => all.length === 0 || all.some((each) => covers(each, text));
+    const isIn = (key: string, group: string, kind: string): boolean | undefined => {
+      const { data: filters } = Filters.safeParse(parseDocument(data[`resource.${key}`] ?? '').toJS());
+      return filters?.some(({ apiGroups, kinds }) => has(apiGroups, group) && has(kinds, kind));
+    };
+    const unseen = [JOBS.kind, RUNNER_GROUPS.kind].filter((each = '') => {
+      const [group = '', kind = ''] = each.split('/');
+      return isIn('exclusions', group, kind) || isIn('inclusions', group, kind) === false;
+    });
+    if (unseen.length === 0) return good('Jobs and RunnerGroups');
+    const fix = `Take it out: kubectl -n ${argocdNamespace} edit configmap argocd-cm`;
+    return bad(`resource.exclusions or resource.inclusions of argocd-cm leave out ${unseen.join(' and ')}`, fix);
+  });
+}
+
+const NARROW = `Narrow it, unless only administrators use it: ${manual('security.md#argo-cd-and-its-project')}`;
+
+/** What the account must be allowed, on the Applications of its project. */
+const NEEDED = ['get', 'sync'];
+
+export function rights({ rights: read, applications: apps, argocdNamespace }: Installation): Judgements {
+  const edit = `kubectl -n ${argocdNamespace} edit configmap argocd-rbac-cm`;
+  return judged(read, fixes.NO_ARGOCD, (map) => {
+    const lines = policyLines(map);
+    const ours = lines.filter(([kind, subject]) => kind === 'p' && subject === ACCOUNT);
+    const allowed = ours.filter(([, , resource, , , effect]) => resource === 'applications' && effect === 'allow');
+    const may = (action: string, object: string | undefined): boolean =>
+      allowed.some(([, , , has, on = '']) => (has === action || has === '*') && (!object || covers(on, object)));
+    const lacking = NEEDED.filter((action) => !may(action, undefined));
+    if (lacking.length > 0) return bad(`${ACCOUNT} may not ${lacking.join(' and ')} Applications`, fixes.NEW_RIGHTS);
+    const objects = 'value' in apps ? apps.value.filter(hasPlugin).map(objectOf) : [];
+    const beyond = objects.filter((object) => NEEDED.some((action) => !may(action, object)));
+    if (beyond.length > 0) {
+      const text = `${ACCOUNT} may not get and sync ${beyond.join(', ')} (PROJECT/NAME)`;
+      return bad(text, `Put the Application into the project runners, or name its project in ${edit}`);
+    }
+    const more = [
+      ...ours.filter(([, , resource, action = '']) => resource !== 'applications' || !NEEDED.includes(action)),
+      ...lines.filter(([kind, subject]) => kind === 'g' && subject === ACCOUNT),
+    ];
+    if (more.length === 0) return good('get and sync of Applications, and nothing more');
+    const text = `${ACCOUNT} may do more than it needs: ${more.map((words) => words.join(', ')).join('; ')}`;
+    return bad(text, `Remove these lines: ${edit}`);
+  });
+}
+
+function policyLines({ data }: WithData): readonly (readonly string[])[] {
+  return Object.entries(data)
+    .filter(([key]) => /^policy\.(?:.*\.)?csv$/.test(key))
+    .flatMap(([, text]) => text.split('\n'))
+    .map((line) => line.split(',').map((word) => word.trim()));
+}
+
+/** As the policy names an Application. */
+const objectOf = ({ metadata, spec }: Application): string => `${spec.project}/${metadata.name}`;
+
+/** Argo CD's glob: `*` stands for any text, slashes too. */
+function covers(pattern: string, object: string): boolean {
+  const parts = pattern.split('*').map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`).test(object);
+}
+
+/** As Argo CD reads destinations: `!` turns a pattern round, and a namespace that is named so is denied. */
+function mayDeployTo(to: string, { destinations }: AppProject['spec']): boolean {
+  const fits = (pattern: string, text: string) => covers(pattern.replace('!', ''), text) !== pattern.startsWith('!');
+  const isHere = (server: string, name: string) => fits(server, WANTED.destination.server) || fits(name, 'in-cluster');
+  return (
+    destinations.every(({ namespace }) => !namespace.startsWith('!') || fits(namespace, to)) &&
+    destinations.some(({ server, name, namespace }) => isHere(server, name) && fits(namespace, to))
+  );
+}
+
+/** Not bad: who may use a project is not known here. */
+export function projects({ projects: read, applications: apps, groups }: Installation): Judgements {
+  const ours = new Set('value' in apps ? apps.value.filter(hasPlugin).map(({ spec }) => spec.project) : []);
+  if (ours.size === 0) return [];
+  const namespaces = [...new Set(groups.map(({ namespace }) => namespace))];
+  return judged(read, fixes.NO_ARGOCD, (all) => {
+    const wide = all.flatMap(({ metadata: { name }, spec }) => {
+      const anyRepository = spec.sourceRepos.flatMap((each) => (each === '*' ? `source ${each}` : []));
+      const sources = [...anyRepository, ...spec.sourceNamespaces.map((each) => `source namespace ${each}`)];
+      const reached = namespaces.filter((each) => mayDeployTo(each, spec)).map((each) => `destination ${each}`);
+      return (ours.has(name) ? sources : reached).map((each) => unknown(`project ${name} has the ${each}`, NARROW));
+    });
+    return wide.length > 0 ? wide : good('no other has a namespace of runners as destination');
+  });
+}
+
+/** Sources that run the plugin. Several work, but one can take over runners of another (docs/adr/0054). */
+const pluginSources = ({ spec: { source, sources, sourceHydrator } }: Application) =>
+  (sources.length > 0 ? sources : [source, sourceHydrator?.drySource]).filter((each) => each?.plugin?.name === PLUGIN);
+const hasPlugin = (found: Application): boolean => pluginSources(found).length > 0;
+/** `runners/ci`, as the last comparison has found them. */
+const groupsOf = ({ status }: Application): readonly string[] =>
+  status.resources.filter(({ kind }) => kind === 'RunnerGroup').map(keyText);
+
+export function applications({ applications: read, groups: all }: Installation): Judgements {
+  return judged(read, fixes.NO_ARGOCD, (found) => {
+    const concerned = found.filter((each) => hasPlugin(each) || groupsOf(each).length > 0);
+    if (concerned.length === 0) return bad(`no Application has the plugin ${PLUGIN}`, fixes.STEP_3);
+    const namespaces = new Set(concerned.map(({ spec }) => spec.destination.namespace));
+    const alone = [...new Set(all.map(({ namespace }) => namespace))].filter((namespace) => !namespaces.has(namespace));
+    const owners = groupBySeveral(concerned, groupsOf);
+    return [
+      ...concerned.flatMap((each) => named(`Application ${each.metadata.name}`, application(each))),
+      ...[...owners].flatMap(([group, apps]) => {
+        const names = apps.map(({ metadata }) => metadata.name).join(' and ');
+        const text = `${names} both have RunnerGroup ${group}, and take it from each other with each sync`;
+        return apps.length < 2 ? [] : bad(text, 'Leave it in the repository of one of them');
+      }),
+      ...alone.map((namespace) => {
+        const text = `none has the destination namespace ${namespace}, which has RunnerGroups`;
+        return bad(text, `Make an Application for it: ${fixes.STEP_3}`);
+      }),
+    ];
+  });
+}
+
+/** What is wrong with where its manifests come from. Undefined: they come from the plugin. */
+function sourceTrouble(found: Application): string | undefined {
+  if (found.spec.sourceHydrator) return 'its source hydrator commits what is printed, and no wake runs the plugin';
+  const count = pluginSources(found).length;
+  if (count > 1) return `${count} of its sources have the plugin: one can take over runners of another`;
+  return count === 0 ? `it has RunnerGroups, and no source with the plugin ${PLUGIN}` : undefined;
+}
+
+function application(found: Application): Judgement {
+  const { metadata, spec, status } = found;
+  const trouble = sourceTrouble(found);
+  if (trouble !== undefined) return bad(trouble, `See ${manual('beside-argo-cd.md#sources')}`);
+  const { automated, syncOptions = [] } = spec.syncPolicy ?? {};
+  const wrong = [
+    ...(automated?.prune === true ? [] : ['automated.prune must be true']),
+    ...(automated?.allowEmpty === true ? [] : ['automated.allowEmpty must be true']),
+    ...(automated?.selfHeal === true ? ['automated.selfHeal must not be true'] : []),
+    ...WANTED.syncPolicy.syncOptions.filter((each) => !syncOptions.includes(each)).map((each) => `${each} is missing`),
+    ...syncOptions.flatMap((each) => HARMFUL_OPTIONS.get(each)?.replace(/^/, `${each} must go: `) ?? []),
+    ...(metadata.annotations[SKIP_RECONCILE] === undefined ? [] : [`annotation ${SKIP_RECONCILE} must go`]),
+    ...(ignoresJobs(found) ? [] : ['ignoreDifferences of Job /spec is missing']),
+    ...(comparedBy(found).some((text) => text.trim() === OPTION)
+      ? []
+      : [`annotation ${COMPARE_OPTIONS}: ${OPTION} is missing`]),
+  ];
+  if (wrong.length > 0) {
+    const { namespace, name } = metadata;
+    const patch = JSON.stringify(patchFor(found));
+    return bad(wrong.join('; '), `kubectl -n ${namespace} patch application ${name} --type=merge -p '${patch}'`);
+  }
+  const error = status.conditions.find(({ type }) => type.endsWith('Error'));
+  const [said] = status.conditions;
+  if (error === undefined)
+    return said ? unknown(`Argo CD says ${said.type}: ${said.message}`) : good(`project ${spec.project}`);
+  const message = unwrapped(error.message);
+  return bad(`${error.type}: ${message}`, afterError(`${error.type}: ${message}`, keyText(metadata)));
+}
+
+const WANTED = applicationSpec({ repository: '', path: '', namespace: '' });
+const { [COMPARE_OPTIONS]: OPTION } = APPLICATION_ANNOTATIONS;
+
+const ignoresJobs = ({ spec }: Application): boolean => spec.ignoreDifferences.some(({ kind }) => kind === 'Job');
+
+function comparedBy({ metadata }: Application): readonly string[] {
+  return [metadata.annotations[COMPARE_OPTIONS] ?? []].flat().flatMap((text) => text.split(','));
+}
+
+/** What is missing, beside what is there. */
+function patchFor(found: Application) {
+  const keyOf = (option: string): string | undefined => option.split('=')[0];
+  const { syncPolicy, ignoreDifferences } = WANTED;
+  const judgedBy = new Set([...syncPolicy.syncOptions, ...HARMFUL_OPTIONS.keys()].map(keyOf));
+  const others = (found.spec.syncPolicy?.syncOptions ?? []).filter((option) => !judgedBy.has(keyOf(option)));
+  const compared = comparedBy(found).filter((text) => !text.includes('ServerSideDiff='));
+  return {
+    // A merge patch removes what is null.
+    metadata: { annotations: { [COMPARE_OPTIONS]: [...compared, OPTION].join(','), [SKIP_RECONCILE]: null } },
+    spec: {
+      syncPolicy: {
+        automated: { ...syncPolicy.automated, selfHeal: null },
+        syncOptions: [...others, ...syncPolicy.syncOptions],
+      },
+      ...(!ignoresJobs(found) && { ignoreDifferences }),
+    },
+  };
+}

@@ -1,0 +1,145 @@
+/** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
+
+import { adviceFor, verdictText } from '../../answers/causes.ts';
+import { labelsText } from '../../answers/held-back.ts';
+import type { JobState } from '../../answers/job-state.ts';
+import {
+  type ExplainedGroup,
+  type ExplainedJob,
+  type Explanation,
+  emittedRunners,
+  isNotCovered,
+} from '../../answers/model.ts';
+import { isHeldBack, leftoverText, runnersAdvice } from '../../answers/reasons.ts';
+import { troubleText } from '../../answers/remedies.ts';
+import { runWords } from '../../answers/run-words.ts';
+import { runnerCounts, runnersIn } from '../../answers/runner-counts.ts';
+import { memo } from '../../planner/evidence.ts';
+import { baseName } from '../../planner/ready-since.ts';
+import type { Style } from '../../shared/io.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
+import { count, duration, printable, UNREAD_ADVICE, unreadText } from '../../shared/printable.ts';
+import { broken, type TableOptions, table, wrapped } from '../../shared/table.ts';
+import { whereText } from '../reading/surroundings.ts';
+
+interface ExplainOptions extends TableOptions {
+  readonly wide?: boolean;
+  /** All jobs are of one run, which is named above. */
+  readonly isOfRun?: boolean;
+}
+
+/** @param all the explanation before filters: the last line is about everything */
+export function explainText(explanation: Explanation, given: ExplainOptions, all: Explanation = explanation): string {
+  const nowMs = Date.parse(explanation.checkedAt);
+  const { groups, jobs, where } = explanation;
+  const options = { ...given, whole: given.wide === true };
+  const columns = options.whole ? undefined : options.columns;
+  const hidden = all.jobs.length;
+  const filteredOut = `No job passes the filters. They leave out ${count(hidden, 'unfinished job')}.\n`;
+  const parts = [
+    ...(where ? [wrapped(whereText(where, nowMs), columns)] : []),
+    groupTable(groups, options),
+    jobs.length > 0 ? jobTable(explanation, options) : hidden > 0 ? filteredOut : 'No jobs are queued or running.\n',
+    ...leftoverTable(explanation, nowMs, options),
+    ...adviceText(explanation, columns),
+    wrapped(summary(all), columns),
+  ];
+  return parts.join('\n');
+}
+
+function groupTable(groups: readonly ExplainedGroup[], options: TableOptions): string {
+  const isOneGitea = new Set(groups.map(({ gitea }) => gitea)).size < 2;
+  const rows = groups.map((group) => [
+    keyText(group),
+    isOneGitea ? group.scope : `${group.gitea} ${group.scope}`,
+    group.labels.join(','),
+    `${runnersIn(group)} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
+    ...[group.busy, group.waiting, group.held].map(String),
+  ]);
+  return table(['GROUP', 'SCOPE', 'LABELS', 'RUNNERS', 'BUSY', 'WAITING', 'HELD'], rows, options);
+}
+
+export function jobTable(explanation: Explanation, options: ExplainOptions): string {
+  const { jobs, checkedAt } = explanation;
+  const nowMs = Date.parse(checkedAt);
+  const emitted = emittedRunners(explanation);
+  // Jobs of one matrix with one cause are one row, and share their text.
+  const textOf = memo((job: ExplainedJob) => verdictText(job, nowMs, emitted, true));
+  const causeOf = (job: ExplainedJob): string =>
+    JSON.stringify([job.origin, job.job.runId, baseName(job.job), job.job.labels, job.state, textOf(job)]);
+  const causes = [...groupBy(jobs, (job) => (options.wide ? String(job.job.id) : causeOf(job))).values()];
+  const rows = causes.flatMap((same) => {
+    const [first] = same;
+    if (!first) return [];
+    const { id, name, repository, createdAtMs, labels, url } = first.job;
+    const shown = same.length === 1 ? name : `${baseName(first.job)} ×${same.length}`;
+    return [
+      [
+        String(id),
+        options.isOfRun ? shown : `${repository} ${shown}`,
+        labelsText(labels, ',') || '<none>',
+        duration(nowMs - createdAtMs),
+        ...(options.wide ? [runWords(first.job).slice(1).join(' '), first.state, url] : []),
+        same.length > 1 ? textOf(first) : verdictText(first, nowMs, emitted),
+      ],
+    ];
+  });
+  const header = ['JOB', 'NAME', 'RUNS-ON', 'AGE', ...(options.wide ? ['PUSH', 'STATE', 'LINK'] : []), 'WHAT HAPPENS'];
+  return table(header, rows, { ...options, styleOf: (row) => STYLES[causes[row]?.[0]?.state ?? 'held'] });
+}
+
+/** Words carry the meaning; colour only repeats it. */
+const STYLES: Readonly<Record<JobState, Style>> = {
+  unserved: 'red',
+  held: 'yellow',
+  starting: 'cyan',
+  blocked: 'dim',
+  running: 'green',
+};
+
+/** Runners that are seen but not needed: a reader may look for their Jobs. */
+function leftoverTable({ runners, groups }: Explanation, nowMs: number, options: TableOptions): readonly string[] {
+  const others = runners.filter(({ because }) => because !== 'used-up');
+  const rows = others.flatMap((decision) => {
+    const text = leftoverText(decision, groups, nowMs);
+    if (text === undefined) return [];
+    const why = decision.emit && decision.trouble ? ` (${troubleText(decision.trouble)})` : '';
+    return [[decision.runner, keyText(decision.group), `${text}${why}`]];
+  });
+  const usedUp = runners.length - others.length;
+  return [
+    ...(rows.length === 0 ? [] : [table(['RUNNER', 'GROUP', 'WHAT HAPPENS'], rows, options)]),
+    ...(usedUp === 0 ? [] : [`Runners that have done their job: ${usedUp}.\n`]),
+  ];
+}
+
+/** What helps jobs that wait for a person: one line per cause, all in one string. Nothing when there is nothing to do. */
+function adviceText({ jobs, groups, runners }: Explanation, columns = Number.POSITIVE_INFINITY): readonly string[] {
+  const unread = Math.max(0, ...groups.map(({ unreadJobs = 0 }) => unreadJobs));
+  const lines = new Set([
+    ...(unread > 0 ? [`${unreadText(unread)}: ${UNREAD_ADVICE}`] : []),
+    ...jobs.flatMap((job) => (isNotCovered(job) ? [] : adviceFor(job, groups))),
+    ...runnersAdvice(runners),
+    // What has stopped comes before what was never to run.
+    ...jobs.filter(isNotCovered).flatMap((job) => adviceFor(job, groups)),
+  ]);
+  const folded = (line: string): string => broken(printable(line), Math.max(20, columns - 6)).join('\n      ');
+  return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${folded(line)}\n`).join('')];
+}
+
+/** `Plan: 4 runners (4 busy, 0 for queued jobs), 3 jobs unserved (1 held back), 2 more held back, 1 blocked.` */
+function summary({ groups, jobs }: Explanation): string {
+  const inState = (wanted: JobState) => jobs.filter(({ state }) => state === wanted);
+  const unserved = inState('unserved');
+  const [held, both] = [jobs, unserved].map((some) => some.filter(isHeldBack).length) as [number, number];
+  const isRest = unserved.length > 0;
+  const waiting = [
+    ...(isRest ? [`${count(unserved.length, 'job')} unserved${both > 0 ? ` (${both} held back)` : ''}`] : []),
+    ...(both === 0 || held > both
+      ? [`${isRest ? held - both : count(held, 'job')}${both > 0 ? ' more' : ''} held back`]
+      : []),
+    `${inState('blocked').length} blocked`,
+  ];
+  const { runners, uses } = runnerCounts(groups);
+  return `Plan: ${runners} (${uses}), ${waiting.join(', ')}.\n`;
+}

@@ -1,0 +1,61 @@
+/** What becomes of each field around the pod. One that no table knows is told, so nothing is lost in silence. */
+
+import { isMapping } from '../../config/runnergroup/paths.ts';
+import { manual } from '../../shared/installed/installed-names.ts';
+import { lostNote } from './import-template.ts';
+
+/** Of all kinds that are read: what code reads, and what means nothing here. `PATH=VALUE` is for one value. */
+const SILENT = [
+  '{apiVersion,kind,status,data,stringData,binaryData,type,immutable}',
+  'metadata.{name,namespace,uid,resourceVersion,generation,creationTimestamp,managedFields,selfLink,labels,ownerReferences}',
+  'metadata.annotations.{kubectl.kubernetes.io/last-applied-configuration,deployment.kubernetes.io/revision}',
+  'metadata.annotations.meta.helm.sh/{release-name,release-namespace}',
+  // How a workload replaces its pods: runners end with their CI job.
+  'spec.{template,replicas,selector,strategy,updateStrategy,revisionHistoryLimit,minReadySeconds,paused,ordinals}',
+  'spec.{progressDeadlineSeconds,serviceName,podManagementPolicy,persistentVolumeClaimRetentionPolicy}',
+  ...['spec', 'spec.jobTargetRef', 'spec.jobTemplate.spec'].map(
+    (job) => `${job}.{template,parallelism,activeDeadlineSeconds,ttlSecondsAfterFinished,completions=1}`,
+  ),
+  'spec.{scaleTargetRef,targetRef,minReplicas,maxReplicas,minReplicaCount,maxReplicaCount,idleReplicaCount=0,rollout}',
+  'spec.{pollingInterval,cooldownPeriod,initialCooldownPeriod,successfulJobsHistoryLimit,failedJobsHistoryLimit}',
+  'spec.{rolloutStrategy,scalingStrategy,envSourceContainerName,secretTargetRef}',
+  'spec.triggers.{type,name,metricType,useCachedMetrics,authenticationRef}',
+  'spec.triggers.metadata.{name,address,githubApiURL,owner,org,repo,repos,global,runnerScope,labels,token}',
+  'spec.triggers.metadata.{ownerFromEnv,reposFromEnv,runnerScopeFromEnv,githubApiURLFromEnv,labelsFromEnv}',
+].flatMap((line) => {
+  const [base = '', names = ''] = line.split(/[{}]/);
+  return names.split(',').map((name) => [`${base}${name}`, ''] as const);
+});
+
+const TOLD = {
+  'metadata.annotations.autoscaling.keda.sh/paused': 'use spec.suspend',
+  'spec.volumeClaimTemplates': `runners end with their CI job: see ${manual('cache.md')}`,
+  'spec.schedule': 'use spec.idleSchedule',
+  'spec.completions': 'a Job is one runner here',
+  'spec.jobTargetRef.completions': 'a Job is one runner here',
+  'spec.backoffLimit': 'a CI job without a runner gets another one',
+  'spec.jobTargetRef.backoffLimit': 'a CI job without a runner gets another one; see spec.maxEvictionRetries',
+  'spec.idleReplicaCount': 'use spec.minIdleRunners',
+  'spec.advanced': 'a busy runner is never stopped',
+  'spec.behavior': 'a busy runner is never stopped',
+  'spec.fallback': 'runners stay as they are while Gitea gives no answer',
+  'spec.metrics': 'queued CI jobs start runners',
+  'spec.updatePolicy': 'write the requests into spec.resources',
+  'spec.resourcePolicy': 'write the requests into spec.resources',
+};
+
+/** By path, elements of lists without their number. */
+const FATES: ReadonlyMap<string, string> = new Map([...SILENT, ...Object.entries(TOLD)]);
+
+/** A sentence for each field that is not carried over. @param what what the field is of */
+export function untold(value: unknown, what: string, path = ''): readonly string[] {
+  const fate = FATES.get(`${path}=${JSON.stringify(value)}`) ?? FATES.get(path);
+  const isEmpty = value === undefined || value === '' || (typeof value === 'object' && !Object.keys(value ?? {})[0]);
+  if (fate === '' || isEmpty) return [];
+  const base = path === '' ? '' : `${path}.`;
+  const isOnWay = fate === undefined && [...FATES.keys()].some((known) => known.startsWith(base));
+  if (isOnWay && Array.isArray(value)) return value.flatMap((each) => untold(each, what, path));
+  if (isOnWay && isMapping(value))
+    return Object.entries(value).flatMap(([key, of]) => untold(of, what, `${base}${key}`));
+  return [lostNote(`${what} ${path}`, value, fate ?? 'a RunnerGroup has no such field')];
+}

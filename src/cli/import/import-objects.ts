@@ -1,0 +1,117 @@
+/** The objects of the files: which of them start runners, what scales those, and what the others are. */
+import * as z from 'zod';
+import { isMapping, valueAt } from '../../config/runnergroup/paths.ts';
+import { RUNNER_IMAGE } from '../../config/runnergroup/words.ts';
+import { printable } from '../../shared/printable.ts';
+import { untold } from './import-fates.ts';
+import { Pod } from './import-shapes.ts';
+import { LOOSE_FILE, named } from './import-variables.ts';
+
+export const Metadata = z.looseObject({ name: z.string(), namespace: z.string().optional() });
+const Head = z.looseObject({ kind: z.string(), metadata: Metadata });
+const count = z.int().optional();
+const Target = z.looseObject({ kind: z.string().default('Deployment'), name: z.string() }).optional();
+
+/** Of ScaledJobs, ScaledObjects and autoscalers of Kubernetes. */
+const Scaling = z.looseObject({
+  scaleTargetRef: Target,
+  targetRef: Target,
+  ...{ maxReplicaCount: count, maxReplicas: count, minReplicaCount: count, minReplicas: count },
+  triggers: z
+    .array(
+      z.looseObject({
+        type: z.string(),
+        metadata: z.record(z.string(), z.coerce.string()).default({}),
+        authenticationRef: z.looseObject({ name: z.string(), kind: z.string().optional() }).optional(),
+      }),
+    )
+    .default([]),
+});
+const Scaler = Head.extend({ spec: Scaling });
+
+/** With what stands around the template. */
+const Workload = Scaling.extend({
+  ...Head.shape,
+  ...{ replicas: count, parallelism: count, activeDeadlineSeconds: count, ttlSecondsAfterFinished: count },
+  template: Pod,
+});
+/** Whatever kind has its template there: of Kubernetes, of KEDA, of Argo Rollouts. */
+const AROUND_TEMPLATE = [['spec'], ['spec', 'jobTargetRef'], ['spec', 'jobTemplate', 'spec']];
+
+/** Pods that may be runners, and what says how many there are. */
+export type OldRunners = Exclude<ReturnType<typeof runnersOf>, string | undefined>;
+
+/** Undefined: no object with pods. A sentence: it has a runner, and cannot be read. */
+export function runnersOf(written: unknown, beside: readonly unknown[]) {
+  const object = asWorkload(written);
+  const around = AROUND_TEMPLATE.find((path) => isMapping(valueAt(object, [...path, 'template', 'spec'])));
+  if (!isMapping(object) || !around || isOwned(object, beside)) return undefined;
+  const { kind, metadata } = object;
+  const read = Workload.safeParse({ ...Object(object['spec']), ...Object(valueAt(object, around)), kind, metadata });
+  if (!read.success) return unreadable(object, around, read.error);
+  const isOf = (target: z.output<typeof Target>) => target?.kind === kind && target?.name === read.data.metadata.name;
+  const scalers = beside.flatMap((other) => {
+    const { data } = Scaler.safeParse(other);
+    return data && (isOf(data.spec.scaleTargetRef) || isOf(data.spec.targetRef)) ? [{ ...data, object: other }] : [];
+  });
+  const own = kind === 'ScaledJob' ? { ...read.data, spec: read.data } : undefined;
+  const scaler = own ?? scalers.find(({ spec }) => isOf(spec.scaleTargetRef));
+  return { ...read.data, scaler, read: [written, ...scalers.map((each) => each.object)] };
+}
+
+/** A bare pod is the template of itself. */
+function asWorkload(object: unknown): unknown {
+  const pod = Head.extend({ kind: z.literal('Pod') }).safeParse(object).data;
+  if (!pod) return object;
+  const { name, namespace, ownerReferences, labels, annotations } = pod.metadata;
+  const template = { metadata: { labels, annotations }, spec: pod['spec'] };
+  return { kind: pod.kind, metadata: { name, namespace, ownerReferences }, spec: { template } };
+}
+
+/** `kubectl get all` shows what a Deployment has made, too. */
+function isOwned(object: unknown, beside: readonly unknown[]): boolean {
+  const owners = z.array(z.looseObject({ kind: z.string(), name: z.string() }));
+  const { data = [] } = owners.safeParse(valueAt(object, ['metadata', 'ownerReferences']));
+  return data.some(({ kind, name }) => named(kind, name, beside) !== undefined);
+}
+
+function unreadable(object: unknown, around: readonly string[], { issues: [issue] }: z.ZodError): string | undefined {
+  if (!issue || !/GITEA_INSTANCE_URL|act[_-]runner|gitea\/runner/.test(JSON.stringify(object))) return undefined;
+  const path = [...around, ...issue.path].join('.');
+  return printable(`${nameOf(object)}: ${path} cannot be read: ${issue.message}.`);
+}
+
+/** `Deployment act-runner` */
+export function nameOf(object: unknown): string {
+  const kind = valueAt(object, ['kind']);
+  const name = valueAt(object, ['metadata', 'name']);
+  return printable([kind, name].filter((word) => typeof word === 'string').join(' '));
+}
+
+/** What the objects around a pod say and a RunnerGroup does not: each field once. */
+export function aroundThePod(objects: readonly unknown[]): readonly string[] {
+  return objects.flatMap((object) => untold(asWorkload(object), nameOf(object)));
+}
+
+const INIT = "start with 'gitea-runners init'";
+const RENDER = 'Only its objects can be read: helm template NAME CHART -f VALUES | gitea-runners import -';
+
+/** A sentence about an object that has to do with runners and is none of those that are read. */
+export function strangerOf(object: unknown): string | undefined {
+  if (!isMapping(object)) return undefined;
+  const { kind, services } = object;
+  const what = nameOf(object);
+  if ('githubConfigUrl' in object)
+    return `Values of ARC say nothing of Gitea: ${INIT}. maxRunners is maxActiveRunners, minRunners is minIdleRunners, and the scale set's name is a label.`;
+  if (isMapping(services)) {
+    const runners = Object.keys(services).filter((name) =>
+      RUNNER_IMAGE.test(String(valueAt(services, [name, 'image']))),
+    );
+    return `This is a docker compose file (runners: ${printable(runners.join(', ')) || 'none of Gitea'}), and no pod: ${INIT}. GITEA_RUNNER_LABELS are labels; import reads the runner's config.yaml.`;
+  }
+  if (kind === LOOSE_FILE || !/runner/i.test(JSON.stringify(object))) return undefined;
+  if (kind === undefined) return `This has no kind, as values of a chart have none. ${RENDER}`;
+  if (/^(?:HelmRelease|HelmChart|Application|ApplicationSet|Kustomization)$/.test(String(kind)))
+    return `${what} says where objects come from. ${RENDER.replace(':', ': kustomize build FOLDER, or')}`;
+  return /runner/i.test(String(kind)) ? `${what} is another tool's object: ${INIT}.` : undefined;
+}

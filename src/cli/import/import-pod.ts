@@ -1,0 +1,204 @@
+/** A pod with a runner, as Deployments and ScaledJobs have it -> the fields of a RunnerGroup. */
+import * as z from 'zod';
+import { DOCKER_IMAGE, parseLabel, RUNNER_IMAGE } from '../../config/runnergroup/words.ts';
+import { manual, REGISTRATION_SECRET } from '../../shared/installed/installed-names.ts';
+import { readList } from '../flags/readers.ts';
+import type { OldContainer, Pod, PodSpec } from './import-shapes.ts';
+import { filled, lostNote, mayBeSecret, pointsInto } from './import-template.ts';
+import { runnerFileOf, tokenOf, variablesOf } from './import-variables.ts';
+
+/** Told by fields of the RunnerGroup, or of the old pod's docker: they mean nothing in a pod of ours. */
+const HANDLED =
+  /^(?:GITEA_(?:INSTANCE_URL|RUNNER_(?:REGISTRATION_TOKEN(?:_FILE)?|LABELS|NAME|EPHEMERAL))|CONFIG_FILE|DOCKER_(?:HOST|CERT_PATH|TLS_VERIFY|TLS_CERTDIR))$/;
+
+function isPlainSecret({ name, value }: OldContainer['env'][number]): boolean {
+  return value !== undefined && mayBeSecret(name, value);
+}
+
+/**
+ * Undefined: no container of this pod is a Gitea runner. Labels of its config.yaml come first in the runner, too.
+ * `podTemplate` is all that the old pod has and no other field tells: `fittingTemplate` takes away what a runner cannot have.
+ */
+export function fromPod({ metadata, spec }: Pod, beside: readonly unknown[]) {
+  const parts = partsOf(spec);
+  if (!parts) return undefined;
+  const { runner, registers } = parts;
+  const said = variablesOf([runner, ...registers], beside);
+  const path = said('CONFIG_FILE')?.value;
+  const file = runnerFileOf(spec, path, beside);
+  const token = tokenOf(spec, [runner, ...registers], beside);
+  const written = file && file.labels.length > 0 ? file.labels : readList(said('GITEA_RUNNER_LABELS')?.value ?? '');
+  const { kept: labels, note } = ofDefaultRunner(written.map((label) => label.trim()));
+  const [containerMode, why] = modeOf(spec, parts, labels);
+  const { name, key } = token.ref ?? { name: REGISTRATION_SECRET, key: 'registration-token' };
+  const gitea = said('GITEA_INSTANCE_URL')?.value?.trim();
+  const { requests, limits } = runner.resources ?? {};
+  const used = { ...parts, docker: containerMode === 'dind' ? parts.docker : undefined };
+  const { template, notes } = templateOf(spec, used, file?.volume);
+  const isFileLost = !file && (path !== undefined || /"--config/.test(JSON.stringify(runner)));
+  return {
+    gitea: gitea !== undefined && /^https?:\/\/[^\s<>{}$?#@]+$/.test(gitea) ? gitea : undefined,
+    said,
+    capacity: file?.capacity,
+    read: file ? [file.object] : [],
+    spec: filled({
+      ...withoutContainers(file?.spec ?? {}, containerMode),
+      labels,
+      // A runner that names its labels has no others.
+      defaultLabels: labels.length > 0 ? false : undefined,
+      containerMode,
+      registrationToken: { secretRef: { name, key } },
+      resources: filled({ requests, limits }),
+      podTemplate: filled({ metadata: filled(metadata), spec: template }),
+    }),
+    notes: [
+      why,
+      note,
+      ...(file?.notes ?? []),
+      token.isWritten &&
+        `The registration token stood in the manifest: revoke it, and put a new one into the Secret ${REGISTRATION_SECRET}.`,
+      token.isGuess && `registrationToken is a guess: a key of the Secret ${name}, which envFrom names.`,
+      !token.ref &&
+        !token.isWritten &&
+        `registrationToken names the Secret ${REGISTRATION_SECRET}, which ${manual('install.md')} makes: no file says where the token is.`,
+      isFileLost &&
+        'The config.yaml of the runner was in none of the files. Give it, too, or put its keys into runnerConfig, its labels into labels, and multiply maxActiveRunners by its capacity.',
+      ...notes,
+    ].filter((each) => typeof each === 'string'),
+  };
+}
+
+/** What each container of the pod is. `registers`: it has made the old runner known to Gitea, and ends before the runner starts. */
+interface Parts {
+  readonly runner: OldContainer;
+  readonly docker: OldContainer | undefined;
+  readonly registers: readonly OldContainer[];
+}
+
+function partsOf({ containers, initContainers }: PodSpec): Parts | undefined {
+  const sidecars = initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const runner = [...containers, ...sidecars].find(isRunner);
+  if (!runner) return undefined;
+  const docker = [...containers, ...initContainers].find((each) => each !== runner && DOCKER_IMAGE.test(each.image));
+  return { runner, docker, registers: initContainers.filter((each) => isRunner(each) && !sidecars.includes(each)) };
+}
+
+/** The old pod as a podTemplate, and what of it is not even tried. */
+function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, ofFile: string | undefined) {
+  const { securityContext, serviceAccountName, restartPolicy: _always, serviceAccount, ...others } = pod;
+  const isKept = ({ name, persistentVolumeClaim }: PodSpec['volumes'][number]) =>
+    persistentVolumeClaim === undefined && name !== ofFile;
+  const volumes = pod.volumes.filter(isKept);
+  const claims = pod.volumes.filter(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined);
+  const isMounted = (mount: { readonly name: string }) => volumes.some(({ name }) => name === mount.name);
+  const all = [...pod.initContainers, ...pod.containers];
+  const used = [runner, ...(docker ? [docker] : [])];
+  const beside = all.filter((each) => !used.includes(each) && !registers.includes(each));
+  const inits = beside.filter((each) => pod.initContainers.includes(each) && !isRunner(each));
+  const left = beside.filter((each) => !inits.includes(each));
+  // A mount goes with its volume: a volume of ours may have the same name.
+  const lostMounts = [...used, ...inits].flatMap((each) => each.volumeMounts.filter((mount) => !isMounted(mount)));
+  const carried = ({ env, volumeMounts, ...container }: OldContainer, isOurs = false) =>
+    filled({
+      ...container,
+      env: env.filter((each) => !(isOurs && HANDLED.test(each.name)) && !isPlainSecret(each)),
+      volumeMounts: volumeMounts.filter(isMounted),
+    });
+  const ours = (container: OldContainer, name: string) => {
+    const { image: _image, securityContext: _security, resources, ...kept } = carried(container, true);
+    const { requests: _requests, limits: _limits, ...claimed } = container.resources ?? {};
+    const { restartPolicy: _sidecar, ...main } = filled({ ...kept, resources: claimed });
+    const made = name === 'runner' ? { ...main, name } : { ...kept, resources, name };
+    return Object.keys(filled(made)).length > 1 ? [filled(made)] : [];
+  };
+  const secrets = all.flatMap(({ env }) => env).filter((each) => isPlainSecret(each) && !HANDLED.test(each.name));
+  const images = used.map(({ image }) => ({ name: image })).filter(({ name }) => name !== '');
+  const mounts = lostMounts.map(({ name, mountPath }) => ({ name: `${mountPath} of ${name}` }));
+  const account = serviceAccountName ?? serviceAccount;
+  const say = (lost: readonly { readonly name: string }[], what: string, instead: string) =>
+    lost.length === 0 ? [] : [`${what} not carried over (${lost.map(({ name }) => name).join(', ')}): ${instead}.`];
+  const secured = (place: string, of: unknown) =>
+    of === undefined ? [] : [lostNote(`${place}securityContext`, of, 'containerMode and securityProfile set it')];
+  const place = (each: OldContainer) => (pod.containers.includes(each) ? 'containers' : 'initContainers');
+  const notes = [
+    ...say(secrets, 'Plain values that may be secrets are', 'put them into a Secret'),
+    ...say(images, 'Images are', 'runners have those of this version'),
+    ...say(claims, 'Persistent volumes are', `runners end with their CI job. See ${manual('cache.md')}`),
+    ...say(mounts, 'Mounts are', 'their volume is not'),
+    ...pointsInto(
+      [...used, ...inits].map((each) => carried(each, true)),
+      lostMounts,
+    ),
+    ...say(left.filter(isRunner), 'Other runners of the pod are', 'make a RunnerGroup for each'),
+    ...say(registers, 'What registered the old runner is', 'each runner registers by itself'),
+    ...say(
+      left.filter((each) => !isRunner(each)),
+      'Containers beside the runner are',
+      'add each to podTemplate.spec.initContainers, with restartPolicy: Always',
+    ),
+    ...say(
+      account ? [{ name: String(account) }] : [],
+      'serviceAccountName is',
+      `a policy must allow it (${manual('policy.md')})`,
+    ),
+    ...secured('spec.', securityContext),
+    ...used.flatMap((each) => secured(`spec.${place(each)}[${each.name}].`, each['securityContext'])),
+  ];
+  const template = filled({
+    ...others,
+    volumes,
+    containers: ours(runner, 'runner'),
+    initContainers: [...(docker ? ours(docker, 'docker') : []), ...inits.map((each) => carried(each))],
+  });
+  return { template, notes };
+}
+
+/** Containers have no place in mode host. */
+function withoutContainers(spec: Readonly<Record<string, unknown>>, mode: Mode): Readonly<Record<string, unknown>> {
+  const { container: _container, ...others } = z.looseObject({}).safeParse(spec['runnerConfig']).data ?? {};
+  return mode === 'host' ? { ...spec, runnerConfig: others } : spec;
+}
+
+/** Runners of other forges, by their images. */
+const OF_OTHERS: readonly (readonly [RegExp, string])[] = [
+  [/forgejo/i, "Forgejo's"],
+  [/github-runner|actions-runner|actions\/runner/i, "GitHub's"],
+  [/gitlab-runner/i, "GitLab's"],
+];
+
+/** By its image, by what it is told, or by what it starts. */
+function isRunner({ image, env, command, args }: OldContainer): boolean {
+  if (RUNNER_IMAGE.test(image) || /gitea[\w-]*runner/i.test(image)) return true;
+  const isTold = env.some(({ name }) => name === 'GITEA_INSTANCE_URL');
+  const starts = /\b(?:act_runner|gitea-runner)\b/.test(JSON.stringify([command, args]));
+  return (isTold || starts) && !OF_OTHERS.some(([others]) => others.test(image));
+}
+
+/** Whose runner a pod is that has none of Gitea. */
+export function otherForge({ containers }: Pick<PodSpec, 'containers'>): string | undefined {
+  return OF_OTHERS.find(([image]) => containers.some((each) => image.test(each.image)))?.[1];
+}
+
+type Mode = 'dind-rootless' | 'dind' | 'host';
+
+function modeOf(pod: PodSpec, { runner, docker }: Parts, labels: readonly string[]): readonly [Mode, string?] {
+  const usesSocket = pod.volumes.some((volume) => JSON.stringify(volume).includes('docker.sock'));
+  if (runner.image.includes('dind-rootless')) return ['dind-rootless'];
+  if (docker || runner.image.includes('dind')) return ['dind'];
+  if (usesSocket)
+    return ['dind-rootless', 'The docker socket of the node is not mounted: each runner has a dockerd of its own.'];
+  if (labels.length > 0 && labels.every((label) => !label.includes(':docker:'))) return ['host'];
+  return ['dind-rootless', 'containerMode is a guess: no docker was found beside the runner.'];
+}
+
+/** The labels that the default runner takes, and what to say of the others. */
+export function ofDefaultRunner(labels: readonly string[]): { readonly kept: string[]; readonly note?: string } {
+  const kept = labels.filter((label) => {
+    const parsed = parseLabel(label);
+    return !('wrong' in parsed) && parsed.schema !== 'foreign';
+  });
+  if (kept.length === labels.length) return { kept };
+  const lost = labels.filter((label) => !kept.includes(label)).join(', ');
+  const note = `These labels are not carried over, for they are neither name:host nor name:docker://image: ${lost}. Add them in one of these forms, and change runs-on if the name changes.`;
+  return { kept, note };
+}

@@ -1,0 +1,83 @@
+/** The runner's own config.yaml -> fields of a RunnerGroup, and a sentence for each key that is not carried over. */
+import { parse } from 'yaml';
+import * as z from 'zod';
+import { isMapping } from '../../config/runnergroup/paths.ts';
+import { NEWER_KEYS, OWNED_KEYS, RunnerConfigKeys } from '../../config/runnergroup/runner-config.ts';
+import { durationMs } from '../flags/readers.ts';
+import { filled, lostNote, withoutNulls } from './import-template.ts';
+
+/** A value that cannot be read is told, as a key without a meaning is. */
+const Told = z.looseObject({
+  labels: z.array(z.string()).optional().catch(undefined),
+  capacity: z.int().min(1).optional().catch(undefined),
+  timeout: z.string().optional().catch(undefined),
+});
+
+export type FromRunnerFile = NonNullable<ReturnType<typeof fromRunnerFile>>;
+
+/** Told by other fields, if they can be read. */
+const READ = new Set(['runner.labels', 'runner.capacity', 'runner.timeout']);
+/** Files and addresses of the old machine, and variables, which may be secrets. */
+const OF_THE_MACHINE = ['runner.envs', 'runner.env_file', 'cache.dir', 'cache.host', 'cache.port'];
+const LEFT_OUT = new Set([...Object.keys(OWNED_KEYS), ...Object.keys(NEWER_KEYS), ...OF_THE_MACHINE]);
+
+/** Values with places, addresses and networks of the old pod. */
+const OF_THE_OLD_POD: Readonly<Record<string, (value: unknown) => boolean>> = {
+  'container.options': (value) =>
+    /(?:^|\s)(?:-[ve]|--(?:volume|mount|env|network|net|link|device|add-host))/.test(String(value)),
+  'container.valid_volumes': () => true,
+  'container.network': (value) => !['host', 'bridge', 'none'].includes(String(value)),
+  'container.workdir_parent': () => true,
+  'host.workdir_parent': () => true,
+};
+
+const SECTIONS = ['log', 'runner', 'cache', 'container', 'host', 'metrics', 'server', 'health_check'];
+
+/** What becomes of a key. `silent`: it says nothing, or another field tells it. */
+function fateOf(section: string, key: string, of: unknown, isRead: boolean): 'kept' | 'silent' | 'old' | 'lost' {
+  const name = `${section}.${key}`;
+  const isLeftOut = LEFT_OUT.has(name) || LEFT_OUT.has(section);
+  if (isRead || of === '' || name === 'runner.file' || (of === false && isLeftOut)) return 'silent';
+  if (OF_THE_OLD_POD[name]?.(of)) return 'old';
+  return !isLeftOut && RunnerConfigKeys.safeParse({ [section]: { [key]: of } }).success ? 'kept' : 'lost';
+}
+
+/** Undefined: this is no config.yaml of a runner. */
+export function fromRunnerFile(value: unknown) {
+  const file = withoutNulls(value);
+  if (!isMapping(file) || 'kind' in file || !SECTIONS.some((name) => isMapping(file[name]))) return undefined;
+  const told = Told.parse(isMapping(file['runner']) ? file['runner'] : {});
+  const seconds = Math.round(durationMs(told.timeout ?? '') / 1000) || undefined;
+  const found = Object.entries(file).flatMap(([section, keys]) =>
+    Object.entries(filled(isMapping(keys) ? keys : { '': keys })).map(([key, of]) => {
+      const name = key === '' ? section : `${section}.${key}`;
+      return { section, key, of, name, fate: fateOf(section, key, of, READ.has(name) && told[key] !== undefined) };
+    }),
+  );
+  const kept: Record<string, Record<string, unknown>> = {};
+  for (const { section, key, of } of found.filter(({ fate }) => fate === 'kept'))
+    kept[section] = { ...kept[section], [key]: of };
+  const lost = found.filter(({ fate }) => fate === 'lost').map(({ name }) => name);
+  const old = found.filter(({ fate }) => fate === 'old');
+  const notes = [
+    ...(seconds ? ['activeDeadlineSeconds is runner.timeout: here the wait for a CI job counts, too.'] : []),
+    ...old.map(({ name, of }) => lostNote(name, of, 'it names places, addresses or networks of the old pod')),
+    ...(lost.length > 0 ? [`Of the runner's config.yaml these are not carried over: ${lost.join(', ')}.`] : []),
+  ];
+  return {
+    labels: told.labels ?? [],
+    /** CI jobs that one runner took at once. */
+    capacity: told.capacity ?? 1,
+    spec: filled({ activeDeadlineSeconds: seconds, runnerConfig: kept }),
+    notes,
+  };
+}
+
+/** The same of a text, which may be no YAML at all. */
+export function runnerFileIn(text: string): FromRunnerFile | undefined {
+  try {
+    return fromRunnerFile(parse(text, { logLevel: 'silent', maxAliasCount: 100, merge: true }));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,203 @@
+/** RunnerGroups of a cluster, for `explain` without PATH: the objects that Argo CD applied, read as `serve` reads them. */
+
+import { statusSeen, type UnservedGroup, type WhereIAm } from '../../answers/where.ts';
+import { Deadline } from '../../clients/http/request.ts';
+import type { ClusterConfig } from '../../clients/kubernetes/config.ts';
+import { KubeClient } from '../../clients/kubernetes/kube-client.ts';
+import { listAll } from '../../clients/kubernetes/list.ts';
+import { RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { DENIED } from '../../config/runnergroup/status.ts';
+import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
+import { lookAndPlan, type PlanOfNow } from '../../plan/look-and-plan.ts';
+import { finishOwn, groupOfObject } from '../../plan/own-pod.ts';
+import type { Settings } from '../../plan/settings.ts';
+import { Failure, isOfConnection } from '../../shared/failure.ts';
+import type { Io } from '../../shared/io.ts';
+import { keyText } from '../../shared/keys.ts';
+import { type FlagsOf, flagValue } from '../flags/flags.ts';
+import { readList } from '../flags/readers.ts';
+import { type CommandSettings, installationFrom, pathsFrom, settingsFrom } from './command-settings.ts';
+import { fromWithin } from './finding.ts';
+import { byHand, clusterByHand, noCluster } from './own-kubeconfig.ts';
+import { noGroups } from './read-groups.ts';
+import type { ClusterReader } from './read-object.ts';
+import { installedSecrets, READS, readOne } from './reads.ts';
+import { lookAround, whereText } from './surroundings.ts';
+
+export interface ClusterSource {
+  readonly config: ClusterConfig;
+  readonly settings: CommandSettings;
+  /** Empty: all namespaces. */
+  readonly namespaces: readonly string[];
+  /** A person looks from outside, and has not said where Secrets are. */
+  readonly isByHand: boolean;
+}
+
+/** That of `--kubeconfig`, of the service account of this pod, else of kubectl. Undefined: there is none. @throws Failure (exit 1, 2) */
+export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<ClusterSource | undefined> {
+  const given = byHand(await settingsFrom(flags, io));
+  if (given.cluster === 'off') return undefined;
+  const { config, kubeconfig } = await clusterByHand(given);
+  if (!config) return undefined;
+  const isByHand = kubeconfig !== undefined && flags.secrets === undefined && !io.env['GITEA_RUNNERS_SECRETS'];
+  const settings: CommandSettings = {
+    ...given,
+    kubeconfig,
+    // Who looks from outside has no Secrets mounted.
+    ...(isByHand && !io.env['GITEA_TOKEN'] && { secrets: 'api' as const }),
+  };
+  return { config, settings, namespaces: namespacesFrom(flags, io, config), isByHand };
+}
+
+/**
+ * What `ofFiles` answers. Without PATH and without RunnerGroups in the current folder: what `ofCluster` answers.
+ *
+ * @param ofFiles answers undefined when they hold no RunnerGroup @throws Failure exit 2 when there is no cluster either
+ */
+export async function fromFilesOrCluster<T>(
+  paths: readonly string[],
+  flags: FlagsOf<'explain'>,
+  io: Io,
+  ofFiles: (settings: CommandSettings) => Promise<T | undefined>,
+  ofCluster: (source: ClusterSource, reader: ClusterReader, none: Failure) => Promise<T>,
+): Promise<T> {
+  const isOfCluster = flagValue('allNamespaces', flags, io) || flagValue('namespace', flags, io) !== undefined;
+  const arePathsGiven = paths.length > 0 || Boolean(io.env['GITEA_RUNNERS_PATH']);
+  const found = arePathsGiven || !isOfCluster ? await ofFiles(byHand(await settingsFrom(flags, io))) : undefined;
+  if (found) return found;
+  const none = noGroups({ ...pathsFrom(paths, flags, io), cwd: io.cwd, asksGitea: true });
+  if (arePathsGiven) throw none;
+  const source = await clusterSource(flags, io);
+  const remedy = 'Give --kubeconfig, or name files.';
+  if (!source) throw isOfCluster ? noCluster('GR-EXPLAIN-04', 'read RunnerGroups from the cluster', remedy) : none;
+  const argocdNamespace = flagValue('argocdNamespace', flags, io);
+  return await askCluster(source, argocdNamespace, (reader) => ofCluster(source, reader, none));
+}
+
+/** The time limit is that of all questions together. The connection is closed then. */
+export async function askCluster<T>(
+  { config, settings }: ClusterSource,
+  argocdNamespace: string,
+  ask: (reader: ClusterReader) => Promise<T>,
+): Promise<T> {
+  const client = new KubeClient(config, settings);
+  const reader = { client, deadline: new Deadline(settings.timeoutMs), argocdNamespace };
+  return await ask(reader).finally(() => client.close());
+}
+
+/** `-n`, `-A`, those that `serve` has in this pod, else the context's, as kubectl does. */
+function namespacesFrom(flags: FlagsOf<'explain'>, io: Io, { context }: ClusterConfig): readonly string[] {
+  if (flagValue('allNamespaces', flags, io)) return [];
+  const namespace = flagValue('namespace', flags, io);
+  if (namespace !== undefined) return [namespace];
+  const ofServe = readList(io.env['GITEA_RUNNERS_NAMESPACES'] ?? '');
+  return ofServe.length > 0 || !context ? ofServe : [context.namespace];
+}
+
+export interface ExplainedPlan extends PlanOfNow {
+  readonly settings: Settings;
+  readonly groups: readonly RunnerGroup[];
+  readonly where?: WhereIAm;
+}
+
+/** @throws Failure when groups, Jobs or Gitea cannot be read; if it is Gitea, what else is known stands on stderr. */
+export async function planOfCluster(
+  source: ClusterSource,
+  reader: ClusterReader,
+  flags: FlagsOf<'explain'>,
+  io: Io,
+): Promise<ExplainedPlan & { readonly where: WhereIAm }> {
+  const { config, namespaces } = source;
+  const { objects, groups, broken, settings: seen } = await groupsOfCluster(source, reader, flags, io);
+  const looking = lookAndPlan(groups, seen, {
+    includeBlocked: true,
+    // `sortedOut` has judged them.
+    pods: { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() },
+    // One group's trouble must not hide what is to be told of the others.
+    isolate: [],
+  });
+  const [around, planned] = await Promise.allSettled([lookAround(reader, objects, seen.now()), looking]);
+  if (around.status === 'rejected') throw around.reason;
+  const context = config.context?.name;
+  const named = { server: reader.client.origin, ...(context !== undefined && { context }), namespaces, broken };
+  const where: WhereIAm = { ...named, ...around.value };
+  if (planned.status === 'fulfilled') {
+    const left = planned.value.troubles.map(({ failure: { code, message }, ...group }) => ({
+      group: keyText(group),
+      problem: `${code} ${message.replaceAll('\n', ' ')}`,
+    }));
+    return { ...planned.value, groups, settings: seen, where: { ...where, broken: [...broken, ...left] } };
+  }
+  // Where Gitea does not answer, this is all that is known.
+  io.err(`${whereText(where, seen.now())}\n`);
+  const isRefused = planned.reason instanceof Failure && planned.reason.kind === 'cluster-forbidden';
+  if (context !== undefined && planned.reason instanceof Failure && (isRefused || isOfConnection(planned.reason)))
+    io.err(`${fromWithin(reader.argocdNamespace)}\n\n`);
+  throw planned.reason;
+}
+
+/** RunnerGroups as Argo CD applied them, and the settings with which their Gitea is asked. @throws Failure when they cannot be listed */
+export async function groupsOfCluster(
+  { config, settings, namespaces, isByHand }: ClusterSource,
+  reader: ClusterReader,
+  flags: FlagsOf<'explain'>,
+  io: Io,
+) {
+  const objects = await listObjects(reader.client, namespaces, reader.deadline);
+  const readsSecrets = isByHand && settings.secrets === 'api';
+  const [installed, repoServer] = await Promise.all([
+    config.context ? installedSettings(reader) : ({} as Readonly<Record<string, string>>),
+    readsSecrets ? readOne(reader, READS.repoServer) : undefined,
+  ]);
+  const env = { ...installed, ...io.env };
+  const seen: Settings = {
+    ...settings,
+    instance: env['GITEA_RUNNERS_INSTANCE'] ?? '',
+    ...(readsSecrets && {
+      secretsIn: (secrets) => installedSecrets(secrets, installed, reader.argocdNamespace, repoServer),
+    }),
+  };
+  const { groups, broken } = sortedOut(
+    objects,
+    await installationFrom(flags, { ...io, env }),
+    settings.policy?.defaults,
+  );
+  // The policy is a file that only `serve` sees.
+  const statuses = objects.map((object) => statusSeen(object));
+  const refused = new Map(statuses.flatMap((seen) => (seen.reason === DENIED ? [[seen.group, seen.notReady]] : [])));
+  const denied = groups.flatMap((group): readonly UnservedGroup[] => {
+    const problem = refused.get(keyText(group));
+    return problem === undefined ? [] : [{ group: keyText(group), problem }];
+  });
+  const allowed = groups.filter((group) => !refused.has(keyText(group)));
+  return { objects, groups: allowed, broken: [...broken, ...denied], settings: seen };
+}
+
+/** Names of runners follow from these. */
+const OF_NAMES = /^GITEA_RUNNERS_(?:INSTANCE|RUNNER_IMAGE(?:_ROOTLESS)?|DOCKER_IMAGE|SECRETS)$/;
+
+/** Variables that who looks from outside lacks, as the sidecar and `serve` have them. Empty: there are none, or they may not be read. */
+async function installedSettings(reader: ClusterReader): Promise<Readonly<Record<string, string>>> {
+  const map = await readOne(reader, READS.settings);
+  return 'value' in map
+    ? Object.fromEntries(Object.entries(map.value.data).filter(([name]) => OF_NAMES.test(name)))
+    : {};
+}
+
+export async function listObjects(client: KubeClient, namespaces: readonly string[], deadline: Deadline) {
+  const where = namespaces.length > 0 ? namespaces : [undefined];
+  const found = await Promise.all(where.map((namespace) => listAll(client, RUNNER_GROUPS, namespace, deadline)));
+  return found.flatMap(({ items }) => items);
+}
+
+export function sortedOut(objects: readonly RunnerGroupObject[], images?: InstallationPods, defaults?: GroupDefaults) {
+  const groups: RunnerGroup[] = [];
+  const broken: UnservedGroup[] = [];
+  for (const object of objects) {
+    const read = groupOfObject(object, images, defaults);
+    if ('group' in read) groups.push(read.group);
+    else broken.push({ group: keyText(object.metadata), problem: read.problem });
+  }
+  return { groups, broken };
+}

@@ -1,0 +1,80 @@
+import type { Failure, FailureKind } from '../../shared/failure.ts';
+import { IMAGE, manual, NAME } from '../../shared/installed/installed-names.ts';
+import type { SeenOrNot } from './read-object.ts';
+
+export interface DoctorFinding {
+  readonly check: string;
+  /** `unknown`: it may not be read, or it is not there yet and need not be. */
+  readonly is: 'good' | 'bad' | 'unknown';
+  readonly text: string;
+  /** What to do. Always there when it is bad. */
+  readonly fix?: string | undefined;
+}
+
+/** A finding; without `check` it has the name of the check that answers it. */
+export type Judgement = Omit<DoctorFinding, 'check'> & Partial<Pick<DoctorFinding, 'check'>>;
+export type Judgements = Judgement | readonly Judgement[];
+
+export const good = (text: string): Judgement => ({ is: 'good', text });
+export const bad = (text: string, fix: string): Judgement => ({ is: 'bad', text, fix });
+export const unknown = (text: string, fix?: string): Judgement => ({ is: 'unknown', text, fix });
+
+export function named(check: string, judgements: Judgements): readonly DoctorFinding[] {
+  return [judgements].flat().map((each) => ({ check, ...each }));
+}
+
+/** Judges what was read. What cannot be read is bad only if it is not there. */
+export function judged<T>(read: SeenOrNot<T>, fix: string, judge: (value: T) => Judgements): Judgements {
+  if ('value' in read) return judge(read.value);
+  return read.isMissing ? bad(read.unread, fix) : unknown(read.unread);
+}
+
+/** Adds parts to objects of Argo CD and leaves the rest alone. */
+const APPLY = `kubectl apply --server-side --field-manager=${NAME}`;
+
+const INSTALL = manual('install.md#install-three-steps');
+export const STEP_1 = `Repeat step 1 of ${INSTALL} (with Helm: helm upgrade): sed "s|${IMAGE}|$IMAGE|" install/install.yaml | ${APPLY} -f -`;
+export const STEP_2 = `Repeat step 2 of ${INSTALL}, which makes it`;
+export const STEP_3 = `Do step 3 of ${INSTALL}: kubectl apply -f install/examples/project.yaml -f install/examples/application.yaml, with your repository in them`;
+export const API_TOKEN = `Make a token in Gitea and repeat step 1 of ${INSTALL} with it: the Secret gets the keys token and url`;
+/** What helps against a failure. A new token helps only where it is the token that is refused. */
+const BY_KIND: Readonly<Record<FailureKind, string>> = {
+  unauthorized: API_TOKEN,
+  forbidden: API_TOKEN,
+  'token-unusable': API_TOKEN,
+  'token-unseen': API_TOKEN,
+  'rate-limited': 'It is busy: wait, and look at its load',
+  'told-to-wait': 'It is busy: wait, and look at its load',
+  'server-error': 'It is ill, or a proxy before it: read its log. The token is not at fault',
+  timeout: 'It is slow: try again, and look at its load. The token is not at fault',
+  'too-long': 'It is slow: try again, and look at its load. The token is not at fault',
+  unreachable: 'It cannot be reached from here. The token is not at fault',
+  'not-found': 'Correct the address, the owner or the repository that the message names',
+  cluster: 'The API server of Kubernetes does not answer well: try again, and look at its load',
+  'cluster-forbidden': 'Ask as an administrator, with --kubeconfig',
+  policy: 'Its message says what to do',
+  other: 'Its message says what to do',
+};
+export const remedyOfFailure = ({ kind }: Failure): string => BY_KIND[kind];
+
+/** The message says what to do for a Secret of another name. */
+export const MOUNT = `Correct authToken in git. If its Secret is gitea-api, which the manual mounts: repeat step 1 of ${INSTALL}`;
+export const NEW_CRD = `${APPLY} -f install/crd.yaml`;
+export const NEW_ACCOUNT = `${APPLY} -f install/argocd-cm.yaml`;
+export const NEW_RIGHTS = `${APPLY} -f install/argocd-rbac-cm.yaml`;
+export const NEW_OWN = `sed "s|${IMAGE}|$IMAGE|" install/gitea-runners.yaml | ${APPLY} -f - (with Helm: helm upgrade)`;
+export const NO_ARGOCD = 'Install Argo CD first, or give --argocd-namespace';
+
+export const newBindings = (namespace: string): string =>
+  `sed "s/: runners$/: ${namespace}/" install/runners.yaml | ${APPLY} -f - (its label of Pod Security, too: see ${INSTALL})`;
+
+/** The right to create the Secrets of runners that `serve` registers. */
+export const newHandOver = (namespace: string): string =>
+  `sed "s/: runners$/: ${namespace}/" install/runner-credentials.yaml | ${APPLY} -f - (with Helm: runnerCredentials)`;
+
+export const describePods = (argocdNamespace: string, deployment: string): string =>
+  `kubectl -n ${argocdNamespace} describe pods, and logs of deployment/${deployment}: a missing Secret or image is the usual cause`;
+
+/** For a Gitea that this machine does not reach. */
+export const fromWithin = (argocdNamespace: string): string =>
+  `From inside the cluster: kubectl -n ${argocdNamespace} exec deploy/${NAME} -- gitea-runners explain`;

@@ -1,0 +1,71 @@
+import { PASS_WORKLOADS, withoutWorkloads } from '../../config/policy/without-policy.ts';
+import { type BrokenGroup, problemText } from '../../config/runnergroup/broken.ts';
+import type { ReadResult } from '../../config/runnergroup/read.ts';
+import { withImages } from '../../config/runnergroup/to-runner-group.ts';
+import { podsOf } from '../../plan/group-pods.ts';
+import { type LookOptions, lookAndPlan, type PlanOfNow } from '../../plan/look-and-plan.ts';
+import { refuseAll, refuseUnseen, troubleLines } from '../../plan/troubles.ts';
+import type { Io } from '../../shared/io.ts';
+import { isOn } from '../flags/flag.ts';
+import type { GivenFlags } from '../flags/flags.ts';
+import {
+  type CommandSettings,
+  type ImageFlags,
+  installationFrom,
+  type LookFlags,
+  pathsFrom,
+  refusalsOf,
+  settingsFrom,
+} from './command-settings.ts';
+import { readGroups } from './read-groups.ts';
+
+interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
+  /** For manifests: one group's trouble is its own where live Jobs are seen; elsewhere fields that need them are refused (docs/adr/0036). */
+  readonly isolate?: boolean;
+  /** Default: those of the flags. */
+  readonly settings?: CommandSettings;
+  /** Default: from a look at Gitea. */
+  readonly plan?: typeof lookAndPlan;
+}
+
+/** What `generate`, `explain` and `cdk8s synth` have in common, so that they cannot disagree: flags, files, look, plan. */
+export async function readAndPlan(
+  args: readonly string[],
+  flags: LookFlags & ImageFlags & GivenFlags<'recursive'>,
+  io: Io,
+  { isolate = false, settings: given, plan = lookAndPlan, ...options }: PlanOptions,
+): Promise<{ readonly read: ReadResult; readonly others: readonly { readonly text: string }[] } & PlanOfNow> {
+  const settings = given ?? (await settingsFrom(flags, io));
+  const installation = await installationFrom(flags, io);
+  const { defaults } = settings.policy ?? {};
+  const written = await readGroups({ ...pathsFrom(args, flags, io), isolate, defaults }, io);
+  const read = { ...written, groups: written.groups.map((group) => withImages(group, installation)) };
+  const refusals = await refusalsOf(settings.policy, read.groups, io);
+  const allowed = read.groups.filter((group) => !refusals.of.has(group));
+  if (refusals.all && allowed.length === 0) throw refusals.all;
+  const namespaces = new Set(allowed.map(({ namespace }) => namespace));
+  const denied = [...refusals.of].map(([group, failure]): BrokenGroup => {
+    const { namespace, name, place } = group;
+    // In a namespace that is not judged good, nothing of the group is printed as it is written.
+    return { namespace, name, place, problems: [], failure, ...(namespaces.has(namespace) && { group }) };
+  });
+  const broken = [...read.broken, ...denied];
+  // What a file hides may live in any namespace that is open to the Application.
+  const isOpen =
+    !io.env['ARGOCD_APP_NAMESPACE'] || settings.policy?.policy.namespaces?.some((each) => each.destinations);
+  if (read.hidden.length > 0 && isOpen) refuseAll([{ problems: read.hidden }, ...broken]);
+  const passes = read.others.length === 0 || isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS);
+  const others = passes ? { printed: read.others } : withoutWorkloads(read.others);
+  if (isolate && 'warning' in others) settings.onWarning?.(others.warning);
+  const pods = await podsOf({ ...read, groups: allowed });
+  const planned = await plan(allowed, settings, {
+    ...options,
+    pods,
+    ...((isolate || options.isOnlyRead) && { isolate: broken, hidden: read.hidden }),
+  });
+  if (read.hidden.length > 0)
+    settings.onWarning?.(`warning: left out, and what may be theirs is kept: ${problemText(read.hidden)}`);
+  for (const line of troubleLines(planned.troubles)) settings.onWarning?.(line);
+  if (isolate && planned.seen?.evidence.cluster.is !== 'seen') refuseUnseen(read.groups);
+  return { read, others: others.printed, ...planned };
+}

@@ -1,0 +1,75 @@
+/** Reads RunnerGroups for a command, and tells what in their folders is no manifest, or where there are none. */
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { readFiles, STANDARD_INPUT } from '../../config/runnergroup/group-files.ts';
+import { type ReadOptions, type ReadResult, readRunnerGroups } from '../../config/runnergroup/read.ts';
+import { Failure } from '../../shared/failure.ts';
+import type { Io } from '../../shared/io.ts';
+import { firstNames, printable } from '../../shared/printable.ts';
+
+/** Files that a message names; the others are counted. */
+const SHOWN = 5;
+
+/** Reads what `paths` name. One line on stderr names what was skipped. @throws InputProblems exit 2 */
+export async function readGroups(
+  where: Pick<ReadOptions, 'paths' | 'recursive' | 'isolate' | 'defaults'>,
+  io: Io,
+): Promise<ReadResult> {
+  // Groups without a namespace go where Argo CD puts them.
+  const defaultNamespace = io.env['ARGOCD_APP_NAMESPACE'] || 'default';
+  const read = await readRunnerGroups({ ...where, cwd: io.cwd, defaultNamespace });
+  const { skipped } = read;
+  if (skipped.length > 0)
+    io.err(`${printable(`skipped, because not a Kubernetes manifest: ${firstNames(skipped, SHOWN)}`)}\n`);
+  return read;
+}
+
+/** What other tools' files hold, and what to do with them. The first that fits counts. */
+const OF_OTHERS: readonly (readonly [RegExp, string])[] = [
+  [
+    /^\s*"?githubConfigUrl"?:/m,
+    "It holds values of ARC, which serves GitHub: 'gitea-runners import FILE' says what becomes of them",
+  ],
+  [/\bkind"?: *"?ScaledJob\b/, "It holds an object of KEDA: 'gitea-runners import FILE' makes a RunnerGroup of it"],
+  [
+    /\bkind"?: *"?(?:Deployment|StatefulSet|DaemonSet)\b[\s\S]*\b(?:GITEA_INSTANCE_URL|act_runner)\b/,
+    "It holds a runner that always runs: 'gitea-runners import FILE' makes a RunnerGroup of it",
+  ],
+];
+
+/** The error of a command that is about RunnerGroups and found none. Names files in folders below that `--recursive` would read. */
+export function noGroups(options: {
+  readonly paths: readonly string[];
+  readonly recursive: boolean;
+  readonly cwd: string;
+  /** For a command that would have asked Gitea: why it says nothing of it. */
+  readonly asksGitea?: boolean;
+}): Failure {
+  const { paths, recursive, cwd, asksGitea = false } = options;
+  const words = new Map([
+    [STANDARD_INPUT, 'standard input'],
+    ['.', `the current folder (${cwd})`],
+  ]);
+  const where = paths.map((path) => words.get(path) ?? path).join(', ');
+  const below = recursive ? [] : filesBelow(paths, cwd);
+  const ofOthers = (): string | undefined => {
+    const { files } = readFiles({ paths: paths.filter((path) => path !== STANDARD_INPUT), recursive: false, cwd });
+    return OF_OTHERS.find(([pattern]) => files.some(({ text }) => pattern.test(text)))?.[1];
+  };
+  const remedy =
+    below.length === 0
+      ? (ofOthers() ?? 'Name the files or folders that hold RunnerGroups, as PATH or GITEA_RUNNERS_PATH')
+      : `Below it ${below.length === 1 ? 'is' : 'are'} ${firstNames(below, SHOWN)}: add --recursive (-R), or name them`;
+  const message = `find RunnerGroups: no RunnerGroup in ${where}${asksGitea ? ', Gitea was not asked' : ''}. ${remedy}.`;
+  return new Failure('GR-INPUT-09', 2, message);
+}
+
+/** Files that hold the word, and that only `--recursive` reads. */
+function filesBelow(paths: readonly string[], cwd: string): readonly string[] {
+  const folders = paths.filter((path) => statSync(resolve(cwd, path), { throwIfNoEntry: false })?.isDirectory());
+  if (folders.length === 0) return [];
+  const read = new Set(readFiles({ paths: folders, recursive: false, cwd }).files.map(({ name }) => name));
+  return readFiles({ paths: folders, recursive: true, cwd })
+    .files.filter(({ name, text }) => !read.has(name) && /\bRunnerGroup\b/.test(text))
+    .map(({ name }) => name);
+}

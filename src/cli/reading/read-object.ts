@@ -1,0 +1,44 @@
+/** Reads objects of the cluster, for commands that show what they may see. Nothing that is missing or refused is an error here. */
+import type * as z from 'zod';
+import { type Deadline, type HttpAnswer, parseJson } from '../../clients/http/request.ts';
+import type { KubeClient, KubeQuestion } from '../../clients/kubernetes/kube-client.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
+
+export interface ClusterReader {
+  readonly client: KubeClient;
+  readonly deadline: Deadline;
+  readonly argocdNamespace: string;
+}
+
+type Unread = ReturnType<typeof notKnown>;
+
+export type SeenOrNot<T> = { readonly value: T } | Unread;
+
+/** The JSON of an answer. @param may what a 403 refuses */
+export async function readObject(
+  { client, deadline }: Pick<ClusterReader, 'client' | 'deadline'>,
+  question: Omit<KubeQuestion, 'what'>,
+  may?: string,
+): Promise<SeenOrNot<unknown>> {
+  // `what` is told by failures, and of these only the code is kept.
+  const answer = await orFailure(client.send({ what: 'read an object', ...question }, deadline));
+  return answer instanceof Failure ? notKnown(`the cluster did not answer (${answer.code})`) : jsonOf(answer, may);
+}
+
+export function jsonOf({ status, text }: HttpAnswer, may = 'read it'): SeenOrNot<unknown> {
+  if (status === 403) return notKnown(`you may not ${may} (403)`);
+  if (status === 404) return notKnown('it does not exist (404)', true);
+  if (status !== 200 && status !== 201) return notKnown(`the cluster answered ${status}`);
+  const value = parseJson(text);
+  return value === undefined ? notKnown('the answer is no JSON') : { value };
+}
+
+export function shaped<T>(shape: z.ZodType<T>, read: SeenOrNot<unknown>): SeenOrNot<T> {
+  if ('unread' in read) return read;
+  const { data } = shape.safeParse(read.value);
+  return data === undefined ? notKnown('the answer has another form') : { value: data };
+}
+
+function notKnown(unread: string, isMissing = false) {
+  return { unread, isMissing };
+}

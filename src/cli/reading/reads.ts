@@ -1,0 +1,198 @@
+/** What `doctor` reads of the cluster: where each object is, and which of its fields count. A new read is a row of `READS`. */
+import { join } from 'node:path';
+import * as z from 'zod';
+import type { ClusterSecrets, SecretPlace } from '../../clients/kubernetes/cluster-secrets.ts';
+import type { SecretReader } from '../../clients/tokens/api-token.ts';
+import { Failure } from '../../shared/failure.ts';
+import { API_SECRETS_DIR, manual, NAME, SERVE_SECRET, SETTINGS } from '../../shared/installed/installed-names.ts';
+import { type ClusterReader, readObject, type SeenOrNot, shaped } from './read-object.ts';
+
+const texts = z.record(z.string(), z.string());
+const strings = z.array(z.string()).default([]);
+const isSet = z.boolean().optional();
+const anything = z.looseObject({});
+
+export const Version = z.looseObject({ major: z.string(), minor: z.string() });
+
+const Container = z.looseObject({
+  name: z.string(),
+  image: z.string(),
+  command: strings,
+  volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })).default([]),
+});
+const Volume = z.looseObject({
+  name: z.string(),
+  secret: z.looseObject({ secretName: z.string().optional() }).optional(),
+});
+const PodSpec = z.looseObject({
+  serviceAccountName: z.string().default('default'),
+  containers: z.array(Container),
+  volumes: z.array(Volume).default([]),
+});
+const Deployment = z.looseObject({
+  spec: z.looseObject({ replicas: z.int().default(1), template: z.looseObject({ spec: PodSpec }) }),
+  status: z.looseObject({ readyReplicas: z.int().default(0) }).prefault({}),
+});
+export type Deployment = z.output<typeof Deployment>;
+
+export const WithData = z.looseObject({ data: texts.default({}) });
+export type WithData = z.output<typeof WithData>;
+
+export const Namespace = z.looseObject({
+  metadata: z.looseObject({
+    labels: texts.default({}),
+    annotations: texts.default({}),
+    deletionTimestamp: z.string().optional(),
+  }),
+});
+export type Namespace = z.output<typeof Namespace>;
+
+const Crd = z.looseObject({
+  spec: z.looseObject({ versions: z.array(z.looseObject({ name: z.string(), schema: z.unknown() })) }),
+});
+
+const SyncPolicy = z.looseObject({
+  automated: z.looseObject({ prune: isSet, allowEmpty: isSet, selfHeal: isSet }).optional(),
+  syncOptions: strings,
+});
+const Condition = z.looseObject({ type: z.string(), message: z.string() });
+const Source = z.looseObject({ plugin: z.looseObject({ name: z.string().optional() }).optional() });
+const named = z.string().default('');
+const Resource = z.looseObject({ kind: named, namespace: named, name: named });
+const Application = z.looseObject({
+  metadata: z.looseObject({ name: z.string(), namespace: z.string(), annotations: texts.default({}) }),
+  spec: z.looseObject({
+    project: z.string().default('default'),
+    destination: z.looseObject({ namespace: z.string().optional() }).default({}),
+    source: Source.optional(),
+    sources: z.array(Source).default([]),
+    sourceHydrator: z.looseObject({ drySource: Source.optional() }).optional(),
+    syncPolicy: SyncPolicy.optional(),
+    ignoreDifferences: z.array(z.looseObject({ kind: z.string() })).default([]),
+  }),
+  status: z
+    .looseObject({ conditions: z.array(Condition).default([]), resources: z.array(Resource).default([]) })
+    .prefault({}),
+});
+export type Application = z.output<typeof Application>;
+
+const Destinations = z.array(z.looseObject({ server: named, name: named, namespace: named })).default([]);
+const AppProject = z.looseObject({
+  metadata: z.looseObject({ name: z.string() }),
+  spec: z.looseObject({ destinations: Destinations, sourceRepos: strings, sourceNamespaces: strings }),
+});
+export type AppProject = z.output<typeof AppProject>;
+
+const Service = z.looseObject({ spec: z.looseObject({ clusterIP: z.string().optional() }) });
+
+const Taint = z.looseObject({ key: z.string(), value: z.string().default(''), effect: z.string() });
+export const Node = z.looseObject({
+  metadata: z.looseObject({ name: z.string(), labels: texts.default({}) }),
+  spec: z.looseObject({ taints: z.array(Taint).default([]), unschedulable: z.boolean().default(false) }).prefault({}),
+  status: z
+    .looseObject({
+      allocatable: texts.default({}),
+      nodeInfo: z
+        .looseObject({ containerRuntimeVersion: z.string().default(''), kernelVersion: z.string().default('') })
+        .prefault({}),
+      // Kubelets tell it from 1.30 on, of runtimes that do.
+      runtimeHandlers: z
+        .array(z.looseObject({ features: z.looseObject({ userNamespaces: z.boolean().default(false) }).prefault({}) }))
+        .default([]),
+    })
+    .prefault({}),
+});
+export type Node = z.output<typeof Node>;
+
+export const listOf = <T extends z.ZodType>(item: T) =>
+  z.looseObject({ items: z.array(item) }).transform(({ items }) => items);
+
+/** `namespace`: that of Argo CD. */
+export const READS = {
+  crd: at(() => '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/runnergroups.gitea.bpg.pw', Crd),
+  repoServer: at((namespace) => `/apis/apps/v1/${namespace}/deployments/argocd-repo-server`, Deployment),
+  serve: at((namespace) => `/apis/apps/v1/${namespace}/deployments/${NAME}`, Deployment),
+  /** With Argo CD's token and the secret of webhooks. */
+  serveSecret: at((namespace) => `/api/v1/${namespace}/secrets/${SERVE_SECRET}`, WithData),
+  service: at((namespace) => `/api/v1/${namespace}/services/${NAME}`, Service),
+  networkPolicy: at((namespace) => `/apis/networking.k8s.io/v1/${namespace}/networkpolicies/${NAME}`, anything),
+  /** The ConfigMap of the installation. */
+  settings: at((namespace) => `/api/v1/${namespace}/configmaps/${SETTINGS}`, WithData),
+  accounts: at((namespace) => `/api/v1/${namespace}/configmaps/argocd-cm`, WithData),
+  rights: at((namespace) => `/api/v1/${namespace}/configmaps/argocd-rbac-cm`, WithData),
+  applications: at((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/applications`, listOf(Application)),
+  projects: at((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/appprojects`, listOf(AppProject)),
+  nodes: at(() => '/api/v1/nodes', listOf(Node)),
+  /** What the cluster autoscaler and Karpenter leave behind: nodes may come when a pod needs them. */
+  autoscaler: at(() => '/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status', anything),
+  nodePools: at(() => '/apis/karpenter.sh/v1/nodepools', listOf(anything)),
+};
+
+type Read<T> = ReturnType<typeof at<T>>;
+
+function at<T>(path: (namespace: string) => string, shape: z.ZodType<T>) {
+  return { path, shape };
+}
+
+export type Reads = {
+  readonly [K in keyof typeof READS]: (typeof READS)[K] extends Read<infer T> ? SeenOrNot<T> : never;
+};
+
+export async function readOne<T>(reader: ClusterReader, { path, shape }: Read<T>): Promise<SeenOrNot<T>> {
+  return await readAt(reader, path(`namespaces/${encodeURIComponent(reader.argocdNamespace)}`), shape);
+}
+
+export async function readAt<T>(reader: ClusterReader, path: string, shape: z.ZodType<T>): Promise<SeenOrNot<T>> {
+  return shaped(shape, await readObject(reader, { path }));
+}
+
+export async function readAll(reader: ClusterReader): Promise<Reads> {
+  const rows = Object.entries(READS).map(async ([name, read]) => [name, await readOne<unknown>(reader, read)] as const);
+  return Object.fromEntries(await Promise.all(rows)) as unknown as Reads;
+}
+
+/** A key of a Secret as text, without white space around it; empty when there is none. */
+export function valueAt({ data }: WithData, key: string): string {
+  return Buffer.from(data[key] ?? '', 'base64')
+    .toString()
+    .trim();
+}
+
+/**
+ * The API tokens as the sidecar gets them: from Secrets of Argo CD's namespace that are mounted into it.
+ * @param repoServer undefined: it was not read. Without a sidecar a Secret is looked for under the name that a group gives it
+ */
+export function installedSecrets(
+  secrets: ClusterSecrets,
+  settings: Readonly<Record<string, string>>,
+  argocdNamespace: string,
+  repoServer: SeenOrNot<Deployment> | undefined,
+): SecretReader {
+  if (settings['GITEA_RUNNERS_SECRETS'] === 'api') return secrets;
+  const mounted = repoServer && 'value' in repoServer ? mountedSecrets(repoServer.value) : undefined;
+  const placeOf = (namespace: string, name: string): SecretPlace => {
+    const common = join(API_SECRETS_DIR, name);
+    const found = mounted ? (mounted.get(join(API_SECRETS_DIR, namespace, name)) ?? mounted.get(common)) : name;
+    if (found !== undefined) return { namespace: argocdNamespace, name: found };
+    const message = `find the API token of namespace ${namespace}: no Secret is mounted into the sidecar at ${common}. If authToken is right, mount it (${manual('install.md#a-second-gitea')}).`;
+    throw new Failure('GR-DOCTOR-02', 1, message, 'not-found');
+  };
+  const read: SecretReader['read'] = async (namespace, name) => {
+    const place = placeOf(namespace, name);
+    return await secrets.read(place.namespace, place.name);
+  };
+  // The registration Secret is judged by itself.
+  return { read, placeOf, readUrl: async () => undefined };
+}
+
+/** Names of Secrets by the folder of the sidecar that they are mounted at; undefined: there is no sidecar. */
+function mountedSecrets({ spec }: Deployment): ReadonlyMap<string, string> | undefined {
+  const { containers, volumes } = spec.template.spec;
+  const sidecar = containers.find(({ name }) => name === NAME);
+  const sources = new Map(volumes.map(({ name, secret }) => [name, secret?.secretName]));
+  const mounts = sidecar?.volumeMounts.flatMap(({ name, mountPath }) => {
+    const secret = sources.get(name);
+    return secret === undefined ? [] : [[join(mountPath), secret] as const];
+  });
+  return mounts && new Map(mounts);
+}

@@ -1,0 +1,141 @@
+/** Which cluster `explain` looked at, and what stands there besides Jobs and pods: `serve`, Argo CD's Applications, statuses. Reading it, and its text. */
+import * as z from 'zod';
+import { LOOK_LATE_MS } from '../../answers/not-created.ts';
+import {
+  type ApplicationSeen,
+  type ServeSeen,
+  type StatusSeen,
+  statusSeen,
+  type WhereIAm,
+} from '../../answers/where.ts';
+import { AppShapeError, operationWords, readApplication } from '../../clients/argocd/app-state.ts';
+import { applicationOf } from '../../clients/argocd/application.ts';
+import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
+import { API_VERSION, KIND } from '../../config/runnergroup/group-schema.ts';
+import { SERVE_LEASE } from '../../shared/installed/installed-names.ts';
+import { keyText } from '../../shared/keys.ts';
+import { TRACKING_ID } from '../../shared/marks.ts';
+import { duration, printable } from '../../shared/printable.ts';
+import { type ClusterReader, readObject } from './read-object.ts';
+
+/** Applications that are asked for; more would fill the screen and load the API server. */
+const MOST_APPLICATIONS = 20;
+/** A Lease that was not renewed for so long has no holder: `serve` renews every 2 s. */
+const LEASE_LATE_MS = 30_000;
+
+const LeaseRead = z.object({
+  spec: z.object({ holderIdentity: z.string().nullish(), renewTime: z.string().nullish() }).nullish(),
+});
+
+/** Reads what may be read. Nothing that is missing or refused is an error here. */
+export async function lookAround(
+  reader: ClusterReader,
+  objects: readonly RunnerGroupObject[],
+  nowMs: number,
+): Promise<Pick<WhereIAm, 'serve' | 'applications' | 'statuses'>> {
+  const statuses = objects.map((object) => statusSeen(object, applicationOfObject(object, reader.argocdNamespace)));
+  const names = new Set(statuses.flatMap(({ application }) => application ?? []));
+  const [serve, ...applications] = await Promise.all([
+    readLease(reader, nowMs),
+    ...[...names].slice(0, MOST_APPLICATIONS).map((name) => readApp(reader, name, nowMs)),
+  ]);
+  return { serve, applications, statuses };
+}
+
+/** The Application that made the object: `argocd/runners`. */
+function applicationOfObject({ metadata }: RunnerGroupObject, argocdNamespace: string): string | undefined {
+  const { namespace, name, annotations } = metadata;
+  const [group = ''] = API_VERSION.split('/');
+  const made = applicationOf(annotations?.[TRACKING_ID], { group, kind: KIND, namespace, name });
+  return made && keyText({ namespace: made.namespace ?? argocdNamespace, name: made.name });
+}
+
+export async function readLease(reader: ClusterReader, nowMs: number): Promise<ServeSeen> {
+  const namespace = encodeURIComponent(reader.argocdNamespace);
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${SERVE_LEASE}`;
+  const read = await readObject(reader, { path });
+  if ('unread' in read) return { unread: read.unread, ...(read.isMissing && { isMissing: true }) };
+  const { holderIdentity, renewTime } = LeaseRead.safeParse(read.value).data?.spec ?? {};
+  if (!holderIdentity) return { unread: 'its Lease has no holder: no replica of serve leads', isMissing: true };
+  const renewedMs = Date.parse(renewTime ?? '');
+  return {
+    leader: holderIdentity,
+    ...(!Number.isNaN(renewedMs) && { renewedAt: new Date(renewedMs).toISOString() }),
+    isLate: Number.isNaN(renewedMs) || nowMs - renewedMs > LEASE_LATE_MS,
+  };
+}
+
+async function readApp(reader: ClusterReader, called: string, nowMs: number): Promise<ApplicationSeen> {
+  const [namespace = '', name = ''] = called.split('/').map(encodeURIComponent);
+  const read = await readObject(reader, {
+    path: `/apis/argoproj.io/v1alpha1/namespaces/${namespace}/applications/${name}`,
+  });
+  if ('unread' in read) return { name: called, unread: read.unread, ...(read.isMissing && { isMissing: true }) };
+  try {
+    const app = readApplication(read.value);
+    const { sync, health, errors, operation, warnings } = app;
+    const { says: doing, ...lasting } = operationWords(app, nowMs) ?? {};
+    const says = [doing ?? [], warnings].flat().join('; ');
+    const failed = operation?.phase === 'Failed' || operation?.phase === 'Error' ? operation : undefined;
+    const [error] = errors.map(({ type, message }) => `${type}: ${message}`);
+    const git = InGit.safeParse(read.value).data?.spec.source;
+    const told = error ?? (failed && `its last sync has ended with ${failed.phase}: ${failed.message}`);
+    return {
+      name: called,
+      sync,
+      ...(health !== undefined && { health }),
+      ...(told !== undefined && { error: told }),
+      ...(says !== '' && { says }),
+      ...lasting,
+      isAutomated: IsAutomated.safeParse(read.value).success,
+      ...(git && { source: `folder ${git.path || '.'} of ${git.repoURL}` }),
+    };
+  } catch (error) {
+    if (error instanceof AppShapeError) return { name: called, unread: error.message };
+    throw error;
+  }
+}
+
+/** Argo CD 3.1 and newer can switch it off in place: `enabled: false`. */
+const Automated = z.object({ enabled: z.literal(true).nullish() });
+const InGit = z.object({
+  spec: z.object({ source: z.object({ repoURL: z.string(), path: z.string().nullish() }) }),
+});
+const IsAutomated = z.object({ spec: z.object({ syncPolicy: z.object({ automated: Automated }) }) });
+
+export function whereText(
+  { server, context, namespaces, serve, applications, broken, statuses }: WhereIAm,
+  nowMs: number,
+): string {
+  const account = context === undefined ? 'service account of this pod' : `context ${context}`;
+  const where = namespaces.length === 0 ? 'all namespaces' : `namespace ${namespaces.join(', ')}`;
+  const lines = [
+    `Cluster: ${server} (${account}), ${where}`,
+    `serve: ${serveText(serve, nowMs)}; ${lastLookText(statuses, nowMs)}`,
+    ...applications.map((application) => `Application ${application.name}: ${applicationText(application)}`),
+    ...statuses.flatMap(({ group, notReady }) =>
+      notReady === undefined ? [] : [`RunnerGroup ${group} is not ready: ${notReady}`],
+    ),
+    ...broken.map(({ group, problem }) => `RunnerGroup ${group} cannot be served: ${problem}`),
+  ];
+  return lines.map((line) => `${printable(line)}\n`).join('');
+}
+
+function serveText(serve: ServeSeen, nowMs: number): string {
+  if ('unread' in serve) return `not known: ${serve.unread}`;
+  const { leader, renewedAt, isLate } = serve;
+  const ago = renewedAt === undefined ? '' : ` ${duration(nowMs - Date.parse(renewedAt))} ago`;
+  return isLate ? `nobody leads: ${leader} last renewed its Lease${ago}` : `${leader} leads (Lease renewed${ago})`;
+}
+
+function lastLookText(statuses: readonly StatusSeen[], nowMs: number): string {
+  const times = statuses.flatMap(({ lastCheckTime = '' }) => (lastCheckTime === '' ? [] : [Date.parse(lastCheckTime)]));
+  if (times.length === 0) return 'it has not looked at these RunnerGroups yet';
+  const agoMs = nowMs - Math.max(...times);
+  return `it last looked ${duration(agoMs)} ago${agoMs > LOOK_LATE_MS ? ', which is too long: read its log' : ''}`;
+}
+
+function applicationText({ sync, health, error, says, unread }: ApplicationSeen): string {
+  if (unread !== undefined) return `not known: ${unread}`;
+  return [sync, health, error, says].filter((part) => part !== undefined).join(', ');
+}

@@ -1,0 +1,200 @@
+/** What is valid and probably not meant. Pure, but for the code that reads podTemplates, which is loaded when a group has one. */
+
+import { machineOf } from '../../answers/held-back.ts';
+import { askedWithoutPolicy, PASS_WORKLOADS, refusedDocuments } from '../../config/policy/without-policy.ts';
+import { valueAt } from '../../config/runnergroup/paths.ts';
+import type { LateProblem } from '../../config/runnergroup/placed.ts';
+import type { Problem, WarningCode } from '../../config/runnergroup/problems.ts';
+import type { PassThrough } from '../../config/runnergroup/read.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { parseLabel } from '../../config/runnergroup/words.ts';
+import { memo } from '../../planner/evidence.ts';
+import { dependsOnJob } from '../../planner/limits.ts';
+import { isSame, keyText } from '../../shared/keys.ts';
+import { coverOf, hasJobsOf } from '../../shared/scope.ts';
+import { oddValues } from './odd-values.ts';
+
+/** @param hasPolicy then the policy says what podTemplates may ask for. */
+export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: boolean): Promise<readonly LateProblem[]> {
+  const overlaps = overlappingGroup(groups);
+  const heaviest = aboutSharedLimits(groups);
+  const found = groups.flatMap((group) => [
+    ...[...warningsIn(group), ...aboutOverlap(overlaps.get(group))].map(
+      ([field, code, message]): LateProblem => ({ group, path: ['spec', field], message, code }),
+    ),
+    ...heaviest(group),
+    ...oddValues(group),
+  ]);
+  if (hasPolicy) return found;
+  const asked = await askedWithoutPolicy(groups);
+  const message = 'only a policy can allow this: without one generate starts no runners for the group';
+  return [...found, ...asked.map(({ group, path }) => ({ group, path, message, code: 'GR-WARN-06' as const }))];
+}
+
+/** Documents beside the groups that are not passed on at generation time. */
+export function warningsAbout(others: readonly PassThrough[]): readonly Problem[] {
+  const secrets = others.filter(({ objects }) => objects.some(({ kind }) => kind === 'Secret'));
+  const told = secrets.map(({ place }): Problem => {
+    const message =
+      'a Secret in Git is readable to all who read the repository: make it in the cluster, or commit a SealedSecret or an ExternalSecret. If this one is real, revoke it';
+    return { place, path: 'kind', message, code: 'GR-WARN-14' };
+  });
+  const refused = refusedDocuments(others).map(({ place, workload }): Problem => {
+    const is =
+      workload === undefined ? 'YAML readers disagree about a line break or "---" in this' : `${workload} starts pods`;
+    return {
+      place,
+      path: 'kind',
+      message: `${is}, so generate ${workload === undefined ? 'refuses all files with exit 3' : 'leaves it as it is in the cluster'}: let an Application without this plugin deploy it, or set ${PASS_WORKLOADS}=true for gitea-runners`,
+      code: 'GR-WARN-07',
+    };
+  });
+  return [...refused, ...told];
+}
+
+type Warning = readonly [field: string, code: WarningCode, message: string];
+
+function warningsIn(group: RunnerGroup): readonly Warning[] {
+  const { authToken, giteaUrl, image, labels, maxActiveRunners, podTemplate, registrationToken, resources } = group;
+  const others = labels.map(({ name }) => name).filter((name) => ['Windows', 'macOS'].includes(machineOf(name) ?? ''));
+  const asksNothing = Object.keys({ ...resources.requests, ...resources.limits }).length === 0 && !podTemplate;
+  const { fairness, limits, registration } = group;
+  const isPerJob = limits.some(dependsOnJob);
+  const isOneKey = authToken.name === registrationToken?.name && authToken.key === registrationToken.key;
+  const { protocol, hostname } = new URL(giteaUrl);
+  // What stays on this machine is not seen by others.
+  const isHere = /^(?:localhost|127\..*|\[::1\])$/.test(hostname);
+  const when = (is: boolean, ...warning: Warning): readonly Warning[] => (is ? [warning] : []);
+  return [
+    ...when(
+      maxActiveRunners === 0 && !group.suspend,
+      'maxActiveRunners',
+      'GR-WARN-01',
+      'the cap is 0, so the group starts no runners: raise it, or set suspend: true',
+    ),
+    ...movingImages(group),
+    ...when(
+      protocol === 'http:' && !isHere,
+      valueAt(group.manifest, ['spec', 'giteaURL']) === undefined ? 'gitea' : 'giteaURL',
+      'GR-WARN-03',
+      'plain http: tokens travel unencrypted. Use https, or keep this to a network that you trust',
+    ),
+    ...when(
+      asksNothing,
+      'resources',
+      'GR-WARN-08',
+      'is missing, so runner pods ask for nothing: a node takes too many of them, and ends them first when memory is short. Write e.g. "resources: {requests: {cpu: 500m, memory: 1Gi}}"',
+    ),
+    ...when(
+      others.length > 0,
+      'labels',
+      'GR-WARN-09',
+      `runners are Linux pods, and jobs with runs-on ${others.join(', ')} would run there: remove the label`,
+    ),
+    ...when(
+      /forgejo/i.test(image),
+      'image',
+      'GR-WARN-09',
+      `${image} looks like Forgejo's runner, which does not register at Gitea: use gitea/runner`,
+    ),
+    ...when(
+      registration.for === 'scope' && (isPerJob || fairness === 'per-repository'),
+      isPerJob ? 'limits' : 'fairness',
+      'GR-WARN-12',
+      'needs bound runners from the release after 0.2 on: without them Gitea gives a runner any job of the scope. Write "registration: {by: serve, for: repository}"',
+    ),
+    ...when(
+      registration.by === 'serve' && valueAt(group.manifest, ['spec', 'registrationToken']) !== undefined,
+      'registrationToken',
+      'GR-WARN-13',
+      'is not used, because serve registers: remove it, and its Secret when no other group names it',
+    ),
+    ...when(
+      isOneKey,
+      'registrationToken',
+      'GR-WARN-04',
+      'is the same key of the same Secret as authToken: an API token registers no runner. Name the key with the registration token',
+    ),
+  ];
+}
+
+function movingImages({ image, labels }: RunnerGroup): readonly Warning[] {
+  const named = [['image', image] as const, ...labels.map(({ text }) => ['labels', imageOf(text)] as const)];
+  return named.flatMap(([field, each]): readonly Warning[] => {
+    if (each === undefined || each.includes('@') || /:(?!latest$)[^:/]+$/.test(each)) return [];
+    const message = `the image ${each} has no fixed version, so runners may differ: give it a tag other than latest, or a digest`;
+    return [[field, 'GR-WARN-02', message]];
+  });
+}
+
+function imageOf(label: string): string | undefined {
+  const parsed = parseLabel(label);
+  if ('wrong' in parsed || parsed.schema !== 'docker') return undefined;
+  return label.slice(`${parsed.name}:docker:`.length).replace(/^\/\//, '');
+}
+
+function aboutOverlap(overlap: Overlap | undefined): readonly Warning[] {
+  if (!overlap) return [];
+  const { labels, other } = overlap;
+  const places = `this group or to ${keyText(other)} (${other.place.file}:${other.place.line})`;
+  const order = 'the narrower scope comes first, then fewer labels, then the name';
+  const message = `jobs with runs-on ${labels.slice(0, 3).join(', ')} may go to ${places}: ${order}`;
+  return [['labels', 'GR-WARN-05', message]];
+}
+
+/** About sizes that weigh more than a limit has places: of the groups that share it, the lowest number counts. Its own numbers a group is held to. */
+function aboutSharedLimits(groups: readonly RunnerGroup[]): (group: RunnerGroup) => readonly LateProblem[] {
+  const lowest = new Map<string, { readonly max: number; readonly of: RunnerGroup }>();
+  for (const group of groups)
+    for (const { name = '', max } of group.limits)
+      if (max < (lowest.get(name)?.max ?? Number.POSITIVE_INFINITY)) lowest.set(name, { max, of: group });
+  return (group) =>
+    group.sizes.flatMap(({ weight }, index) =>
+      group.limits.flatMap(({ name }): readonly LateProblem[] => {
+        const least = name === undefined ? undefined : lowest.get(name);
+        if (!least || weight <= least.max) return [];
+        const { of, max } = least;
+        const message = `is ${weight}, more than the limit ${name}, which is ${max} in ${keyText(of)} (${of.place.file}:${of.place.line}): such a job would wait for ever if one Application has both`;
+        return [{ group, path: ['spec', 'sizes', index, 'weight'], message, code: 'GR-WARN-10' }];
+      }),
+    );
+}
+
+interface Overlap {
+  readonly other: RunnerGroup;
+  readonly labels: readonly string[];
+}
+
+/**
+ * By group, the first one before it that overlaps: same Gitea, a scope in common and a label in common. Suspended groups serve nothing.
+ * Groups are compared within their owner only, so that thousands of tenants are no work.
+ */
+function overlappingGroup(groups: readonly RunnerGroup[]): ReadonlyMap<RunnerGroup, Overlap> {
+  const overlaps = new Map<RunnerGroup, Overlap>();
+  const listOf = memo((_: string): RunnerGroup[] => []);
+  for (const group of groups.filter(({ suspend }) => !suspend)) {
+    const { giteaUrl } = group;
+    // In lower case, as Gitea compares. `*`: all owners.
+    const owner = coverOf(group.scope)?.split('/')[0]?.toLowerCase() ?? '*';
+    const all = listOf(giteaUrl);
+    const own = listOf(`${giteaUrl} ${owner}`);
+    const overlap = firstOverlap(group, owner === '*' ? all : [...own, ...listOf(`${giteaUrl} *`)]);
+    if (overlap) overlaps.set(group, overlap);
+    all.push(group);
+    own.push(group);
+  }
+  return overlaps;
+}
+
+function firstOverlap(group: RunnerGroup, candidates: readonly RunnerGroup[]): Overlap | undefined {
+  const { scope } = group;
+  for (const other of candidates) {
+    // The owners are the same, or one scope is global. Two groups of one name are an error already.
+    const areRepos = scope.kind === 'repo' && other.scope.kind === 'repo';
+    if (isSame(other, group) || (areRepos && !hasJobsOf(other.scope, scope.owner, scope.repo))) continue;
+    const names = new Set(other.labels.map(({ name }) => name));
+    const labels = group.labels.flatMap(({ name }) => (names.has(name) ? [name] : []));
+    if (labels.length > 0) return { other, labels };
+  }
+  return undefined;
+}

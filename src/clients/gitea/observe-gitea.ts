@@ -1,0 +1,214 @@
+/**
+ * One look at Gitea: everything the planner may know from there, complete or not at all.
+ *
+ * (with `ahead` runners and newest completed jobs are asked for here too)
+ *   version ─┐
+ *   jobs ────┴─► queued and in_progress in one page? ─ no ─► queued, then in_progress, page by page
+ *                          │ nothing there, no warm pool, no pinned Job: done (2 requests; with `readsEnds` the newest completed jobs, too)
+ *                          ▼
+ *                runners  and  newest completed jobs        (in parallel; and rows of bound runners: bound-rows.ts)
+ *                          ▼
+ *                nobody sees live Jobs, and the oldest active job is older than these? ─► further completed jobs
+ *                          ▼
+ *                a runner of ours works but no job says so? ─► in_progress once more
+ */
+
+import type { Job, Look, RegisteredRunner } from '../../planner/evidence.ts';
+import { Failure, joinFailures, orFailure, successes } from '../../shared/failure.ts';
+import type { Scope } from '../../shared/scope.ts';
+import { normalBase } from '../../shared/url.ts';
+import { HttpClient, type HttpOptions } from '../http/http-client.ts';
+import { Deadline } from '../http/request.ts';
+import type { Token } from '../tokens/token.ts';
+import { GiteaApi, type VersionCache } from './api.ts';
+import { type BoundRunner, namesAtWork, readBoundRows } from './bound-rows.ts';
+import { Shelf, shareOutBytes } from './bounds.ts';
+import { lacksHistory, readCompletedJobs, readHistory } from './completed-jobs.ts';
+import { describeScope, type Level } from './endpoints.ts';
+import { foreignToken } from './failures.ts';
+import { type JobsById, readActiveJobs, readJobsIn, readRunners } from './lists.ts';
+import { PAGE_LIMIT } from './paging.ts';
+import { ownLevel, readJobsByRepo } from './user-repos.ts';
+
+/** One scope of one Gitea, seen with one token. Groups that share all three share the look. */
+export interface GiteaTarget {
+  readonly key: string;
+  readonly url: string;
+  readonly scope: Scope;
+  readonly token: Token;
+  /** Of its groups. A job with any other label is kept for people only. Absent: labels are not known. */
+  readonly labels?: ReadonlySet<string>;
+  /** A group keeps runners whose CI job failed: completed jobs are read also when no job is queued or runs. */
+  readonly readsEnds?: true;
+  /** Runners and completed jobs are read although nothing is queued or runs: a group keeps a warm pool. */
+  readonly hasPool?: true;
+}
+
+/**
+ * The settings of all questions to Gitea. `src/cli/reading/command-settings.ts` makes it of flags and environment. It is handed down whole: who picks fields of it
+ * misses the next one.
+ */
+export interface GiteaSettings extends Pick<HttpOptions, 'ca' | 'env'> {
+  /** For one look, or for the whole run of a command, ms. */
+  readonly timeoutMs: number;
+}
+
+/** `clock`: by which times in answers are judged. */
+export interface ObserveOptions
+  extends Omit<GiteaSettings, 'timeoutMs'>,
+    Pick<HttpOptions, 'clock' | 'clocks' | 'onRequest'> {
+  /** For all targets and all requests together. Default of the command: 20 000. */
+  readonly deadlineMs: number;
+  /** Also list jobs that wait for others (`explain`). */
+  readonly includeBlocked: boolean;
+  /**
+   * Ask for runners and completed jobs at the same time as for active jobs (docs/adr/0011): one wait instead of two. If a Gitea has one
+   * target only, pages that may not be there are asked for, too. With more targets, requests wait for each other.
+   */
+  readonly ahead?: boolean;
+  /** Asked when more jobs have completed since the oldest active one began than are read otherwise. True: they are read, too (docs/adr/0019). */
+  readonly needsHistory?: () => Promise<boolean>;
+  /** Asked when no job is queued or runs. True: runners are read all the same. A pinned runner may work for a repository that went elsewhere. */
+  readonly needsRows?: () => Promise<boolean>;
+  /** Asked when runners are read. Their rows stand in lists of their own (bound-rows.ts). */
+  readonly boundRunners?: () => Promise<readonly BoundRunner[]>;
+  /** What the look at a target may keep. Default: its share when these targets are all (`shareOutBytes`). */
+  readonly bytes?: number;
+  /** `GiteaAccess.careful`. */
+  readonly careful?: boolean | 'once';
+  /** `HttpRequest.queue` of all its requests. Default: the target's key. */
+  readonly queue?: string;
+  /** Kept by a process that looks again and again, so that it asks each version once. Default: a new one. */
+  readonly versions?: VersionCache;
+  /** Kept by the same, so that its connections stay open; `ca`, `env`, `onRequest` and `clocks` are then of no effect. Default: a new one. */
+  readonly http?: HttpClient;
+}
+
+/** Longest answer. 50 jobs take 60 KB, a megabyte when each has a hundred steps; JSON needs up to forty times its length in memory. */
+const BODY_LIMIT = 4 * 1024 * 1024;
+
+/**
+ * Looks at all targets at the same time, at most 8 requests per origin under way. The answer has one Look per key. Throws `Failure`
+ * (exit 1) when anything of it is missing, doubtful or late, with the causes of all targets; (exit 3) when a token belongs to another origin.
+ */
+export async function observe(
+  targets: readonly GiteaTarget[],
+  options: ObserveOptions,
+): Promise<ReadonlyMap<string, Look>> {
+  for (const target of targets) refuseForeignToken(target);
+  return collectLooks(await observeEach(targets, options));
+}
+
+/** As `observe`, but each target succeeds or fails alone: for a process that looks again and again. */
+export async function observeEach(
+  targets: readonly GiteaTarget[],
+  options: ObserveOptions,
+): Promise<ReadonlyMap<string, Look | Failure>> {
+  const deadline = new Deadline(options.deadlineMs, options.clock);
+  // `clock` judges what Gitea tells. What servers tell of their clocks is compared with this machine's.
+  const { clock, ...sending } = options;
+  const http = options.http ?? giteaClient(sending);
+  const { careful = false, queue, versions = new Map() } = options;
+  const shares = shareOutBytes(targets);
+  const lookAtOne = async (target: GiteaTarget): Promise<Look> => {
+    const { key, url, token, scope, labels, hasPool = false, readsEnds = false } = target;
+    refuseForeignToken(target);
+    const { origin } = new URL(url);
+    const furtherPages = targets.every((other) => other === target || new URL(other.url).origin !== origin);
+    const shelf = new Shelf(options.bytes ?? shares(target), labels);
+    const access = { http, url, token, deadline, versions, careful, queue: queue ?? key, shelf, now: clock?.now };
+    const api = new GiteaApi(access);
+    const look = await lookAt(api, target, { ...options, furtherPages, hasPool, readsEnds });
+    const renamedTo = api.renamedTo(scope);
+    return { ...look, ...(renamedTo && { renamedTo }), ...(shelf.leftOut > 0 && { unreadJobs: shelf.leftOut }) };
+  };
+  try {
+    const looks = targets.map(async (target) => [target.key, await orFailure(lookAtOne(target))] as const);
+    return new Map(await Promise.all(looks));
+  } finally {
+    if (options.http === undefined) await http.close();
+  }
+}
+
+/** Sends requests to Gitea as `observe` does; to be closed by the caller. */
+export function giteaClient({ deadlineMs, ...sending }: HttpOptions & Pick<ObserveOptions, 'deadlineMs'>): HttpClient {
+  return new HttpClient({ ...sending, attemptMs: Math.max(10_000, deadlineMs / 2), bodyLimit: BODY_LIMIT });
+}
+
+function refuseForeignToken({ url, scope, token }: GiteaTarget): void {
+  if (normalBase(url) !== token.base) throw foreignToken(`look at ${describeScope(scope)}`, url, token);
+}
+
+/** All looks. @throws Failure with the causes of all that failed. */
+export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string, Look> {
+  const [first, ...others] = [...looks.values()].filter((look) => look instanceof Failure);
+  if (first) throw joinFailures([first, ...others]);
+  return successes(looks);
+}
+
+interface OneLookOptions
+  extends Pick<ObserveOptions, 'includeBlocked' | 'ahead' | 'needsHistory' | 'needsRows' | 'boundRunners'> {
+  /** With `ahead`: also pages that may not be there. */
+  readonly furtherPages: boolean;
+  readonly readsEnds: boolean;
+  readonly hasPool: boolean;
+}
+
+type Place = Pick<GiteaTarget, 'url' | 'scope'>;
+
+async function lookAt(api: GiteaApi, place: Place, options: OneLookOptions): Promise<Look> {
+  const { scope } = place;
+  const level = await ownLevel(api, scope);
+  if (level) return await lookAtLevel(api, level, place, options);
+  const jobs: JobsById = new Map();
+  if (scope.kind === 'user') await readJobsByRepo(api, scope.user, options, jobs);
+  return { jobs: [...jobs.values()], runners: [] };
+}
+
+async function lookAtLevel(api: GiteaApi, level: Level, place: Place, options: OneLookOptions): Promise<Look> {
+  const jobs: JobsById = new Map();
+  const early = options.ahead ? lookAhead(api, level, options.furtherPages) : undefined;
+  const read = await readActiveJobs(api, level, options.includeBlocked, jobs);
+  // A job that is being cancelled (1.27) is in no list. Its runner was seen busy: its Job is pinned or, where nobody sees Jobs, has its
+  // grace period.
+  const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
+  if (!active && !options.hasPool && !(await options.needsRows?.())) {
+    if (options.readsEnds) await (early ? early(jobs) : readCompletedJobs(api, level, jobs, { rows: PAGE_LIMIT }));
+    return { jobs: [...jobs.values()], runners: [] };
+  }
+
+  // Reading several pages takes its time, and what was asked before them would be older than they are.
+  const reading =
+    early && read === 'snapshot'
+      ? early(jobs)
+      : Promise.all([readRunners(api, level), readCompletedJobs(api, level, jobs)]);
+  // Jobs that `reading` adds have ended: they name nobody at work.
+  const bound = options.boundRunners?.().then((all) => readBoundRows(api, place, all, jobs.values()));
+  const [[ofLevel, completed], ofRepositories = []] = await Promise.all([reading, bound]);
+  const runners = [...ofLevel, ...ofRepositories];
+  if (lacksHistory(completed, jobs) && (await options.needsHistory?.())) await readHistory(api, completed, jobs);
+  if (hasUnexplainedRunner(runners, jobs.values())) await readJobsIn(api, level, 'in_progress', jobs);
+  return { jobs: [...jobs.values()], runners, rowsWereRead: true };
+}
+
+/** Asks at once. Nobody knows then which of the lists is older: a job in two of them counts as active, so its runner stays. */
+function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean) {
+  const done: JobsById = new Map();
+  const asked = Promise.all([readRunners(api, level), readCompletedJobs(api, level, done, { isEager: furtherPages })]);
+  // The answers may not be needed, and the failure of the first question comes first.
+  asked.catch(() => undefined);
+  return async (jobs: JobsById) => {
+    const answers = await asked;
+    for (const [id, job] of done) if (!jobs.has(id)) jobs.set(id, job);
+    return answers;
+  };
+}
+
+/**
+ * True when an ephemeral runner works and no job says so. Either it claimed one after the jobs were listed, or its row was skipped while
+ * the list moved, or its job is being cancelled. Runners that are not ephemeral stay `busy` for 10 s after their job.
+ */
+function hasUnexplainedRunner(runners: readonly RegisteredRunner[], jobs: Iterable<Job>): boolean {
+  const working = namesAtWork(jobs);
+  return runners.some(({ online, busy, ephemeral, name }) => online && busy && ephemeral && !working.has(name));
+}

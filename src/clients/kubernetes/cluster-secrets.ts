@@ -1,0 +1,211 @@
+/**
+ * Reads Secrets by name, and writes keys into one that exists. It never lists them, so a Role can name each Secret (`resourceNames`).
+ * It makes only those with the credentials of one runner, of a type of their own, which a Job owns. Kubernetes cannot limit the right to
+ * create one to a name, so an admission policy does (packaging/access.ts).
+ *
+ * Bounds: one GET per distinct Secret, eight at a time, all within one time limit; an answer is at most 2 MiB. Failures name Secret and
+ * namespace, never a key's value (test/clients/kubernetes/cluster-secrets.test.ts, fill-secret.test.ts).
+ */
+import * as z from 'zod';
+import { Failure } from '../../shared/failure.ts';
+import { keyText } from '../../shared/keys.ts';
+import { CREDENTIALS_KEY, CREDENTIALS_TYPE, groupLabels, type Texts } from '../../shared/marks.ts';
+import { type Deadline, failure, type HttpAnswer, type HttpRequest, type RequestLine } from '../http/request.ts';
+import type { SecretKeys } from '../tokens/api-token.ts';
+import type { ClusterConfig } from './config.ts';
+import {
+  type KubeApi,
+  KubeClient,
+  type KubeQuestion,
+  parseAnswer,
+  unexpectedStatus,
+  unreadable,
+} from './kube-client.ts';
+
+/** Kubernetes limits a Secret to 1 MiB, which Base64 makes 1.4 MiB; metadata may add a quarter of a MiB. */
+const BODY_LIMIT = 2 * 1024 * 1024;
+const FIELD_MANAGER = 'gitea-runners-serve';
+
+const texts = z.record(z.string(), z.string());
+const Secret = z.object({ data: z.record(z.string(), z.string().regex(/^[A-Za-z0-9+/]*={0,2}$/)).nullish() });
+const Versioned = z.object({
+  metadata: z.object({ resourceVersion: z.string().min(1), annotations: texts.nullish() }),
+});
+
+export type SecretPlace = Readonly<Record<'namespace' | 'name', string>>;
+
+/** To be closed by the caller. */
+export function secretsClient(config: ClusterConfig, onRequest?: (line: RequestLine) => void): KubeClient {
+  return new KubeClient(config, { bodyLimit: BODY_LIMIT, onRequest });
+}
+
+/** The Secrets of one look: each is asked for once, and what was read is forgotten with this object. */
+export class ClusterSecrets {
+  readonly #client: KubeClient;
+  readonly #deadline: Deadline;
+  readonly #answers = new Map<string, Promise<HttpAnswer>>();
+
+  /** @param deadline for all Secrets together. */
+  constructor(client: KubeClient, deadline: Deadline) {
+    this.#client = client;
+    this.#deadline = deadline;
+  }
+
+  /** A Secret that must be there. @throws Failure exit 1 for every answer but that Secret. */
+  async read(namespace: string, name: string): Promise<SecretKeys> {
+    const place = { namespace, name };
+    return this.#keysIn(await this.#answerOf(place), place);
+  }
+
+  /** Key `url` and no other, of a Secret that need not be there, or be readable (403, 404): undefined then. @throws Failure exit 1 */
+  async readUrl(namespace: string, name: string): Promise<string | undefined> {
+    const place = { namespace, name };
+    const answer = await this.#answerOf(place);
+    return answer.status === 403 || answer.status === 404 ? undefined : this.#keysIn(answer, place)('url');
+  }
+
+  async #answerOf(place: SecretPlace): Promise<HttpAnswer> {
+    const key = keyText(place);
+    const asked = this.#answers.get(key) ?? this.#client.send(questionFor('read', place), this.#deadline);
+    this.#answers.set(key, asked);
+    return await asked;
+  }
+
+  #keysIn(answer: HttpAnswer, place: SecretPlace): SecretKeys {
+    const { namespace, name } = place;
+    const request = this.#client.request(questionFor('read', place));
+    if (answer.status === 200) return keysOf(request, answer);
+    throw failureOf(request, answer, place, {
+      verbs: 'get',
+      role: `gitea-runners-${name}`,
+      create: `kubectl create secret generic ${name} --namespace ${namespace} --from-file=token=FILE --from-literal=url=GITEA-URL`,
+      instead: ', or use --secrets files and mount the Secret',
+    });
+  }
+}
+
+/** A Secret that may be written. `version` changes with each write. @throws Failure exit 1 for every answer but that Secret. */
+export async function readSecret(client: KubeApi, place: SecretPlace, deadline: Deadline) {
+  const question = questionFor('read', place);
+  const request = client.request(question);
+  const answer = await client.send(question, deadline);
+  if (answer.status !== 200) throw failureOf(request, answer, place, remediesOfFilling(place));
+  const keys = keysOf(request, answer);
+  const { annotations, resourceVersion: version } = parseAnswer(request, Versioned, answer.text, 'Secret').metadata;
+  return { keys, annotations: annotations ?? {}, version };
+}
+
+/** Sets these keys and annotations only. `changed`: somebody has written it since `version`, so nothing was written. @throws Failure exit 1 */
+export async function fillSecret(
+  client: KubeApi,
+  place: SecretPlace,
+  version: string,
+  wanted: { readonly data: Texts; readonly annotations: Texts },
+  deadline: Deadline,
+): Promise<'written' | 'changed'> {
+  const data = Object.entries(wanted.data).map(([key, value]) => [key, Buffer.from(value).toString('base64')] as const);
+  const question: KubeQuestion = {
+    ...questionFor('write', place),
+    method: 'PATCH',
+    query: { fieldManager: FIELD_MANAGER },
+    body: { metadata: { resourceVersion: version, annotations: wanted.annotations }, data: Object.fromEntries(data) },
+  };
+  const answer = await client.send(question, deadline);
+  if (answer.status === 200) return 'written';
+  if (answer.status === 409) return 'changed';
+  throw failureOf(client.request(question), answer, place, remediesOfFilling(place));
+}
+
+/**
+ * Creates the Secret with the credentials of one runner, which goes with its Job. `there`: one of its name is there already.
+ * @param file undefined: only asks whether it would be created. @throws Failure exit 1
+ */
+export async function createCredentials(
+  client: KubeApi,
+  { group, name, namespace, uid }: SecretPlace & Readonly<Record<'group' | 'uid', string>>,
+  file: string | undefined,
+  deadline: Deadline,
+): Promise<'created' | 'there'> {
+  const owner = { apiVersion: 'batch/v1', kind: 'Job', name, uid };
+  const question: KubeQuestion = {
+    what: `create the Secret with the credentials of runner ${name} of namespace ${namespace}`,
+    method: 'POST',
+    path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`,
+    query: { fieldManager: FIELD_MANAGER, ...(file === undefined && { dryRun: 'All' }) },
+    body: {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name, namespace, labels: groupLabels(group), ownerReferences: [owner] },
+      type: CREDENTIALS_TYPE,
+      immutable: true,
+      data: { [CREDENTIALS_KEY]: Buffer.from(file ?? '').toString('base64') },
+    },
+  };
+  const { status } = await client.send(question, deadline);
+  if (status === 201) return 'created';
+  if (status === 409) return 'there';
+  const request = client.request(question);
+  if (status !== 403 && status !== 422) throw unexpectedStatus(request, status, '');
+  const remedy = `Apply install/runner-credentials.yaml for namespace ${namespace}, and look for a quota of Secrets there`;
+  throw failure(request, 'GR-REG-01', `the cluster refused (${status})`, remedy, 'cluster-forbidden');
+}
+
+function questionFor(verb: 'read' | 'write', { namespace, name }: SecretPlace): KubeQuestion {
+  return {
+    what: `${verb} Secret ${name} of namespace ${namespace}`,
+    path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`,
+  };
+}
+
+/** What a Secret holds. @throws Failure that names no key of it. */
+function keysOf(request: HttpRequest, { text }: HttpAnswer): SecretKeys {
+  let data: Texts;
+  try {
+    data = parseAnswer(request, Secret, text, 'Secret').data ?? {};
+  } catch {
+    // Not where it is wrong: that names keys of the Secret.
+    throw unreadable(request, 'no Secret');
+  }
+  return (key) => (Object.hasOwn(data, key) ? Buffer.from(data[key] ?? '', 'base64').toString('utf8') : undefined);
+}
+
+/** The rights that are needed, the Role that is proposed, the command that makes the Secret; another way, with a comma before it. */
+type SecretRemedies = Readonly<Record<'verbs' | 'role' | 'create' | 'instead', string>>;
+
+function remediesOfFilling({ namespace, name }: SecretPlace): SecretRemedies {
+  return {
+    verbs: 'get,patch',
+    role: `gitea-runners-fill-${name}`,
+    create: `kubectl create secret generic ${name} --namespace ${namespace}`,
+    instead: ', or take the Secret out of --registration-secrets',
+  };
+}
+
+/** The API server's 403 names who asked. Nothing else of its text is used, and this only when it is a name. */
+const WHO = /User "system:serviceaccount:([a-z0-9-]{1,63}:[a-z0-9.-]{1,253})"/;
+
+function failureOf(
+  request: HttpRequest,
+  { status, text }: HttpAnswer,
+  { namespace, name }: SecretPlace,
+  { create, instead, role, verbs }: SecretRemedies,
+): Failure {
+  if (status === 404)
+    return failure(request, 'GR-TOKEN-10', 'there is no such Secret (404)', `Create it: ${create}`, 'token-unusable');
+  if (status !== 403) return unexpectedStatus(request, status, instead);
+  // The text is JSON, so its quotes are escaped.
+  const who = WHO.exec(text.slice(0, 2_000).replaceAll('\\"', '"'))?.[1] ?? 'NAMESPACE:SERVICEACCOUNT';
+  const remedy =
+    `Grant it: kubectl create role ${role} --namespace ${namespace} --verb=${verbs} --resource=secrets --resource-name=${name} && ` +
+    `kubectl create rolebinding ${role} --namespace ${namespace} --role=${role} --serviceaccount=${who}`;
+  return failure(request, 'GR-TOKEN-09', 'the cluster refused (403)', remedy, 'token-unseen');
+}
+
+/** The cluster to ask. @throws Failure exit 2: there is no cluster to ask. */
+export function needCluster(config: ClusterConfig | undefined): ClusterConfig {
+  if (config) return config;
+  const message =
+    'read --secrets: api needs a cluster, but this process has no service account. ' +
+    'Run it in the cluster, give --kubeconfig, or use --secrets files.';
+  throw new Failure('GR-FLAG-11', 2, message);
+}

@@ -1,0 +1,191 @@
+/**
+ * Judges a Job of ours by what Kubernetes shows of it and its pods. Pure; fetches nothing (the manner of kstatus).
+ * The first rule that fits decides:
+ *
+ *   1. Job has a deletionTimestamp ..................... deleting
+ *   2. condition Complete (or SuccessCriteriaMet) ...... complete
+ *   3. condition Failed ................................ failed
+ *   4. condition FailureTarget: the Job has failed, its newest pod may still use the grace period
+ *        pod over or none .............................. by the pod (rule 5), else failed
+ *        otherwise (deadline passed) ................... deleting
+ *      of a queue, started and stopped before (wasStopped), no pod of it has started: failed, or deleting
+ *   5. its newest pod:
+ *        phase Succeeded, Failed ....................... complete, failed (the Job's condition follows)
+ *        container `runner` ended ...................... complete, failed by exit code
+ *        has a deletionTimestamp ....................... deleting (drained or evicted: takes no further CI job)
+ *        container `runner` runs ....................... running
+ *        phase Pending, container waits ................ starting
+ *   6. no pod yet and none counted, or suspended ....... starting
+ *   7. anything else ................................... unknown (counts as running)
+ */
+import { hasEnded, isOver, type LiveJob, type LiveState, type PodTrouble } from '../../planner/evidence.ts';
+import * as marks from '../../shared/marks.ts';
+import {
+  conditionMet,
+  NO_POD_YET,
+  podEndOf,
+  podStep,
+  queueOf,
+  runnerState,
+  suspension,
+  troubleOfEnded,
+  troubleOfPending,
+  wasStopped,
+} from './kube-pods.ts';
+import type { KubeJob, KubePod } from './resources.ts';
+
+/** Times in ms; absent or null: Kubernetes does not say. */
+interface Judgement {
+  readonly state: LiveState;
+  readonly trouble?: PodTrouble | undefined;
+  readonly stillSinceMs?: number | undefined;
+  readonly runningSinceMs?: number | null | undefined;
+  readonly endsByMs?: number;
+  readonly finishedAtMs?: number | null | undefined;
+}
+
+/** @param pods pods of this Job; others must not be among them. */
+export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
+  const { namespace, name, creationTimestamp } = job.metadata;
+  const annotations = job.metadata.annotations ?? {};
+  const queue = queueOf(job);
+  const resumed = job.status?.conditions?.find(({ type, status }) => type === 'Suspended' && status === 'False');
+  const jobUrl = annotations[marks.JOB_URL];
+  const repository = annotations[marks.REPOSITORY];
+  const giteaUrl = giteaUrlOf(job);
+  const priorityClass = job.spec?.template?.spec?.priorityClassName;
+  const { state, trouble, stillSinceMs, runningSinceMs, endsByMs, finishedAtMs } = judge(job, pods);
+  const triedBefore = annotations[marks.TRIED_BEFORE];
+  const end = isOver(state) ? podEndOf(job, pods) : undefined;
+  const [application, ...tracked] = annotations[marks.TRACKING_ID]?.split(':') ?? [];
+  return {
+    namespace,
+    name,
+    state,
+    createdAtMs: Math.max(creationTimestamp, resumed?.lastTransitionTime ?? 0),
+    ...(queue && { queue }),
+    ...(wasStopped(job) && { isStopped: true }),
+    ...(trouble && { trouble }),
+    ...(stillSinceMs !== undefined && { stillSinceMs }),
+    ...(/^[1-9]\d?$/.test(triedBefore ?? '') && { triedBefore: Number(triedBefore) }),
+    ...(end && { end }),
+    ...(priorityClass && { priorityClass }),
+    ...(runningSinceMs != null && { runningSinceMs }),
+    ...(endsByMs !== undefined && { endsByMs }),
+    ...(finishedAtMs != null && { finishedAtMs }),
+    ...(marks.isPinned(annotations) && { pinned: true }),
+    ...(jobUrl && { jobUrl }),
+    ...(repository && { repository }),
+    ...(giteaUrl !== undefined && { giteaUrl }),
+    // A copy of a Job names its original.
+    ...(application && tracked.join(':') === `batch/Job:${namespace}/${name}` && { application }),
+    ...placesOf(annotations),
+    ...keepOf(annotations),
+  };
+}
+
+/** Nobody else is to write these. A weight that is no number counts as the largest: no limit may be passed. */
+function placesOf(
+  annotations: marks.Texts,
+): Pick<LiveJob, 'size' | 'weight' | 'limits' | 'scope' | 'registeredAt' | 'boundTo'> {
+  const { [marks.SIZE]: size, [marks.WEIGHT]: weight, [marks.LIMITS]: limits, [marks.SCOPE]: scope } = annotations;
+  const registeredAt = annotations[marks.REGISTERED_AT];
+  const boundTo = marks.boundTo(registeredAt);
+  return {
+    ...(size && { size }),
+    ...(weight && { weight: /^[1-9]\d{0,4}$/.test(weight) ? Number(weight) : MOST_WEIGHT }),
+    ...(limits && { limits: limits.split(',') }),
+    ...(scope && { scope }),
+    ...(registeredAt && { registeredAt }),
+    ...(boundTo && { boundTo }),
+  };
+}
+
+const MOST_WEIGHT = 10_000;
+
+/** What the annotations say about the stay of a runner whose CI job failed. Our own that are no times are as if they were not there. */
+function keepOf(annotations: marks.Texts): Pick<LiveJob, 'endedAtMs' | 'keepUntilMs' | 'extendUntilMs'> {
+  const endedAtMs = timeOf(annotations[marks.ENDED_AT]);
+  const keepUntilMs = timeOf(annotations[marks.KEEP_UNTIL]);
+  const extension = annotations[marks.EXTEND_UNTIL];
+  return {
+    ...(endedAtMs !== undefined && { endedAtMs }),
+    ...(keepUntilMs !== undefined && { keepUntilMs }),
+    ...(extension && { extendUntilMs: timeOf(extension) ?? 'unreadable' }),
+  };
+}
+
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+
+/** Undefined: there is none, or it is no time in RFC 3339. */
+function timeOf(text: string | undefined): number | undefined {
+  if (text === undefined || !TIME.test(text)) return undefined;
+  const ms = Date.parse(text);
+  // Whole seconds: what is printed of it must be read as the same.
+  return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000) * 1000;
+}
+
+type Loose = Readonly<Record<string, unknown>> | null | undefined;
+
+/** The Gitea that the runner's container is told to ask; undefined when that is not to be found. */
+function giteaUrlOf({ spec }: KubeJob): string | undefined {
+  const runner = named(spec?.template?.spec?.containers, 'runner');
+  const value = named(runner?.['env'], 'GITEA_INSTANCE_URL')?.['value'];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function named(list: unknown, name: string): Loose {
+  return Array.isArray(list) ? (list as readonly Loose[]).find((each) => each?.['name'] === name) : undefined;
+}
+
+function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {
+  const met = (type: string) => conditionMet(job, type);
+  if (job.metadata.deletionTimestamp != null) return { state: 'deleting' };
+  const complete = met('Complete') ?? met('SuccessCriteriaMet');
+  if (complete) {
+    return { state: 'complete', finishedAtMs: job.status?.completionTime ?? complete.lastTransitionTime };
+  }
+  const failed = met('Failed');
+  const [newest] = [...pods].sort(newestFirst);
+  if (failed) return { state: 'failed', trouble: troubleOfEnded(newest), finishedAtMs: failed.lastTransitionTime };
+  const failing = met('FailureTarget');
+  if (failing) {
+    const pod = newest ? judgePod(newest) : { state: 'failed' as const, finishedAtMs: failing.lastTransitionTime };
+    return hasEnded(pod.state) ? pod : { state: 'deleting' };
+  }
+  const stopped = wasStopped(job) && judgeStopped(job, newest);
+  if (stopped) return stopped;
+  // Kubernetes ends the pod of a Job that is suspended. The Job waits, if no runner was in it.
+  const isHeld = !newest || (newest.metadata.deletionTimestamp != null && podStep(newest) !== 'started');
+  if (job.spec?.suspend && isHeld) return { state: 'starting', trouble: suspension(job) };
+  if (newest) return judgePod(newest);
+  const counted = (job.status?.succeeded ?? 0) + (job.status?.failed ?? 0);
+  return counted === 0 ? { state: 'starting', trouble: NO_POD_YET } : { state: 'unknown' };
+}
+
+/** Undefined: its pod may still end its CI job. The next one would be a second runner of its name. */
+function judgeStopped(job: KubeJob, newest: KubePod | undefined): Judgement | undefined {
+  if (newest && podStep(newest) === 'started') return undefined;
+  if (newest?.metadata.deletionTimestamp != null) return { state: 'deleting' };
+  const changed = job.status?.conditions?.find(({ type }) => type === 'Suspended');
+  return { state: 'failed', finishedAtMs: changed?.lastTransitionTime ?? job.metadata.creationTimestamp };
+}
+
+function newestFirst(a: KubePod, b: KubePod): number {
+  return b.metadata.creationTimestamp - a.metadata.creationTimestamp || (a.metadata.uid < b.metadata.uid ? -1 : 1);
+}
+
+function judgePod(pod: KubePod): Judgement {
+  const phase = pod.status?.phase ?? 'Pending';
+  const runner = runnerState(pod);
+  const ended = runner?.terminated;
+  if (phase === 'Succeeded') return { state: 'complete', finishedAtMs: ended?.finishedAt };
+  if (phase === 'Failed') return { state: 'failed', trouble: troubleOfEnded(pod), finishedAtMs: ended?.finishedAt };
+  if (ended) return { state: ended.exitCode === 0 ? 'complete' : 'failed', finishedAtMs: ended.finishedAt };
+  if (pod.metadata.deletionTimestamp != null) return { state: 'deleting', endsByMs: pod.metadata.deletionTimestamp };
+  if (runner?.running != null) return { state: 'running', runningSinceMs: runner.running.startedAt };
+  if (phase === 'Pending' || (phase === 'Running' && runner?.waiting != null)) {
+    return { state: 'starting', ...troubleOfPending(pod) };
+  }
+  return { state: 'unknown' };
+}

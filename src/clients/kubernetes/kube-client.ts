@@ -1,0 +1,215 @@
+/** One Kubernetes API server: requests with a fresh token, pages of lists, and the lines of a watch. Knows no resource. */
+import type * as z from 'zod';
+import { type Clock, systemClock } from '../../shared/clock.ts';
+import { Failure } from '../../shared/failure.ts';
+import { TRACKING_LABEL } from '../../shared/marks.ts';
+import { HttpClient, type HttpOptions } from '../http/http-client.ts';
+import { type Deadline, failure, type HttpAnswer, type HttpRequest, parseJson } from '../http/request.ts';
+import type { ServerClocks } from '../http/server-clocks.ts';
+import { transportFailure } from '../http/transport-error.ts';
+import type { Trust } from '../http/wire.ts';
+import type { ClusterConfig } from './config.ts';
+
+export interface KubeQuestion {
+  /** Operation and object: `list jobs.batch of namespace ci`. */
+  readonly what: string;
+  readonly method?: HttpRequest['method'];
+  /** From the root, segments already encoded. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Becomes JSON; of a `PATCH` a merge patch. */
+  readonly body?: unknown;
+}
+
+const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
+const LINE_FEED = 10;
+/** A page of 500 Jobs with managedFields is about 4 MiB. */
+const BODY_LIMIT = 64 * 1024 * 1024;
+
+/** Priority and fairness; a load balancer or a server that starts; a slow etcd. */
+const BUSY: ReadonlySet<number> = new Set([429, 503, 504]);
+
+function trustOf({ ca, clientCertificate, context }: ClusterConfig): Trust {
+  const caFrom = context
+    ? 'in certificate-authority-data of the kubeconfig'
+    : 'as ca.crt beside the token of the service account';
+  return { ca, clientCertificate, caFrom };
+}
+
+export type KubeClientOptions = Pick<HttpOptions, 'bodyLimit' | 'clock' | 'clocks' | 'onRequest'>;
+
+/** The part of `KubeClient` that others need. A simulation has one of its own. */
+export type KubeApi = Pick<KubeClient, 'clock' | 'origin' | 'request' | 'send' | 'stream' | 'trackingLabel'>;
+
+export class KubeClient {
+  readonly #config: ClusterConfig;
+  readonly #clocks: ServerClocks | undefined;
+  readonly clock: Clock;
+  readonly #http: HttpClient;
+
+  constructor(
+    config: ClusterConfig,
+    { bodyLimit = BODY_LIMIT, clock = systemClock, clocks, onRequest }: KubeClientOptions = {},
+  ) {
+    this.#config = config;
+    this.clock = clock;
+    this.#clocks = clocks;
+    // No proxy: the API server is a neighbour, and its token must not travel further.
+    this.#http = new HttpClient({ env: {}, bodyLimit, busy: BUSY, clock, clocks, onRequest, ...trustOf(config) });
+  }
+
+  get origin(): string {
+    return new URL(this.#config.url).origin;
+  }
+
+  get trackingLabel(): string {
+    return this.#config.trackingLabel ?? TRACKING_LABEL;
+  }
+
+  /** The answer, whatever its status. @throws Failure when there is none. */
+  async send(question: KubeQuestion, deadline: Deadline): Promise<HttpAnswer> {
+    const { body, method } = question;
+    const authorization = await this.#authorization();
+    const request = {
+      ...this.request(question),
+      authorization: authorization === undefined ? undefined : () => authorization,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      contentType: method === 'PATCH' ? 'application/merge-patch+json' : undefined,
+    };
+    return await this.#http.send(request, deadline);
+  }
+
+  /**
+   * The lines of a streamed answer, until the server or `signal` ends it, or nothing comes for `idleMs`. A dead connection looks like a
+   * quiet one. @throws Failure when it breaks, or does not begin within `idleMs`.
+   */
+  async *stream(question: KubeQuestion, idleMs: number, signal: AbortSignal): AsyncGenerator<string> {
+    const request = this.request(question);
+    const life = new AbortController();
+    // For the time until there is an answer, when undici's `destroy` would wait. Later the end of the request ends the connection: a
+    // signal of the socket itself makes Node 20 abort when TLS is paused at that moment ("onread->IsFunction()").
+    let connecting: AbortController | undefined = new AbortController();
+    const stop = (): void => {
+      connecting?.abort();
+      life.abort();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    const authorization = await this.#authorization();
+    const trust = trustOf(this.#config);
+    const { connectTo } = await import('../http/connect.ts');
+    const dispatcher = connectTo(request.url.origin, { connections: 1, signal: connecting.signal, ...trust });
+    let takeBack = this.clock.after(idleMs, stop);
+    try {
+      const sentMs = this.clock.now();
+      const response = await dispatcher.request({
+        origin: request.url.origin,
+        path: request.url.pathname + request.url.search,
+        method: 'GET',
+        headers: { accept: 'application/json', ...(authorization !== undefined && { authorization }) },
+        signal: life.signal,
+      });
+      connecting = undefined;
+      if (response.statusCode !== 200) {
+        throw unexpectedStatus(request, response.statusCode, '');
+      }
+      const { date } = response.headers;
+      if (typeof date === 'string')
+        this.#clocks?.note(request.url.origin, { sentMs, receivedMs: this.clock.now(), date });
+      for await (const line of splitLines(response.body as AsyncIterable<Uint8Array>)) {
+        takeBack();
+        yield line;
+        takeBack = this.clock.after(idleMs, stop);
+      }
+    } catch (error) {
+      if (error instanceof Failure) throw error;
+      if (signal.aborted) return;
+      if (error instanceof RangeError) throw unreadable(request, `a line longer than ${LONGEST_LINE_BYTES >> 20} MiB`);
+      if (life.signal.aborted) {
+        if (connecting === undefined) return;
+        throw failure(request, 'GR-CLUSTER-09', `no answer for ${idleMs / 1000} s`, 'It is started again', 'cluster');
+      }
+      throw transportFailure(request, error, { host: request.url.host, caFrom: trust.caFrom });
+    } finally {
+      takeBack();
+      signal.removeEventListener('abort', stop);
+      stop();
+      await dispatcher.destroy();
+    }
+  }
+
+  /** The request behind a question, as errors need it. */
+  request({ what, method = 'GET', path, query = {} }: KubeQuestion): HttpRequest {
+    const url = new URL(path, this.#config.url);
+    url.search = new URLSearchParams(query).toString();
+    return { what, method, url };
+  }
+
+  async close(): Promise<void> {
+    await this.#http.close();
+  }
+
+  async #authorization(): Promise<string | undefined> {
+    const { token } = this.#config;
+    return token && `Bearer ${await token()}`;
+  }
+}
+
+/**
+ * Lines of UTF-8, without their ends; an unfinished last one is dropped. Each byte is looked at once. @throws RangeError for one that is too
+ * long, TypeError for one that is not UTF-8.
+ */
+export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  let pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+      const last = chunk.subarray(start, end);
+      yield decoder.decode(pieces.length === 0 ? last : Buffer.concat([...pieces, last]));
+      pieces = [];
+      bytes = 0;
+      start = end + 1;
+    }
+    if (start === chunk.length) continue;
+    pieces.push(chunk.subarray(start));
+    bytes += chunk.length - start;
+    if (bytes > LONGEST_LINE_BYTES) throw new RangeError('a line without end');
+  }
+}
+
+/** The JSON of an answer in the wanted shape. @throws Failure that names the place only: values come from outside. */
+export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: string, wanted = 'object'): T {
+  const body = parseJson(text);
+  if (body === undefined) throw unreadable(request, 'no JSON');
+  return parseValue(request, shape, body, `no ${wanted}:`);
+}
+
+/** The same for a part of an answer. @param lacking what it is then, before the place */
+export function parseValue<T>(request: HttpRequest, shape: z.ZodType<T>, value: unknown, lacking: string): T {
+  const { data, error } = shape.safeParse(value);
+  if (error) throw unreadable(request, `${lacking} ${error.issues[0]?.path.join('.') || 'object'}`);
+  return data as T;
+}
+
+/** The failure of a status without a use. Of a busy server it says to wait, not to change rights, addresses or flags. @param code unless it is busy */
+export function statusFailure(request: HttpRequest, status: number, code: string, remedy: string): Failure {
+  if (!BUSY.has(status)) return failure(request, code, `status ${status}`, remedy, 'cluster');
+  const wait = 'Wait: it is asked again. If it stays so, look at the load of the API server and of etcd';
+  return failure(request, 'GR-CLUSTER-18', `the API server is busy (${status})`, wait, 'cluster');
+}
+
+/** @param instead another way than this one, with a comma before it. One that fails at the moment is better than that. */
+export function unexpectedStatus(request: HttpRequest, status: number, instead: string): Failure {
+  if (status !== 401)
+    return statusFailure(request, status, 'GR-CLUSTER-07', `Check the API server${status < 500 ? instead : ''}`);
+  const received = 'the cluster does not know the token or certificate (401)';
+  const remedy = `Mount a valid token, or log in again if it is of a kubeconfig${instead}`;
+  return failure(request, 'GR-CLUSTER-05', received, remedy, 'cluster');
+}
+
+export function unreadable(request: HttpRequest, received: string): Failure {
+  const remedy = 'Check that KUBERNETES_SERVICE_HOST is a Kubernetes API server, or use --cluster off';
+  return failure(request, 'GR-CLUSTER-08', `the answer is ${received}`, remedy, 'cluster');
+}

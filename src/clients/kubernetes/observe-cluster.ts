@@ -1,0 +1,97 @@
+/**
+ * Reads our Jobs and their pods from Kubernetes. It only ever lists, in the namespaces it is told, with the label that all
+ * our Jobs carry; everything it finds is judged by `judgeJob`. RunnerGroups are read for their suspension alone. Any answer that is not a complete list is a `Failure`.
+ */
+import type { LiveJob } from '../../planner/evidence.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
+import { SUSPENDED } from '../../shared/marks.ts';
+import { printable } from '../../shared/printable.ts';
+import { Deadline } from '../http/request.ts';
+import type { ClusterConfig } from './config.ts';
+import { judgeJob } from './judge-job.ts';
+import { KubeClient, type KubeClientOptions } from './kube-client.ts';
+import { jobOf } from './kube-pods.ts';
+import { listAll } from './list.ts';
+import { type KubePod, PODS, RUNNER_GROUPS, type RunnerGroupObject, WHOLE_JOBS } from './resources.ts';
+
+type ClusterOptions = Pick<KubeClientOptions, 'clocks' | 'onRequest'> & { readonly deadlineMs: number };
+
+/** All Jobs of ours in these namespaces, each once, by namespace and name. Throws `Failure` (exit 1). */
+export async function observeCluster(
+  namespaces: readonly string[],
+  config: ClusterConfig,
+  options: ClusterOptions,
+): Promise<readonly LiveJob[]> {
+  return await inNamespaces(namespaces, config, options, observeNamespace);
+}
+
+/** @throws Failure exit 1, kind `cluster-forbidden` or `not-found` when there is no right to read them, or no CRD */
+export async function runnerGroupsIn(
+  namespaces: readonly string[],
+  config: ClusterConfig,
+  options: ClusterOptions,
+): Promise<readonly RunnerGroupObject[]> {
+  return await inNamespaces(namespaces, config, options, async (client, namespace, deadline) => {
+    return (await listAll(client, RUNNER_GROUPS, namespace, deadline)).items;
+  });
+}
+
+/** Characters of a suspension that are told. */
+const LONGEST_SUSPENSION = 200;
+
+/** The RunnerGroups that are suspended in the cluster (`SUSPENDED`), with what is said there, by key. */
+export function suspendedOf(objects: readonly RunnerGroupObject[]): ReadonlyMap<string, string> {
+  return new Map(
+    objects.flatMap((object): readonly [string, string][] => {
+      const text = suspensionOf(object);
+      return text === undefined ? [] : [[keyText(object.metadata), text]];
+    }),
+  );
+}
+
+/** What is said of the suspension of a group in the cluster. Undefined: it is not suspended there. */
+export function suspensionOf({ metadata }: RunnerGroupObject): string | undefined {
+  const text = metadata.annotations?.[SUSPENDED];
+  return text === undefined ? undefined : printable(text.slice(0, LONGEST_SUSPENSION));
+}
+
+async function inNamespaces<T>(
+  namespaces: readonly string[],
+  config: ClusterConfig,
+  { deadlineMs, ...options }: ClusterOptions,
+  read: (client: KubeClient, namespace: string, deadline: Deadline) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  const deadline = new Deadline(deadlineMs);
+  const client = new KubeClient(config, options);
+  try {
+    const sorted = [...new Set(namespaces)].sort();
+    return (await Promise.all(sorted.map((namespace) => read(client, namespace, deadline)))).flat();
+  } finally {
+    await client.close();
+  }
+}
+
+async function observeNamespace(
+  client: KubeClient,
+  namespace: string,
+  deadline: Deadline,
+): Promise<readonly LiveJob[]> {
+  const [jobs, pods] = await Promise.all([
+    listAll(client, WHOLE_JOBS, namespace, deadline),
+    listAll(client, PODS, namespace, deadline),
+  ]);
+  const podsOf = podsByJob(pods.items);
+  return jobs.items
+    .map((job) => {
+      const judged = judgeJob(job, podsOf.get(job.metadata.uid) ?? []);
+      // Whether it is suspended is somebody else's, who may change it before this is applied.
+      const { suspend: _, ...spec } = job.spec ?? {};
+      return spec.selector == null ? judged : { ...judged, spec };
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Pods by the uid of the Job that made them. */
+export function podsByJob(pods: Iterable<KubePod>): ReadonlyMap<string, readonly KubePod[]> {
+  return groupBy(pods, (pod) => jobOf(pod)?.uid);
+}

@@ -1,0 +1,310 @@
+/** The rules about one group: its namespace, what it may name there, and its pods. */
+
+import { mergePodTemplate } from '../pods/apply-template.ts';
+import { type AskedKind, asksOf } from '../pods/asks.ts';
+import { checkShape } from '../pods/check-shape.ts';
+import {
+  boundFault,
+  type FieldPath,
+  isList,
+  isMapping,
+  type Mapping,
+  type TemplateFault,
+  type Value,
+} from '../pods/pod-schema.ts';
+import { otherSecrets, valueAt } from '../runnergroup/paths.ts';
+import { quoted } from '../runnergroup/problems.ts';
+import { mostAskedOf } from '../runnergroup/resource-requests.ts';
+import { JUDGES, neededLevel, type RunnerGroup } from '../runnergroup/runner-group.ts';
+import { quantityValue } from '../runnergroup/words.ts';
+import { allowedBy, type Finding, finding, type GroupRule, NONE, PROFILE_REASON } from './denial.ts';
+import { entryOf, levelsOf, type Rules, wordsFor } from './levels.ts';
+import { coversImage, matchesAny, parseImage } from './policy-patterns.ts';
+import type { RuleName } from './policy-schema.ts';
+
+const namespaces: GroupRule = (_, group, __, policy) => {
+  if (policy.namespaces === undefined || entryOf(policy, group)) return NONE;
+  const names = policy.namespaces.map(({ name }) => name);
+  return finding('metadata.namespace', `is ${group.namespace}; ${allowedBy(names)}. Use one of them`);
+};
+
+/** Also without a policy a group lives in the destination namespace of its Application. */
+const destinations: GroupRule = ({ destinations: allowed = [] }, group, { isArgoCd, destination }, policy) => {
+  const isUnknown = destination === undefined;
+  // By hand there may be no Application. One without a destination namespace is left alone by a policy without namespaces.
+  if (isUnknown && (!isArgoCd || policy.namespaces === undefined)) return NONE;
+  if (destination === group.namespace) return NONE;
+  if (!isUnknown && matchesAny(allowed, destination)) return NONE;
+  const what = isUnknown
+    ? 'the Application has no destination namespace'
+    : `the destination namespace of the Application is ${destination}`;
+  const message = `is ${group.namespace}, but ${what}. Make an Application for that namespace, or ask for this destination to be allowed there`;
+  return finding('metadata.namespace', message, 'closed');
+};
+
+const scopes: GroupRule = ({ scopes: allowed }, group) => {
+  const words = wordsFor(group.scope);
+  if (allowed === undefined || words.some((word) => matchesAny(allowed, word))) return NONE;
+  const message = `is ${words[0]}; ${allowedBy(allowed)} in namespace ${group.namespace}. Use one of these scopes`;
+  return finding('spec.scope', message);
+};
+
+const secrets: GroupRule = ({ secrets: allowed }, group) => {
+  if (allowed === undefined) return NONE;
+  const named = [
+    ...(group.registrationToken ? [{ path: 'spec.registrationToken', value: group.registrationToken.name }] : []),
+    { path: 'spec.authToken', value: group.authToken.name },
+    ...otherSecrets(group.manifest['spec']).map(({ path, name }) => ({ path, value: name })),
+    ...templateAsks(group, 'secret', 'pullSecret'),
+  ];
+  return notAmong(allowed, named, 'the Secret', ` in namespace ${group.namespace}. Use one of them`);
+};
+
+const images: GroupRule = ({ images: allowed }, group) => {
+  if (allowed === undefined) return NONE;
+  return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
+    const image = parseImage(value);
+    if (image && allowed.some((pattern) => coversImage(pattern, image))) return NONE;
+    const what = image ? `is ${quoted(value)}` : `is ${quoted(value)}, which is no image that can be judged`;
+    const hint = image?.digest === undefined ? '' : ' (a pattern with a tag covers no image by digest)';
+    return finding(path, `${what}; ${allowedBy(allowed)}${hint}. Use one of them`);
+  });
+};
+
+const registries: GroupRule = ({ registries: allowed }, group) => {
+  if (allowed === undefined) return NONE;
+  return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
+    const image = parseImage(value);
+    if (image && matchesAny(allowed, image.registry)) return NONE;
+    const from = image ? `comes from ${image.registry}` : `is ${quoted(value)}, which is no image that can be judged`;
+    return finding(path, `${from}; ${allowedBy(allowed)}. Use an image from there`);
+  });
+};
+
+function imagesOf(group: RunnerGroup): readonly Named[] {
+  return [{ path: 'spec.image', value: group.image }, ...templateAsks(group, 'image')];
+}
+
+const RANK = { restricted: 0, baseline: 1, privileged: 2 } as const;
+
+const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
+  // Without the rule a privileged pod is ours alone to make: what the containerMode needs, and no template with it.
+  if (rule === undefined)
+    return group.securityProfile === 'privileged' && hasTemplate(group) ? PRIVILEGED_TEMPLATE : NONE;
+  const own = neededLevel(group);
+  const { highest, withReason = highest } = rule;
+  const reason = hasReason(group);
+  const isLifted = reason && RANK[withReason] > RANK[highest];
+  const most = isLifted ? withReason : highest;
+  if (RANK[own] <= RANK[most]) return isLifted && RANK[own] > RANK[highest] ? OWN_REASON : NONE;
+  const is =
+    group.securityProfile === undefined
+      ? `is not set, which means ${own} with containerMode ${group.containerMode}`
+      : `is ${own}`;
+  // With docker a pod is privileged, whatever the field says.
+  const meetsMost = group.containerMode === 'host' || (group.containerMode === 'buildkit' && most === 'baseline');
+  const lower = `Set it to ${most}${meetsMost ? '' : ', with containerMode: host'}`;
+  const advice =
+    !reason && RANK[own] <= RANK[withReason]
+      ? `${lower}, or say in the annotation ${PROFILE_REASON} why this group needs it`
+      : lower;
+  const isClosed = group.securityProfile === 'privileged' && hasTemplate(group);
+  return finding(
+    'spec.securityProfile',
+    `${is}; the policy allows ${most} at most. ${advice}`,
+    isClosed ? 'closed' : undefined,
+  );
+};
+
+const PRIVILEGED_TEMPLATE = finding(
+  'spec.securityProfile',
+  'is privileged, with a podTemplate. Lower it, or ask for a securityProfile in the policy',
+  'closed',
+);
+const OWN_REASON = finding(
+  'spec.securityProfile',
+  `is allowed by the annotation ${PROFILE_REASON}, which no release after 0.2 reads. Ask for an exception in the policy`,
+  'told',
+);
+
+function hasTemplate({ podTemplate }: RunnerGroup): boolean {
+  return podTemplate !== undefined && podTemplate !== null;
+}
+
+/** A reason is words: letters, more than a few. */
+function hasReason({ manifest }: RunnerGroup): boolean {
+  const reason = valueAt(manifest, ['metadata', 'annotations', PROFILE_REASON]);
+  return typeof reason === 'string' && /\p{L}{2}/u.test(reason);
+}
+
+/** What the other rules ask of a template is worth nothing when it cannot be read, so this rule also denies that. */
+const podTemplateFields: GroupRule = (rules, group) => {
+  const fault = hasTemplate(group) ? templateFault(group.podTemplate) : undefined;
+  if (fault !== undefined) return finding(pathText(fault.path), `cannot be judged: ${fault.message}`, 'unread');
+  const { podTemplateFields: allowed } = rules;
+  const top = podFieldsAtTop(group.manifest['spec']);
+  if (allowed === undefined) return hostNames(rules, [...top, ...templateAsks(group, 'field')]);
+  const beyond = [
+    ...top.flatMap(({ path, value }) => (allowed.includes(value) ? [] : [path])),
+    ...(hasTemplate(group) ? fieldsBeyond(group.podTemplate as Mapping, [], '', allowed) : []),
+  ];
+  return beyond.map((path) => ({ path, message: `${allowedBy(allowed)}. Remove the field` }));
+};
+
+/** Fields at the top of the spec that are fields of the pod: no way around what a policy says of templates. */
+export function podFieldsAtTop(spec: unknown, judges = JUDGES): readonly Named[] {
+  const ofPod = judges.filter(([judge]) => judge.startsWith('spec.'));
+  const isSet = (field: string): boolean => valueAt(spec, [field]) !== undefined;
+  return ofPod.flatMap(([value, fields]) => fields.filter(isSet).map((field) => ({ path: `spec.${field}`, value })));
+}
+
+/** Fields of a pod that say where the name of a registry leads to. */
+const NAMES_OF_HOSTS: readonly string[] = ['spec.hostAliases', 'spec.dnsConfig', 'spec.dnsPolicy'];
+
+/** A name of a registry means little where the pod may say which host has it. Such a field must be listed by its own name. */
+function hostNames({ images: ofImages, registries: ofHosts }: Rules, fields: readonly Named[]): readonly Finding[] {
+  if (ofImages === undefined && ofHosts === undefined) return NONE;
+  return fields.flatMap(({ path, value }): readonly Finding[] => {
+    if (!NAMES_OF_HOSTS.includes(value)) return NONE;
+    const message = `changes where names of registries lead to, and the policy restricts images. Remove the field, or ask for ${value} to be listed in podTemplateFields`;
+    return finding(path, message);
+  });
+}
+
+/**
+ * Fields that are not among the allowed paths, the outermost ones only. A path allows all below it. On the way to a path lists are
+ * passed, and the name of an element is allowed: without it nobody could say which one is meant.
+ */
+function fieldsBeyond(value: Value, path: FieldPath, fields: string, allowed: readonly string[]): readonly string[] {
+  const isOnTheWay = fields === '' || allowed.some((other) => other.startsWith(`${fields}.`));
+  if (!isOnTheWay) return [pathText(path)];
+  if (isList(value)) return value.flatMap((element, index) => fieldsBeyond(element, [...path, index], fields, allowed));
+  if (!isMapping(value)) return [pathText(path)];
+  const isElement = typeof path.at(-1) === 'number';
+  return Object.entries(value).flatMap(([name, entry]) => {
+    const inner = fields === '' ? name : `${fields}.${name}`;
+    if (allowed.includes(inner) || (isElement && name === 'name' && typeof entry === 'string')) return [];
+    return fieldsBeyond(entry, [...path, name], inner, allowed);
+  });
+}
+
+const priorityClasses: GroupRule = ({ priorityClasses: allowed }, group) => {
+  const tiers = (group.priorityTiers ?? []).map(({ priorityClassName }, index) => ({
+    path: `spec.priorityTiers[${index}].priorityClassName`,
+    value: priorityClassName,
+  }));
+  const named = notAmong(allowed ?? [], templateAsks(group, 'priorityClass'), 'the priority class').map(closed);
+  return allowed === undefined ? named : [...named, ...notAmong(allowed, tiers, 'the priority class')];
+};
+
+const serviceAccounts: GroupRule = ({ serviceAccounts: allowed = [] }, group) =>
+  notAmong(allowed, templateAsks(group, 'serviceAccount'), 'the service account').map(closed);
+
+function closed(found: Finding): Finding {
+  return { ...found, reach: 'closed' };
+}
+
+/** A group without a queue would pass by the quota. */
+const queues: GroupRule = ({ queues: allowed }, { queue }) => {
+  if (allowed === undefined) return NONE;
+  if (queue !== undefined) return notAmong(allowed, [{ path: 'spec.queue', value: queue }], 'the queue');
+  return allowed.length === 0 ? NONE : finding('spec.queue', `is not set; ${allowedBy(allowed)}. Use one of them`);
+};
+
+/** The sums over groups are for check.ts. One that is too large by itself denies no other. */
+const maxActiveRunners: GroupRule = (_, group, __, policy) => {
+  const { maxActiveRunners: own } = group;
+  const caps = [policy, ...levelsOf(policy, group).entries].flatMap(({ maxActiveRunners: most }) => most ?? []);
+  const most = Math.min(...caps);
+  if (own <= most) return NONE;
+  const message = `is ${own}; the policy allows ${most} for all RunnerGroups together. Lower it`;
+  return finding('spec.maxActiveRunners', message);
+};
+
+/** Sums of decimal fractions are not exact: 100m and 200m are more than 300m by so much. */
+const ROUNDING = 1 + 1e-9;
+
+const maxResources: GroupRule = ({ maxResources: most }, group) => {
+  if (most === undefined) return NONE;
+  const { podTemplate: _, ...bare } = group;
+  const all = mostAskedOf(podOf(group)['spec']);
+  const own = mostAskedOf(podOf(bare)['spec']);
+  return Object.entries(most).flatMap(([name, allowed]) => {
+    const isWithin = (amount = 0): boolean => amount <= quantityValue(String(allowed)) * ROUNDING;
+    if (isWithin(all.get(name))) return NONE;
+    const path = isWithin(own.get(name)) ? 'spec.podTemplate' : 'spec.resources';
+    const message = `asks for more ${name} than the policy allows for one runner: ${allowed}, in requests and limits, all containers together. Ask for less`;
+    return finding(path, message);
+  });
+};
+
+/** Of our sidecars nothing counts but what a template gives them. */
+const SIDECARS = ['docker', 'buildkit'].map((name) => ({ name, restartPolicy: 'Always' }));
+
+/** The group's pod, as far as it asks for something. A template that cannot be read counts as none: the rule `podTemplateFields` denies it. */
+function podOf({ podTemplate, resources, setupCommand }: RunnerGroup): Mapping {
+  const asking = { resources: resources as unknown as Mapping };
+  const setup = setupCommand.length > 0 ? [{ name: 'setup', ...asking }] : [];
+  const ours = { spec: { containers: [{ name: 'runner', ...asking }], initContainers: [...SIDECARS, ...setup] } };
+  if (podTemplate === undefined || templateFault(podTemplate) !== undefined) return ours;
+  return mergePodTemplate(ours, podTemplate as Mapping);
+}
+
+function notAmong(
+  allowed: readonly string[],
+  named: readonly Named[],
+  what: string,
+  advice = '. Remove the field, or use one that is allowed',
+): readonly Finding[] {
+  const denied = named.filter(({ value }) => !matchesAny(allowed, value));
+  return denied.map(({ path, value }) => ({
+    path,
+    message: `names ${what} ${quoted(value)}; ${allowedBy(allowed)}${advice}`,
+  }));
+}
+
+/** Something that a group names, and where: `spec.podTemplate.spec.containers[0].image`. */
+interface Named {
+  readonly path: string;
+  readonly value: string;
+}
+
+/** Everything of these kinds. Nothing for a template with a fault: the rule `podTemplateFields` denies that one. */
+export function templateAsks({ podTemplate }: RunnerGroup, ...kinds: readonly AskedKind[]): readonly Named[] {
+  if (podTemplate === undefined || templateFault(podTemplate) !== undefined) return [];
+  return asksOf(podTemplate as Mapping)
+    .filter(({ kind }) => kinds.includes(kind))
+    .map(({ path, value }) => ({ path: pathText(path), value }));
+}
+
+/** The first thing that keeps a template from being judged. */
+export function templateFault(template: unknown): TemplateFault | undefined {
+  const value = template as Value;
+  const fault = boundFault(value);
+  if (fault) return fault;
+  return isMapping(value) ? checkShape(value, () => undefined)[0] : { path: [], message: 'must be a mapping' };
+}
+
+function pathText(path: FieldPath): string {
+  return path.reduce<string>(
+    (text, step) => text + (typeof step === 'number' ? `[${step}]` : `.${step.slice(0, 80)}`),
+    'spec.podTemplate',
+  );
+}
+
+/** In the order of their denials. */
+export const GROUP_RULES: readonly (readonly [RuleName, GroupRule])[] = [
+  ['namespaces', namespaces],
+  ['namespaces.destinations', destinations],
+  ['namespaces.scopes', scopes],
+  ['namespaces.secrets', secrets],
+  ['images', images],
+  ['registries', registries],
+  ['securityProfile', securityProfile],
+  ['podTemplateFields', podTemplateFields],
+  ['priorityClasses', priorityClasses],
+  ['serviceAccounts', serviceAccounts],
+  ['maxActiveRunners', maxActiveRunners],
+  ['maxResources', maxResources],
+  ['queues', queues],
+];

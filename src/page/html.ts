@@ -1,0 +1,323 @@
+/** The page as HTML, from the data of view.ts. `html` escapes all that is put into it. It needs no JavaScript. */
+import { html } from 'hono/html';
+import { labelsText } from '../answers/held-back.ts';
+import { JOB_STATES, type JobState } from '../answers/job-state.ts';
+import { groupBy } from '../shared/keys.ts';
+import { count, duration, printable, rangeText } from '../shared/printable.ts';
+import { SCRIPT_PATH, STYLE_PATH } from './assets.ts';
+import type {
+  GroupAnswer,
+  GroupRow,
+  GroupsPage,
+  HourOfWaits,
+  JobAnswer,
+  JobRow,
+  JobsPage,
+  JobsWanted,
+  TrendsAnswer,
+} from './view.ts';
+
+/** HTML whose texts are escaped. */
+export type Markup = ReturnType<typeof html>;
+
+/** What stands around each page. */
+export interface Frame {
+  readonly title: string;
+  /** Absent: nobody is signed in. */
+  readonly login?: string;
+  /** When the figures were made, by this machine's clock, and now. `trouble`: why they are not newer. Absent: there are none. */
+  readonly age?: { readonly atMs: number; readonly nowMs: number; readonly trouble: string | undefined };
+  readonly path: string;
+}
+
+export function pageOf({ age, login, path, title }: Frame, content: Markup): string {
+  const isSignedIn = login !== undefined;
+  const person =
+    isSignedIn &&
+    html`<nav aria-label="Pages">${linkTo('/', 'Jobs', path)} ${linkTo('/mine', 'My jobs', path)} ${linkTo('/groups', 'Groups', path)}</nav>
+    <form method="post" action="/sign-out">
+      <span>${printable(login)}</span> <button type="submit">Sign out</button>
+    </form>`;
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="color-scheme" content="light dark">
+  <title>${title} &middot; CI runners</title>
+  <link rel="stylesheet" href="${STYLE_PATH}">
+  ${isSignedIn && html`<script src="${SCRIPT_PATH}" defer=""></script>`}
+</head>
+<body>
+  <a class="skip" href="#main">Skip to content</a>
+  <header>
+    <p class="brand"><a href="/">CI runners</a></p>
+    ${person}
+  </header>
+  <main id="main" tabindex="-1">
+    <h1>${title}</h1>
+    ${age && ageText(age)}
+    ${content}
+  </main>
+</body>
+</html>`;
+  return page.toString();
+}
+
+function linkTo(to: string, text: string, path: string): Markup {
+  const isHere = to === '/' ? path === '/' || path.startsWith('/jobs/') : path.startsWith(to);
+  return html`<a href="${to}"${isHere && html` aria-current="page"`}>${text}</a>`;
+}
+
+/** Older figures than this are called old although nothing is known to be wrong. */
+const OLD_MS = 30_000;
+
+function ageText({ atMs, nowMs, trouble = '' }: NonNullable<Frame['age']>): Markup {
+  const isOld = trouble !== '' || nowMs - atMs > OLD_MS;
+  const old = `, ${duration(nowMs - atMs)} old`;
+  const time = timeOf(new Date(atMs).toISOString());
+  return html`<p class="${isOld ? 'age old' : 'age'}">Figures of ${time}${isOld && old}. ${printable(trouble)}</p>`;
+}
+
+/** In UTC; the script writes local time. */
+function timeOf(at: string): Markup {
+  return html`<time class="at" datetime="${at}">${at.slice(0, 10)} ${at.slice(11, 19)} UTC</time>`;
+}
+
+function ageAt(now: string, at: string): string {
+  return duration(Date.parse(now) - Date.parse(at));
+}
+
+function wordOf(state: JobState): string {
+  return state === 'held' ? 'held back' : state;
+}
+
+function stateOf({ state, what }: JobRow): Markup {
+  return html`<strong class="state ${state === 'ended' ? what : state}">${state === 'ended' ? what : wordOf(state)}</strong>`;
+}
+
+/** @param wanted the filters that the page has */
+export function jobsContent(page: JobsPage, wanted: JobsWanted): Markup {
+  const { branch, mine, repository, state = '' } = wanted;
+  const path = mine ? '/mine' : '/';
+  const { checkedAt, counts, ended, jobs, page: at, pages, unknownRepositories: unknown } = page;
+  const told = JOB_STATES.map((state) => `${counts[state]} ${wordOf(state)}`).join(', ');
+  const toPage = (other: number, text: string): Markup =>
+    html`<a href="${path}?${new URLSearchParams({ repository, branch, state, page: String(other) })}">${text}</a>`;
+  const option = (value: string, text: string): Markup =>
+    html`<option value="${value}"${value === state && html` selected=""`}>${text}</option>`;
+  const field = (name: string, value: string): Markup =>
+    html`<label for="${name}">${name}</label> <input id="${name}" name="${name}" value="${printable(value)}" maxlength="200">`;
+  const hidden = html`<p class="old">Gitea has not said yet of ${unknown} repositories whether you may read them.
+      Their jobs are not shown.</p>`;
+  const otherPages = html`<nav aria-label="More jobs">
+      ${at > 1 && toPage(at - 1, 'Earlier ones')} Page ${at} of ${pages} ${at < pages && toPage(at + 1, 'More jobs')}
+    </nav>`;
+  return html`<p role="status" id="counts">Jobs: ${told}.</p>
+    ${unknown > 0 && hidden}
+    <details id="filter"${`${repository}${branch}${state}` !== '' && html` open=""`}><summary id="filters">Filter</summary>
+      <form method="get" action="${path}">${field('repository', repository)} ${field('branch', branch)}
+        <label for="state">state</label>
+        <select id="state" name="state">${option('', 'all')}${JOB_STATES.map((each) => option(each, wordOf(each)))}</select>
+        <button type="submit">Show</button></form></details>
+    ${mine && html`<p class="age">Jobs of runs that you have started, as far as Gitea has told who did.</p>`}
+    <h2>Waiting and running</h2>
+    ${jobList(jobs, checkedAt, 'No job that you can read waits or runs.')}
+    ${pages > 1 && otherPages}
+    <h2>Ended lately</h2>
+    ${jobList(ended, checkedAt, 'None is known.')}`;
+}
+
+/** @param none what is said instead of an empty list */
+function jobList(jobs: readonly JobRow[], now: string, none: string): Markup {
+  if (jobs.length === 0) return html`<p>${none}</p>`;
+  return html`${[...groupBy(jobs, ({ run }) => run.id).values()].map(
+    (of) => html`<h3>${of[0]?.run.name} <span>${of[0]?.run.text}</span></h3>
+    <ul class="jobs">${of.map(
+      (job) => html`<li id="job-${job.id}" class="${job.state}">
+        <h4><a href="/jobs/${job.id}">${job.name}</a></h4> ${stateOf(job)} ${sinceOf(job, now)}
+        ${job.state !== 'ended' && html`<p>${job.what}</p>`}
+      </li>`,
+    )}</ul>`,
+  )}`;
+}
+
+function sinceOf({ createdAt, endedAt, startedAt }: JobRow, now: string): Markup {
+  const at = endedAt ?? startedAt ?? createdAt;
+  return html`<time datetime="${at}">${ageAt(now, at)} ago</time>`;
+}
+
+function jobFacts(job: JobRow, now: string): Markup | undefined {
+  const { createdAt, endedAt, group, isOwn, nearestGroup, runner, runsOn, startedAt } = job;
+  const since = endedAt === undefined ? (startedAt === undefined ? 'Created' : 'Runs since') : 'Ended';
+  const at = html`${timeOf(endedAt ?? startedAt ?? createdAt)} (${sinceOf(job, now)})`;
+  const labels = labelsText(runsOn) || 'no labels';
+  const groupPage = isOwn ? `/groups/${group ?? nearestGroup}` : undefined;
+  const [of, near] = [group, nearestGroup].map((key) => key && named(key, groupPage));
+  const on = runner && named(runner, group && groupPage && `${groupPage}#runner-${runner}`);
+  return facts(Object.entries({ [since]: at, 'Runs on': labels, Group: of, 'Nearest group': near, Runner: on }));
+}
+
+/** A name that has no page is no link. */
+function named(name: string, page: string | undefined): Markup | string {
+  return page === undefined ? name : html`<a href="${page}">${name}</a>`;
+}
+
+/** What is not known is left out. */
+function facts(all: readonly (readonly [string, unknown])[], kind: 'facts' | 'lines' = 'facts'): Markup | undefined {
+  const known = all.filter(([, value]) => value !== undefined);
+  if (known.length === 0) return undefined;
+  const rows = known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`);
+  return html`<dl class="${kind}">${rows}</dl>`;
+}
+
+export function jobContent({ answer, checkedAt, job }: JobAnswer): Markup {
+  const told = answer.map(([name, text]) => [name, lineOf(name, text)] as const);
+  return html`<p>${job.run.text}</p>
+    <p role="status" class="answer">${stateOf(job)}</p>
+    ${jobFacts(job, checkedAt)}
+    ${answer.length > 0 && html`<h2>Why</h2>`}
+    ${facts(told, 'lines')}
+    ${job.link !== undefined && html`<p>${linkOut(job.link, 'This job in Gitea')}</p>`}`;
+}
+
+/** A job that a runner of ours has is one that waits or runs, so it has a page. No name stands before its number. */
+function lineOf(name: string, text: string): Markup | string {
+  const job = name === 'Slot' ? /^[\w-]+ stays: it (?:runs|is wanted for) job (\d+)(?= ")/.exec(text) : undefined;
+  if (job) return html`<a href="/jobs/${job[1]}">${job[0]}</a>${text.slice(job[0].length)}`;
+  const at = name === 'Since' ? /^(.*\()(\d{4}-\d\d-\d\d) ([\d:]{8}) UTC(.*)$/.exec(text) : undefined;
+  return at ? html`${at[1]}${timeOf(`${at[2]}T${at[3]}Z`)}${at[4]}` : text;
+}
+
+function linkOut(to: string, text: string): Markup {
+  return html`<a href="${to}" rel="noreferrer">${text}</a>`;
+}
+
+export function groupsContent({ broken, groups }: GroupsPage): Markup {
+  if (groups.length + broken.length === 0)
+    return html`<p>You own the scope of no RunnerGroup here.
+      Owners of an organization, of a repository and of Gitea see theirs.</p>`;
+  return html`<ul class="groups">
+    ${groups.map(
+      (group) => html`<li id="group-${group.group}">
+        <h2><a href="/groups/${group.group}">${group.group}</a></h2>
+        ${groupFacts(group)}
+      </li>`,
+    )}
+    ${broken.map(
+      ({ group, problem }) => html`<li>
+        <h2>${group}</h2>
+        <p class="old">It cannot be served now: ${problem}</p>
+      </li>`,
+    )}
+  </ul>`;
+}
+
+function groupFacts(group: GroupRow): Markup {
+  const { busy, cap, debugging, idle, isSuspended, labels, problem, queue, scope, starting } = group;
+  const counts = { Cap: cap, Busy: busy, Starting: starting, Idle: idle, 'Held for debugging': debugging || undefined };
+  return html`${isSuspended && html`<p class="old">Suspended: it starts no runners.</p>`}
+    ${problem !== undefined && html`<p class="old">Not ready: ${problem}</p>`}
+    ${facts(Object.entries({ Scope: scope, Labels: labels.join(', '), ...counts, Queue: queue }))}`;
+}
+
+export function groupContent(group: GroupAnswer): Markup {
+  const { answer, checkedAt, jobs, moreRunners, runners, waits } = group;
+  const rows = runners.map(({ createdAt, job, logLink, node, pod, runner, state, what }): readonly unknown[] => {
+    const since = createdAt === undefined ? 'not created' : ageAt(checkedAt, createdAt);
+    const log = logLink === undefined ? 'none' : linkOut(logLink, `Log of ${runner}`);
+    const name = html`<span id="runner-${runner}">${runner}</span>`;
+    return [
+      name,
+      job === undefined ? what : named(what, `/jobs/${job}`),
+      pod ?? 'none',
+      node ?? 'none',
+      since,
+      state ?? 'not created',
+      log,
+    ];
+  });
+  const names = ['Runner', 'What it does', 'Pod', 'Node', 'Age', 'State', 'Log'];
+  return html`${groupFacts(group)}
+    ${facts(answer, 'lines')}
+    <h2 id="waits">Waiting times</h2>
+    ${chart(waits)}
+    <p><a href="/groups/${group.group}/trends">Trends: the last days of this group</a></p>
+    <h2 id="runners">Runners</h2>
+    ${rows.length === 0 ? html`<p>There is none.</p>` : table('runners', names, rows)}
+    ${moreRunners > 0 && html`<p>${moreRunners} more runners are not shown.</p>`}
+    <h2>Jobs</h2>
+    ${jobList(jobs, checkedAt, 'None that you can read waits or runs.')}`;
+}
+
+/** It is scrolled when it is too wide, also by keyboard. @param label id of its heading @param rows each begins with its name */
+function table(label: string, names: readonly (Markup | string)[], rows: readonly (readonly unknown[])[]): Markup {
+  return html`<section class="wide" tabindex="0" aria-labelledby="${label}"><table>
+    <thead><tr>${names.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+    <tbody>${rows.map(
+      ([name, ...cells]) => html`<tr><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`,
+    )}</tbody>
+  </table></section>`;
+}
+
+/** A bar for each hour: all of it is the longest wait, its first part the median. */
+function chart(waits: readonly HourOfWaits[]): Markup {
+  const jobs = waits.reduce((sum, hour) => sum + hour.jobs, 0);
+  if (jobs === 0) return html`<p>No job of the last hours is known that began on a runner of this group.</p>`;
+  const most = Math.max(1, ...waits.map(({ longest }) => longest));
+  const rows = waits.map(({ from, jobs: some, longest, median }): readonly unknown[] => {
+    const bar = barOf(most, longest, median);
+    const spans = [median, longest].map((seconds) => (some > 0 ? duration(seconds * 1000) : ''));
+    return [html`<time class="at hour" datetime="${from}">${from.slice(11, 16)}</time>`, some, ...spans, bar];
+  });
+  return html`<figure>
+    ${table('waits', [html`Hour <span class="utc">(UTC)</span>`, 'Jobs', 'Median', 'Longest', 'Bar'], rows)}
+    <figcaption>${count(jobs, 'job')}, by the hour in which it began.
+      Whole bar: the longest wait. Its first part: the median.
+      A wait begins with the creation of the job, so it holds what the job needed, too.</figcaption>
+  </figure>`;
+}
+
+/** Two bars, one over the other. It repeats what a table says. */
+function barOf(most: number, longer: number, shorter = 0): Markup {
+  return html`<svg viewBox="0 0 ${most} 1" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="longest" width="${longer}" height="1"/><rect class="median" width="${shorter}" height="1"/></svg>`;
+}
+
+export function trendsContent({ days, from, group, isWhole, otherRepositories, repositories }: TrendsAnswer): Markup {
+  const back = html`<p><a href="/groups/${group}">To the group</a></p>`;
+  const cut =
+    !isWhole && html`<p class="old">Gitea has more CI jobs than are read here: the first days lack some or all.</p>`;
+  if (days.length === 0)
+    return html`${cut}<p>No CI job is known that ended on this group since ${from.slice(0, 10)}.</p>${back}`;
+  const longest = Math.max(1, ...days.map(({ waitP95 }) => waitP95?.atMost ?? 0));
+  const most = Math.max(1, ...repositories.map(({ ciMinutes }) => ciMinutes));
+  const share = (part: number, all: number): string => `${part} (${Math.round((100 * part) / all)} %)`;
+  const rows = days.map(({ failed, jobs, name, waitP50, waitP95 }): readonly unknown[] => {
+    const bar = barOf(longest, waitP95?.atMost ?? 0, waitP50?.atMost);
+    return [name, jobs, share(failed, jobs), rangeText(waitP50), rangeText(waitP95), bar];
+  });
+  const minutes = repositories.map(({ ciMinutes, failed, jobs, name }): readonly unknown[] => {
+    return [name, jobs, share(failed, jobs), ciMinutes.toFixed(0), barOf(most, ciMinutes)];
+  });
+  return html`${cut}
+    <h2 id="days">Waiting by day</h2>
+    <figure>${table('days', ['Day (UTC)', 'Jobs', 'Failed', 'Wait p50', 'Wait p95', 'Bar'], rows)}
+      <figcaption>CI jobs by the day on which they ended. Whole bar: p95, at most. Its first part: p50.
+        Of a range, its end counts from the creation of a job, and its begin from the end of the last job before it in its run.</figcaption></figure>
+    <h2 id="repositories">CI minutes by repository</h2>
+    ${minutes.length === 0 ? html`<p>None that you can read.</p>` : table('repositories', ['Repository', 'Jobs', 'Failed', 'Minutes', 'Bar'], minutes)}
+    ${otherRepositories > 0 && html`<p>Not shown: ${otherRepositories} more. They have fewer minutes, or you may not read them.</p>`}
+    <p class="age">Failed jobs include lost ones: Gitea keeps no mark of a lost runner. The metric gitea_runners_lost_runners_total counts those.</p>
+    ${back}`;
+}
+
+/** @param to where to go afterwards */
+export function signInContent(to: string, why: string): Markup {
+  const address = `/sign-in?${new URLSearchParams({ to })}`;
+  return html`<p>${why}</p><p><a class="button" href="${address}">Sign in with Gitea</a></p>`;
+}
+
+export function messageContent(text: string): Markup {
+  return html`<p>${printable(text)}</p><p><a href="/">To the jobs</a></p>`;
+}

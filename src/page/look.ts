@@ -1,0 +1,211 @@
+/**
+ * What the page shows, seen by each replica for itself: the copies of the cluster that every replica has, and looks at Gitea of its own.
+ * It looks while somebody looks at the page, and not more often than its part of the request budget allows.
+ */
+import { LRUCache } from 'lru-cache';
+import { explainerOf, withNotCreated } from '../answers/explanation.ts';
+import { statusSeen } from '../answers/where.ts';
+import type { GiteaAccess } from '../clients/gitea/api.ts';
+import { type GiteaTarget, type ObserveOptions, observeEach } from '../clients/gitea/observe-gitea.ts';
+import { type Run, readRuns } from '../clients/gitea/runs.ts';
+import { Deadline } from '../clients/http/request.ts';
+import { suspendedOf } from '../clients/kubernetes/observe-cluster.ts';
+import { withNamesNow } from '../plan/plan-groups.ts';
+import { planSeen } from '../plan/plan-seen.ts';
+import type { Job } from '../planner/evidence.ts';
+import { type Giteas, LONGEST_TURN_MS } from '../serve/looks/giteas.ts';
+import type { TargetBook } from '../serve/looks/targets.ts';
+import { WATCH_LAG_MS, withTemplates } from '../serve/planning/reconcile.ts';
+import type { FeatureContext } from '../serve/task.ts';
+import { pause } from '../shared/clock.ts';
+import { Failure, orFailure, successes } from '../shared/failure.ts';
+import { atMost, keyText } from '../shared/keys.ts';
+import type { Scope } from '../shared/scope.ts';
+import { normalBase } from '../shared/url.ts';
+import type { OwnGroup } from './trends.ts';
+import type { Figures } from './view.ts';
+
+interface LookerOptions extends FeatureContext {
+  /** Base URL of a Gitea, as RunnerGroups write it. Groups of this Gitea are shown, no others. */
+  readonly gitea: string;
+  readonly giteas: Giteas;
+  /** CPU time that this process has used. */
+  readonly cpuMs: () => number;
+}
+
+/** What is known, and why it is not newer. */
+interface Shown {
+  readonly figures?: Figures;
+  /** When the look that made them had ended, by this machine's clock. */
+  readonly atMs: number;
+  readonly trouble?: Pick<Failure, 'kind' | 'message'>;
+}
+
+/** What a look brings: figures, or why there are none. */
+type Seen = (Figures & { readonly costMs: number }) | Pick<Failure, 'kind' | 'message'>;
+
+/** Younger figures are shown without another look. */
+export const FRESH_MS = 5_000;
+/** Looks use at most one part in so many of a core. */
+const CPU_PARTS = 8;
+/** Its queue at Gitea. */
+export const LOOK = 'look';
+/** Who opens the page waits so long for a look; then the last figures are shown. */
+const PATIENCE_MS = 2_000;
+const KEY = 'page';
+/** Runs that are remembered, half a KB each, and the time for all questions about them in one look. */
+const MOST_RUNS = 5_000;
+const RUNS_MS = 5_000;
+/** A run that Gitea has not told of is asked for again after this time. */
+const AGAIN_MS = 60_000;
+
+/** By id, which a Gitea gives once. */
+type Runs = LRUCache<number, { readonly run?: Run }>;
+type LookAsking = ObserveOptions & Pick<GiteaAccess, 'http' | 'versions'>;
+
+export type Looker = ReturnType<typeof startLooker>;
+
+export function startLooker(options: LookerOptions) {
+  const { clock, clocks, env, gitea, giteas, queue, tell, timeoutMs } = options;
+  const targets = options.openTargets();
+  const runs: Runs = new LRUCache({ ...atMost(MOST_RUNS), ttlResolution: 0, perf: { now: () => clock.steadyMs() } });
+  const watchers = new Set<() => void>();
+  let nextMs = Number.NEGATIVE_INFINITY;
+  let shown: Shown = { atMs: 0 };
+  const sending = { deadlineMs: timeoutMs, clock, clocks, env, http: giteas.http, queue: LOOK };
+  const needsRows = async (): Promise<boolean> => true;
+  const asking = { ...sending, versions: new Map(), includeBlocked: true, careful: true, needsRows };
+  const show = (seen: Seen): void => {
+    const restMs = 'costMs' in seen ? seen.costMs * CPU_PARTS : 0;
+    nextMs = clock.steadyMs() + Math.max(FRESH_MS, restMs, giteas.turnInMs({ url: gitea }, LOOK));
+    shown = 'message' in seen ? { ...shown, trouble: seen } : { figures: seen, atMs: clock.now() };
+    if ('message' in seen) tell({ is: 'page-look-failed', message: seen.message });
+    for (const onLook of watchers) onLook();
+  };
+  let own: readonly OwnGroup[] = [];
+  const line = queue.open('page-look', {
+    width: 1,
+    deadlineMs: LONGEST_TURN_MS + timeoutMs + PATIENCE_MS,
+    // Somebody who looks again is the next try.
+    mostTries: 1,
+    onFailure: (_, failure) => show(failure),
+    run: async (_, { signal }) => {
+      const onOwn = (groups: readonly OwnGroup[]): void => {
+        own = groups;
+      };
+      const work = () => orFailure(look(options, targets, asking, runs, onOwn));
+      show(await giteas.visit({ url: gitea }, LOOK, work, signal));
+      return watchers.size > 0 ? { inMs: nextMs - clock.steadyMs() } : undefined;
+    },
+  });
+  /** Looks on while somebody watches. @param onLook called after each look. Answers what ends it. */
+  const watch = (onLook: () => void): (() => void) => {
+    watchers.add(onLook);
+    line.add(KEY, Math.max(0, nextMs - clock.steadyMs()));
+    return () => {
+      watchers.delete(onLook);
+      if (watchers.size === 0 && !line.isRunning(KEY)) line.set(KEY, undefined);
+    };
+  };
+  return {
+    watch,
+    own: () => own,
+    /** The newest figures. Waits for a look when they are old, and for the first ones longer. */
+    shown: async (): Promise<Shown> => {
+      if (clock.steadyMs() < nextMs) return shown;
+      const looked = new AbortController();
+      const stop = watch(() => {
+        stop();
+        looked.abort();
+      });
+      await pause(clock, shown.figures ? PATIENCE_MS : timeoutMs + PATIENCE_MS, looked.signal);
+      stop();
+      return shown;
+    },
+  };
+}
+
+/** @throws Failure when no group can be shown */
+async function look(
+  options: LookerOptions,
+  book: TargetBook,
+  asking: LookAsking,
+  runs: Runs,
+  onOwn: (groups: readonly OwnGroup[]) => void,
+): Promise<Seen> {
+  const { clock, clocks, cluster, cpuMs, gitea, instance, kubernetes } = options;
+  if (!cluster.fresh) return { kind: 'cluster', message: 'serve does not see the cluster at the moment' };
+  const live = cluster.groups();
+  const targetOf = await book.resolve(live, clock.now());
+  const own = live.flatMap(({ group }) => {
+    const target = group && normalBase(group.giteaUrl) === normalBase(gitea) ? targetOf.get(group) : undefined;
+    return group && target ? [{ group, target }] : [];
+  });
+  onOwn(own);
+  const targets = new Set(own.flatMap(({ target }) => (target instanceof Failure ? [] : target)));
+  // Ended jobs are shown, too.
+  const wanted = [...targets].map((target) => ({ ...target, readsEnds: true as const }));
+  const looks = await observeEach(wanted, asking);
+  // Others have their turn between two computations.
+  await clock.nextTurn();
+  const begunMs = cpuMs();
+  const planning = planSeen({
+    instance,
+    groups: own.flatMap(({ group, target }) => {
+      const isFailed = target instanceof Failure;
+      const lookKey = isFailed ? keyText(group) : target.key;
+      return withTemplates(group, { lookKey, look: isFailed ? target : looks.get(lookKey) });
+    }),
+    broken: [],
+    // Who suspended it, and why, is not for all who see the page.
+    suspended: new Map([...suspendedOf(live.map(({ object }) => object)).keys()].map((key) => [key, ''])),
+    cluster: {
+      origin: kubernetes,
+      jobs: cluster.runners().map(({ job }) => job),
+      listedAtMs: clock.now() - WATCH_LAG_MS,
+    },
+    clockOf: (origin) => clocks.of(origin),
+    nowMs: clock.now(),
+  });
+  if (planning.is !== 'planned') throw planning.is === 'failed' ? planning.failure : new Error('a look is missing');
+  const { atMs, plan, seen, troubles = [] } = planning;
+  const failed = new Set(troubles.map(keyText));
+  const sound = own.flatMap(({ group }) => (failed.has(keyText(group)) ? [] : group));
+  const named = own.map(({ group }) => withNamesNow([group], plan)[0] ?? group);
+  const broken = [
+    ...troubles.map(({ failure, ...key }) => ({ group: keyText(key), problem: failure.message })),
+    ...live.flatMap(({ key, problem }) => (problem === undefined ? [] : { group: key, problem })),
+  ];
+  const statuses = live.map(({ key, object }) => statusSeen({ ...object, status: cluster.statusOf(key) }));
+  const around = { server: '', namespaces: [], serve: { leader: '', isLate: false }, applications: [] };
+  await clock.nextTurn();
+  const { details, outline } = explainerOf(sound, plan, atMs, seen);
+  const explanation = withNotCreated({ ...outline(), where: { ...around, broken, statuses } });
+  const costMs = cpuMs() - begunMs;
+  // Last: what was seen is planned before it is older.
+  const deadline = new Deadline(RUNS_MS, clock);
+  const jobsOf = ({ key }: GiteaTarget) => successes(looks).get(key)?.jobs ?? [];
+  await Promise.all(
+    wanted.map((target) => learnRuns(target.scope, jobsOf(target), { ...asking, ...target, deadline }, runs)),
+  );
+  return {
+    details,
+    explanation,
+    repositories: new Set(plan.jobs.map(({ job }) => job.repository)),
+    scopes: new Map(named.map((group) => [keyText(group), group.scope])),
+    begun: plan.jobs.flatMap(({ job, verdict }) => (verdict === 'done' || verdict === 'running' ? job : [])),
+    runOf: (id) => runs.get(id)?.run,
+    pods: cluster.podPlaces(),
+    instance,
+    costMs,
+  };
+}
+
+/** Reads what is not known of these jobs' runs. It does not change, so each is asked for once. What Gitea does not tell stops nothing. */
+async function learnRuns(scope: Scope, jobs: readonly Job[], access: GiteaAccess, runs: Runs): Promise<void> {
+  const ids = new Set(jobs.flatMap(({ runId }) => (runs.has(runId) ? [] : runId)));
+  if (ids.size === 0) return;
+  const found = await orFailure(readRuns(access, scope, ids));
+  for (const id of ids) runs.set(id, {}, { ttl: AGAIN_MS });
+  if (!(found instanceof Failure)) for (const run of found) runs.set(run.id, { run });
+}

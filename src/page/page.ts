@@ -1,0 +1,90 @@
+/** The page for developers: a port of its own, off without an address. What it needs of its settings, and how its parts fit together. */
+
+import { type ListenAddress, startHttpServer } from '../serve/http/http-server.ts';
+import { Giteas, type GiteasOptions } from '../serve/looks/giteas.ts';
+import { mistakeOf } from '../serve/planning/events.ts';
+import type { Feature, FeatureContext } from '../serve/task.ts';
+import { Failure } from '../shared/failure.ts';
+import { FRESH_MS, LOOK, startLooker } from './look.ts';
+import { QUEUES, readerRights } from './rights.ts';
+import { pageRequests } from './server.ts';
+import { SHORTEST_KEY, sessionsOf } from './session.ts';
+import { oauthOf, type SignInSettings } from './sign-in.ts';
+import { startTrends } from './trends.ts';
+
+export interface PageOptions extends SignInSettings {
+  readonly listen: ListenAddress;
+  readonly clientSecretFile: string;
+  /** One key per line; the first one encrypts. */
+  readonly keyFile: string;
+  /** '': there are no links to logs. */
+  readonly logUrl: string;
+  /** CPU time of this process. Default: what the system says. */
+  readonly cpuMs?: () => number;
+}
+
+/** A page with many streams must leave nobody waiting: `MOST_STREAMS`, and as many that ask for pages. Behind an Ingress all have one address. */
+const CONNECTIONS = { total: 256, perAddress: 256 };
+const SHARE = 0.25;
+const ownCpuMs = (): number => process.cpuUsage().user / 1000;
+
+/** @throws Failure when a file or the address cannot be used. */
+export async function openPage(options: PageOptions, context: FeatureContext): Promise<Feature> {
+  const { clientSecretFile, cpuMs = ownCpuMs, gitea, keyFile, listen, logUrl, url } = options;
+  const { clock, watchSecrets } = context;
+  const [keys, secrets] = [await watchSecrets(keyFile), await watchSecrets(clientSecretFile)];
+  refuseShort(keyFile, keys(), SHORTEST_KEY);
+  refuseShort(clientSecretFile, secrets(), 1);
+  const giteas = ownGiteas(gitea, context);
+  const looker = startLooker({ ...options, ...context, giteas, cpuMs });
+  const trends = startTrends({ ...context, giteas, own: looker.own });
+  const server = await startHttpServer({
+    what: 'the page',
+    address: listen,
+    connections: CONNECTIONS,
+    onRequest: pageRequests({
+      url,
+      clock,
+      cpuMs,
+      looker,
+      trends,
+      logUrl,
+      onMistake: (error) => context.tell(mistakeOf(error)),
+      rights: readerRights(gitea, giteas, clock),
+      sessions: sessionsOf({
+        // A line that is too short is none: it may be one that somebody writes just now.
+        keys: () => keys().filter((key) => key.length >= SHORTEST_KEY),
+        clock,
+        isSecure: url.startsWith('https:'),
+      }),
+      oauth: oauthOf({ ...options, clientSecret: () => secrets()[0] ?? '', giteas, clock }),
+    }),
+  });
+  return {
+    close: async () => {
+      await Promise.all([server.close(), giteas.close()]);
+    },
+  };
+}
+
+/** The page's part of what Gitea may be asked: a quarter besides. Looks, rights and sign-ins have equal parts of it, and strangers a tenth. */
+export function ownGiteas(gitea: string, options: Omit<GiteasOptions, 'pollMs'>): Giteas {
+  const giteas = new Giteas({
+    ...options,
+    giteaRequests: options.giteaRequests * SHARE,
+    pollMs: FRESH_MS,
+    // That somebody waits for the page is no trouble of the looks of serve.
+    tell: (event) => event.is === 'gitea-request' && options.tell(event),
+  });
+  const queues = [LOOK, QUEUES.rights, QUEUES.signIn];
+  giteas.share(new Map(queues.map((key) => [{ key, url: gitea }, new Set([key])])));
+  return giteas;
+}
+
+/** @throws Failure: a line is too short, or there is none */
+function refuseShort(file: string, lines: readonly string[], shortest: number): void {
+  if (lines.length > 0 && lines.every(({ length }) => length >= shortest)) return;
+  const why = shortest > 1 ? `each line must have at least ${shortest} characters` : 'it is empty';
+  const remedy = 'Mount the Secret, or do without --page-listen';
+  throw new Failure('GR-PAGE-01', 1, `read a Secret of the page: ${file}: ${why}. ${remedy}.`);
+}

@@ -1,0 +1,215 @@
+/**
+ * What a person may see, as Gitea says it to the person's own token:
+ *
+ *     a repository's jobs ... GET /repos/OWNER/NAME/actions/tasks: 200 for who may read its Actions, else 403 or 404
+ *     a group ............... owners of its scope: GET /users/LOGIN/orgs/ORG/permissions, GET /repos/OWNER/NAME; site administrators
+ *                             whose tokens may read organizations: GET /orgs/ORG, GET /user/orgs
+ *
+ * (routers/api/v1/api.go and org/org.go, read in 1.26.0 and 1.27.3.) An answer counts for four minutes at most, and is asked for again
+ * after two. So who loses his rights loses sight within five. What Gitea does not answer is not shown.
+ * A person's sessions share the answers. Any other token has its own: it may be for less.
+ */
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import * as z from 'zod';
+import { requestTo } from '../clients/gitea/api.ts';
+import { isGiteaName } from '../clients/gitea/endpoints.ts';
+import { Deadline, isHeaderText, parseJson } from '../clients/http/request.ts';
+import { Token } from '../clients/tokens/token.ts';
+import type { Giteas } from '../serve/looks/giteas.ts';
+import { BACKGROUND } from '../serve/looks/request-budget.ts';
+import type { Clock } from '../shared/clock.ts';
+import { Failure, orFailure } from '../shared/failure.ts';
+import { atMost } from '../shared/keys.ts';
+import type { Scope } from '../shared/scope.ts';
+import type { Figures, Reader } from './view.ts';
+
+const FRESH_MS = 120_000;
+const LONGEST_MS = 240_000;
+/**
+ * Tokens that are remembered, and answers about all of them: 10 MiB. There are no more within four minutes: strangers and sign-ins are
+ * limited to fewer tokens, and the budget of requests to fewer answers, so nobody pushes out what belongs to others.
+ */
+const MOST_TOKENS = 5_000;
+const MOST_ANSWERS = 50_000;
+/** Questions about one person at one visit. The next visit asks on. */
+const MOST_QUESTIONS = 300;
+const AT_ONCE = 8;
+/** For all questions of a visit. */
+const VISIT_MS = 5_000;
+const LONGEST_TOKEN = 2_048;
+
+/** Gitea does not know the token (any more), or does not say to it whose it is. */
+export class NotSignedIn extends Error {}
+/** Gitea does not say who it is. */
+export class GiteaIsDown extends Error {}
+
+/** Somebody with a token of Gitea. `login`: he has signed in, and had this name then. */
+export type Visitor = Readonly<{ token: string; login?: string }>;
+export type Sends = Pick<Giteas, 'send'>;
+/** In whose turn Gitea is asked. */
+export const QUEUES = { rights: 'rights', signIn: 'sign-in', strangers: BACKGROUND } as const;
+type Queue = keyof typeof QUEUES;
+
+type RightsWanted = Pick<Figures, 'repositories' | 'scopes'>;
+/** `id`: a name may be given to somebody else. */
+type Person = Readonly<{ login: string; isAdmin: boolean; id: string }>;
+
+const User = z.object({ id: z.number().nullish(), login: z.string().min(1).max(100), is_admin: z.boolean().nullish() });
+
+interface RightsQuestion {
+  readonly path: string;
+  readonly query?: readonly (readonly [string, string])[];
+  /** An answer with status 200 that means yes. */
+  readonly yes: z.ZodType;
+}
+
+/** A key for maps: no token can be read from it. */
+function keyOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('base64url');
+}
+
+export type ReaderRights = ReturnType<typeof readerRights>;
+
+/** @param url base URL of Gitea, as pods reach it */
+export function readerRights(url: string, giteas: Sends, clock: Clock) {
+  const life = { ttl: LONGEST_MS, ttlResolution: 0, perf: { now: () => clock.steadyMs() } };
+  /** By token. */
+  const people = new LRUCache<string, Person>({ ...atMost(MOST_TOKENS), ...life });
+  /** By whose they are and path of the question. */
+  const answers = new LRUCache<string, boolean>({ ...atMost(MOST_ANSWERS), ...life });
+  /** The newest visit of each token and of each person: a browser that reloads in a loop asks nothing twice. */
+  const visits = new Map<string, Promise<unknown>>();
+  const oneByOne = async <T>(key: string, work: () => Promise<T>): Promise<T> => {
+    const own = (visits.get(key) ?? Promise.resolve()).then(work, work);
+    visits.set(key, own);
+    return await own.finally(() => visits.get(key) === own && visits.delete(key));
+  };
+
+  /** Answers undefined when there is no answer. */
+  const asking =
+    (secret: string, queue: Queue, deadline: Deadline) => async (question: Omit<RightsQuestion, 'yes'>) => {
+      const token = new Token(secret, url, 'token', 'the person who looks');
+      const request = requestTo({ url, token }, { what: 'ask for rights', method: 'GET', query: [], ...question });
+      const answer = await orFailure(giteas.send({ ...request, once: true }, QUEUES[queue], deadline));
+      if (answer instanceof Failure) return undefined;
+      if (answer.status !== 401) return answer;
+      people.delete(keyOf(secret));
+      throw new NotSignedIn();
+    };
+
+  /** @throws NotSignedIn, GiteaIsDown */
+  const whoIs = async (secret: string, queue: Queue): Promise<Person> => {
+    if (!isHeaderText(secret) || secret.length > LONGEST_TOKEN) throw new NotSignedIn();
+    const key = keyOf(secret);
+    const ask = asking(secret, queue, new Deadline(VISIT_MS, clock));
+    return await oneByOne(key, async () => {
+      const known = people.get(key);
+      if (known && isFresh(people, key)) return known;
+      const answer = await ask({ path: '/user' });
+      // The token lacks the scope read:user.
+      if (answer?.status === 403 && !known) throw new NotSignedIn();
+      const user = answer?.status === 200 ? User.safeParse(parseJson(answer.text)).data : undefined;
+      if (user) people.set(key, { login: user.login, isAdmin: user.is_admin ?? false, id: `${user.id}` });
+      const person = people.get(key);
+      if (!person) throw new GiteaIsDown();
+      return person;
+    });
+  };
+
+  /** Asks what is not known lately. @param owner whose answers @throws NotSignedIn */
+  const learn = async (secret: string, owner: string, { login }: Person, questions: readonly RightsQuestion[]) => {
+    const deadline = new Deadline(VISIT_MS, clock);
+    const ask = asking(secret, 'rights', deadline);
+    const due = (): readonly RightsQuestion[] =>
+      questions.filter(({ path }) => !isFresh(answers, `${owner} ${path}`)).slice(0, MOST_QUESTIONS);
+    if (due().length === 0) return;
+    await oneByOne(login, async () => {
+      const queue = due().values();
+      const askOn = async (): Promise<void> => {
+        for (const question of queue) {
+          if (deadline.remainingMs() <= 0) return;
+          const answer = await ask(question);
+          if (!answer || ![200, 403, 404].includes(answer.status)) continue;
+          const isYes = answer.status === 200 && question.yes.safeParse(parseJson(answer.text)).success;
+          answers.set(`${owner} ${question.path}`, isYes);
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, askOn));
+    });
+  };
+
+  return {
+    /** Undefined: Gitea has not said lately whose token it is. */
+    loginOf: (secret: string): string | undefined => people.get(keyOf(secret))?.login,
+
+    whoIs,
+
+    /** @throws NotSignedIn, GiteaIsDown */
+    readerOf: async ({ login: signedIn, token }: Visitor, { repositories, scopes }: RightsWanted): Promise<Reader> => {
+      const person = await whoIs(token, 'rights');
+      const owner = signedIn === undefined ? keyOf(token) : `${person.id} ${person.login}`;
+      const ofScopes = new Map([...scopes].map(([group, scope]) => [group, ofScope(scope, person)]));
+      const asked = [...ofScopes.values(), ...[...repositories].map(ofRepository), person.isAdmin && ANY_ORG];
+      const questions = new Map(asked.flatMap((each) => (each ? [[each.path, each]] : [])));
+      await learn(token, owner, person, [...questions.values()]);
+      const answerTo = (question: RightsQuestion | undefined): boolean | undefined =>
+        question && answers.get(`${owner} ${question.path}`);
+      const isAdmin = person.isAdmin && answerTo(ANY_ORG) === true;
+      const ownsScope = ([group, scope]: readonly [string, Scope]): boolean => {
+        const question = ofScopes.get(group);
+        return question ? answerTo(question) === true : isAdmin || isOfUser(scope, person);
+      };
+      const owned = new Set([...scopes].filter(ownsScope).map(([group]) => group));
+      const told = [...repositories].map((each) => [each.toLowerCase(), answerTo(ofRepository(each))] as const);
+      const readable = new Set(told.flatMap(([repository, mayRead]) => (mayRead === true ? repository : [])));
+      return {
+        login: person.login,
+        isAdmin,
+        // Asked for site administrators, too: their token may be for less.
+        mayRead: (repository) => readable.has(repository.toLowerCase()),
+        owns: (group) => owned.has(group) || (isAdmin && !scopes.has(group)),
+        unknown: told.filter(([, mayRead]) => mayRead === undefined).length,
+        rights: [isAdmin, ...told.map(([, mayRead]) => mayRead), ...owned].join(),
+      };
+    },
+  };
+}
+
+function isFresh(known: Pick<LRUCache<string, object>, 'getRemainingTTL'>, key: string): boolean {
+  return known.getRemainingTTL(key) > LONGEST_MS - FRESH_MS;
+}
+
+/** Undefined: no repository has such a name. */
+function ofRepository(repository: string): RightsQuestion | undefined {
+  const names = repository.split('/');
+  if (names.length !== 2 || !names.every(isGiteaName)) return undefined;
+  return { path: `/repos/${repository}/actions/tasks`, query: [['limit', '1']], yes: z.unknown() };
+}
+
+const OWNER = z.object({ is_owner: z.literal(true) });
+const ADMINISTRATOR = z.object({ permissions: z.object({ admin: z.literal(true) }) });
+/** Yes: the token of this site administrator may read organizations. */
+const ANY_ORG: RightsQuestion = { path: '/user/orgs', query: [['limit', '1']], yes: z.unknown() };
+
+function isOfUser(scope: Scope, { login }: Person): boolean {
+  return scope.kind === 'user' && (scope.now ?? scope.user).toLowerCase() === login.toLowerCase();
+}
+
+/** Undefined: nothing need be asked, or nothing has such a name. */
+function ofScope(scope: Scope, { isAdmin, login }: Person): RightsQuestion | undefined {
+  switch (scope.kind) {
+    case 'global':
+    case 'user':
+      return undefined;
+    case 'org':
+      if (!isGiteaName(login) || !isGiteaName(scope.now ?? scope.org)) return undefined;
+      if (isAdmin) return { path: `/orgs/${scope.now ?? scope.org}`, yes: z.unknown() };
+      return { path: `/users/${login}/orgs/${scope.now ?? scope.org}/permissions`, yes: OWNER };
+    case 'repo':
+      if (!isGiteaName(scope.owner) || !isGiteaName(scope.repo)) return undefined;
+      return { path: `/repos/${scope.owner}/${scope.repo}`, yes: ADMINISTRATOR };
+    default:
+      return scope satisfies never;
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Sessions in encrypted cookies (JWE, `dir` with A256GCM), so that every replica reads them and none keeps any. A cookie says what it is
+ * for: one of a sign-in under way is never a session. The keys follow from the lines of a Secret's file: the first one encrypts, all decrypt.
+ */
+import { hkdfSync } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { parse } from 'hono/utils/cookie';
+import { EncryptJWT, type JWTPayload, jwtDecrypt } from 'jose';
+import * as z from 'zod';
+import type { Clock } from '../shared/clock.ts';
+
+/** Who is signed in: the token is Gitea's, for this person. */
+const Session = z.object({ token: z.string().min(1), login: z.string() });
+/** A sign-in under way. `to`: the path that follows it. */
+const SignIn = z.object({ state: z.string(), verifier: z.string(), to: z.string() });
+export type SignIn = z.output<typeof SignIn>;
+
+/** A person has so long to sign in at Gitea. */
+export const SIGN_IN_S = 600;
+/** Browsers keep 4096 bytes. */
+const LONGEST_COOKIE = 3_800;
+/** Of a line of the key's file. */
+export const SHORTEST_KEY = 32;
+
+interface SessionsOptions {
+  readonly keys: () => readonly string[];
+  readonly clock: Pick<Clock, 'now'>;
+  /** Of the page's URL: over plain HTTP a browser takes no `__Host-` cookie. */
+  readonly isSecure: boolean;
+}
+
+export type Sessions = ReturnType<typeof sessionsOf>;
+
+export function sessionsOf({ clock, isSecure, keys }: SessionsOptions) {
+  const ownName = isSecure ? '__Host-gitea-runners' : 'gitea-runners';
+  const attributes = `; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+  const cookieFor = <T extends JWTPayload>(audience: string, name: string, claims: z.ZodType<T>) => ({
+    /** Undefined: it is too long for a cookie. */
+    begin: async (told: T, seconds: number): Promise<string | undefined> => {
+      const [key = ''] = keys();
+      const endS = Math.floor(clock.now() / 1000) + seconds;
+      const sealed = await new EncryptJWT({ ...told })
+        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+        .setAudience(audience)
+        .setExpirationTime(endS)
+        .encrypt(keyFrom(key));
+      const cookie = `${name}=${sealed}${attributes}; Max-Age=${seconds}`;
+      return cookie.length > LONGEST_COOKIE ? undefined : cookie;
+    },
+
+    end: `${name}=${attributes}; Max-Age=0`,
+
+    /** What the cookie says. Undefined: there is none, or it is not of ours, or too old. */
+    read: async ({ headers }: Pick<IncomingMessage, 'headers'>): Promise<T | undefined> => {
+      const sealed = parse(headers.cookie ?? '', name)[name];
+      if (!sealed) return undefined;
+      for (const key of keys()) {
+        const opened = await jwtDecrypt(sealed, keyFrom(key), {
+          audience,
+          requiredClaims: ['exp'],
+          keyManagementAlgorithms: ['dir'],
+          contentEncryptionAlgorithms: ['A256GCM'],
+          currentDate: new Date(clock.now()),
+        }).catch(() => undefined);
+        if (opened) return claims.safeParse(opened.payload).data;
+      }
+      return undefined;
+    },
+  });
+  return {
+    session: cookieFor('session', ownName, Session),
+    signIn: cookieFor('sign-in', `${ownName}-sign-in`, SignIn),
+  };
+}
+
+function keyFrom(line: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', line, '', 'gitea-runners page cookies', 32));
+}

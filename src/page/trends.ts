@@ -1,0 +1,85 @@
+/**
+ * How a group did in the last days, from Gitea's history. It is read when an owner of the group asks for it: a scope once an hour at most,
+ * one scope at a time, its newest pages alone, in the turn of what is asked besides looks.
+ */
+import { LRUCache } from 'lru-cache';
+import { trendsOf, type UsageEvidence } from '../answers/usage.ts';
+import { GiteaApi } from '../clients/gitea/api.ts';
+import { Shelf } from '../clients/gitea/bounds.ts';
+import { readScopeHistory } from '../clients/gitea/history.ts';
+import type { GiteaTarget } from '../clients/gitea/observe-gitea.ts';
+import { memo } from '../planner/evidence.ts';
+import { type Giteas, LONGEST_TURN_MS } from '../serve/looks/giteas.ts';
+import type { FeatureContext } from '../serve/task.ts';
+import { Failure } from '../shared/failure.ts';
+import { keyText } from '../shared/keys.ts';
+
+/** A group of this Gitea, and with which token its scope is asked; or why it is not. */
+export type OwnGroup = Readonly<{ group: UsageEvidence['groups'][number]; target: GiteaTarget | Failure }>;
+
+interface TrendsOptions extends Pick<FeatureContext, 'clock' | 'instance' | 'queue' | 'timeoutMs'> {
+  readonly giteas: Giteas;
+  readonly own: () => readonly OwnGroup[];
+}
+
+/** Today and the days before it. */
+const TREND_DAYS = 30;
+/** Pages of fifty CI jobs. */
+export const MOST_TREND_PAGES = 40;
+const MOST_BYTES = 4 * 1024 * 1024;
+const MOST_SCOPES = 10;
+const FRESH_MS = 3_600_000;
+/** After a reading that has failed. */
+const AGAIN_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** `isWhole`: false: there are more CI jobs than are read. */
+export type Trends = ReturnType<typeof trendsOf> &
+  Readonly<Record<'group' | 'from' | 'to', string> & { isWhole: boolean }>;
+type Reading = Failure | ((group: string) => Trends);
+
+/** Undefined: there is no such group. */
+export type TrendsOf = (group: string) => Trends | Failure | 'asked' | undefined;
+
+export function startTrends({ clock, giteas, instance, own, queue, timeoutMs }: TrendsOptions): TrendsOf {
+  const perf = { now: () => clock.steadyMs() };
+  const readings = new LRUCache<string, Reading>({ max: MOST_SCOPES, ttl: FRESH_MS, ttlResolution: 0, perf });
+  const line = queue.open('page-trends', {
+    width: 1,
+    deadlineMs: LONGEST_TURN_MS + timeoutMs,
+    // Somebody who asks again is the next try.
+    mostTries: 1,
+    onFailure: (key, failure) => void readings.set(key, failure, { ttl: AGAIN_MS }),
+    run: async (key, { signal }) => {
+      const target = own().find((each) => !(each.target instanceof Failure) && each.target.key === key)?.target;
+      if (!target || target instanceof Failure) return undefined;
+      const toMs = clock.now();
+      const period = { fromMs: Math.floor(toMs / DAY_MS) * DAY_MS - (TREND_DAYS - 1) * DAY_MS, toMs };
+      const wanted = { ...period, workflows: false, mostPages: MOST_TREND_PAGES, endsOnly: true } as const;
+      const { labels, scope, url } = target;
+      const history = await giteas.ask(
+        target,
+        timeoutMs,
+        (access) => readScopeHistory(new GiteaApi({ ...access, shelf: new Shelf(MOST_BYTES, labels) }), scope, wanted),
+        signal,
+      );
+      const groups = own().map(({ group }) => group);
+      const histories = [{ ...history, url, scope }];
+      const evidence: UsageEvidence = { instance, groups, histories, runners: undefined, period };
+      const [from = '', to = ''] = [period.fromMs, toMs].map((ms) => new Date(ms).toISOString());
+      // Some ms for 2,000 jobs: once for each group and reading.
+      readings.set(
+        key,
+        memo((group) => ({ ...trendsOf(evidence, group), group, from, to, isWhole: history.isWhole })),
+      );
+      return undefined;
+    },
+  });
+  return (key) => {
+    const found = own().find(({ group }) => keyText(group) === key);
+    if (!found || found.target instanceof Failure) return found?.target as Failure | undefined;
+    const known = readings.get(found.target.key);
+    if (!known) line.add(found.target.key);
+    return typeof known === 'function' ? known(key) : (known ?? 'asked');
+  };
+}

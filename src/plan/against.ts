@@ -1,0 +1,362 @@
+/**
+ * What a change of RunnerGroups does to their runners, told before it is merged: `validate --against`. Nothing is decided here. The planner
+ * plans the same runners with the groups as they are and as they would be, and both plans are rendered as `generate` renders them:
+ *
+ *     a runner in each state, or those that live ─► evidence ─┬─► plan with the groups before ─► Jobs ─┐
+ *                                                             └─► plan with the groups after ──► Jobs ─┴─► what happens
+ *
+ * Gitea is not asked. So evidence says of Gitea what its runners and their Jobs tell: a pinned runner is at work, and the CI job that an
+ * unpinned one was made for waits.
+ */
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { RunnersApp } from '../manifests/app.ts';
+import { type FinishPod, type JobManifest, sorted } from '../manifests/job-manifest.ts';
+import { groupManifest, stamp } from '../manifests/stamp.ts';
+import type { HeldBecause, Plan, RunnerDecision } from '../planner/decisions.ts';
+import {
+  type Evidence,
+  type Group,
+  isOver,
+  type Job,
+  type LiveJob,
+  type RegisteredRunner,
+} from '../planner/evidence.ts';
+import { type MadeFor, parseRunnerName, poolIndexOf, runnerName } from '../planner/names.ts';
+import { groupFinder } from '../planner/traces.ts';
+import { Failure } from '../shared/failure.ts';
+import { groupBy, isSame, keyText } from '../shared/keys.ts';
+import { hasJobsOf, scopeWord } from '../shared/scope.ts';
+import { partsOf } from './output-of-plan.ts';
+import { planOrRefuse, toPlanned } from './plan-groups.ts';
+import { refuseProblems } from './platform-app.ts';
+
+export interface GroupsOfSide {
+  readonly groups: readonly RunnerGroup[];
+  readonly finish?: FinishPod | undefined;
+}
+
+/** What a runner does as the change comes. `warm`: idle, and of a pool. `debugging`: its CI job failed, and its pod stays for a look. */
+export const RUNNER_MOMENTS = ['starting', 'idle', 'warm', 'busy', 'debugging'] as const;
+type RunnerMoment = (typeof RUNNER_MOMENTS)[number];
+
+/** What becomes of one runner, or of each runner that does this as the change comes. */
+export interface RunnerFate {
+  /** Absent: of no living runner. */
+  readonly runner?: string;
+  readonly now: RunnerMoment;
+  /** One of more runners than the cap or the pool will have. */
+  readonly isBeyond?: true;
+  /** `runs-on` of its CI job: labels that the group will not have. */
+  readonly lostLabels?: readonly string[];
+  readonly outcome: 'stays' | 'finishes' | 'replaced' | 'removed';
+  /** The planner's reason. `not-planned`: no RunnerGroup has such a runner any more. */
+  readonly because: RunnerDecision['because'] | 'not-planned';
+  /** What holds its CI job back from then on. */
+  readonly jobHeld?: HeldBecause;
+  /** The RunnerGroup that counts it from then on, when it is another one. */
+  readonly heir?: string;
+  /** What Argo CD does with its Job. `nothing`: it shows no difference. */
+  readonly argocd: 'nothing' | 'changes-it' | 'prunes-it';
+}
+
+/** One RunnerGroup that is not on both sides, or not the same there. */
+export interface GroupChange {
+  readonly group: string;
+  readonly is: 'new' | 'changed' | 'removed';
+  /** What was written differently, e.g. `spec.image`. */
+  readonly fields: readonly string[];
+  readonly hasNewTemplate: boolean;
+  /** Each as `[before, after]`, when it differs. */
+  readonly cap?: readonly [number, number];
+  readonly place?: readonly [string, string];
+  readonly runners: readonly RunnerFate[];
+}
+
+/** `validate -o json` prints it. */
+export interface Comparison {
+  /** The groups that change. With living runners also those whose runners another group's change meets. */
+  readonly changes: readonly GroupChange[];
+  /** RunnerGroups that are the same on both sides. */
+  readonly unchanged: number;
+  /** Living Jobs that none of these RunnerGroups has. Absent: the cluster was not looked at. */
+  readonly unknownJobs?: number;
+}
+
+interface Seen {
+  readonly instance: string;
+  readonly nowMs: number;
+  /** Living Jobs. Absent: the cluster was not looked at. */
+  readonly jobs?: readonly LiveJob[] | undefined;
+}
+
+/** RunnerGroups that change. Each state of each one is planned with all groups of its namespace. */
+const MOST_CHANGES = 200;
+
+/** @throws Failure exit 2 when one side cannot be planned, or too much changes */
+export function compareGroups(
+  sides: { readonly before: GroupsOfSide; readonly after: GroupsOfSide },
+  seen: Seen,
+): Comparison {
+  const [before, after] = [sideOf(sides.before), sideOf(sides.after)];
+  const keys = [...new Set([...before.keys(), ...after.keys()])].sort();
+  const all = keys.map((key) => changeOf(key, before.get(key), after.get(key)));
+  const changed = new Set(all.filter(({ is }) => is !== undefined).map(({ group }) => group));
+  if (changed.size > MOST_CHANGES) {
+    const message = `compare RunnerGroups: ${changed.size} differ, more than ${MOST_CHANGES}. Compare fewer files at a time.`;
+    throw new Failure('GR-AGAINST-01', 2, message);
+  }
+  const living = seen.jobs && fatesOfLiving(before, after, changed, seen);
+  const changes = all.flatMap(({ is, ...change }): readonly GroupChange[] => {
+    const group = is && before.get(change.group);
+    const ofMoments = () => (group ? fatesOfMoments(group, before, after, seen) : []);
+    const runners = living ? (living.fates.get(change.group) ?? []) : ofMoments();
+    return is || runners.length > 0 ? [{ ...change, is: is ?? 'changed', runners }] : [];
+  });
+  return { changes, unchanged: keys.length - changed.size, ...(living && { unknownJobs: living.unknown }) };
+}
+
+interface SideGroup {
+  readonly group: RunnerGroup;
+  readonly planned: Group;
+  readonly template: JobManifest;
+}
+
+type Side = ReadonlyMap<string, SideGroup>;
+
+function sideOf({ groups, finish }: GroupsOfSide): Side {
+  const app = new RunnersApp(groups, { finish });
+  refuseProblems(app);
+  return new Map(
+    app.groupCharts.map(({ group, template, templateHash }) => [
+      keyText(group),
+      { group, planned: toPlanned(group, placeOf(group), templateHash), template },
+    ]),
+  );
+}
+
+/** Groups of one place have one look. */
+function placeOf({ giteaUrl, scope }: RunnerGroup): string {
+  return `${giteaUrl} ${scopeWord(scope).toLowerCase()}`;
+}
+
+function changeOf(group: string, before?: SideGroup, after?: SideGroup) {
+  const none = { group, fields: [], hasNewTemplate: false } as const;
+  if (!before) return { ...none, is: 'new' } as const;
+  if (!after) return { ...none, is: 'removed' } as const;
+  const fields = writtenDifferently(before.group, after.group);
+  const pair = <T>(of: (side: SideGroup) => T) =>
+    of(before) === of(after) ? undefined : ([of(before), of(after)] as const);
+  const cap = pair(({ planned }) => planned.maxActiveRunners);
+  const place = pair(({ planned }) => planned.look);
+  const hasNewTemplate = before.planned.templateHash !== after.planned.templateHash;
+  const isChanged = fields.length > 0 || hasNewTemplate;
+  return {
+    ...{ group, is: isChanged ? ('changed' as const) : undefined, fields, hasNewTemplate },
+    ...(cap && { cap }),
+    ...(place && { place }),
+  };
+}
+
+function writtenDifferently(before: RunnerGroup, after: RunnerGroup): readonly string[] {
+  const fieldsOf = (group: RunnerGroup): Readonly<Record<string, unknown>> => {
+    const { spec, ...others } = groupManifest(group) as ReturnType<typeof groupManifest> & { readonly spec: object };
+    return { ...others, ...Object.fromEntries(Object.entries(spec).map(([name, value]) => [`spec.${name}`, value])) };
+  };
+  const [a, b] = [fieldsOf(before), fieldsOf(after)];
+  const names = [...new Set([...Object.keys(a), ...Object.keys(b)])];
+  return names.filter((name) => JSON.stringify(sorted(a[name])) !== JSON.stringify(sorted(b[name]))).sort();
+}
+
+/** A runner, as Kubernetes and Gitea show it. */
+interface SeenRunner {
+  readonly live: LiveJob;
+  /** Its group before. */
+  readonly of: SideGroup;
+  readonly now: RunnerMoment;
+  /** The CI job that it runs or was made for. Undefined: none that Gitea would list. */
+  readonly job: Job | undefined;
+}
+
+/** @param labels `runs-on` of its CI job @param nth of all that are seen */
+function seenRunnerOf(live: LiveJob, of: SideGroup, labels: readonly string[], nth: number, nowMs: number): SeenRunner {
+  const madeFor = parseRunnerName(live.name)?.madeFor;
+  const isOfPool = poolIndexOf(madeFor) !== undefined;
+  const now = live.pinned
+    ? (live.endedAtMs === undefined && 'busy') || 'debugging'
+    : (live.state === 'starting' && 'starting') || (isOfPool ? 'warm' : 'idle');
+  if (!madeFor || now === 'debugging' || (isOfPool && now !== 'busy')) return { live, of, now, job: undefined };
+  // Which CI job a runner of a pool runs is not known: it gets an id that no other one has.
+  const { id, attempt } = 'id' in madeFor ? madeFor : { id: Number.MAX_SAFE_INTEGER - nth, attempt: 1 };
+  const { repository = 'owner/repository', jobUrl: url = '' } = live;
+  const words = { repository, name: 'job', url, labels } as const;
+  const job = { id, attempt, runId: id, ...words, status: 'queued', createdAtMs: nowMs } as const;
+  const busy = { ...job, status: 'in_progress', startedAtMs: nowMs, runner: live.name } as const;
+  return { live, of, now, job: now === 'busy' ? busy : job };
+}
+
+/** Runners of one group in each state. Each stands alone, so that it competes with no other one. */
+function fatesOfMoments(of: SideGroup, before: Side, after: Side, seen: Seen): readonly RunnerFate[] {
+  const { planned } = of;
+  const next = after.get(keyText(planned))?.planned;
+  const lost = next ? planned.labels.filter((label) => !next.labels.includes(label)) : [];
+  const kept = planned.labels.filter((label) => !lost.includes(label));
+  /** @param most the cap and the pool are no larger then, and there is a runner more */
+  const play = (now: RunnerMoment, labels: readonly string[], most?: 1) => {
+    const seenRunners = Array.from({ length: most ? 2 : 1 }, (_, nth) =>
+      seenRunnerOf(madeUp(of, now, nth + 1, seen, next), of, labels, nth, seen.nowMs),
+    );
+    const fates = fatesOf(seenRunners, near(before, planned), near(after, planned, most), seen);
+    return fates.map(([, { runner: _, ...fate }]): RunnerFate => fate);
+  };
+  return RUNNER_MOMENTS.flatMap((now): readonly RunnerFate[] => {
+    if (now === 'warm' && planned.minIdleRunners === 0) return [];
+    if (now === 'debugging' && planned.keepFailedMs === undefined) return [];
+    const usual = play(now, kept.length > 0 ? kept : lost);
+    const isPoolSmaller = now === 'warm' && next !== undefined && next.minIdleRunners < planned.minIdleRunners;
+    const isTight = isPoolSmaller || (next !== undefined && next.maxActiveRunners < planned.maxActiveRunners);
+    // What happens to a runner that has no room does not depend on how many have some.
+    const beyond = isTight ? play(now, kept, 1).filter(({ outcome }) => outcome !== usual[0]?.outcome) : [];
+    const wantsJob = (now === 'starting' || now === 'idle') && kept.length > 0 && lost.length > 0;
+    const ofLost = wantsJob ? play(now, lost) : [];
+    return [
+      ...usual,
+      ...beyond.map((fate) => ({ ...fate, isBeyond: true as const })),
+      ...ofLost.map((fate) => ({ ...fate, lostLabels: lost })),
+    ];
+  });
+}
+
+/** The groups that may get runners of this one: those of its namespace. @param most cap and pool of this one are no larger */
+function near(side: Side, { namespace, name }: Group, most = Number.POSITIVE_INFINITY): Side {
+  const here = [...side].filter(([, { group }]) => group.namespace === namespace);
+  const bounded = ({ planned, ...each }: SideGroup): SideGroup => {
+    const minIdleRunners = planned.name === name ? Math.min(most, planned.minIdleRunners) : 0;
+    const maxActiveRunners = Math.min(planned.name === name ? most : Infinity, planned.maxActiveRunners);
+    return { ...each, planned: { ...planned, minIdleRunners, maxActiveRunners } };
+  };
+  return new Map(here.map(([key, each]) => [key, bounded(each)]));
+}
+
+/** Old enough to have registered, young enough to be waited for, ms. */
+const AGE_MS = 10_000;
+
+/** The Job of a runner in this state. @param next its group after: its CI job is of no repository there, if that is possible */
+function madeUp(of: SideGroup, now: RunnerMoment, nth: number, { instance, nowMs }: Seen, next?: Group): LiveJob {
+  const { group, planned, template } = of;
+  const atMs = Math.floor((nowMs - AGE_MS) / 1000) * 1000;
+  const madeFor: MadeFor = now === 'warm' ? { poolIndex: nth } : { id: nth, attempt: 1 };
+  const name = runnerName(instance, planned, madeFor, 0);
+  const covers = planned.covers ?? (next?.covers === undefined ? 'owner' : `not-${next.covers}`);
+  const decision = { emit: true, runner: name, group, because: 'own-runner', pinned: false } as const;
+  return {
+    ...{ namespace: group.namespace, name, createdAtMs: atMs, giteaUrl: planned.origin, application: 'this' },
+    ...(now === 'starting' ? { state: 'starting' } : { state: 'running', runningSinceMs: atMs }),
+    ...((now === 'busy' || now === 'debugging') && { pinned: true }),
+    ...(now === 'debugging' && { endedAtMs: atMs, keepUntilMs: atMs + (planned.keepFailedMs ?? 0) }),
+    ...(now !== 'warm' && { repository: covers.includes('/') ? covers : `${covers}/any-repository` }),
+    spec: stamp(template, partsOf(decision)).spec,
+  };
+}
+
+/** By group before: its living runners. Of groups that do not change only those to which something happens. */
+function fatesOfLiving(before: Side, after: Side, changed: ReadonlySet<string>, { jobs = [], ...seen }: Seen) {
+  const findGroup = groupFinder(plannedOf(before), seen.instance);
+  const living = jobs.filter(({ state }) => !isOver(state));
+  const seenRunners = living.flatMap((live, nth): readonly SeenRunner[] => {
+    const parts = parseRunnerName(live.name);
+    const key = parts && findGroup(parts);
+    const of = key?.namespace === live.namespace ? before.get(keyText(key)) : undefined;
+    if (!of) return [];
+    const next = after.get(keyText(of.group))?.planned.labels ?? [];
+    const kept = of.planned.labels.filter((label) => next.includes(label));
+    return [seenRunnerOf(live, of, kept.length > 0 ? kept : of.planned.labels, nth, seen.nowMs)];
+  });
+  const fates = new Map<string, readonly RunnerFate[]>();
+  for (const ofApplication of groupBy(seenRunners, ({ live }) => live.application ?? '').values()) {
+    for (const [{ of }, fate] of fatesOf(ofApplication, before, after, seen)) {
+      const key = keyText(of.group);
+      const isMet = fate.outcome === 'replaced' || fate.outcome === 'removed' || fate.argocd !== 'nothing';
+      if (isMet || changed.has(key)) fates.set(key, [...(fates.get(key) ?? []), fate]);
+    }
+  }
+  return { fates, unknown: living.length - seenRunners.length };
+}
+
+function plannedOf(side: Side): readonly Group[] {
+  return [...side.values()].map(({ planned }) => planned);
+}
+
+/** What becomes of each. Those that go anyway are left out. */
+function fatesOf(seenRunners: readonly SeenRunner[], before: Side, after: Side, seen: Seen) {
+  const evidence = evidenceOf(seenRunners, [...before.values(), ...after.values()], seen);
+  const [planBefore, planAfter] = [before, after].map((side) => planOrRefuse(plannedOf(side), evidence));
+  const byName = (plan?: Plan) => new Map(plan?.runners.map((each) => [each.runner, each]));
+  const [was, will] = [byName(planBefore), byName(planAfter)];
+  const jobs = new Map(planAfter?.jobs.map((each) => [each.job, each]));
+  const newWarm = [...will.values()].filter((each) => each.because === 'warm' && !was.has(each.runner));
+  /** Each new runner of the pool takes the place of one. */
+  const hasNewWarm = ({ group }: SideGroup): boolean => {
+    const index = newWarm.findIndex((each) => isSame(each.group, group));
+    return index >= 0 && newWarm.splice(index, 1).length > 0;
+  };
+  return seenRunners.flatMap(({ live, of, now, job }): readonly (readonly [Pick<SeenRunner, 'of'>, RunnerFate])[] => {
+    const [earlier, decision] = [was.get(live.name), will.get(live.name)];
+    if (earlier?.emit === false) return [];
+    const next = job && jobs.get(job);
+    const isKept = isLeft(live, decision);
+    const isReplaced = (): boolean =>
+      now === 'warm' || (now === 'starting' && !job)
+        ? hasNewWarm(of)
+        : next?.verdict === 'served' && next.runner !== live.name;
+    const stays = now === 'busy' ? 'finishes' : 'stays';
+    const manifest = jobText(live, after, decision);
+    const isSameJob = manifest === undefined || manifest === jobText(live, before, earlier);
+    const fate: RunnerFate = {
+      ...{ runner: live.name, now, because: decision?.because ?? 'not-planned' },
+      outcome: isKept ? stays : isReplaced() ? 'replaced' : 'removed',
+      ...(next?.verdict === 'held' && { jobHeld: next.because }),
+      ...(decision?.emit && !isSame(decision.group, of.group) && { heir: keyText(decision.group) }),
+      argocd: isKept ? (isSameJob ? 'nothing' : 'changes-it') : 'prunes-it',
+    };
+    return [[{ of }, fate]];
+  });
+}
+
+/** What the planner does not know, only its pin keeps. */
+function isLeft({ pinned = false }: LiveJob, decision: RunnerDecision | undefined): boolean {
+  return decision ? decision.emit && decision.because !== 'unpinning' : pinned;
+}
+
+/** The Job as `generate` prints it. Undefined: Argo CD is to leave it as it is. */
+function jobText({ spec }: LiveJob, side: Side, decision: RunnerDecision | undefined): string | undefined {
+  if (!decision?.emit || decision.skip) return undefined;
+  const template = side.get(keyText(decision.group))?.template;
+  return template && JSON.stringify(stamp(template, partsOf(decision, spec)));
+}
+
+/** Each look shows the CI jobs of its scope, and the runners that are registered there. */
+function evidenceOf(
+  seenRunners: readonly SeenRunner[],
+  groups: readonly SideGroup[],
+  { instance, nowMs }: Seen,
+): Evidence {
+  const places = new Map(groups.map(({ group, planned }) => [planned.look, group]));
+  const looks = [...places].map(([look, { giteaUrl, scope }]) => {
+    const here = seenRunners.filter(({ of }) => of.planned.origin === giteaUrl);
+    const jobs = here.flatMap(({ job }) => {
+      const [owner = '', name = ''] = job?.repository.split('/') ?? [];
+      return job && hasJobsOf(scope, owner, name) ? [job] : [];
+    });
+    const rows = here.filter(({ now, of }) => {
+      const isRegistered = now !== 'starting' && now !== 'debugging';
+      return isRegistered && (of.planned.look === look || scope.kind === 'global');
+    });
+    const runners = rows.map(({ live: { name }, now, of: { planned } }, id): RegisteredRunner => {
+      return { id, name, online: true, busy: now === 'busy', disabled: false, ephemeral: true, labels: planned.labels };
+    });
+    return [look, { jobs, runners, rowsWereRead: true }] as const;
+  });
+  const application = seenRunners[0]?.live.application;
+  const cluster = { is: 'seen', jobs: seenRunners.map(({ live }) => live), listedAtMs: nowMs } as const;
+  return { instance, looks: new Map(looks), cluster, nowMs, ...(application !== undefined && { application }) };
+}

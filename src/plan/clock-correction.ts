@@ -1,0 +1,121 @@
+/**
+ * Makes one clock of all: Gitea's, which all of its times follow. The times of Jobs are Kubernetes', and "now" is this machine's.
+ * Several Giteas that are not known to agree have no common clock. Then each one's times, and those of Jobs, become this machine's: so
+ * the clock of one Gitea changes nothing for the groups of another.
+ *
+ * Without it a Job may look older than the CI job that it was started for, or a runner late that is not (docs/spec.md, L6). Pure.
+ */
+import { type ClockBounds, common, either } from '../clients/http/server-clocks.ts';
+import type { LiveJob, Look } from '../planner/evidence.ts';
+
+/** A server that was asked, and what it told of its clock; undefined: nothing. */
+export interface ServerClock {
+  /** Its origin, as messages name it. */
+  readonly origin: string;
+  readonly bounds: ClockBounds | undefined;
+}
+
+export interface ClockCorrection {
+  /** To be added to this machine's time, ms: then it is Gitea's. */
+  readonly nowShiftMs: number;
+  /** To be added to times of Kubernetes, ms: then they are Gitea's. */
+  readonly jobShiftMs: number;
+  /** Several clocks: to be added to the times of each Gitea, ms, by origin. Then, and with the two above, all are this machine's. */
+  readonly lookShiftsMs?: ReadonlyMap<string, number>;
+  /** Kubernetes' clock minus Gitea's, in whole seconds, as ms; undefined when one of them is not known. */
+  readonly skewMs?: number;
+  /** What the administrator should know; each with its code. */
+  readonly warnings: readonly ClockWarning[];
+}
+
+export type ClockWarning = Readonly<Record<'code' | 'message', string>>;
+
+/** `Date` has a resolution of a second on either side: a smaller difference may be none. */
+const LEAST_SHIFT_MS = 2_000;
+/** A greater difference is reported. */
+const WARN_MS = 10_000;
+/** Farther off is no clock that runs, and correcting by it would make nonsense of good times. */
+const MOST_MS = 86_400_000;
+
+export const NO_CORRECTION: ClockCorrection = { nowShiftMs: 0, jobShiftMs: 0, warnings: [] };
+
+/** @param kubernetes undefined: it was not looked at. */
+export function correctClocks(giteas: readonly ServerClock[], kubernetes: ServerClock | undefined): ClockCorrection {
+  const warnings: ClockWarning[] = [];
+  const usable = ({ origin, bounds }: ServerClock): ClockBounds | undefined => {
+    if (bounds === undefined || Math.abs(middle(bounds)) <= MOST_MS) return bounds;
+    const message = `compare clocks: that of ${origin} is more than a day off this machine's. Its times are taken as they are. Set the clock that is wrong.`;
+    warnings.push({ code: 'GR-CLOCK-02', message });
+    return undefined;
+  };
+  const seen = giteas.map(usable);
+  const cluster = kubernetes && usable(kubernetes);
+  if (giteas.length > 1 && !agree(seen)) {
+    const lookShiftsMs = new Map(giteas.map(({ origin }, index) => [origin, backBy(seen[index])]));
+    if (seen.every((bounds) => bounds)) {
+      const message = `compare clocks: those of the Giteas ${giteas.map(({ origin }) => origin).join(', ')} differ from each other. The times of each are corrected by its own clock. Synchronize them (NTP).`;
+      warnings.push({ code: 'GR-CLOCK-03', message });
+    }
+    return { nowShiftMs: 0, jobShiftMs: backBy(cluster), lookShiftsMs, warnings };
+  }
+  const gitea = seen.reduce((a, b) => a && b && (common(a, b) ?? either(a, b)), seen[0]);
+  const nowShiftMs = gitea ? shiftBy(gitea) : 0;
+  if (gitea === undefined || cluster === undefined) return { nowShiftMs, jobShiftMs: 0, warnings };
+
+  const apart = { leastMs: gitea.leastMs - cluster.mostMs, mostMs: gitea.mostMs - cluster.leastMs };
+  const jobShiftMs = shiftBy(apart);
+  if (Math.abs(jobShiftMs) > WARN_MS) {
+    const how = `${Math.abs(jobShiftMs) / 1000} s ${jobShiftMs < 0 ? 'ahead of' : 'behind'}`;
+    const message = `compare clocks: that of Kubernetes (${kubernetes?.origin}) is ${how} that of Gitea (${giteas[0]?.origin}). Times of Jobs are corrected by that. Synchronize both clocks (NTP).`;
+    warnings.push({ code: 'GR-CLOCK-01', message });
+  }
+  return { nowShiftMs, jobShiftMs, skewMs: toSeconds(-middle(apart)), warnings };
+}
+
+/** True when each clock is known and none is known to differ from another. */
+function agree(clocks: readonly (ClockBounds | undefined)[]): boolean {
+  const known = clocks.flatMap((bounds) => bounds ?? []);
+  const gapMs = Math.max(...known.map(({ leastMs }) => leastMs)) - Math.min(...known.map(({ mostMs }) => mostMs));
+  return known.length === clocks.length && gapMs < LEAST_SHIFT_MS;
+}
+
+/** The same look with its times by the clock of all. */
+export function shiftLook(look: Look, giteaUrl: string, { lookShiftsMs }: ClockCorrection): Look {
+  const shiftMs = lookShiftsMs?.get(new URL(giteaUrl).origin) ?? 0;
+  if (shiftMs === 0) return look;
+  return { ...look, jobs: shifted(look.jobs, ['createdAtMs', 'startedAtMs', 'completedAtMs'], shiftMs) };
+}
+
+/** The same Jobs with their times by Gitea's clock. */
+export function shiftJobs(jobs: readonly LiveJob[], shiftMs: number): readonly LiveJob[] {
+  if (shiftMs === 0) return jobs;
+  return shifted(jobs, ['createdAtMs', 'stillSinceMs', 'runningSinceMs', 'finishedAtMs', 'extendUntilMs'], shiftMs);
+}
+
+function shifted<T extends object>(rows: readonly T[], times: readonly (keyof T)[], shiftMs: number): readonly T[] {
+  return rows.map((row) => {
+    const known = times.flatMap((time) => (typeof row[time] === 'number' ? [[time, row[time] + shiftMs]] : []));
+    return { ...row, ...Object.fromEntries(known) };
+  });
+}
+
+/** Whole seconds; 0 when the clocks may well be equal. */
+function shiftBy(bounds: ClockBounds): number {
+  if (bounds.leastMs <= 0 && bounds.mostMs >= 0) return 0;
+  const shiftMs = toSeconds(middle(bounds));
+  return Math.abs(shiftMs) < LEAST_SHIFT_MS ? 0 : shiftMs;
+}
+
+/** From a server's clock to this machine's; never -0. */
+function backBy(bounds: ClockBounds | undefined): number {
+  return bounds ? 0 - shiftBy(bounds) : 0;
+}
+
+function middle({ leastMs, mostMs }: ClockBounds): number {
+  return (leastMs + mostMs) / 2;
+}
+
+/** Rounded; never -0. */
+function toSeconds(ms: number): number {
+  return Math.round(ms / 1000) * 1000 + 0;
+}

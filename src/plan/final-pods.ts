@@ -1,0 +1,114 @@
+/** The final pod of a group: its podTemplate merged over ours and held to its security profile. Loaded when a group has one of the two. */
+
+import { applyTemplate } from '../config/pods/apply-template.ts';
+import {
+  type FieldPath,
+  fieldValue,
+  isList,
+  isMapping,
+  type Mapping,
+  stringOf,
+  type Value,
+} from '../config/pods/pod-schema.ts';
+import { type SecurityLevel, securityViolations, type Violation } from '../config/pods/pod-security.ts';
+import type { LateProblem } from '../config/runnergroup/placed.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { nearestName } from '../config/runnergroup/words.ts';
+import type { PodTemplate } from '../manifests/job-manifest.ts';
+import { count } from '../shared/printable.ts';
+
+type PodFault = Omit<LateProblem, 'group'>;
+
+/** The pod to render, or all that is wrong with it. */
+export type FinalPod = { readonly pod: PodTemplate } | { readonly faults: readonly PodFault[] };
+
+/** @param secrets names of the Secrets in the group's namespace that hold tokens of Gitea. */
+export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonly string[]): FinalPod {
+  const made = ours as unknown as Mapping;
+  // What the reader read is what JSON can say.
+  const template = (group.podTemplate ?? {}) as Mapping;
+  const level = levelOf(group);
+  const applied = applyTemplate(made, template, { secrets, level, suggest: nearestName });
+  if ('faults' in applied) return { faults: applied.faults.map(templateFault) };
+  const { pod, violations } = applied;
+  // Elements by name, because indices of the two pods differ.
+  const ofOurs = group.securityProfile === undefined ? securityViolations(made, level) : [];
+  const allowed = new Set(ofOurs.map((violation) => nameOf(made, violation)));
+  const found = violations.filter((violation) => !allowed.has(nameOf(pod, violation)));
+  // What containerMode causes is one fault, however many rules it breaks.
+  const ofMode = found.filter(({ path }) => !pathInTemplate(group.podTemplate as Value | undefined, pod, path));
+  const others = found.filter((violation) => !ofMode.includes(violation));
+  const faults = [...ofMode.slice(0, 1), ...others].map((violation) =>
+    violationFault(group, pod, violation, violation === ofMode[0] ? ofMode.length - 1 : 0),
+  );
+  if (faults.length > 0) return { faults };
+  return { pod: group.podTemplate === undefined ? ours : (pod as unknown as PodTemplate) };
+}
+
+/**
+ * Without a profile a pod is held to the strictest level that its containerMode allows. Where docker needs a privileged container that
+ * is `baseline` with this one exception: the rules that our own pod breaks.
+ */
+function levelOf({ securityProfile, containerMode }: RunnerGroup): SecurityLevel {
+  return securityProfile ?? (containerMode === 'host' ? 'restricted' : 'baseline');
+}
+
+function templateFault({ path, message }: { readonly path: FieldPath; readonly message: string }): PodFault {
+  const code = message.startsWith('unknown field') ? 'GR-INPUT-04' : 'GR-INPUT-05';
+  return { path: ['spec', 'podTemplate', ...path], message, code };
+}
+
+function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation, more: number): PodFault {
+  const { rule, path, message: told } = violation;
+  const inTemplate = pathInTemplate(group.podTemplate as Value | undefined, pod, path);
+  const level = levelOf(group);
+  const profile =
+    group.securityProfile === undefined ? `${level}, the default of containerMode ${group.containerMode}` : level;
+  const message = `${told} (rule ${rule} of securityProfile ${profile})`;
+  if (inTemplate) return { path: ['spec', 'podTemplate', ...inTemplate], message, code: 'GR-INPUT-10' };
+  return {
+    path: ['spec', 'securityProfile'],
+    message: `${placeText(pod, path)} ${message}${more > 0 ? `, and ${count(more, 'more rule')}` : ''}${instead(group)}`,
+    code: 'GR-INPUT-10',
+  };
+}
+
+/** What to do about a pod that is ours. In mode `host` it meets every profile. */
+function instead({ containerMode, securityProfile }: RunnerGroup): string {
+  if (containerMode === 'host') return '';
+  if (containerMode === 'buildkit' && securityProfile === 'restricted')
+    return '; containerMode buildkit meets baseline at most: set that, or containerMode: host';
+  return `; containerMode ${containerMode} does not meet it: set containerMode: host, or remove securityProfile`;
+}
+
+function nameOf(pod: Mapping, { rule, path }: Violation): string {
+  return `${rule} ${placeText(pod, path)}`;
+}
+
+/** `spec.containers[runner].securityContext.privileged` */
+export function placeText(pod: Mapping, path: FieldPath): string {
+  let value: Value | undefined = pod;
+  let text = '';
+  for (const step of path) {
+    value = below(value, step);
+    if (typeof step === 'string') text += text === '' ? step : `.${step}`;
+    else text += `[${stringOf(value, 'name') || step}]`;
+  }
+  return text;
+}
+
+function below(value: Value | undefined, step: string | number): Value | undefined {
+  if (typeof step === 'number') return isList(value) ? value[step] : undefined;
+  return fieldValue(value, step);
+}
+
+/** Where a place of the final pod stands in the template; undefined when the template has nothing to do with it. */
+function pathInTemplate(template: Value | undefined, pod: Mapping, path: FieldPath): FieldPath | undefined {
+  const [part = '', field = '', index, ...rest] = path;
+  const written = below(below(template, part), field);
+  if (written === undefined || index === undefined) return written === undefined ? undefined : path;
+  if (typeof index !== 'number' || !isList(written)) return path;
+  const name = stringOf(below(below(below(pod, part), field), index), 'name');
+  const same = written.findIndex((element) => isMapping(element) && stringOf(element, 'name') === name);
+  return same < 0 ? undefined : [part, field, same, ...rest];
+}

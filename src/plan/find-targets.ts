@@ -1,0 +1,140 @@
+/** Which looks at Gitea the groups of one run need, and with which tokens. */
+
+import { describeScope } from '../clients/gitea/endpoints.ts';
+import type { GiteaTarget } from '../clients/gitea/observe-gitea.ts';
+import { Deadline } from '../clients/http/request.ts';
+import { findToken, type TokenSources } from '../clients/tokens/api-token.ts';
+import type { Token } from '../clients/tokens/token.ts';
+import { keepsPool, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { Failure, successes } from '../shared/failure.ts';
+import { groupBy } from '../shared/keys.ts';
+import { findCluster, type Settings } from './settings.ts';
+import { isOwnTrouble } from './troubles.ts';
+
+/** A group's look, or why it has none: the policy denies it, or its token is missing or bound to another Gitea. */
+export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;
+
+/** What is looked at, and which look belongs to a group. @throws Failure when a token is missing or bound to another origin. */
+export async function findTargets(groups: readonly RunnerGroup[], settings: Settings) {
+  const found = await findTargetsOf(groups, settings, new Deadline(settings.timeoutMs));
+  for (const failure of found.failed.values()) throw failure;
+  return found;
+}
+
+/** The same, but a token that is missing concerns its group alone. @throws Failure that concerns more than one group. */
+export async function findTargetsOf(groups: readonly RunnerGroup[], settings: Settings, deadline: Deadline) {
+  const found = targetsByGroup(await tokensOf(groups, settings, deadline));
+  const targetOf = successes(found);
+  const failed = new Map(
+    [...found].flatMap(([group, seen]) => (seen instanceof Failure ? [[group, seen] as const] : [])),
+  );
+  const lookOf = (group: RunnerGroup): string => targetOf.get(group)?.key ?? '';
+  return { targets: [...new Set(targetOf.values())], failed, lookOf };
+}
+
+type Tokens = readonly (readonly [RunnerGroup, Token | Failure])[];
+
+/**
+ * One target for all groups that share Gitea, scope and token. Of each group: its target, or why it has none.
+ * @param before targets that are known: they keep their keys, and one that has not changed stays the same object.
+ * @param newKey of a target that is not known.
+ */
+export function targetsByGroup(
+  tokens: Tokens,
+  before: readonly GiteaTarget[] = [],
+  newKey = keysOfTargets(),
+): ReadonlyMap<RunnerGroup, GiteaTarget | Failure> {
+  const targets = [...before];
+  const readsEnds = endsReader(tokens.map(([group]) => group));
+  const targetFor = (group: RunnerGroup, token: Token): GiteaTarget => {
+    const ends = readsEnds(group);
+    const fits = (target: GiteaTarget): boolean =>
+      isTargetOf(target, group, token) && (target.readsEnds ?? false) === ends;
+    const known = targets.find(fits);
+    if (known) return known;
+    const { giteaUrl: url, scope } = group;
+    const made: GiteaTarget = { key: newKey(), url, scope, token, ...(ends && { readsEnds: true }) };
+    targets.push(made);
+    return made;
+  };
+  const found = new Map(
+    tokens.map(([group, token]) => [group, token instanceof Failure ? token : targetFor(group, token)]),
+  );
+  const members = groupBy(found, ([, target]) => (target instanceof Failure ? undefined : target));
+  for (const [target, own] of members) {
+    const now = marked(
+      target,
+      own.map(([group]) => group),
+    );
+    for (const [group] of own) found.set(group, now);
+  }
+  return found;
+}
+
+/** A key for each new target. None is used again: what is kept of a target is kept by its key. */
+export function keysOfTargets(): () => string {
+  let last = 0;
+  return () => {
+    last += 1;
+    return `look ${last}`;
+  };
+}
+
+/** The target with the labels of its groups, and whether one keeps a pool; the same object while both are the same. */
+function marked(target: GiteaTarget, groups: readonly RunnerGroup[]): GiteaTarget {
+  const { hasPool = false, labels: before, ...rest } = target;
+  const labels = new Set(groups.flatMap((group) => [...group.labels, ...group.sizes].map(({ name }) => name)));
+  const keeps = groups.some(keepsPool);
+  const isSame = keeps === hasPool && labels.size === before?.size && [...labels].every((label) => before.has(label));
+  return isSame ? target : { ...rest, labels, ...(keeps && { hasPool: true }) };
+}
+
+/**
+ * Whether the look of a group reads completed jobs also when no job is queued or runs. Others do not show the failure of the last CI job of
+ * a scope. True when a group of the same scope, perhaps this one, has `keepFailedSeconds`: such groups share a look.
+ */
+function endsReader(groups: readonly RunnerGroup[]): (group: RunnerGroup) => boolean {
+  const scopeOf = ({ giteaUrl, scope }: RunnerGroup): string => `${giteaUrl} ${describeScope(scope)}`;
+  const read = new Set(groups.filter(({ keepFailedSeconds }) => keepFailedSeconds > 0).map(scopeOf));
+  // As for most: nobody keeps runners.
+  return read.size === 0 ? () => false : (group) => read.has(scopeOf(group));
+}
+
+/** True when this look serves the group, too: Gitea, scope and token are the same. */
+export function isTargetOf(target: GiteaTarget, { giteaUrl, scope }: RunnerGroup, token: Token): boolean {
+  return target.url === giteaUrl && describeScope(target.scope) === describeScope(scope) && target.token.equals(token);
+}
+
+/** Groups whose tokens are found at the same time: enough for all connections to the API server, few enough to cost no memory. */
+const TOKENS_AT_ONCE = 100;
+
+/** The token of each group, in order. @throws the first Failure that is not one group's trouble alone. */
+async function tokensOf(groups: readonly RunnerGroup[], settings: Settings, deadline: Deadline): Promise<Tokens> {
+  if (settings.secrets !== 'api') return await findAll(groups, settings);
+  // Loaded only when it is asked for: most runs read files.
+  const { ClusterSecrets, needCluster, secretsClient } = await import('../clients/kubernetes/cluster-secrets.ts');
+  // `--cluster off` says that live Jobs are not looked at; the Secrets must come from somewhere.
+  const config = needCluster(await findCluster({ ...settings, cluster: 'auto' }));
+  const client = secretsClient(config, settings.onRequest);
+  try {
+    const secrets = new ClusterSecrets(client, deadline);
+    return await findAll(groups, { ...settings, clusterSecrets: settings.secretsIn?.(secrets) ?? secrets });
+  } finally {
+    await client.close();
+  }
+}
+
+async function findAll(groups: readonly RunnerGroup[], sources: TokenSources): Promise<Tokens> {
+  const tokens: [RunnerGroup, Token | Failure][] = [];
+  for (let at = 0; at < groups.length; at += TOKENS_AT_ONCE) {
+    const some = groups.slice(at, at + TOKENS_AT_ONCE);
+    const found = await Promise.allSettled(some.map((group) => findToken(group, sources)));
+    for (const [index, group] of some.entries()) {
+      const one = found[index];
+      if (one?.status === 'fulfilled') tokens.push([group, one.value]);
+      else if (one?.reason instanceof Failure && isOwnTrouble(one.reason)) tokens.push([group, one.reason]);
+      else throw one?.reason;
+    }
+  }
+  return tokens;
+}

@@ -1,0 +1,110 @@
+/** The final pods of RunnerGroups. Most groups have neither podTemplate nor securityProfile: then nothing is loaded and nothing is done. */
+
+import type { TemplateFault } from '../config/pods/pod-schema.ts';
+import { MOST_PROBLEMS } from '../config/runnergroup/budget.ts';
+import { tokenSecrets } from '../config/runnergroup/paths.ts';
+import { type LateProblem, placed } from '../config/runnergroup/placed.ts';
+import { InputProblems, type Problem } from '../config/runnergroup/problems.ts';
+import type { ReadResult } from '../config/runnergroup/read.ts';
+import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { baseOf, writtenPath } from '../config/runnergroup/sizes.ts';
+import type { FinishPod } from '../manifests/job-manifest.ts';
+import { groupBy, keyText } from '../shared/keys.ts';
+
+/** What is handed to the cdk8s app, and what is asked when it has made its templates. */
+export interface Pods {
+  readonly finish: FinishPod;
+  /** @throws InputProblems (exit 2): what `finish` found wrong since. Such a group's pod has been left as it was. */
+  readonly check: () => Promise<void>;
+  /** The same, by group. @throws InputProblems: all podTemplates together are too long. */
+  readonly faulty: () => Promise<ReadonlyMap<RunnerGroup, readonly Problem[]>>;
+}
+
+/** Characters of all podTemplates together, as JSON. All are in memory at once, and aliases make 131,072 of a file of 2 KB. */
+const MOST_TEMPLATE_CHARACTERS = 16_777_216;
+const TOO_MANY =
+  `makes all podTemplates together longer than ${MOST_TEMPLATE_CHARACTERS} characters: shorten them, or spread the RunnerGroups ` +
+  'over several Applications';
+
+/** Undefined when no group has a podTemplate or a securityProfile. */
+export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 'sources'>): Promise<Pods | undefined> {
+  if (!groups.some(hasOwnPod)) return undefined;
+  const { finalPod } = await import('./final-pods.ts');
+  const secrets = secretsByNamespace(groups);
+  const found: LateProblem[] = [];
+  let characters = 0;
+  let isTooLong = false;
+  return {
+    finish: (group, ours) => {
+      if (!hasOwnPod(group)) return ours;
+      const final = finalPod(group, ours, secrets.get(group.namespace) ?? []);
+      if ('pod' in final) {
+        characters += JSON.stringify(group.podTemplate ?? {}).length;
+        if (characters <= MOST_TEMPLATE_CHARACTERS) return final.pod;
+        if (found.length === 0)
+          found.push(late(group, { path: ['spec', 'podTemplate'], message: TOO_MANY, code: 'GR-INPUT-08' }));
+        isTooLong = true;
+        return ours;
+      }
+      found.push(...final.faults.slice(0, MOST_PROBLEMS - found.length).map((fault) => late(group, fault)));
+      return ours;
+    },
+    check: async () => {
+      if (found.length > 0) throw new InputProblems(await placed(found, sources));
+    },
+    faulty: async () => {
+      const problems = await placed(found, sources);
+      if (isTooLong) throw new InputProblems(problems);
+      const byGroup = new Map<RunnerGroup, Problem[]>(found.map(({ group }) => [group, []]));
+      for (const [index, problem] of problems.entries()) {
+        const group = found[index]?.group;
+        if (group) byGroup.get(group)?.push(problem);
+      }
+      return byGroup;
+    },
+  };
+}
+
+/** A fault of a size is told of its RunnerGroup. */
+function late(group: RunnerGroup, fault: Omit<LateProblem, 'group'>): LateProblem {
+  return { ...fault, group: baseOf(group), path: writtenPath(group, fault.path) };
+}
+
+/** Makes the pods that `generate` would make. Of two groups with one name the first one counts. */
+export async function problemsOfPods(
+  groups: readonly RunnerGroup[],
+  sources: ReadResult['sources'],
+): Promise<readonly Problem[]> {
+  const single = [...groupBy(groups, keyText).values()].flatMap(([first]) => first ?? []);
+  const pods = await podsOf({ groups: single, sources });
+  if (!pods) return [];
+  const { RunnersApp } = await import('../manifests/app.ts');
+  new RunnersApp(single.filter(hasOwnPod), { finish: pods.finish });
+  try {
+    await pods.check();
+    return [];
+  } catch (error) {
+    if (!(error instanceof InputProblems)) throw error;
+    return error.problems;
+  }
+}
+
+/** What is wrong with the podTemplate of one group; paths are the template's. */
+export async function faultsOfTemplate(group: RunnerGroup): Promise<readonly TemplateFault[]> {
+  const { finalPod } = await import('./final-pods.ts');
+  const { RunnersApp } = await import('../manifests/app.ts');
+  const secrets = secretsByNamespace([group]).get(group.namespace) ?? [];
+  const faults: TemplateFault[] = [];
+  const finish: FinishPod = (of, ours) => {
+    const final = finalPod(of, ours, secrets);
+    if ('faults' in final) faults.push(...final.faults.map(({ path, message }) => ({ path: path.slice(2), message })));
+    return ours;
+  };
+  new RunnersApp([group], { finish });
+  return faults;
+}
+
+function secretsByNamespace(groups: readonly RunnerGroup[]): ReadonlyMap<string, readonly string[]> {
+  const byNamespace = groupBy(groups, ({ namespace }) => namespace);
+  return new Map([...byNamespace].map(([namespace, members]) => [namespace, members.flatMap(tokenSecrets)]));
+}

@@ -1,0 +1,49 @@
+/** Which groups in trouble have something in the cluster that is to stay (docs/adr/0081). */
+import type { ClusterConfig } from '../clients/kubernetes/config.ts';
+import type { BrokenGroup } from '../config/runnergroup/broken.ts';
+import type { Problem } from '../config/runnergroup/problems.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { Failure } from '../shared/failure.ts';
+import { keyText } from '../shared/keys.ts';
+import { TRACKING_ID } from '../shared/marks.ts';
+import { requestOptions, type Settings } from './settings.ts';
+import { refuseAll } from './troubles.ts';
+
+/**
+ * In a namespace of a good group: all of them. Elsewhere: those whose object is this Application's, for what is another's must not be touched.
+ * If files hide groups, also those objects of the Application that no file names. @throws Failure when nobody says whose an object is
+ */
+export async function livingGroups(
+  groups: readonly RunnerGroup[],
+  isolated: readonly BrokenGroup[],
+  hidden: readonly Problem[],
+  config: ClusterConfig,
+  settings: Settings,
+): Promise<readonly BrokenGroup[]> {
+  const judged = new Set(groups.map(({ namespace }) => namespace));
+  const known = new Map([...groups, ...isolated].map((group) => [keyText(group), group]));
+  const elsewhere = isolated.filter(({ namespace }) => !judged.has(namespace));
+  const namespaces = new Set([...elsewhere.map(({ namespace }) => namespace), ...(hidden.length > 0 ? judged : [])]);
+  if (namespaces.size === 0) return isolated;
+  const application = settings.env['ARGOCD_APP_NAME'];
+  if (!application) refuseAll([{ problems: hidden }, ...elsewhere]);
+  const { runnerGroupsIn } = await import('../clients/kubernetes/observe-cluster.ts');
+  const list = (namespace: string) =>
+    runnerGroupsIn([namespace], config, requestOptions(settings)).catch((error: unknown) => {
+      // Where we may not look, we have never made a runner.
+      if (error instanceof Failure && error.kind === 'cluster-forbidden' && !judged.has(namespace)) return [];
+      throw error;
+    });
+  const listed = (await Promise.all([...namespaces].map(list))).flat();
+  const [first] = hidden;
+  const living = listed.flatMap(({ metadata: { namespace, name, annotations } }) => {
+    const named = known.get(keyText({ namespace, name }));
+    const unnamed = first && judged.has(namespace) && { namespace, name, place: first.place, problems: hidden };
+    const group = named ? elsewhere.find((each) => each === named) : unnamed;
+    if (!group) return [];
+    const tracked = annotations?.[TRACKING_ID];
+    if (tracked === undefined) refuseAll([group]);
+    return tracked === `${application}:gitea.bpg.pw/RunnerGroup:${namespace}/${name}` ? group : [];
+  });
+  return [...isolated.filter((group) => !elsewhere.includes(group)), ...living];
+}

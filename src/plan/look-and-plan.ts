@@ -1,0 +1,215 @@
+/**
+ * From RunnerGroups to a plan: the way that `generate`, `explain` and `cdk8s synth` share.
+ *
+ *     groups ──► tokens ──► looks at Gitea (one per origin, scope and token) ─┐
+ *        │                  look at Kubernetes (optional) ────────────────────┼──► plan (plan-seen.ts)
+ *        └────► planner and cdk8s app, with a template per group (while the answers are on their way) ──┘
+ */
+import { collectLooks, observe, observeEach } from '../clients/gitea/observe-gitea.ts';
+import { prepareToRead } from '../clients/gitea/shapes.ts';
+import { Deadline } from '../clients/http/request.ts';
+import { ServerClocks } from '../clients/http/server-clocks.ts';
+import type { ClusterConfig } from '../clients/kubernetes/config.ts';
+import type { BrokenGroup } from '../config/runnergroup/broken.ts';
+import type { Problem } from '../config/runnergroup/problems.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { baseOf } from '../config/runnergroup/sizes.ts';
+import type { RunnersApp } from '../manifests/app.ts';
+import type { Plan } from '../planner/decisions.ts';
+import { hasEnded, isBoundAtWork, isPinnedAlive, type LiveJob } from '../planner/evidence.ts';
+import { systemClock } from '../shared/clock.ts';
+import { Failure } from '../shared/failure.ts';
+import { keyText } from '../shared/keys.ts';
+import { firstNames } from '../shared/printable.ts';
+import { findTargetsOf } from './find-targets.ts';
+import type { Pods } from './group-pods.ts';
+import { livingGroups } from './living-groups.ts';
+import type { Planning, PlanSource } from './plan-seen.ts';
+import { findCluster, requestOptions, type Settings } from './settings.ts';
+import { faultyPods, refuseAll, type Trouble, troubleOfBroken } from './troubles.ts';
+
+export interface PlanOfNow {
+  readonly plan: Plan;
+  /** By Gitea's clock, as all times of CI jobs. */
+  readonly nowMs: number;
+  /** Absent: there are no groups. */
+  readonly app?: RunnersApp;
+  /** What the plan was made from, for `explain`. Absent: there are no groups. */
+  readonly seen?: PlanSource;
+  /** Groups that were left out. The plan keeps their Jobs. */
+  readonly troubles: readonly Trouble[];
+  /** Of these, the ones whose spec cannot be used: no chart of `app` is theirs to print. */
+  readonly broken: readonly BrokenGroup[];
+}
+
+/** Jobs that were listed so long ago are listed again before a plan is made of them, ms. */
+const FRESH_MS = 400;
+
+/** Of the time for looks, where one that fails does not end the run. */
+const SHARE_OF_LOOKS = 0.75;
+
+export interface LookOptions {
+  /** Blocked jobs are listed too, for `explain`. */
+  readonly includeBlocked: boolean;
+  /** Everything is asked for at once (`ObserveOptions.ahead`). */
+  readonly ahead?: boolean;
+  /** Needed when a group has a podTemplate or a securityProfile. */
+  readonly pods?: Pods | undefined;
+  /**
+   * Where the Jobs in the cluster are listed, one group's trouble is its own while there is another group to plan (docs/adr/0036). These
+   * groups have one already. Absent: each trouble is a Failure.
+   */
+  readonly isolate?: readonly BrokenGroup[];
+  /** With `isolate`: of files that hide groups. What lives of this Application and is in no other file may be theirs. */
+  readonly hidden?: readonly Problem[];
+  /** With `isolate`: also where no cluster is seen. For a plan that is only read, since Jobs of a group that is left out are not kept. */
+  readonly isOnlyRead?: boolean;
+}
+
+/** Looks at Gitea (and Kubernetes) for all groups and plans. @throws Failure when that is not done by the time limit, a plan that came too late included. */
+export async function lookAndPlan(
+  groups: readonly RunnerGroup[],
+  settings: Settings,
+  { includeBlocked, ahead = false, pods, isolate, hidden = [], isOnlyRead = false }: LookOptions,
+): Promise<PlanOfNow> {
+  const { timeoutMs } = settings;
+  const deadline = new Deadline(timeoutMs);
+  const isolated = isolate ?? [];
+  if (groups.length === 0) {
+    refuseAll([{ problems: hidden }, ...isolated]);
+    return await planNothing(settings);
+  }
+  const [config, tokens] = await Promise.all([findCluster(settings), findTargetsOf(groups, settings, deadline)]);
+  const { targets, failed, lookOf } = tokens;
+  const isolates = isolate !== undefined && (isOnlyRead || config !== undefined);
+  if (!isolates) refuseAll([{ problems: hidden }, ...isolated], failed);
+  const isPrinted = isolates && !isOnlyRead;
+  const living = isPrinted && config ? await livingGroups(groups, isolated, hidden, config, settings) : isolated;
+  const namespaces = [...groups, ...living].map(({ namespace }) => namespace);
+  // Reading Secrets over the network has taken its part of the time limit.
+  const leftMs = settings.secrets === 'api' ? Math.max(1, deadline.remainingMs()) : timeoutMs;
+  const clocks = new ServerClocks();
+  const beganMs = systemClock.steadyMs();
+  const listing = listJobs(namespaces, config, settings, clocks);
+  const looking = Promise.all([
+    (isolates ? observeEach : observe)(targets, {
+      ...requestOptions(settings),
+      // A Gitea that hangs must leave the others time for their plan.
+      deadlineMs: isolates && targets.length > 1 ? leftMs * SHARE_OF_LOOKS : leftMs,
+      includeBlocked,
+      ahead,
+      // Without live Jobs the planner replays the past.
+      needsHistory: () => listing.then(({ origin }) => origin === undefined),
+      needsRows: () => listing.then(({ jobs }) => jobs.some(isPinnedAlive)),
+      boundRunners: () => listing.then(({ jobs }) => jobs.filter(isBoundAtWork)),
+      clock: { ...systemClock, now: settings.now },
+      clocks,
+    }),
+    listing,
+  ]);
+  // A rejection while the templates are made must wait for its await below instead of ending the process.
+  looking.catch(() => undefined);
+  // What can be done while the answers are on their way, once the questions have left; these modules are loaded so late for that.
+  await new Promise(setImmediate);
+  prepareToRead();
+  const { planSeen } = await import('./plan-seen.ts');
+  const { appOf } = await import('./platform-app.ts');
+  const app = await appOf(groups, { finish: pods?.finish });
+  const faulty = isolates ? await faultyPods(pods) : await pods?.check();
+  const [answers, before] = await looking;
+  const broken = [...living, ...(faulty ?? [])];
+  const inTrouble = [...new Set([...isolated, ...broken])];
+  // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
+  const isStale = systemClock.steadyMs() - beganMs > FRESH_MS;
+  const listed = isStale ? await listJobs(namespaces, config, settings, clocks) : before;
+  const { origin, atMs: listedAtMs } = listed;
+  const planning = planSeen({
+    instance: settings.instance,
+    application: settings.env['ARGOCD_APP_NAME'],
+    groups: app.groupCharts.map(({ group, templateHash }) => {
+      const lookKey = lookOf(baseOf(group));
+      return { group, templateHash, lookKey, look: failed.get(baseOf(group)) ?? answers.get(lookKey) };
+    }),
+    broken: inTrouble.map(troubleOfBroken),
+    suspended: before.suspended,
+    cluster: origin === undefined ? undefined : { origin, jobs: endedMeanwhile(before.jobs, listed.jobs), listedAtMs },
+    withPast: origin === undefined ? (await import('../planner/unseen/unseen.ts')).withPast : undefined,
+    clockOf: (server) => clocks.of(server),
+    nowMs: settings.now(),
+  });
+  if (planning.is === 'failed') {
+    // Argo CD shows all causes.
+    collectLooks(answers);
+    refuseAll(inTrouble, failed);
+  }
+  const { atMs, plan, seen, troubles = [] } = soundOf(planning, settings);
+  if (deadline.remainingMs() <= 0) {
+    const message = `plan ${groups.length} RunnerGroups: not done within the time limit of ${timeoutMs / 1000} s. Raise --timeout, or spread the RunnerGroups over several Applications.`;
+    throw new Failure('GR-PLAN-01', 1, message);
+  }
+  return { plan, nowMs: atMs, app, ...(seen && { seen }), troubles, broken };
+}
+
+async function planNothing(settings: Settings): Promise<PlanOfNow> {
+  // A kubeconfig that is named must exist, also when there is nothing to look for.
+  if (settings.kubeconfig !== undefined) await findCluster(settings);
+  return { plan: { groups: [], jobs: [], runners: [] }, nowMs: settings.now(), troubles: [], broken: [] };
+}
+
+/** Tells what the administrator should know. @throws Failure for what stops more than one group: who prints all or nothing stops, too */
+function soundOf(planning: Planning, { onWarning }: Settings): Planning & { readonly is: 'planned' } {
+  if (planning.is !== 'planned') throw planning.is === 'failed' ? planning.failure : new Error('a look is missing');
+  const { clockWarnings = [], plan, stopping = [] } = planning;
+  for (const failure of stopping) throw failure;
+  for (const { code, message } of clockWarnings) onWarning?.(`warning: ${code} ${message}`);
+  const renamed = plan.groups.flatMap(({ group, renamedTo: to }) => (to ? `${keyText(group)} (renamed to ${to})` : []));
+  const told = `warning: GR-GITEA-19 Gitea has other names for scopes of RunnerGroups: ${firstNames(renamed, 10)}. Change the spec.`;
+  if (renamed.length > 0) onWarning?.(told);
+  return planning;
+}
+
+/** The Jobs of a cluster at one moment. `origin` of its API server: undefined if there is none to look at. `suspended`: RunnerGroups, by key. */
+async function listJobs(
+  namespaces: readonly string[],
+  config: ClusterConfig | undefined,
+  settings: Settings,
+  clocks: ServerClocks,
+) {
+  const atMs = settings.now();
+  if (!config) return { atMs, origin: undefined, jobs: [], suspended: new Map() };
+  const { observeCluster, runnerGroupsIn, suspendedOf } = await import('../clients/kubernetes/observe-cluster.ts');
+  const options = { ...requestOptions(settings), clocks };
+  const [jobs, objects] = await Promise.all([
+    observeCluster(namespaces, config, options),
+    runnerGroupsIn(namespaces, config, options).catch((error: unknown) => notSeen(error, settings)),
+  ]);
+  return { atMs, origin: new URL(config.url).origin, jobs, suspended: suspendedOf(objects) };
+}
+
+/** Where there is no CRD, no group can be suspended. Without the right to read them, what git says counts, as before there was such a right. */
+function notSeen(error: unknown, settings: Settings): readonly [] {
+  if (!(error instanceof Failure && ['cluster-forbidden', 'not-found'].includes(error.kind))) throw error;
+  if (error.kind === 'cluster-forbidden')
+    settings.onWarning?.(
+      `warning: ${error.code} ${error.message} Groups that are suspended in the cluster get runners.`,
+    );
+  return [];
+}
+
+/**
+ * The Jobs of the second list, but one that has ended since the first list counts as running. Gitea's answers may be older than its end.
+ * Then its CI job looks as if it still waited, and would get a second runner.
+ */
+function endedMeanwhile(before: readonly LiveJob[], now: readonly LiveJob[]): readonly LiveJob[] {
+  if (now === before) return now;
+  const earlier = new Map(before.map((job) => [keyText(job), job]));
+  return now.map((job) => {
+    const known = earlier.get(keyText(job));
+    return hasEnded(job.state) && !hasEnded(known?.state) ? asRunning(job, known) : job;
+  });
+}
+
+function asRunning({ finishedAtMs, trouble, end, ...job }: LiveJob, known: LiveJob | undefined): LiveJob {
+  const { runningSinceMs } = known ?? {};
+  return { ...job, state: 'running', ...(runningSinceMs !== undefined && { runningSinceMs }) };
+}

@@ -1,0 +1,142 @@
+/**
+ * From what was seen to a plan: the one way for `generate`, `serve`, `explain` and the page (docs/adr/0090). They only gather. What follows
+ * from it is decided here: who is in trouble, who is suspended, which clock holds, how many idle runners are wanted. Pure.
+ */
+import type { ClockBounds } from '../clients/http/server-clocks.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import type { Plan } from '../planner/decisions.ts';
+import type { ClusterEvidence, Evidence, Group, LiveJob, Look } from '../planner/evidence.ts';
+import type { WithPast } from '../planner/plan.ts';
+import { Failure } from '../shared/failure.ts';
+import { keyText } from '../shared/keys.ts';
+import { type ClockCorrection, type ClockWarning, correctClocks, shiftJobs, shiftLook } from './clock-correction.ts';
+import { withIdleWanted } from './idle-wanted.ts';
+import { planOrRefuse, toPlanned } from './plan-groups.ts';
+import { isOwnTrouble, type Trouble } from './troubles.ts';
+
+/** A RunnerGroup whose spec is valid, or a size of one. */
+export interface SeenGroup {
+  readonly group: RunnerGroup;
+  readonly templateHash: string;
+  readonly lookKey: string;
+  /** The last look at its scope, or why there is none. Absent: nobody has looked yet. */
+  readonly look?: Look | Failure | undefined;
+}
+
+/** What was seen of the groups of one Application, each time by the clock of its server. */
+export interface Seen {
+  readonly instance: string;
+  /** Argo CD's name of the Application. Absent: none manages the groups. */
+  readonly application?: string | undefined;
+  readonly groups: readonly SeenGroup[];
+  /** Groups that cannot be planned, whatever their looks show. */
+  readonly broken: readonly Trouble[];
+  /** Groups that are suspended in the cluster, by key, with what is said there. */
+  readonly suspended: ReadonlyMap<string, string>;
+  /** Undefined: no cluster was looked at. */
+  readonly cluster:
+    | {
+        readonly origin: string;
+        /** Those in namespaces of other groups do not count. */
+        readonly jobs: readonly LiveJob[];
+        /** When they were listed, or a little before, by this machine's clock. */
+        readonly listedAtMs: number;
+      }
+    | undefined;
+  /** Where no cluster was looked at. */
+  readonly withPast?: WithPast | undefined;
+  /** What a server has told of its clock. @param origin of a Gitea, or of the cluster */
+  readonly clockOf: (origin: string) => ClockBounds | undefined;
+  /** By this machine's clock. */
+  readonly nowMs: number;
+}
+
+/** What the plan was made from. */
+export interface PlanSource extends Pick<Seen, 'suspended'> {
+  readonly groups: readonly Group[];
+  readonly evidence: Evidence;
+}
+
+/** The plan, or why there is none. */
+export type Planning =
+  | {
+      readonly is: 'planned';
+      readonly plan: Plan;
+      /** The time that it is for, by Gitea's clock. */
+      readonly atMs: number;
+      readonly seen?: PlanSource;
+      /** Groups that were left out. The plan keeps their Jobs. */
+      readonly troubles?: readonly Trouble[];
+      /** What stops more than one group: all those of its namespace. */
+      readonly stopping?: readonly Failure[];
+      readonly clockWarnings?: readonly ClockWarning[];
+    }
+  /** Not every scope was looked at. */
+  | { readonly is: 'waiting' }
+  /** Every group is in trouble. */
+  | { readonly is: 'failed'; readonly failure: Failure };
+
+/** @throws Failure as `planOrRefuse`: the groups cannot be planned together */
+export function planSeen(seen: Seen): Planning {
+  const { broken, groups, suspended } = seen;
+  const { sound, stopping, troubles } = sortOut(groups, broken);
+  const [first] = [...stopping, ...troubles.map(({ failure }) => failure)];
+  if (sound.length === 0 && first) return { is: 'failed', failure: first };
+
+  const correction = correctionFor(sound, seen);
+  const looks = new Map<string, Look>();
+  for (const { group, look, lookKey } of sound) {
+    if (look === undefined || look instanceof Failure) return { is: 'waiting' };
+    if (!looks.has(lookKey)) looks.set(lookKey, shiftLook(look, group.giteaUrl, correction));
+  }
+  const evidence: Evidence = {
+    instance: seen.instance,
+    ...(seen.application && { application: seen.application }),
+    looks,
+    cluster: clusterOf(seen, correction),
+    nowMs: seen.nowMs + correction.nowShiftMs,
+    troubled: troubles.map(({ namespace, name }) => ({ namespace, name })),
+  };
+  const steady = sound.map(({ group, lookKey, templateHash }) => {
+    const planned = toPlanned(group, lookKey, templateHash);
+    return [suspended.has(keyText(group)) ? { ...planned, suspend: true } : planned, group] as const;
+  });
+  const planned = withIdleWanted(steady, evidence);
+  const plan = planOrRefuse(planned, evidence, seen.withPast);
+  const source = { groups: planned, evidence, suspended };
+  const { nowMs: atMs } = evidence;
+  return { is: 'planned', plan, atMs, seen: source, troubles, stopping, clockWarnings: correction.warnings };
+}
+
+/** A group's own trouble stops that group, any other all groups of its namespace. */
+function sortOut(groups: readonly SeenGroup[], broken: readonly Trouble[]) {
+  const troubles = new Map(broken.map((trouble) => [keyText(trouble), trouble]));
+  const usable = groups.filter(({ group }) => !troubles.has(keyText(group)));
+  const stopped = new Map<string, Failure>();
+  for (const { group, look } of usable)
+    if (look instanceof Failure && !isOwnTrouble(look) && !stopped.has(group.namespace))
+      stopped.set(group.namespace, look);
+  for (const { group, look } of usable) {
+    const { namespace, name } = group;
+    const failure = look instanceof Failure ? look : stopped.get(namespace);
+    if (failure) troubles.set(keyText(group), { namespace, name, failure });
+  }
+  const sound = usable.filter(({ group }) => !troubles.has(keyText(group)));
+  return { sound, stopping: [...stopped.values()], troubles: [...troubles.values()] };
+}
+
+/** The clock of a Gitea counts only while a group of it is planned: in trouble, a group changes nothing for the others. */
+function correctionFor(sound: readonly SeenGroup[], { clockOf, cluster }: Seen): ClockCorrection {
+  const clock = (origin: string) => ({ origin, bounds: clockOf(origin) });
+  const urls = [...new Set(sound.map(({ group }) => group.giteaUrl))];
+  // Sorted: what is told of clocks does not change from plan to plan.
+  const giteas = [...new Set(urls.map((url) => new URL(url).origin))].sort();
+  return correctClocks(giteas.map(clock), cluster && clock(cluster.origin));
+}
+
+function clusterOf({ broken, cluster, groups }: Seen, { jobShiftMs, nowShiftMs }: ClockCorrection): ClusterEvidence {
+  if (!cluster) return { is: 'unseen' };
+  const namespaces = new Set([...groups.map(({ group }) => group), ...broken].map(({ namespace }) => namespace));
+  const own = cluster.jobs.filter(({ namespace }) => namespaces.has(namespace));
+  return { is: 'seen', jobs: shiftJobs(own, jobShiftMs), listedAtMs: cluster.listedAtMs + nowShiftMs };
+}

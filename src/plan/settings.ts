@@ -1,0 +1,52 @@
+import type { GiteaSettings } from '../clients/gitea/observe-gitea.ts';
+import type { RequestLine } from '../clients/http/request.ts';
+import type { ClusterSecrets } from '../clients/kubernetes/cluster-secrets.ts';
+import { type ClusterConfig, type ClusterMode, clusterConfig } from '../clients/kubernetes/config.ts';
+import type { LogIn } from '../clients/kubernetes/kubeconfig.ts';
+import type { SecretReader, SecretsMode } from '../clients/tokens/api-token.ts';
+import { TRACKING_SETTING } from '../shared/installed/installed-names.ts';
+
+/** Everything from outside that a look depends on; made from flags and environment in `src/cli/reading/command-settings.ts`. */
+export interface Settings extends ClusterChoice, GiteaSettings {
+  /** Default: `files`. */
+  readonly secrets?: SecretsMode;
+  /** With `secrets: 'api'`: reads the Secrets of the installation, which may lie elsewhere. Default: those of the groups' own namespaces. */
+  readonly secretsIn?: (secrets: ClusterSecrets) => SecretReader;
+  readonly secretsDir: string;
+  readonly instance: string;
+  readonly now: () => number;
+  /** Told about each request. */
+  readonly onRequest?: (line: RequestLine) => void;
+  /** Told what the administrator should know although all went well: one line, no line end. */
+  readonly onWarning?: (text: string) => void;
+}
+
+/** How each server is asked. */
+export function requestOptions<S extends GiteaSettings>(settings: S) {
+  return { ...settings, deadlineMs: settings.timeoutMs };
+}
+
+/** Which cluster is looked at. All of it is the administrator's to say, nothing a repository's author's. */
+export interface ClusterChoice {
+  readonly cluster: ClusterMode;
+  /** Path of a kubeconfig; absent: the service account of this pod, when it has one. */
+  readonly kubeconfig?: string | undefined;
+  /** Starts a program that the kubeconfig names for its login. Absent: such a kubeconfig is refused. */
+  readonly logIn?: LogIn;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The cluster to look at. Undefined when none is configured. @throws Failure (exit 1, 2) for one that is configured and cannot be used. */
+export async function findCluster(choice: ClusterChoice): Promise<ClusterConfig | undefined> {
+  const { cluster, kubeconfig, env, logIn } = choice;
+  const config = await (cluster === 'off' || kubeconfig === undefined
+    ? clusterConfig(cluster, env)
+    : fromFile(kubeconfig, logIn));
+  return config && { ...config, trackingLabel: env[TRACKING_SETTING] || undefined };
+}
+
+async function fromFile(kubeconfig: string, logIn: LogIn | undefined): Promise<ClusterConfig> {
+  const { readKubeconfig } = await import('../clients/kubernetes/kubeconfig.ts');
+  const { readOneDocument } = await import('../config/runnergroup/documents.ts');
+  return await readKubeconfig(kubeconfig, readOneDocument, logIn);
+}

@@ -1,0 +1,236 @@
+/**
+ * All Applications that manage groups of ours: what each waits for (wake-state.ts), and what Argo CD says that it has printed.
+ *
+ * Two classes of the queue. `wake`: a refresh costs Argo CD a core for about a second, so few Applications are woken at the same time.
+ * Namespaces of RunnerGroups take turns, and within one whose need became due first goes first. `ask`: Argo CD is read at the start,
+ * after each outage of Gitea, and once a minute while nothing is wanted. Nothing is remembered from our own plans: another leader may
+ * have woken the Application, and others refresh it.
+ */
+import { type AppState, operationWords } from '../clients/argocd/app-state.ts';
+import type { ApplicationRef, ObjectRef } from '../clients/argocd/application.ts';
+import { Deadline } from '../clients/http/request.ts';
+import { parseRunnerName } from '../planner/names.ts';
+import type { Clock } from '../shared/clock.ts';
+import { Failure, orFailure } from '../shared/failure.ts';
+import { keepOnly, keyText } from '../shared/keys.ts';
+import type { Tell } from './planning/events.ts';
+import type { AppVerdict, WakeFacts } from './planning/reconcile.ts';
+import type { Again, KeyQueue, Turn, WorkQueue } from './queue/work-queue.ts';
+import { applicationOfGroup, type LiveGroup, refOf } from './seen/live.ts';
+import { ANSWER_MS, noting, type WakeResult, type WakeStep, type WakeTarget, wake } from './waking/wake.ts';
+import * as wakeState from './waking/wake-state.ts';
+
+interface ApplicationsOptions {
+  readonly argocd: WakeTarget;
+  readonly queue: WorkQueue;
+  readonly clock: Clock;
+  readonly wakes: number;
+  readonly tell: Tell;
+  /** A wake has ended so, or Argo CD has answered a question. */
+  readonly onNews: (application: string, outcome?: wakeState.WakeOutcome) => void;
+}
+
+interface Managed {
+  readonly ref: ApplicationRef;
+  /** The RunnerGroups whose annotations name this Application. */
+  groups: readonly ObjectRef[];
+  state: wakeState.WakeState;
+  /** Keys of our Jobs in Argo CD's copy of the output, as it has said last. */
+  printed: ReadonlySet<string>;
+  /** Argo CD may have met a fault that is not known here: nobody has asked since this began, or since Gitea failed. */
+  isUnknown: boolean;
+}
+
+/** Longest time for one wake. A refresh that is late is waited for: to ask for another one would make Argo CD slower. */
+const WAKE_MS = 600_000;
+/** An Application that nothing is wanted of is read when Argo CD has said nothing of it for so long, ms. */
+const ASK_EVERY_MS = 60_000;
+const ASKS = 8;
+/** Wakes that hang at the same time. With more, the others wait until one of them ends. */
+const MOST_HANGING = 120;
+/** A wake that takes so many times as long as the last ones hangs: not before, and at the latest after these times, ms. */
+const TIMES_AS_LONG = 4;
+const SHORTEST_HANG_MS = 5_000;
+const LONGEST_HANG_MS = 60_000;
+const REMEMBERED = 8;
+
+export class Applications {
+  readonly #options: ApplicationsOptions;
+  readonly #apps = new Map<string, Managed>();
+  readonly #wakes: KeyQueue;
+  readonly #asks: KeyQueue;
+  #lastMs: readonly number[] = [];
+
+  constructor(options: ApplicationsOptions) {
+    this.#options = options;
+    const { queue, wakes: width } = options;
+    this.#wakes = queue.open('wake', {
+      width,
+      laneOf: (key) => this.#apps.get(key)?.groups[0]?.namespace ?? '',
+      slow: { afterMs: () => hangsAfterMs(this.#lastMs), most: MOST_HANGING },
+      deadlineMs: WAKE_MS + 2 * ANSWER_MS,
+      // Its own deadline comes first: this one is for mistakes of ours.
+      onFailure: (key, failure) => this.#failed(key, failure),
+      run: (key, turn) => this.#wake(key, turn),
+    });
+    this.#asks = queue.open('ask', { width: ASKS, deadlineMs: 2 * ANSWER_MS, run: (key) => this.#ask(key) });
+  }
+
+  /** True once each one shows its plan or was woken in vain. */
+  get done(): boolean {
+    return [...this.#apps.values()].every(({ state }) => wakeState.isDone(state));
+  }
+
+  get troubles(): readonly string[] {
+    return [...this.#apps].flatMap(([key, { state }]) => {
+      const trouble = wakeState.troubleOf(state);
+      return trouble === undefined ? [] : `${key}: ${trouble}`;
+    });
+  }
+
+  get wakes(): ReadonlyMap<string, WakeFacts> {
+    return new Map([...this.#apps].map(([key, { printed, state }]) => [key, { printed, state }]));
+  }
+
+  /** These exist now, with their groups. The key of groups without an Application is ''. */
+  keep(byApp: ReadonlyMap<string, readonly LiveGroup[]>): void {
+    keepOnly(this.#apps, byApp);
+    this.#wakes.keepOnly(this.#apps);
+    this.#asks.keepOnly(this.#apps);
+    for (const [key, members] of byApp) {
+      if (key === '') continue;
+      const groups = members.map(({ object }) => refOf(object.metadata));
+      const known = this.#apps.get(key);
+      if (known) {
+        known.groups = groups;
+        continue;
+      }
+      const [first] = members;
+      const ref = first && applicationOfGroup(first);
+      if (!ref) throw new Error(`no Application behind ${key}`);
+      this.#apps.set(key, { ref, groups, state: wakeState.NEVER_WOKEN, printed: new Set(), isUnknown: true });
+      this.#asks.add(key);
+    }
+  }
+
+  follow(
+    key: string,
+    { planning, difference, settled }: Pick<AppVerdict, 'planning' | 'difference' | 'settled'>,
+  ): void {
+    const app = this.#apps.get(key);
+    if (!app) return;
+    const isFailed = planning.is === 'failed';
+    this.#hears(key, app, isFailed ? { is: 'no-plan' } : { is: 'planned', difference, settled });
+    if (isFailed) app.isUnknown = true;
+    else if (planning.is === 'planned' && app.isUnknown) this.#asks.add(key);
+  }
+
+  #hears(key: string, app: Managed, news: wakeState.WakeNews): void {
+    const nowMs = this.#options.clock.steadyMs();
+    const before = app.state;
+    app.state = wakeState.follow(before, news, nowMs);
+    const shownMs = wakeState.shownAfterMs(before, app.state, nowMs);
+    if (shownMs !== undefined) this.#options.tell({ is: 'plan-shown', application: key, ms: shownMs });
+    const { untilMs } = app.state;
+    this.#wakes.set(key, untilMs === undefined ? undefined : untilMs - nowMs);
+  }
+
+  /** Whether it is wanted is asked again when its turn comes: it may have come by other ways meanwhile, and more may be wanted. */
+  async #wake(key: string, { giveWay, signal, waitedMs }: Turn): Promise<undefined> {
+    const { argocd, clock, onNews, tell } = this.#options;
+    const app = this.#apps.get(key);
+    if (!app) return;
+    this.#hears(key, app, { is: 'its-turn' });
+    if (app.state.is !== 'waking') return;
+    const beganMs = clock.steadyMs();
+    const steps: WakeStep[] = [];
+    const noted = noting(argocd, steps, signal);
+    let refreshedMs: number | undefined;
+    const refreshed = (): number => (refreshedMs ??= clock.steadyMs() - beganMs);
+    const sync: WakeTarget['sync'] = (ref, deadline) => {
+      refreshed();
+      return noted.sync(ref, deadline);
+    };
+    const onBusy = (): void => {
+      refreshed();
+      giveWay();
+    };
+    const asked = wake({ ...noted, sync }, app.ref, app.groups, new Deadline(WAKE_MS, clock), undefined, onBusy);
+    const result = await orFailure(asked);
+    if (!(result instanceof Failure)) note(app, result.app);
+    const outcome = result instanceof Failure ? wakeState.failedOutcome(result, steps) : outcomeOf(result, clock.now());
+    const ms = clock.steadyMs() - beganMs;
+    if (this.#apps.get(key) !== app || signal.aborted) return;
+    // Only one that has refreshed tells how fast Argo CD is. Its sync may have waited for another operation.
+    if (outcome.is !== 'failed' && steps.some(({ step }) => step === 'refresh'))
+      this.#lastMs = [...this.#lastMs, refreshedMs ?? ms].slice(-REMEMBERED);
+    tell({ is: 'woken', application: key, outcome, ms, waitedMs, steps });
+    this.#hears(key, app, { is: 'woken', outcome, comparedMs: refreshedMs });
+    this.#asks.set(key, ASK_EVERY_MS);
+    onNews(key, outcome);
+  }
+
+  #failed(key: string, failure: Failure): void {
+    const app = this.#apps.get(key);
+    if (app) this.#hears(key, app, { is: 'woken', outcome: wakeState.failedOutcome(failure) });
+  }
+
+  /** An error that Argo CD has kept, and a Job of ours that is out of sync, are ended by a wake. What else is out of sync is not ours. */
+  async #ask(key: string): Promise<Again | undefined> {
+    const { argocd, clock, onNews, tell } = this.#options;
+    const app = this.#apps.get(key);
+    if (!app) return undefined;
+    const isRoutine = !app.isUnknown;
+    // A wake will tell.
+    if (isRoutine && !wakeState.isDone(app.state)) return { inMs: ASK_EVERY_MS };
+    const { beganMs, last } = app.state;
+    app.isUnknown = false;
+    const state = await orFailure(argocd.read(app.ref, new Deadline(ANSWER_MS, clock)));
+    if (state instanceof Failure) {
+      if (this.#apps.get(key) !== app) return undefined;
+      tell({ is: 'ask-failed', application: key, failure: state });
+      // Nothing is known to be wrong: the next minute asks again, and an Argo CD that comes back is not flooded.
+      if (!isRoutine) this.#hears(key, app, { is: 'unwell', outcome: wakeState.failedOutcome(state) });
+    }
+    // A wake that has begun or ended since then knows more.
+    else if (app.state.beganMs === beganMs && app.state.last === last) this.#answered(key, app, state);
+    onNews(key);
+    return { inMs: ASK_EVERY_MS };
+  }
+
+  #answered(key: string, app: Managed, state: AppState): void {
+    const misses = note(app, state);
+    const [first] = state.errors.filter(({ stops }) => stops);
+    if (first) this.#hears(key, app, { is: 'unwell', outcome: { is: 'error', message: first.message } });
+    else if (state.sync === 'Unknown' || misses) this.#hears(key, app, { is: 'unwell' });
+  }
+}
+
+/**
+ * Takes in which Jobs Argo CD has printed. What a comparison that failed says of them is not true, and the Jobs of a stranger's Application
+ * are not ours. Answers whether one of ours is out of sync.
+ */
+function note(app: Managed, { errors, jobs, manages, sync }: AppState): boolean {
+  if (sync === 'Unknown' || !app.groups.some(manages) || errors.some(({ stops }) => stops)) return false;
+  const ours = jobs.filter(({ name }) => parseRunnerName(name) !== undefined);
+  app.printed = new Set(ours.map(keyText));
+  return ours.some(({ outOfSync }) => outOfSync);
+}
+
+function outcomeOf(result: WakeResult, nowMs: number): wakeState.WakeOutcome {
+  if (result.is === 'error') return { is: 'error', message: result.errors[0]?.message ?? 'no reason given' };
+  // A sync of somebody else's Application is none of ours.
+  if (result.is === 'foreign') return { is: 'foreign' };
+  const { message = '', phase } = result.app.operation ?? {};
+  const hasFailed = phase === 'Failed' || phase === 'Error';
+  const lasting = result.is === 'busy' ? operationWords(result.app, nowMs) : undefined;
+  const end = lasting?.end === undefined ? '' : `. To end it: ${lasting.end}`;
+  const says = [lasting ? lasting.says + end : [], result.app.warnings].flat().join('; ');
+  return { is: result.is, ...(hasFailed && message !== '' && { message }), ...(says !== '' && { says }) };
+}
+
+/** Pure. After how long a wake gives its place to others, when the wakes before it took these times, ms. */
+export function hangsAfterMs(lastMs: readonly number[]): number {
+  const median = [...lastMs].sort((a, b) => a - b)[Math.floor(lastMs.length / 2)] ?? LONGEST_HANG_MS;
+  return Math.min(Math.max(TIMES_AS_LONG * median, SHORTEST_HANG_MS), LONGEST_HANG_MS);
+}

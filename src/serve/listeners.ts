@@ -1,0 +1,120 @@
+/**
+ * The three ports of `serve`:
+ *
+ *     webhooks   from anywhere: Gitea is behind an Ingress or outside
+ *     metrics    from every namespace but that of the runners
+ *     probes     from the node only: the NetworkPolicy of install/ opens this port to no pod, and the kubelet needs no policy
+ */
+import type { RequestListener } from 'node:http';
+import { count } from '../shared/printable.ts';
+import { table } from '../shared/table.ts';
+import {
+  type HttpServer,
+  type HttpServerOptions,
+  type ListenAddress,
+  plain,
+  servePages,
+  startHttpServer,
+  type WebPage,
+} from './http/http-server.ts';
+import type { Listener, Ports, Tell } from './planning/events.ts';
+import type { QueueRow } from './queue/work-queue.ts';
+import type { Delivery, RefusalReason, WebhookEvent, WebhookGate } from './webhook/gate.ts';
+import { webhookListener } from './webhook/listener.ts';
+
+export interface ListenersOptions {
+  readonly listen: ListenAddress;
+  readonly metricsListen: ListenAddress;
+  readonly probeListen: ListenAddress;
+  readonly tell: Tell;
+  readonly gate: WebhookGate;
+  readonly take: (event: WebhookEvent, delivery: Delivery) => Promise<number>;
+  /** By path: who takes requests that are no webhooks. Absent: they are refused as other paths are. */
+  readonly otherRequests?: ReadonlyMap<string, RequestListener>;
+  readonly isReady: () => boolean;
+  readonly queue: () => readonly QueueRow[];
+  readonly leads: () => boolean;
+  readonly metricsPage: () => Promise<{ readonly contentType: string; readonly body: string }>;
+}
+
+/** Listens on all three. `close` ends all connections at once. @throws Failure when it cannot listen on one of them; then on none. */
+export async function startListeners(options: ListenersOptions) {
+  const { gate, take, tell } = options;
+  const open: HttpServer[] = [];
+  const start = async (listener: Listener, more: Omit<HttpServerOptions, 'what'>): Promise<number> => {
+    const onDropped = () => tell({ is: 'connection-dropped', listener });
+    const server = await startHttpServer({ ...more, what: listener, onDropped });
+    open.push(server);
+    return server.port;
+  };
+  const close = async (): Promise<void> => {
+    await Promise.all(open.map((server) => server.close()));
+  };
+  const refused = (result: RefusalReason): void => tell({ is: 'webhook', result });
+  const probes = {
+    '/healthz': () => plain(200, 'ok'),
+    '/readyz': () => (options.isReady() ? plain(200, 'ok') : plain(503, 'not ready')),
+  };
+  const webhooksOnly = webhookListener({ gate, onAccepted: take, onRefused: refused });
+  try {
+    const ports: Ports = {
+      webhooks: await start('webhooks', {
+        address: options.listen,
+        onRequest: (request, response) =>
+          (options.otherRequests?.get(request.url ?? '') ?? webhooksOnly)(request, response),
+        onMalformed: () => refused('malformed'),
+      }),
+      metrics: await start('metrics', {
+        address: options.metricsListen,
+        onRequest: servePages({ ...probes, '/metrics': oncePerTurn(options.metricsPage) }),
+      }),
+      probes: await start('probes', {
+        address: options.probeListen,
+        onRequest: servePages({
+          ...probes,
+          '/debug/queue': () => plain(200, queuePage(options.queue(), options.leads())),
+        }),
+      }),
+    };
+    return { ports, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Renders one page for all requests of one turn of the event loop, so that a thousand clients cost little more than one. */
+function oncePerTurn(render: ListenersOptions['metricsPage']): () => Promise<WebPage> {
+  let next: Promise<WebPage> | undefined;
+  return () => {
+    next ??= new Promise(setImmediate).then(async () => {
+      next = undefined;
+      return { status: 200, ...(await render()) };
+    });
+    return next;
+  };
+}
+
+/** Rows that are shown: the ones that run longest and those due first. */
+const MOST_ROWS = 1_000;
+
+export function queuePage(rows: readonly QueueRow[], leads: boolean): string {
+  const title = leads ? 'This process leads.' : 'This process does not lead: ask the other replicas.';
+  if (rows.length === 0) return title;
+  const shown = rows.slice(0, MOST_ROWS).map((row) => [row.of, whenText(row), `${row.key}${failureText(row)}`]);
+  const more = rows.length - shown.length;
+  const lines = table(['', '', ''], shown, { colour: false, whole: true });
+  return `${title}\n${lines}${more > 0 ? `… and ${count(more, 'more row')}` : ''}`.trimEnd();
+}
+
+function whenText({ is, ms }: QueueRow): string {
+  const seconds = (Math.abs(ms) / 1000).toFixed(1);
+  if (is === 'running') return `running for ${seconds} s`;
+  return ms > 0 ? `due in ${seconds} s` : `waits for its turn for ${seconds} s`;
+}
+
+function failureText({ failed, failures }: QueueRow): string {
+  if (!failed) return '';
+  const times = failures > 0 ? `, ${count(failures, 'time')} in a row` : '';
+  return `  (failed with ${failed.code} ${Math.round(failed.agoMs / 1000)} s ago${times})`;
+}

@@ -1,0 +1,304 @@
+/**
+ * Which CI jobs of a group have lost their runners: `followLosses` is pure, and `LossBook` keeps what it says of all groups.
+ *
+ *     pod evicted, OOM-killed, gone … ─► suspect ─► a later look shows its CI job in progress ─► lost
+ *                                                └─ it shows none ─► the runner was idle, or had reported the end: nothing
+ *     its Job and its pod, which was seen, have gone, and nobody saw the Job end ─► suspect
+ *     suspect ─► its Job is re-created before a look has told ─► nothing: a look names runners, and both have one name
+ *     its node does not answer, but Gitea has heard of it in the last minute ─► suspect still: it may report the end
+ *     lost ─► its node answers again, or Gitea hears of it, while the CI job is in progress ─► returned: the runner reports the end
+ *     lost ─► the kubelet has told the end of the runner, or its pod was closed and Gitea has not heard of it for a minute ─► ended
+ *
+ * A runner reports the end of its CI job before it ends itself. So nobody will report the end of a CI job that is in progress at a look which
+ * began after the end of its runner: Gitea fails it after `ZOMBIE_TASK_TIMEOUT` (10 minutes), or ends it sooner if it is asked to. It is asked
+ * only for runners that have ended. One on a node that does not answer may live, and report to Gitea.
+ */
+
+import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
+import type { EndToldBy, LossReason } from '../../clients/kubernetes/kube-pods.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { type LostJob, MOST_LOST_JOBS, RunnerGroupStatus } from '../../config/runnergroup/status.ts';
+import { isOver, type Look } from '../../planner/evidence.ts';
+import { Failure } from '../../shared/failure.ts';
+import { keyText } from '../../shared/keys.ts';
+import { timeText } from '../../shared/marks.ts';
+import type { LiveCluster } from '../cluster/live-cluster.ts';
+import type { Tell } from '../planning/events.ts';
+import type { ReconcileInput } from '../planning/reconcile.ts';
+import type { LiveGroup, LiveRunner, Observation } from '../seen/live.ts';
+
+/** A runner that was lost; nobody knows yet whether it had a CI job. */
+interface Suspect {
+  readonly reason: LossReason | 'JobDeleted';
+  /** When it was noticed, or last known to live, by the steady clock. Only a look that began later tells. */
+  readonly sinceMs: number;
+  /** A look has told. It is remembered while its Job is seen. */
+  readonly isChecked: boolean;
+  /** Its node does not answer, and nobody has told its end. `no-row`: the newest look showed no row of it. */
+  readonly silent?: 'row' | 'no-row';
+}
+
+export interface GroupLosses {
+  readonly suspects: ReadonlyMap<string, Suspect>;
+  /** Names of runners whose Jobs were there and had not ended, or whose pods are still there. */
+  readonly alive: ReadonlyMap<string, { readonly podSeen: boolean }>;
+  readonly lost: readonly LostJob[];
+  /** Since when this process has known them, by id of the job and the steady clock. Absent: those before it did, so all its looks are newer. */
+  readonly lostSince: ReadonlyMap<number, number>;
+}
+
+/** The newest look at the scope of a group. It did not fail. */
+type GoodLook = Pick<Look, 'jobs' | 'runners'> & Pick<Observation, 'beganSteadyMs'>;
+
+export interface FollowInput {
+  readonly runners: readonly LiveRunner[];
+  /** A pod of such a Job is there. */
+  readonly hasPod: (name: string) => boolean;
+  /** Who says that the runner of this name has ended. */
+  readonly endToldBy: (name: string) => EndToldBy | undefined;
+  /** Absent: the newest one failed, or there was none yet. */
+  readonly look?: GoodLook;
+  readonly nowMs: number;
+  readonly steadyMs: number;
+}
+
+export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Map(), lost: [], lostSince: new Map() };
+
+/** What follows from what was known before and what is seen now. `lost` is the same list while nothing changes. */
+export function followLosses(before: GroupLosses, input: FollowInput) {
+  const { runners, look } = input;
+  const sinceMs = ({ jobId }: LostJob): number => before.lostSince.get(jobId) ?? 0;
+  const living = new Set(runners.flatMap(({ job }) => (isOver(job.state) ? [] : [job.name])));
+  const suspects = suspectsOf(before, input, living);
+  const needsLook = [...suspects].some(([name, suspect]) => before.suspects.get(name) !== suspect);
+  // Of these most were idle. Gitea takes minutes to fail a CI job, so the next look is early enough.
+  const { alive, gone } = followJobs(before.alive, input);
+  for (const name of gone) if (!suspects.has(name)) suspects.set(name, newSuspect(name, 'JobDeleted', input));
+
+  const back = new Set(runners.flatMap(({ job, isBack }) => (isBack ? [job.name] : [])));
+  const isAtWork = (lost: LostJob): boolean =>
+    (back.has(lost.runner) || isHeard(lost.runner, lost.reason, sinceMs(lost), input)) &&
+    look?.jobs.find(({ id }) => id === lost.jobId)?.status === 'in_progress';
+  const returned = before.lost.filter(isAtWork);
+  const lost = returned.length > 0 ? before.lost.filter((each) => !isAtWork(each)) : before.lost;
+  for (const { runner } of returned)
+    if (suspects.has(runner)) suspects.set(runner, newSuspect(runner, 'NodeLost', input));
+
+  const known = new Set(lost.map(({ jobId }) => jobId));
+  const news: LostJob[] = [];
+  const aheadMs = input.nowMs - input.steadyMs;
+  for (const [name, suspect] of suspects) {
+    const judged = judge(name, suspect, input);
+    suspects.set(name, judged);
+    if (!look || suspect.isChecked || !judged.isChecked) continue;
+    const about = { runner: name, reason: suspect.reason, lostAt: timeText(aheadMs + suspect.sinceMs) };
+    for (const { id: jobId, status, runner, runId, repository, attempt } of look.jobs) {
+      const isLost = status === 'in_progress' && runner === name && !known.has(jobId);
+      if (isLost) news.push({ ...about, repository, runId, jobId, attempt });
+    }
+  }
+  const room = Math.max(0, MOST_LOST_JOBS - lost.length);
+  const found = news.slice(0, room);
+  const all = found.length > 0 ? [...lost, ...found] : lost;
+  const since = found.map(({ jobId, runner }) => [jobId, suspects.get(runner)?.sinceMs ?? 0] as const);
+  const kept = new Set(all.map(({ jobId }) => jobId));
+  const isNews = (each: LostJob): boolean =>
+    !each.runnerEnded && !living.has(each.runner) && hasEnded(each, sinceMs(each), input);
+  return {
+    losses: {
+      suspects,
+      alive,
+      lostSince: new Map([...before.lostSince, ...since].filter(([jobId]) => kept.has(jobId))),
+      lost: all.some(isNews) ? all.map((each) => (isNews(each) ? { ...each, runnerEnded: true } : each)) : all,
+    } satisfies GroupLosses,
+    /** A runner was noticed whose loss only a look from now on explains. */
+    needsLook,
+    found,
+    /** Losses that the group has no room for: they are not re-run. */
+    more: news.slice(room),
+    returned,
+  };
+}
+
+/** Those that Kubernetes shows as lost, and those about whom no look has told yet. */
+function suspectsOf(before: GroupLosses, input: FollowInput, living: ReadonlySet<string>): Map<string, Suspect> {
+  const suspects = new Map<string, Suspect>();
+  const suspect = (name: string, reason: Suspect['reason'], known = before.suspects.get(name)): void => {
+    // The kubelet tells the end of a silent one now: a look from before does not know it.
+    const isKnown = known && !(known.silent && !mayLive(name, known.reason, input));
+    suspects.set(name, isKnown ? known : newSuspect(name, reason, input));
+  };
+  for (const { job, loss } of input.runners) if (loss !== undefined) suspect(job.name, loss);
+  // Argo CD may remove the Job before a look has told. If it has re-created the Job, the CI job may be that of the second runner.
+  for (const [name, { isChecked, reason }] of before.suspects)
+    if (!isChecked && !suspects.has(name) && !living.has(name)) suspect(name, reason);
+  return suspects;
+}
+
+function newSuspect(name: string, reason: Suspect['reason'], input: FollowInput): Suspect {
+  return { reason, sinceMs: input.steadyMs, isChecked: false, ...(mayLive(name, reason, input) && { silent: 'row' }) };
+}
+
+/** What the look tells of a suspect: `isChecked`, or it waits for a later look. */
+function judge(name: string, suspect: Suspect, input: FollowInput): Suspect {
+  const { look, steadyMs: sinceMs } = input;
+  if (suspect.isChecked || look === undefined || look.beganSteadyMs < suspect.sinceMs) return suspect;
+  const { silent, ...ended } = suspect;
+  if (mayLive(name, suspect.reason, input)) {
+    const rows = look.runners.filter((row) => row.name === name);
+    if (rows.some(({ online }) => online)) return { ...ended, sinceMs, silent: 'row' };
+    // A look reads jobs before runners, and the end of the CI job takes the row away. So a second look decides.
+    if (rows.length === 0 && silent !== 'no-row') return { ...ended, sinceMs, silent: 'no-row' };
+  }
+  return { ...ended, isChecked: true };
+}
+
+/** True if nothing of a lost runner lives any more. Gitea calls a runner offline that it has not heard of for a minute. */
+function hasEnded({ runner }: LostJob, sinceMs: number, { endToldBy, look }: FollowInput): boolean {
+  const told = endToldBy(runner);
+  if (told !== 'others') return told === 'kubelet';
+  const rows = rowsSince(sinceMs, runner, look);
+  return rows.length > 0 && rows.every(({ online }) => !online);
+}
+
+/** True for a runner on a node that does not answer: nobody has told its end. */
+function mayLive(runner: string, reason: string, { endToldBy }: FollowInput): boolean {
+  return reason === 'NodeLost' && endToldBy(runner) !== 'kubelet';
+}
+
+/** True if such a runner lives: Gitea has heard of it in the last minute. */
+function isHeard(runner: string, reason: string, sinceMs: number, input: FollowInput): boolean {
+  return mayLive(runner, reason, input) && rowsSince(sinceMs, runner, input.look).some(({ online }) => online);
+}
+
+function rowsSince(sinceMs: number, runner: string, look: GoodLook | undefined) {
+  return look && look.beganSteadyMs > sinceMs ? look.runners.filter(({ name }) => name === runner) : [];
+}
+
+/**
+ * Which runners are alive, and which were and have gone without an end that anybody saw: deleted by force, or told to stop in the very
+ * request that gave them a CI job (docs/adr/0018). One that was first seen while it was being deleted may have ended before.
+ */
+function followJobs(before: GroupLosses['alive'], { endToldBy, hasPod, runners }: FollowInput) {
+  const seen = new Set(runners.map(({ job }) => job.name));
+  const absent = [...before.keys()].filter((name) => !seen.has(name));
+  const present = runners.flatMap(({ job: { name, state } }) => {
+    return !isOver(state) || (state === 'deleting' && before.has(name)) ? [name] : [];
+  });
+  const wasSeen = (name: string): boolean => before.get(name)?.podSeen === true || endToldBy(name) !== undefined;
+  const living = [...present, ...absent.filter(hasPod)];
+  return {
+    alive: new Map(living.map((name) => [name, { podSeen: wasSeen(name) || hasPod(name) }])),
+    // A pod that was never seen may be there: its Job tells it to stop, and it ends its CI job first.
+    gone: absent.filter((name) => wasSeen(name) && !hasPod(name)),
+  };
+}
+
+type LossInput = Pick<ReconcileInput, 'snapshot' | 'targetOf' | 'observations' | 'nowMs' | 'steadyMs'>;
+
+/** A group with losses, and what a re-run of them needs. */
+export interface GroupAtLoss {
+  readonly live: LiveGroup;
+  readonly group: RunnerGroup;
+  readonly target: GiteaTarget;
+  readonly lost: readonly LostJob[];
+  readonly lostSince: GroupLosses['lostSince'];
+  readonly look?: GoodLook;
+}
+
+/** What is known of a group. `at` is absent while nothing of it can be re-run. */
+type Entry = { readonly losses: GroupLosses; readonly at?: Omit<GroupAtLoss, 'lost' | 'lostSince'> };
+
+type SeenCluster = Pick<LiveCluster, 'endToldBy' | 'hasPod' | 'statusOf'>;
+
+/** The lost CI jobs of all groups with `maxEvictionRetries`. They stand in the status of their groups: a new leader begins with those. */
+export class LossBook {
+  readonly #cluster: SeenCluster;
+  readonly #tell: Tell;
+  #entries: ReadonlyMap<string, Entry> = new Map();
+
+  constructor(cluster: SeenCluster, tell: Tell) {
+    this.#cluster = cluster;
+    this.#tell = tell;
+  }
+
+  get atLoss(): readonly GroupAtLoss[] {
+    return [...this.#entries.values()].flatMap(({ at, losses: { lost, lostSince } }) =>
+      at && lost.length > 0 ? [{ ...at, lost, lostSince }] : [],
+    );
+  }
+
+  /** The lost CI jobs of a group; the same list until it changes. */
+  of(key: string): readonly LostJob[] {
+    return this.#entries.get(key)?.losses.lost ?? NO_LOSSES.lost;
+  }
+
+  /** Notes what a reconcile sees. Answers the targets to look at now: a runner was lost, and polls may be a minute apart. */
+  follow(input: LossInput): ReadonlySet<GiteaTarget> {
+    const wanted = new Set<GiteaTarget>();
+    const next = new Map<string, Entry>();
+    for (const live of input.snapshot.groups) {
+      const { group, key, object } = live;
+      // Its spec is not valid for now.
+      if (!group) next.set(key, { losses: this.#known(key) });
+      if (!group || group.maxEvictionRetries === 0) continue;
+      const found = input.targetOf.get(group);
+      const target = found instanceof Failure ? undefined : found;
+      const look = lookAt(target, input);
+      const { namespace } = object.metadata;
+      const followed = followLosses(this.#known(key), {
+        runners: input.snapshot.runnersOfGroup.get(key) ?? [],
+        hasPod: (name) => this.#cluster.hasPod(keyText({ namespace, name })),
+        endToldBy: (name) => this.#cluster.endToldBy(keyText({ namespace, name })),
+        nowMs: input.nowMs,
+        steadyMs: input.steadyMs,
+        ...look,
+      });
+      for (const lost of followed.found) this.#tell({ is: 'runner-lost', object, lost, isNoted: true });
+      for (const lost of followed.more) this.#tell({ is: 'runner-lost', object, lost, isNoted: false });
+      for (const lost of followed.returned) this.#tell({ is: 'rerun', object, lost, outcome: 'returned' });
+      if (followed.needsLook && target) wanted.add(target);
+      next.set(key, { losses: followed.losses, ...(target && { at: { live, group, target, ...look } }) });
+    }
+    this.#entries = next;
+    return wanted;
+  }
+
+  /** A leader that is new knows what the one before has written. */
+  #known(key: string): GroupLosses {
+    return this.#entries.get(key)?.losses ?? { ...NO_LOSSES, lost: this.#written(key) };
+  }
+
+  settle(key: string, { jobId }: LostJob): void {
+    this.#change(key, (lost) => lost.filter((each) => each.jobId !== jobId));
+  }
+
+  /** Notes that Gitea is to end these jobs. */
+  askEnd(key: string, jobs: readonly LostJob[], nowMs: number): void {
+    const ids = new Set(jobs.map(({ jobId }) => jobId));
+    const endAskedAt = timeText(nowMs);
+    this.#change(key, (lost) => lost.map((each) => (ids.has(each.jobId) ? { ...each, endAskedAt } : each)));
+  }
+
+  /** True if the cluster has the note about this job. Whoever leads next will know that it was no person who ended it. */
+  isAskNoted(key: string, { jobId }: LostJob): boolean {
+    return this.#written(key).some((each) => each.jobId === jobId && each.endAskedAt !== undefined);
+  }
+
+  #change(key: string, change: (lost: readonly LostJob[]) => readonly LostJob[]): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    const losses = { ...entry.losses, lost: change(entry.losses.lost) };
+    this.#entries = new Map(this.#entries).set(key, { ...entry, losses });
+  }
+
+  #written(key: string): readonly LostJob[] {
+    return RunnerGroupStatus.safeParse(this.#cluster.statusOf(key) ?? {}).data?.lostJobs ?? NO_LOSSES.lost;
+  }
+}
+
+/** The newest look, if it was a good one. */
+function lookAt(target: GiteaTarget | undefined, { observations }: LossInput): { readonly look?: GoodLook } {
+  const { beganSteadyMs = 0, failure, look } = (target && observations.get(target.key)) ?? {};
+  return look && !failure ? { look: { jobs: look.jobs, runners: look.runners, beganSteadyMs } } : {};
+}

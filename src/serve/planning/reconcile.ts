@@ -1,0 +1,274 @@
+/**
+ * Reconcile: from what is seen to what follows from it, one Application after the other. Pure and synchronous.
+ *
+ *     snapshot (who belongs to which Application) ┐
+ *     last looks at Gitea, clocks ────────────────┼─► plan ─► difference to the Jobs ─► verdict: wake or not, status of the groups
+ *     how the last wakes ended ───────────────────┘
+ *
+ * The leader makes the input and acts on the verdicts.
+ */
+
+import type { ClockBounds } from '../../clients/http/server-clocks.ts';
+import { suspendedOf, suspensionOf } from '../../clients/kubernetes/observe-cluster.ts';
+import type { Denial } from '../../config/policy/denial.ts';
+import { hasTimedPool, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { withSizes } from '../../config/runnergroup/sizes.ts';
+import type { LostJob } from '../../config/runnergroup/status.ts';
+import { type ClockWarning, correctClocks } from '../../plan/clock-correction.ts';
+import type { TargetOf } from '../../plan/find-targets.ts';
+import { ownTemplateHash } from '../../plan/own-pod.ts';
+import { type Planning, planSeen, type SeenGroup } from '../../plan/plan-seen.ts';
+import { pageOf } from '../../planner/assign.ts';
+import { hasEnded } from '../../planner/evidence.ts';
+import { Failure } from '../../shared/failure.ts';
+import { TRACKING_ID, timeText } from '../../shared/marks.ts';
+import { type Difference, differenceOf, differingByGroup, NO_DIFFERENCE } from '../seen/difference.ts';
+import { type ClusterSnapshot, type LiveGroup, type LiveRunner, NO_RUNNERS, type Observation } from '../seen/live.ts';
+import { oncePerObject, sameElements } from '../seen/unchanged.ts';
+import { NEVER_WOKEN, type WakeState, waitText } from '../waking/wake-state.ts';
+import { countsOf } from './group-counts.ts';
+import type { GroupFacts } from './group-status.ts';
+
+export interface ReconcileInput {
+  /** By this machine's clock. */
+  readonly nowMs: number;
+  /** The same moment by a clock that is never set. */
+  readonly steadyMs: number;
+  readonly instance: string;
+  readonly snapshot: ClusterSnapshot;
+  readonly targetOf: TargetOf;
+  /** What the policy warns of. */
+  readonly warningsOf?: ReadonlyMap<RunnerGroup, readonly Denial[]>;
+  /** The last look at each target, by its key. */
+  readonly observations: ReadonlyMap<string, Observation>;
+  /** What servers have told of their clocks, by origin; `kubernetes`: that of the API server. */
+  readonly clocks: { readonly kubernetes: string; readonly of: (origin: string) => ClockBounds | undefined };
+  /** CI jobs of a group whose runners were lost, by its key; the same list until it changes. */
+  readonly lostJobs: (key: string) => readonly LostJob[];
+  /** Why its Jobs wait for the credentials of their runners. Undefined: they do not. */
+  readonly unregistered: (key: string) => Failure | undefined;
+  readonly wakes: ReadonlyMap<string, WakeFacts>;
+}
+
+export interface WakeFacts {
+  readonly state: WakeState;
+  /** Keys of our Jobs in Argo CD's copy of the output. */
+  readonly printed: ReadonlySet<string>;
+}
+
+export interface AppVerdict {
+  /** Its key; '' for groups that no Application manages. */
+  readonly application: string;
+  readonly planning: Planning;
+  readonly difference: Difference;
+  /** False: a runner ended after the last look began, so the difference may be about nothing. */
+  readonly settled: boolean;
+  readonly clockWarnings: readonly ClockWarning[];
+  readonly groups: readonly GroupVerdict[];
+  /** The verdict holds while its inputs are the same objects, and until this time: plans depend on the time, too. */
+  readonly inputs: readonly unknown[];
+  readonly untilMs: number;
+}
+
+export interface GroupVerdict {
+  readonly live: LiveGroup;
+  readonly runners: readonly LiveRunner[];
+  readonly facts: GroupFacts;
+}
+
+/** Times in the plan (spawn timeout, back-off) pass without an event. A verdict is renewed after this time. */
+export const TICK_MS = 5_000;
+/** Without a job and a runner nothing but `lastCheckTime` depends on the time. */
+const QUIET_MS = 30_000;
+const UNKNOWN: WakeFacts = { printed: new Set(), state: NEVER_WOKEN };
+
+const templateHashOf = oncePerObject(ownTemplateHash);
+/** A watch tells of a change well within this time. */
+export const WATCH_LAG_MS = 5_000;
+const originOf = oncePerObject(({ giteaUrl }: RunnerGroup) => new URL(giteaUrl).origin);
+
+/** A group and its sizes, with the hashes of their pod templates. */
+export function withTemplates(group: RunnerGroup, seen: Pick<SeenGroup, 'lookKey' | 'look'>): readonly SeenGroup[] {
+  return withSizes(group).map((each) => ({ group: each, templateHash: templateHashOf(each), ...seen }));
+}
+
+/** Kubernetes' clock minus that of each Gitea, ms, by origin. Giteas whose clock is not known are left out. */
+export function skewsOf({ clocks, snapshot }: ReconcileInput): ReadonlyMap<string, number> {
+  const origins = originsOf(snapshot.groups);
+  return new Map(
+    origins.flatMap((origin) => {
+      const clock = (of: string) => ({ origin: of, bounds: clocks.of(of) });
+      const { skewMs } = correctClocks([clock(origin)], clock(clocks.kubernetes));
+      return skewMs === undefined ? [] : [[origin, skewMs] as const];
+    }),
+  );
+}
+
+type Member = ReturnType<typeof memberOf>;
+
+function memberOf(input: ReconcileInput, live: LiveGroup) {
+  const { lostJobs, observations, snapshot, targetOf, unregistered, warningsOf } = input;
+  const { group, key } = live;
+  // Undefined: it has no valid spec, or is new.
+  const target = group && targetOf.get(group);
+  const observation = target && !(target instanceof Failure) ? observations.get(target.key) : undefined;
+  const runners = snapshot.runnersOfGroup.get(key) ?? NO_RUNNERS;
+  const warnings = group && warningsOf?.get(group);
+  return { live, target, observation, runners, lostJobs: lostJobs(key), unregistered: unregistered(key), warnings };
+}
+
+/**
+ * The verdict on one Application. The caller may let others have their turn before the next one.
+ * @param before its verdict of the last reconcile: if that still holds, it is given again, as the same object.
+ */
+export function judgeApplication(
+  input: ReconcileInput,
+  application: string,
+  groups: readonly LiveGroup[],
+  before: AppVerdict | undefined,
+): AppVerdict {
+  const { nowMs, snapshot } = input;
+  const isManaged = application !== '';
+  const wake = (isManaged && input.wakes.get(application)) || UNKNOWN;
+  const live = snapshot.runnersOfApp.get(application) ?? NO_RUNNERS;
+  const members = groups.map((group) => memberOf(input, group));
+  const others = printedElsewhere(input, members);
+  const own = members.flatMap(
+    ({ live: group, target, observation, runners: its, lostJobs, unregistered, warnings }) => {
+      return [group, target, observation?.look, observation?.failure, its, lostJobs, unregistered, warnings];
+    },
+  );
+  const inputs = [wake.state.last, wake.printed, live, ...own, ...others];
+  if (before && holds(before, nowMs) && sameElements(before.inputs, inputs)) return before;
+
+  const planning = planMembers(input, members, [...live, ...others]);
+  const runners = planning.is === 'planned' ? planning.plan.runners : [];
+  const difference =
+    isManaged && planning.is === 'planned' ? differenceOf(runners, live, planning.atMs, wake.printed) : NO_DIFFERENCE;
+  const differing = differingByGroup(difference, runners, live);
+  const argocdOf = ({ key }: LiveGroup): GroupFacts['argocd'] =>
+    isManaged ? argocdFacts(wake.state, differing.get(key) ?? [], input) : { is: 'unmanaged' };
+  return {
+    application,
+    planning,
+    difference,
+    settled: members.every((member) => isSettled(member, snapshot)),
+    clockWarnings: (planning.is === 'planned' && planning.clockWarnings) || [],
+    groups: members.map((member) => {
+      const facts = factsOf(member, planning, argocdOf(member.live), nowMs);
+      return { live: member.live, runners: member.runners, facts };
+    }),
+    inputs,
+    untilMs: nowMs + (isQuiet(planning, groups) ? QUIET_MS : TICK_MS),
+  };
+}
+
+/** No verdict is made for longer than `QUIET_MS`. One that says so was made before the clock was set back. */
+function holds({ untilMs }: AppVerdict, nowMs: number): boolean {
+  return nowMs < untilMs && untilMs - nowMs <= QUIET_MS;
+}
+
+/** `failed`: `generate` would fail too, so nothing is to be woken. */
+function planMembers(
+  { clocks, instance, nowMs }: ReconcileInput,
+  members: readonly Member[],
+  others: readonly LiveRunner[],
+): Planning {
+  const groups = members.flatMap(({ live: { group, key }, observation, target }): readonly SeenGroup[] => {
+    if (!group) return [];
+    const isFailed = target instanceof Failure;
+    const look = isFailed ? target : (observation?.failure ?? observation?.look);
+    return withTemplates(group, { lookKey: isFailed ? key : (target?.key ?? ''), look });
+  });
+  const objects = members.map(({ live }) => live.object);
+  const runners = [...new Set([...members.flatMap((member) => member.runners), ...others])];
+  try {
+    return planSeen({
+      instance,
+      application: objects[0]?.metadata.annotations?.[TRACKING_ID]?.split(':')[0],
+      groups,
+      broken: members.flatMap(({ live: { group, key, object, problem = '' } }) => {
+        const { namespace, name } = object.metadata;
+        return group
+          ? []
+          : { namespace, name, failure: new Failure('GR-INPUT-91', 2, `RunnerGroup ${key}: ${problem}`) };
+      }),
+      suspended: suspendedOf(objects),
+      cluster: {
+        origin: clocks.kubernetes,
+        jobs: runners.map(({ job }) => job),
+        listedAtMs: nowMs - WATCH_LAG_MS,
+      },
+      clockOf: clocks.of,
+      nowMs,
+    });
+  } catch (error) {
+    if (error instanceof Failure) return { is: 'failed', failure: error };
+    throw error;
+  }
+}
+
+/** Jobs of other groups that were printed for a queued job that these groups see, or that count under their limits. The planner reads no other foreign Jobs. */
+function printedElsewhere({ snapshot }: ReconcileInput, members: readonly Member[]): readonly LiveRunner[] {
+  const own = new Set(members.flatMap(({ runners }) => runners));
+  const looks = new Set(members.map(({ observation }) => observation?.look));
+  const jobs = [...looks].flatMap((look) => look?.jobs ?? []);
+  const printed = jobs.flatMap((job) => (job.status === 'queued' && snapshot.printedFor.get(pageOf(job))) || []);
+  const limits = new Set(members.flatMap(({ live }) => live.group?.limits ?? []).map(({ name }) => name));
+  const sharing = [...limits].flatMap((name) => snapshot.sharing.get(name ?? '') ?? []);
+  return [...new Set([...printed, ...sharing])].filter((runner) => !own.has(runner));
+}
+
+function factsOf(
+  { live, lostJobs, runners, observation, target, unregistered, warnings }: Member,
+  planning: Planning,
+  argocd: GroupFacts['argocd'],
+  nowMs: number,
+): GroupFacts {
+  const { group, object, problem, isDenied } = live;
+  const failure = target instanceof Failure ? target : observation?.failure;
+  const [refusal, giteaFailure] = failure?.kind === 'policy' ? [failure] : [undefined, failure];
+  const isPlanned = planning.is === 'planned' && group && !giteaFailure;
+  return {
+    generation: object.metadata.generation ?? undefined,
+    suspended: suspensionOf(object) ?? group?.suspend ?? false,
+    activeRunners: runners.filter(({ job }) => !hasEnded(job.state)).length,
+    argocd,
+    lostJobs,
+    ...(unregistered && { unregistered }),
+    ...(warnings && { warnings }),
+    ...(problem !== undefined && { problem, ...(isDenied && { isDenied }) }),
+    ...(isPlanned && { counts: countsOf(planning.plan, group) }),
+    ...(observation && { checkedAtMs: observation.endedMs, checkAgeMs: nowMs - observation.endedMs }),
+    ...(refusal && { refusal }),
+    ...(giteaFailure && { giteaFailure }),
+    ...(planning.is === 'failed' && !refusal && !giteaFailure && { planFailure: planning.failure }),
+  };
+}
+
+function argocdFacts(
+  state: WakeState,
+  differing: readonly string[],
+  { nowMs, steadyMs }: ReconcileInput,
+): GroupFacts['argocd'] {
+  const { differSince, last } = state;
+  const differsForMs = Math.max(0, ...differing.map((key) => steadyMs - (differSince.get(key) ?? steadyMs)));
+  const waits = waitText(state, (atMs) => timeText(nowMs + atMs - steadyMs));
+  return { is: 'managed', differsForMs, ...(last && { last }), ...(waits !== undefined && { waits }) };
+}
+
+/** The end of a runner is news that only a later look explains. Without a target no look follows. */
+function isSettled({ live, observation, target }: Member, { lastEndMs }: ClusterSnapshot): boolean {
+  if (target === undefined || target instanceof Failure) return true;
+  return (observation?.beganSteadyMs ?? 0) >= (lastEndMs.get(live.key) ?? 0);
+}
+
+/** The hours of a pool begin and end without an event. */
+function isQuiet(planning: Planning, groups: readonly LiveGroup[]): boolean {
+  if (planning.is !== 'planned' || groups.some(({ group }) => group && hasTimedPool(group))) return false;
+  return planning.plan.jobs.length + planning.plan.runners.length === 0;
+}
+
+export function originsOf(groups: readonly LiveGroup[]): readonly string[] {
+  return [...new Set(groups.flatMap(({ group }) => (group ? originOf(group) : [])))].sort();
+}

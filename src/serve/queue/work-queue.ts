@@ -1,0 +1,336 @@
+/**
+ * The one work queue of the leading process, in the way of client-go: all that it does again and again is a key of a class in it.
+ *
+ *     add ─► waiting until due ─► a place is free (width, lanes in turn) ─► running ─┬─ again in so many ms ─► waiting
+ *             ▲                                                                 │    ├─ nothing more ────────► forgotten
+ *             └────────────── added while it ran: once more ◄───────────────────┘    └─ Failure ─ back-off ──► waiting
+ *
+ * A key runs once at a time. A run has a deadline, and ends with its queue. Times are by a clock that is never set. What the queue holds can
+ * be printed.
+ */
+
+import { type Clock, doubled, untilAborted } from '../../shared/clock.ts';
+import { Failure } from '../../shared/failure.ts';
+import { groupBy } from '../../shared/keys.ts';
+
+export interface Again {
+  readonly inMs: number;
+  /** It is not made sooner by `add`: a back-off. `lift` ends it. */
+  readonly firm?: true;
+}
+
+export interface Turn {
+  /** Aborted at the deadline, when the key is forgotten, and with the queue. */
+  readonly signal: AbortSignal;
+  /** How long it has waited for a place since it was due, ms. */
+  readonly waitedMs: number;
+  /** What was added until now is what this run does: it is no reason for another one. */
+  readonly absorb: () => void;
+  /** From now on it goes on without a place, as a slow one does. */
+  readonly giveWay: () => void;
+}
+
+export interface WorkClass {
+  /** Runs a key. Answers when it is due again; undefined: when it is added again. A `Failure` that it throws is told to `onFailure`. */
+  readonly run: (key: string, turn: Turn) => Promise<Again | undefined>;
+  /** What stands in the printed queue. Default: the key. It must hold no secret. */
+  readonly nameOf?: (key: string) => string;
+  /** Runs at the same time. */
+  readonly width: number;
+  /** Longest time of a run, ms. Then its signal is aborted, and it is waited for no longer. */
+  readonly deadlineMs: number;
+  /** Lanes take turns, and `perLane` and `gapMs` hold in each. Default: each key is a lane. */
+  readonly laneOf?: (key: string) => string;
+  /** Runs of one lane at the same time. Default: no bound but `width`. */
+  readonly perLane?: number;
+  /** Between the beginnings of two runs of a lane, ms. Default: 0. */
+  readonly gapMs?: number;
+  /** When a key may begin by a rate, by the clock that is never set. Asked again at each turn. Default: it has none. */
+  readonly freeMs?: (key: string) => number;
+  /** After how many ms a run gives its place to others and goes on, and how many may. Asked again when a run ends. Default: none does. */
+  readonly slow?: { readonly afterMs: () => number; readonly most: number };
+  /** Pause after so many failures in a row, ms. Default: 1 s, 2 s … a minute. */
+  readonly backOffMs?: (failures: number) => number;
+  /** After so many failures in a row it is not tried again. Default: it always is. */
+  readonly mostTries?: number;
+  readonly onFailure?: (key: string, failure: Failure) => void;
+}
+
+export interface QueueRow {
+  readonly of: string;
+  readonly key: string;
+  /** `waiting`: due in so many ms, below 0 if it has no place yet. `running`: since so many. */
+  readonly is: 'waiting' | 'running';
+  readonly ms: number;
+  readonly failures: number;
+  /** Code of the newest failure, and how long ago it was, ms. */
+  readonly failed?: { readonly code: string; readonly agoMs: number };
+}
+
+interface Entry {
+  readonly key: string;
+  readonly lane: string;
+  /** While it runs: it was added meanwhile. */
+  dueMs: number;
+  /** A back-off ends then: `add` does not make it sooner. 0: no back-off. */
+  firmMs: number;
+  failures: number;
+  failed?: { readonly code: string; readonly atMs: number };
+  run?: Run | undefined;
+}
+
+interface Run {
+  readonly beganMs: number;
+  readonly abort: () => void;
+  hasGivenWay: boolean;
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
+const FIRST_BACK_OFF_MS = 1_000;
+const LONGEST_BACK_OFF_MS = 60_000;
+/** Lanes whose last turn is remembered. Those within their gap are, however many they are. */
+const MOST_TURNS = 1_000;
+
+export class WorkQueue {
+  readonly #clock: Clock;
+  readonly #lines = new Map<string, KeyQueue>();
+  #closed = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  open(name: string, work: WorkClass): KeyQueue {
+    if (this.#lines.has(name)) throw new Error(`there is a class ${name} already`);
+    const line = new KeyQueue(name, this.#clock, work);
+    this.#lines.set(name, line);
+    if (this.#closed) line.close();
+    return line;
+  }
+
+  /** All keys: what runs longest, then what is due first. */
+  rows(): readonly QueueRow[] {
+    return [...this.#lines.values()].flatMap((line) => line.rows()).sort(byUrgency);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const line of this.#lines.values()) line.close();
+  }
+}
+
+function byUrgency(a: QueueRow, b: QueueRow): number {
+  if (a.is !== b.is) return a.is === 'running' ? -1 : 1;
+  return a.is === 'running' ? b.ms - a.ms : a.ms - b.ms;
+}
+
+export class KeyQueue {
+  readonly #name: string;
+  readonly #clock: Clock;
+  readonly #work: WorkClass;
+  readonly #entries = new Map<string, Entry>();
+  /** When each lane may have its next turn. The one whose last turn is the oldest comes first. */
+  readonly #turns = new Map<string, number>();
+  #takeBack = (): void => undefined;
+  #timerMs = NEVER;
+  #closed = false;
+
+  constructor(name: string, clock: Clock, work: WorkClass) {
+    this.#name = name;
+    this.#clock = clock;
+    this.#work = work;
+  }
+
+  /** It is due in so many ms at the latest. A run that is under way is followed by another one. */
+  add(key: string, inMs = 0): void {
+    if (this.#closed) return;
+    const lane = this.#work.laneOf?.(key) ?? key;
+    const entry = this.#entries.get(key) ?? { key, lane, dueMs: NEVER, firmMs: 0, failures: 0 };
+    this.#entries.set(key, entry);
+    entry.dueMs = Math.min(this.#clock.steadyMs() + inMs, entry.dueMs);
+    this.#wakeAt(this.#startMs(entry));
+  }
+
+  /** It is due in exactly so many ms, or not at all. A run that is under way goes on. */
+  set(key: string, inMs: number | undefined): void {
+    const entry = this.#entries.get(key);
+    if (entry) Object.assign(entry, { dueMs: NEVER, firmMs: 0 });
+    if (inMs !== undefined) this.add(key, inMs);
+    else if (!entry?.run) this.#entries.delete(key);
+  }
+
+  lift(key: string): void {
+    if (this.#entries.get(key)?.firmMs) this.set(key, 0);
+  }
+
+  /** Forgets all others: they exist no more. Their runs are aborted. */
+  keepOnly(keys: { readonly has: (key: string) => boolean }): void {
+    for (const [key, { run }] of this.#entries) {
+      if (keys.has(key)) continue;
+      run?.abort();
+      this.#entries.delete(key);
+      this.#wakeAt(this.#clock.steadyMs());
+    }
+  }
+
+  /** What `freeMs` answers may be sooner than it was. */
+  freed(): void {
+    if (this.#entries.size > 0) this.#wakeAt(this.#clock.steadyMs());
+  }
+
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
+  isRunning(key: string): boolean {
+    return this.#entries.get(key)?.run !== undefined;
+  }
+
+  rows(): readonly QueueRow[] {
+    const nowMs = this.#clock.steadyMs();
+    return [...this.#entries.values()].map((entry): QueueRow => {
+      const { failed, failures, key, run } = entry;
+      const times = run
+        ? ({ is: 'running', ms: nowMs - run.beganMs } as const)
+        : ({ is: 'waiting', ms: this.#startMs(entry) - nowMs } as const);
+      const more = { failures, ...(failed && { failed: { code: failed.code, agoMs: nowMs - failed.atMs } }) };
+      return { of: this.#name, key: this.#nameOf(key), ...times, ...more };
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.keepOnly(new Set());
+    this.#takeBack();
+  }
+
+  #nameOf(key: string): string {
+    return this.#work.nameOf?.(key) ?? key;
+  }
+
+  /** When the entry may begin, as far as times say; never: it is not waiting. */
+  #startMs({ dueMs, firmMs, key, lane, run }: Entry): number {
+    if (run) return NEVER;
+    return Math.max(dueMs, firmMs, this.#turns.get(lane) ?? 0, this.#work.freeMs?.(key) ?? 0);
+  }
+
+  #wakeAt(atMs: number): void {
+    if (atMs >= this.#timerMs) return;
+    this.#takeBack();
+    this.#timerMs = atMs;
+    this.#takeBack = this.#clock.after(Math.max(0, Math.ceil(atMs - this.#clock.steadyMs())), () => {
+      this.#timerMs = NEVER;
+      this.#go();
+    });
+  }
+
+  /** Begins what is due and has a place, and sets the timer for what is due or late next. */
+  #go(): void {
+    const { perLane = NEVER, slow, width } = this.#work;
+    const nowMs = this.#clock.steadyMs();
+    const running = [...this.#entries.values()].filter(({ run }) => run);
+    const inLane = groupBy(running, ({ lane }) => lane);
+    const slowMs = slow?.afterMs() ?? NEVER;
+    for (const { run } of running) if (run && run.beganMs + slowMs <= nowMs) run.hasGivenWay = true;
+    // As far as there may be more of them without a place.
+    const late = running.filter(({ run }) => run?.hasGivenWay).length;
+    let places = width - running.length + Math.min(late, slow?.most ?? 0);
+    const isDue = (entry: Entry): boolean => this.#startMs(entry) <= nowMs;
+    const due = [...this.#entries.values()].filter(isDue).sort((a, b) => a.dueMs - b.dueMs);
+    const waiting = groupBy(due, ({ lane }) => lane);
+    const hadTurn = [...this.#turns.keys()].filter((lane) => waiting.has(lane));
+    const lanes = [...[...waiting.keys()].filter((lane) => !this.#turns.has(lane)), ...hadTurn];
+    for (const lane of lanes) {
+      const own = inLane.get(lane) ?? [];
+      const entry = waiting.get(lane)?.shift();
+      if (places <= 0 || !entry || own.length >= perLane) continue;
+      // A run that has just begun may have forgotten or put off others.
+      if (this.#entries.get(entry.key) === entry && isDue(entry)) {
+        void this.#run(entry, nowMs);
+        places -= 1;
+        inLane.set(lane, [...own, entry]);
+      }
+      lanes.push(lane);
+    }
+    const next = [...this.#entries.values()].map((each) =>
+      each.run ? each.run.beganMs + slowMs : this.#startMs(each),
+    );
+    this.#wakeAt(next.filter((atMs) => atMs > nowMs).reduce((a, b) => Math.min(a, b), NEVER));
+  }
+
+  #hasTurn(lane: string, nowMs: number): void {
+    this.#turns.delete(lane);
+    this.#turns.set(lane, this.#work.gapMs ? nowMs + this.#work.gapMs : 0);
+    for (const [oldest, freeMs] of this.#turns) {
+      if (this.#turns.size <= MOST_TURNS || freeMs > nowMs) break;
+      this.#turns.delete(oldest);
+    }
+  }
+
+  /** Rejects with an error that is no `Failure`: it is for the process. */
+  async #run(entry: Entry, nowMs: number): Promise<void> {
+    const { deadlineMs } = this.#work;
+    const life = new AbortController();
+    const { signal } = life;
+    const run: Run = { beganMs: nowMs, abort: () => life.abort(), hasGivenWay: false };
+    const absorb = (): void => {
+      if (entry.run === run) entry.dueMs = NEVER;
+    };
+    const giveWay = (): void => {
+      run.hasGivenWay = true;
+      this.#wakeAt(this.#clock.steadyMs());
+    };
+    const turn = { signal, waitedMs: nowMs - this.#startMs(entry), absorb, giveWay };
+    Object.assign(entry, { run, dueMs: NEVER, firmMs: 0 });
+    this.#hasTurn(entry.lane, nowMs);
+    let isOutOfTime = false;
+    const endDeadline = this.#clock.after(deadlineMs, () => {
+      isOutOfTime = true;
+      run.abort();
+    });
+    let again: Again | undefined;
+    try {
+      again = await untilAborted(signal, this.#work.run(entry.key, turn));
+      if (!isOutOfTime) entry.failures = 0;
+    } catch (error) {
+      // Whatever was broken off fails in its own way.
+      if (!signal.aborted) {
+        if (!(error instanceof Failure)) throw error;
+        again = this.#failed(entry, error);
+      }
+    } finally {
+      endDeadline();
+      if (isOutOfTime) again = this.#failed(entry, this.#outOfTime(entry.key));
+      this.#end(entry, again);
+    }
+  }
+
+  #failed(entry: Entry, failure: Failure): Again | undefined {
+    const { backOffMs = backOff, mostTries = NEVER, onFailure } = this.#work;
+    entry.failures += 1;
+    entry.failed = { code: failure.code, atMs: this.#clock.steadyMs() };
+    onFailure?.(entry.key, failure);
+    return entry.failures < mostTries ? { inMs: backOffMs(entry.failures), firm: true } : undefined;
+  }
+
+  #outOfTime(key: string): Failure {
+    const what = `${this.#name} ${this.#nameOf(key)}: not done within ${this.#work.deadlineMs / 1000} s`;
+    return new Failure('GR-SERVE-04', 1, `${what}. It is tried again.`);
+  }
+
+  #end(entry: Entry, again: Again | undefined): void {
+    entry.run = undefined;
+    // Its key was forgotten meanwhile, and may have been added again.
+    if (this.#entries.get(entry.key) !== entry) return;
+    const nowMs = this.#clock.steadyMs();
+    const againMs = again ? nowMs + again.inMs : NEVER;
+    entry.dueMs = Math.min(againMs, entry.dueMs);
+    if (again?.firm) entry.firmMs = againMs;
+    if (entry.dueMs === NEVER) this.#entries.delete(entry.key);
+    this.#wakeAt(nowMs);
+  }
+}
+
+function backOff(failures: number): number {
+  return doubled(FIRST_BACK_OFF_MS, failures - 1, LONGEST_BACK_OFF_MS);
+}

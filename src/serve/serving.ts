@@ -1,0 +1,225 @@
+/**
+ * `serve`: wakes Argo CD when the plan and the cluster differ. One process of this is:
+ *
+ *     /webhook ──► gate ──► leader? ─ yes ─► look at Gitea
+ *                             └ no ─► sent on to the leader's address (annotation of the Lease)
+ *     /metrics, /healthz, /readyz (http/listeners.ts)
+ *     watches of the cluster (every replica: a new leader must not wait for them)
+ *     Lease ──► Leader (one replica at a time)
+ *     what happens ──► metrics, log and other subscribers (events.ts)
+ */
+
+import { readFile } from 'node:fs/promises';
+import { ArgoCd } from '../clients/argocd/argocd.ts';
+import { Deadline } from '../clients/http/request.ts';
+import { ServerClocks } from '../clients/http/server-clocks.ts';
+import { ClusterSecrets, secretsClient } from '../clients/kubernetes/cluster-secrets.ts';
+import type { ClusterConfig } from '../clients/kubernetes/config.ts';
+import { KubeClient } from '../clients/kubernetes/kube-client.ts';
+import { Lease } from '../clients/kubernetes/lease.ts';
+import type { SecretsMode } from '../clients/tokens/api-token.ts';
+import type { InstallationPods } from '../config/runnergroup/to-runner-group.ts';
+import { pause } from '../shared/clock.ts';
+import { Failure, systemReason } from '../shared/failure.ts';
+import { LiveCluster } from './cluster/live-cluster.ts';
+import { Leader, type LeaderOptions, type LeaderSettings, targetSources } from './leader.ts';
+import { type ListenersOptions, startListeners } from './listeners.ts';
+import { TargetBook } from './looks/targets.ts';
+import { type SpansLost, type Subscriber, type Tell, tellAll } from './planning/events.ts';
+import { type QueueRow, WorkQueue } from './queue/work-queue.ts';
+import type { OpenFeature, StartTask } from './task.ts';
+import { type Delivery, type WebhookEvent, WebhookGate } from './webhook/gate.ts';
+import { Forwarder } from './webhook/listener.ts';
+import { secretFiles } from './webhook/secret-files.ts';
+import { writeEvents, writeStatuses } from './writers.ts';
+
+export interface ServeOptions
+  extends LeaderSettings,
+    Pick<ListenersOptions, 'listen' | 'metricsListen' | 'metricsPage' | 'probeListen'> {
+  readonly secrets?: SecretsMode;
+  readonly cluster: ClusterConfig;
+  readonly namespaces: readonly string[];
+  /** The same as those of the generator: they are part of what names a runner. */
+  readonly images: InstallationPods;
+  readonly argocd: {
+    readonly url: string;
+    readonly tokenFile: string;
+    readonly ca?: string;
+    /** Argo CD's own (control-plane) namespace. */
+    readonly namespace: string;
+  };
+  /** One secret per line; absent: no webhook is accepted. */
+  readonly webhookSecretFile?: string;
+  /** Absent: this process always leads. */
+  readonly lease?: { readonly namespace: string; readonly name: string };
+  /** Unique per process; the name of the pod mostly. */
+  readonly identity: string;
+  readonly host: string;
+  readonly tasks: readonly StartTask[];
+  readonly features: readonly OpenFeature[];
+  /** Registers what tells the queue to the subscribers: SIGUSR2. */
+  readonly onAskedForQueue?: (tellQueue: () => void) => void;
+  readonly subscribers: readonly Subscriber[];
+  /** Absent: nothing is traced. Here it only tells what it loses; its subscriber is among `subscribers`. */
+  readonly spans?: { onLost: (spans: number, reason: SpansLost) => void };
+}
+
+/** `--once` ends after this time, done or not. */
+const ONCE_MS = 120_000;
+
+/** Until `signal` is aborted. Then it ends within a second or so: requests are broken off, the Lease is given back. @throws Failure at the start */
+export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
+  // Of the process: what does not end with its leadership.
+  const queue = new WorkQueue(options.clock);
+  // Also when it cannot begin: what is due would keep the process.
+  await serveWith(queue, options, signal).finally(() => queue.close());
+}
+
+async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortSignal): Promise<void> {
+  const { clock, host, identity } = options;
+  const hearers = [...options.subscribers];
+  const tell = tellAll(hearers);
+  if (options.spans) options.spans.onLost = (spans, reason) => tell({ is: 'spans-lost', spans, reason });
+  let leader: Leader | undefined;
+  const open = openCluster(options, tell, () => leader);
+  const own = new AbortController();
+  const life = AbortSignal.any([signal, own.signal]);
+  const watchSecrets = secretFiles(queue, (failure) => tell({ is: 'secrets-unreadable', failure }));
+  const secrets = await watchSecrets(options.webhookSecretFile);
+  const { leaderOptions } = open;
+  const openTargets = () => new TargetBook(() => targetSources(leaderOptions));
+  const { client, clocks } = leaderOptions;
+  const around = { cluster: open.cluster, clocks, kubernetes: client.origin, openTargets };
+  const context = { ...options, ...around, queue, tell, watchSecrets };
+  const features = await Promise.all(options.features.map((openFeature) => openFeature(context)));
+  hearers.push(...features.flatMap(({ subscriber }) => subscriber ?? []));
+  // Connections of its own: requests that hang elsewhere must not cost the leadership.
+  const leaseClient = new KubeClient(options.cluster, { clock });
+  const address = `http://${host.includes(':') ? `[${host}]` : host}:${options.listen.port}`;
+  const onFailure = (failure: Failure): void => tell({ is: 'cluster-failed', failure });
+  const lease = options.lease && new Lease(leaseClient, { ...options.lease, identity, address, onFailure });
+  const forwarder = new Forwarder();
+  const take = async (event: WebhookEvent, delivery: Delivery): Promise<number> => {
+    if (leader) {
+      tell({ is: 'webhook', result: 'accepted', event });
+      leader.announced(event);
+      return 202;
+    }
+    const status = await forwarder.send(lease?.otherHolder, delivery);
+    if (status !== 503) tell({ is: 'webhook', result: 'forwarded' });
+    return status;
+  };
+  const rows = (): readonly QueueRow[] => [...(leader?.queue ?? []), ...queue.rows()];
+  options.onAskedForQueue?.(() => tell({ is: 'queue', rows: rows() }));
+  const listeners = await startListeners({
+    ...options,
+    tell,
+    gate: new WebhookGate({ secrets, nowMs: clock.now }),
+    take,
+    otherRequests: new Map(features.flatMap(({ requests = [] }) => [...requests])),
+    isReady: () => open.cluster.fresh && (leader === undefined || leader.ready),
+    queue: rows,
+    leads: () => leader !== undefined,
+  });
+  tell({ is: 'serving', ports: listeners.ports });
+
+  const watching = open.cluster.run(life);
+  const running = features.map(({ run }) => run?.(life));
+  const lead = async (leading: AbortSignal): Promise<void> => {
+    leader = new Leader(open.leaderOptions);
+    tell({ is: 'leading' });
+    try {
+      await leader.run(leading);
+    } finally {
+      leader = undefined;
+      tell({ is: 'not-leading' });
+    }
+  };
+  try {
+    await (lease ? lease.run(life, lead) : lead(life));
+  } finally {
+    own.abort();
+    queue.close();
+    await Promise.all([watching, ...running, ...features.map(({ close }) => close())]);
+    await Promise.all([listeners.close(), forwarder.close(), leaseClient.close(), open.close()]);
+  }
+}
+
+/** One pass: looks, plans, wakes where it is needed, writes status. Answers what went wrong, one line each. */
+export async function serveOnce(options: ServeOptions, signal: AbortSignal): Promise<readonly string[]> {
+  let unread = 'the cluster was not read';
+  const remember: Subscriber = (event) => {
+    if (event.is === 'cluster-failed') unread = `${event.failure.code} ${event.failure.message}`;
+  };
+  const open = openCluster(options, tellAll([remember, ...options.subscribers]), () => leader);
+  const leader: Leader = new Leader(open.leaderOptions);
+  const life = new AbortController();
+  const running = Promise.all([open.cluster.run(life.signal), leader.run(life.signal)]);
+  try {
+    const { clock } = options;
+    const deadline = new Deadline(ONCE_MS, clock);
+    while (!leader.done && deadline.remainingMs() > 0 && !signal.aborted) await pause(clock, 50, signal);
+    const { done, troubles } = leader;
+    const isRead = !open.cluster.isPartial && (done || open.cluster.fresh);
+    const all = [...(isRead ? [] : [unread]), ...troubles];
+    if (done) return all;
+    const why = signal.aborted ? 'stopped before it was done' : `not done within ${ONCE_MS / 1000} s`;
+    return [...all, `serve --once: ${why}`];
+  } finally {
+    life.abort();
+    await running;
+    await open.close();
+  }
+}
+
+/** What `serve` and `--once` have in common. @param leaderNow hears what changes in the cluster. */
+function openCluster(options: ServeOptions, tell: Tell, leaderNow: () => Leader | undefined) {
+  const { argocd, clock, env, timeoutMs } = options;
+  const clocks = new ServerClocks();
+  const client = new KubeClient(options.cluster, { clock, clocks });
+  const cluster = new LiveCluster(client, {
+    ...options,
+    tell: (event) => {
+      tell(event);
+      leaderNow()?.heard(event);
+    },
+    onChange: () => leaderNow()?.changed(),
+  });
+  const access = new ArgoCd({
+    url: argocd.url,
+    readToken: () => readArgoCdToken(argocd.tokenFile),
+    clock,
+    controlPlaneNamespace: argocd.namespace,
+    env,
+    ca: argocd.ca,
+    onRequest: (line) => tell({ is: 'argocd-request', line }),
+  });
+  // A client that asks nothing has no connection.
+  const secrets = secretsClient(options.cluster);
+  const leaderOptions: LeaderOptions = {
+    ...options,
+    ...(options.secrets === 'api' && {
+      openSecrets: () => new ClusterSecrets(secrets, new Deadline(timeoutMs, clock)),
+    }),
+    secretsClient: secrets,
+    cluster,
+    client,
+    clocks,
+    tell,
+    argocd: access,
+    controlPlaneNamespace: argocd.namespace,
+    tasks: [writeStatuses, writeEvents, ...options.tasks],
+  };
+  const close = async (): Promise<void> => {
+    await Promise.all([access.close(), client.close(), secrets.close()]);
+  };
+  return { cluster, leaderOptions, close };
+}
+
+/** For each request: Secrets are replaced while we run. */
+async function readArgoCdToken(file: string): Promise<string> {
+  return await readFile(file, 'utf8').catch((error: unknown) => {
+    const what = `read the token of Argo CD: ${file}: ${systemReason(error)}`;
+    throw new Failure('GR-SERVE-01', 1, `${what}. Mount the Secret, or give --argocd-token-file.`);
+  });
+}

@@ -1,0 +1,49 @@
+/** The secrets of files that are valid now, such as those of webhooks. Secrets are replaced while we run, so their files are read again and again. */
+import { readFile } from 'node:fs/promises';
+import { Failure, systemReason } from '../../shared/failure.ts';
+import { normalBase } from '../../shared/url.ts';
+import type { WorkQueue } from '../queue/work-queue.ts';
+
+const AGAIN_MS = 10_000;
+/** A file system that hangs. */
+const LONGEST_READ_MS = 10_000;
+
+/** @param onFailure told when a file cannot be read any more. The secrets of before stay valid. */
+export function secretFiles(queue: WorkQueue, onFailure: (failure: Failure) => void) {
+  const secrets = new Map<string, readonly string[]>();
+  const line = queue.open('secret-file', {
+    width: 2,
+    deadlineMs: LONGEST_READ_MS,
+    backOffMs: () => AGAIN_MS,
+    onFailure: (_, failure) => onFailure(failure),
+    run: async (file) => {
+      secrets.set(file, await readSecrets(file));
+      return { inMs: AGAIN_MS };
+    },
+  });
+  return async (file: string | undefined): Promise<() => readonly string[]> => {
+    if (file === undefined) return () => [];
+    secrets.set(file, await readSecrets(file));
+    line.add(file, AGAIN_MS);
+    return () => secrets.get(file) ?? [];
+  };
+}
+
+/** One per line. White space around them and empty lines are ignored. */
+async function readSecrets(file: string): Promise<readonly string[]> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    const remedy = 'Mount the Secret, or leave out the flag that names the file';
+    throw new Failure('GR-SERVE-02', 1, `read secrets: ${file}: ${systemReason(error)}. ${remedy}.`);
+  });
+  return text.split('\n').flatMap((line) => line.trim() || []);
+}
+
+/**
+ * A line of a file with secrets: `SECRET`, or `https://gitea.example.com SECRET`. One whose first word is no base URL is a secret as a whole:
+ * a secret may have spaces. `base`: normal form of the only base URL that the secret is for. Undefined: it is for all.
+ */
+export function secretLine(line: string) {
+  const [, url = '', secret = ''] = /^(https?:\/\/\S+)\s+(\S.*)$/.exec(line) ?? [];
+  const base = normalBase(url);
+  return { secret: base === undefined ? line : secret, base };
+}

@@ -1,0 +1,243 @@
+/**
+ * What the leader writes into the cluster itself: `status` of RunnerGroups, and Kubernetes Events beside them, as `kubectl describe runnergroup`
+ * shows them: pods that cannot start, losses, re-runs, tokens.
+ */
+
+import { hash } from 'node:crypto';
+import { Deadline } from '../clients/http/request.ts';
+import { type KubeQuestion, statusFailure } from '../clients/kubernetes/kube-client.ts';
+import { objectPath, RUNNER_GROUPS, type RunnerGroupObject } from '../clients/kubernetes/resources.ts';
+import { API_VERSION, KIND } from '../config/runnergroup/group-schema.ts';
+import { RunnerGroupStatus, UNREGISTERED } from '../config/runnergroup/status.ts';
+import type { Failure } from '../shared/failure.ts';
+import { keepOnly, keyText } from '../shared/keys.ts';
+import { timeText } from '../shared/marks.ts';
+import { type EventOf, type RerunOutcome, type ServeEvent, subscriberOf } from './planning/events.ts';
+import { isWorthWriting, statusOf, stuckText, tellsLess } from './planning/group-status.ts';
+import type { AppVerdict, GroupVerdict } from './planning/reconcile.ts';
+import type { StartTask, TaskContext } from './task.ts';
+
+const SHORTEST_GAP_MS = 1_000;
+/** A group that was re-created is forgotten by then. */
+const CONFLICT_MS = 3_000;
+const WRITE_MS = 10_000;
+const STATUS_WRITES = 8;
+const EVENT_WRITES = 10;
+
+/** Writes `status` only when it says something new, and at most once a second per group. */
+export const writeStatuses: StartTask = (context) => {
+  /** By name and uid: a group that was re-created is another one. */
+  const newest = new Map<string, GroupVerdict>();
+  /** What we wrote last: the copy of the watch is a moment behind. */
+  const written = new Map<string, RunnerGroupStatus>();
+
+  /** Undefined: it is not worth a write. A leader before us may have written what the cluster shows. */
+  const nextOf = ({ facts, live }: GroupVerdict): RunnerGroupStatus | undefined => {
+    const nowMs = context.clock.now();
+    const old = written.get(keyOf(live.object)) ?? RunnerGroupStatus.safeParse(context.cluster.statusOf(live.key)).data;
+    const next = statusOf(facts, old, nowMs);
+    return tellsLess(facts, old, nowMs) || !isWorthWriting(next, old) ? undefined : next;
+  };
+  const line = context.queue.open('status', {
+    width: STATUS_WRITES,
+    nameOf: (key) => key.split(' ', 1).join(''),
+    gapMs: SHORTEST_GAP_MS,
+    deadlineMs: 2 * WRITE_MS,
+    onFailure: (_, problem) => context.tell({ is: 'cluster-failed', failure: problem }),
+    run: async (key) => {
+      const verdict = newest.get(key);
+      const status = verdict && nextOf(verdict);
+      if (!status) return undefined;
+      const answer = await patch(context, verdict.live.object, status);
+      if (answer === 200) written.set(key, status);
+      else written.delete(key);
+      return answer === 409 ? { inMs: CONFLICT_MS } : undefined;
+    },
+  });
+  return subscriberOf({
+    planned: ({ verdict: { groups } }) => {
+      for (const verdict of groups) {
+        const key = keyOf(verdict.live.object);
+        newest.set(key, verdict);
+        // A write that is under way may be of an older verdict.
+        if (line.isRunning(key) || nextOf(verdict)) line.add(key);
+      }
+    },
+    reconciled: ({ verdicts }) => {
+      const keys = new Set(verdicts.flatMap(({ groups }) => groups.map(({ live }) => keyOf(live.object))));
+      for (const known of [newest, written]) keepOnly(known, keys);
+      line.keepOnly(keys);
+    },
+  });
+};
+
+/** 404: meanwhile the group was deleted. 409: deleted and re-created, or somebody wrote at the same time. @throws Failure */
+async function patch(
+  { client, clock }: TaskContext,
+  { metadata: { namespace, name, uid } }: RunnerGroupObject,
+  status: RunnerGroupStatus,
+): Promise<200 | 404 | 409> {
+  const question: KubeQuestion = {
+    what: `write the status of RunnerGroup ${namespace}/${name}`,
+    method: 'PATCH',
+    path: `${objectPath(RUNNER_GROUPS, namespace, name)}/status`,
+    body: { metadata: { uid }, status },
+  };
+  const { status: code } = await client.send(question, new Deadline(WRITE_MS, clock));
+  if (code === 200 || code === 404 || code === 409) return code;
+  const remedy =
+    'Grant the service account "patch" on "runnergroups/status" of "gitea.bpg.pw", and install the CRD of this release';
+  throw statusFailure(client.request(question), code, 'GR-CLUSTER-13', remedy);
+}
+
+function keyOf({ metadata }: RunnerGroupObject): string {
+  return `${keyText(metadata)} ${metadata.uid}`;
+}
+
+interface Notice {
+  readonly object: RunnerGroupObject;
+  /** What it is about: one Event for each subject and cause. */
+  readonly subject: string;
+  readonly cause: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Events that wait; others are left out. A node takes dozens of runners with it. */
+const MOST_WAITING = 500;
+/** Pods of one reconcile that are told to be stuck: many come at once only for one cause, and the status counts them all. */
+const MOST_STUCK = 10;
+/** Kubernetes takes 1,024 bytes. */
+const LONGEST_MESSAGE = 900;
+const COMPONENT = 'gitea-runners';
+/** Of type `Normal`; all others are warnings. */
+const GOOD_REASONS: ReadonlySet<string> = new Set(['LostJobEnded', 'LostJobRerun', 'RegistrationTokenWritten']);
+
+export const writeEvents: StartTask = (context) => {
+  const waiting = new Map<string, Notice>();
+  let told: ReadonlySet<string> = new Set();
+  const line = context.queue.open('event', {
+    width: EVENT_WRITES,
+    deadlineMs: 2 * WRITE_MS,
+    laneOf: (name) => waiting.get(name)?.object.metadata.namespace ?? '',
+    // An Event that could not be written is lost: its time is over.
+    mostTries: 1,
+    onFailure: (_, problem) => context.tell({ is: 'cluster-failed', failure: problem }),
+    run: async (name) => {
+      const notice = waiting.get(name);
+      waiting.delete(name);
+      if (notice) await writeEvent(context, notice);
+      return undefined;
+    },
+  });
+  const add = (notice: Notice): void => {
+    if (waiting.size >= MOST_WAITING) return;
+    waiting.set(nameOf(notice), notice);
+    line.add(nameOf(notice));
+  };
+  return (event) => {
+    for (const notice of noticesOf(event)) add(notice);
+    if (event.is !== 'reconciled') return;
+    const found = new Map(stuckNotices(event.verdicts).map((each) => [nameOf(each), each]));
+    const news = [...found].filter(([name]) => !told.has(name));
+    for (const [, notice] of news.slice(0, MOST_STUCK)) add(notice);
+    told = new Set(found.keys());
+  };
+};
+
+async function writeEvent({ client, clock }: TaskContext, notice: Notice): Promise<void> {
+  const { namespace, name, uid } = notice.object.metadata;
+  const time = timeText(clock.now());
+  const question: KubeQuestion = {
+    what: `write an Event about RunnerGroup ${namespace}/${name}`,
+    method: 'POST',
+    path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`,
+    body: {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { namespace, name: nameOf(notice) },
+      involvedObject: { apiVersion: API_VERSION, kind: KIND, namespace, name, uid },
+      type: GOOD_REASONS.has(notice.reason) ? 'Normal' : 'Warning',
+      reason: notice.reason,
+      message: notice.message.slice(0, LONGEST_MESSAGE),
+      source: { component: COMPONENT },
+      reportingComponent: COMPONENT,
+      firstTimestamp: time,
+      lastTimestamp: time,
+      count: 1,
+    },
+  };
+  const { status } = await client.send(question, new Deadline(WRITE_MS, clock));
+  // 409: a leader before us has told it. 404: the namespace is going.
+  if (status === 201 || status === 409 || status === 404) return;
+  const remedy = 'Grant the service account "create" on "events" in the namespace of the RunnerGroup';
+  throw statusFailure(client.request(question), status, 'GR-CLUSTER-15', remedy);
+}
+
+/** The same subject and cause give the same name, so two leaders write one Event. Kubernetes forgets it after an hour. */
+function nameOf({ object, subject, cause }: Notice): string {
+  const { name, uid } = object.metadata;
+  return `${name}.${hash('sha256', [uid, subject, cause].join('\0')).slice(0, 16)}`;
+}
+
+function stuckNotices(verdicts: readonly AppVerdict[]): readonly Notice[] {
+  const groups = verdicts.flatMap((verdict) => verdict.groups);
+  return groups.flatMap(({ facts, live: { object } }) =>
+    (facts.counts?.stuck ?? []).map((pod): Notice => {
+      const reason = pod.failed ? 'WorkerPodStartFailed' : 'WorkerPodStuckPending';
+      const { runner: subject, trouble } = pod;
+      return { object, subject, cause: trouble.reason, reason, message: stuckText(pod) };
+    }),
+  );
+}
+
+function noticesOf(event: ServeEvent): readonly Notice[] {
+  switch (event.is) {
+    case 'registration-token': {
+      const { failure: problem, objects, secret: subject } = event;
+      const cause = problem?.code ?? 'written';
+      const [reason, message] = problem
+        ? ['RegistrationTokenFailed', `cannot fill Secret ${subject}: ${cause} ${problem.message}`]
+        : ['RegistrationTokenWritten', `filled Secret ${subject} with the registration token`];
+      return objects.map((object) => ({ object, subject, cause, reason, message }));
+    }
+    case 'runner-registration': {
+      const { failure: problem, object, runner } = event;
+      if (!problem) return [];
+      const { code: cause, message: why } = problem;
+      const message = `${runner} has no credentials yet: ${cause} ${why}`;
+      return [{ object, subject: 'registrations', cause, reason: UNREGISTERED, message }];
+    }
+    case 'runner-lost':
+      return lossNotices(event, (job) => ['RunnerLost', `${event.lost.reason}: its CI job, ${job}, cannot end`]);
+    case 'rerun':
+      return lossNotices(event, (job) => RERUNS[event.outcome]?.(job, event.failure));
+    default:
+      return [];
+  }
+}
+
+type Told = readonly [reason: string, text: string];
+
+const RERUNS: Readonly<Record<RerunOutcome, ((job: string, problem: Failure | undefined) => Told) | undefined>> = {
+  ended: (job) => ['LostJobEnded', `had Gitea end ${job}`],
+  rerun: (job) => ['LostJobRerun', `re-ran ${job}`],
+  exhausted: (job) => ['EvictionRetriesExhausted', `${job} is not re-run again: maxEvictionRetries`],
+  failed: (job, problem) => ['RerunFailed', `cannot re-run ${job}: ${problem?.code} ${problem?.message}`],
+  expired: (job) => ['RerunFailed', `gave up ${job}: it could not be re-run for a day`],
+  returned: undefined,
+  superseded: undefined,
+  'not-failed': undefined,
+};
+
+function lossNotices(
+  event: EventOf<'runner-lost'> | EventOf<'rerun'>,
+  tell: (job: string) => Told | undefined,
+): readonly Notice[] {
+  const { lost, object } = event;
+  const { jobId, repository, runId, runner } = lost;
+  const told = tell(`job ${jobId} of run ${runId} in ${repository}`);
+  if (!told) return [];
+  const [reason, text] = told;
+  return [{ object, subject: `${runner} ${jobId}`, cause: reason, reason, message: `${runner}: ${text}` }];
+}

@@ -1,0 +1,85 @@
+/** The Application and its project: as examples in `install/`, and written by `init` for a repository of one's own. */
+import { COMPARE_OPTIONS } from '../marks.ts';
+import { ARGOCD_NAMESPACE, PLUGIN, PROJECT } from './installed-names.ts';
+
+const CLUSTER = 'https://kubernetes.default.svc';
+const API_VERSION = 'argoproj.io/v1alpha1';
+
+interface GroupsInGit {
+  readonly repository: string;
+  /** Their folder in it. */
+  readonly path: string;
+  /** Namespace of the RunnerGroups and their Jobs. */
+  readonly namespace: string;
+}
+
+/** Jobs and RunnerGroups in one namespace, and nothing else. */
+export function projectManifest({ repository, namespace }: Omit<GroupsInGit, 'path'>) {
+  return {
+    apiVersion: API_VERSION,
+    kind: 'AppProject',
+    metadata: { name: PROJECT, namespace: ARGOCD_NAMESPACE },
+    spec: {
+      clusterResourceWhitelist: [],
+      description: 'Runners of Gitea Actions',
+      destinations: [{ namespace, server: CLUSTER }],
+      namespaceResourceWhitelist: [
+        { group: 'batch', kind: 'Job' },
+        { group: 'gitea.bpg.pw', kind: 'RunnerGroup' },
+      ],
+      sourceRepos: [repository],
+    },
+  } as const;
+}
+
+/**
+ * Argo CD 3.6 would have Kubernetes judge each living Job at each wake, a request per Job. Kubernetes refuses a template that differs, and
+ * one refusal stops the whole Application (docs/adr/0063).
+ */
+export const APPLICATION_ANNOTATIONS = { [COMPARE_OPTIONS]: 'ServerSideDiff=false' } as const;
+
+export function applicationManifest(source: GroupsInGit) {
+  return {
+    apiVersion: API_VERSION,
+    kind: 'Application',
+    metadata: { annotations: APPLICATION_ANNOTATIONS, name: 'runners', namespace: ARGOCD_NAMESPACE },
+    spec: applicationSpec(source),
+  } as const;
+}
+
+/**
+ * No self-heal: it would make Jobs behind serve's back, slowed by its own back-off. `allowEmpty`: no demand is normal.
+ * Background: with Argo CD's default, foreground, a Job would stay until its runner has finished, in the way of every sync.
+ * Retries are over after 21 s: a Job that Kubernetes refuses fails each sync, and while Argo CD repeats one it starts no other.
+ * The pod template of a Job cannot be changed, so a difference there does not count (`ignoreDifferences`).
+ */
+export function applicationSpec({ repository, path, namespace }: GroupsInGit) {
+  return {
+    destination: { namespace, server: CLUSTER },
+    ignoreDifferences: [{ group: 'batch', jsonPointers: ['/spec'], kind: 'Job' }],
+    project: PROJECT,
+    source: { path, plugin: { name: PLUGIN }, repoURL: repository, targetRevision: 'HEAD' },
+    syncPolicy: {
+      automated: { allowEmpty: true, prune: true },
+      retry: { backoff: { duration: '2s', factor: 2, maxDuration: '5s' }, limit: 5 },
+      syncOptions: [
+        'PrunePropagationPolicy=background',
+        'ApplyOutOfSyncOnly=true',
+        'RespectIgnoreDifferences=true',
+        'ServerSideApply=true',
+      ],
+    },
+  } as const;
+}
+
+/** Options of a sync that do harm here, and what. Company templates and lists of advice have some of them. */
+export const HARMFUL_OPTIONS: ReadonlyMap<string, string> = new Map([
+  [
+    'PruneLast=true',
+    'a sync lasts until the CI jobs of its new runners are over, and no other runner starts meanwhile',
+  ],
+  ['Replace=true', 'a Job that differs is deleted and made again, and its CI job dies'],
+  ['Force=true', 'a Job that differs is deleted and made again, and its CI job dies'],
+  ['Prune=false', 'runners that are not needed stay until they end by themselves'],
+  ['Prune=confirm', 'a sync waits until somebody confirms'],
+]);

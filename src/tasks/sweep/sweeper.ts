@@ -1,0 +1,321 @@
+/**
+ * Deletes dead registrations, one pass after the other.
+ *
+ *     runner lists and running jobs ─► Jobs in Kubernetes ─► choose.ts ─► dead ones, one by one:
+ *       wait for the budget ─► running jobs again ─► the row again ─► DELETE
+ *
+ * The first pass deletes nothing: a row must have been seen twice. What was seen is kept in the `Sweeper` and nowhere else. After a restart
+ * all of it must be seen again.
+ */
+import { type GiteaAccess, GiteaApi, type VersionCache } from '../../clients/gitea/api.ts';
+import { describeScope } from '../../clients/gitea/endpoints.ts';
+import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
+import { deleteRegistration, readRegistration, readRegistrations } from '../../clients/gitea/registrations.ts';
+import { ownLevel } from '../../clients/gitea/user-repos.ts';
+import type { HttpClient } from '../../clients/http/http-client.ts';
+import { Deadline } from '../../clients/http/request.ts';
+import type { TargetOf } from '../../plan/find-targets.ts';
+import type { GroupKey } from '../../planner/decisions.ts';
+import type { LiveJob } from '../../planner/evidence.ts';
+import { subscriberOf } from '../../serve/planning/events.ts';
+import type { Again, Turn } from '../../serve/queue/work-queue.ts';
+import type { StartTask } from '../../serve/task.ts';
+import { type Clock, pause } from '../../shared/clock.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
+import { boundTo } from '../../shared/marks.ts';
+import {
+  type ChosenGroup,
+  DEFAULT_BUDGET,
+  deadRegistrations,
+  type JudgedRegistration,
+  type RowObservations,
+  type StaysBecause,
+} from './choose.ts';
+
+export type SweepGroup = Pick<ChosenGroup, keyof GroupKey | 'byServe'> & { readonly target: GiteaTarget };
+
+export interface SweeperOptions {
+  readonly instance: string;
+  /** Has one look at a scope, or one deletion with its checks, done when it may ask this Gitea. */
+  readonly ask: <T>(target: GiteaTarget, work: (access: GiteaAccess) => Promise<T>) => Promise<T>;
+  /** Deletions per minute; also the most that one pass deletes, so that no pass acts on an old look. */
+  readonly budget: number;
+  /** Delete nothing but rows of groups `byServe`, only report what would be deleted. */
+  readonly dryRun?: boolean;
+  readonly clock: Pick<Clock, 'after' | 'steadyMs'>;
+}
+
+export interface SweepContext {
+  readonly groups: readonly SweepGroup[];
+  /** False for a Gitea that is to be left alone in this pass. Default: none is. */
+  readonly mayAsk?: (target: GiteaTarget) => boolean;
+  /** As `SweepEvidence.areAll`. */
+  readonly areAll?: boolean;
+  /**
+   * All Jobs of ours in the groups' namespaces, asked for after Gitea's lists were read; undefined when nobody can look: then nothing is
+   * deleted. May throw `Failure`, which ends the pass.
+   */
+  readonly liveJobs: () => Promise<readonly LiveJob[] | undefined>;
+}
+
+export type SweepOutcome =
+  | { readonly is: 'deleted' }
+  /** Already deleted by someone else or by Gitea. */
+  | { readonly is: 'gone' }
+  | { readonly is: 'would-delete' }
+  /** Dead, but the budget of this pass is used up, or a deletion in this scope failed. */
+  | { readonly is: 'postponed' }
+  | { readonly is: 'failed'; readonly code: string }
+  | { readonly is: 'kept'; readonly because: StaysBecause | 'changed'; readonly witness?: string };
+
+export type SweepReport = Readonly<Awaited<ReturnType<Sweeper['pass']>>>;
+/** A row of ours and what became of it. */
+export type SweptRegistration = SweepReport['registrations'][number];
+
+/** Asks without waiting for a turn. @param timeoutMs for each look and each deletion. */
+export function atOnce(http: HttpClient, timeoutMs: number): SweeperOptions['ask'] {
+  const versions: VersionCache = new Map();
+  return ({ token, url }, work) => work({ http, url, token, deadline: new Deadline(timeoutMs), versions });
+}
+
+type ScopeLook = NonNullable<Awaited<ReturnType<typeof lookAt>>>;
+
+/** Undefined: Gitea shows these runners to their user alone. @throws Failure */
+async function lookAt(access: GiteaAccess, target: GiteaTarget) {
+  const level = await ownLevel(new GiteaApi(access), target.scope);
+  return level && { target, level, look: await readRegistrations(access, level) };
+}
+
+/** Sweeps again and again; `pass` must not be called before the one before has ended. */
+export class Sweeper {
+  readonly #options: SweeperOptions;
+  #observations: RowObservations = new Map();
+  #nextDeletionMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: SweeperOptions) {
+    this.#options = options;
+  }
+
+  async pass({ groups, areAll = false, liveJobs, mayAsk }: SweepContext, signal?: AbortSignal) {
+    const { ask, budget } = this.#options;
+    const targets = new Map(groups.map(({ target }) => [target.key, target]));
+    const asked = [...targets.values()].filter((target) => mayAsk?.(target) ?? true);
+    // The failure of one scope does not stop the others.
+    const found = await Promise.all(asked.map((target) => orFailure(ask(target, (access) => lookAt(access, target)))));
+    const failures = found.flatMap((each) => (each instanceof Failure ? each : []));
+    const unlisted = asked.flatMap(({ scope }, at) => (found[at] ? [] : describeScope(scope)));
+    const seen = found.flatMap((each) => (each && !(each instanceof Failure) ? each : []));
+    const looks = new Map(seen.map((each) => [each.target.key, each]));
+    const choice = deadRegistrations(
+      {
+        instance: this.#options.instance,
+        groups: groups.map(({ target: { key: look, url: giteaUrl }, ...group }) => ({ ...group, giteaUrl, look })),
+        areAll,
+        looks: new Map([...looks].map(([key, { look }]) => [key, look])),
+        liveJobs: await liveJobs(),
+        nowMs: this.#options.clock.steadyMs(),
+      },
+      this.#observations,
+    );
+    this.#observations = choice.observations;
+
+    const outcomes = new Map<JudgedRegistration, SweepOutcome>();
+    const stopped = new Set<string>();
+    let deletions = 0;
+    for (const judged of inTurns(choice.registrations)) {
+      const { look } = judged.group;
+      const mayDelete = !stopped.has(look) && deletions < budget;
+      const done = await this.#actOn(judged, mayDelete ? looks.get(look) : undefined, signal);
+      const isFailed = done instanceof Failure;
+      if (!isFailed && done.is === 'deleted') deletions += 1;
+      // What a token may not do once it may not do for the next row either, and a server that fails is left alone.
+      if (isFailed) stopped.add(look);
+      if (isFailed) failures.push(done);
+      outcomes.set(judged, isFailed ? { is: 'failed', code: done.code } : done);
+    }
+    return {
+      /** By Gitea and id. */
+      registrations: choice.registrations.flatMap((judged) => {
+        const { group, id, name } = judged;
+        const outcome = outcomes.get(judged);
+        return outcome
+          ? { namespace: group.namespace, group: group.name, gitea: group.giteaUrl, id, name, outcome }
+          : [];
+      }),
+      /** Rows of other runners, which are never touched. */
+      foreign: choice.foreign,
+      /** Scopes whose runners Gitea shows to their user alone. */
+      unlisted,
+      /** What could not be read or deleted; the other scopes were swept all the same. */
+      failures,
+    };
+  }
+
+  async #actOn(
+    judged: JudgedRegistration,
+    scope: ScopeLook | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<SweepOutcome | Failure> {
+    if (judged.verdict.is === 'kept') return judged.verdict;
+    if (this.#options.dryRun && !judged.group.byServe) return { is: 'would-delete' };
+    if (!scope) return { is: 'postponed' };
+    const waitMs = this.#nextDeletionMs - this.#options.clock.steadyMs();
+    if (waitMs > 0) await pause(this.#options.clock, waitMs, signal);
+    if (signal?.aborted) return { is: 'postponed' };
+    return await orFailure(this.#options.ask(scope.target, (access) => this.#delete(access, judged, scope)));
+  }
+
+  async #delete(access: GiteaAccess, { id, name }: JudgedRegistration, { level }: ScopeLook): Promise<SweepOutcome> {
+    const { row, jobs } = await readRegistration(access, level, id);
+    if (!row) return { is: 'gone' };
+    if (row.id !== id || row.name !== name || !row.ephemeral) return { is: 'kept', because: 'changed' };
+    if (row.online || row.busy) return { is: 'kept', because: 'online' };
+    if (jobs.some(({ runner }) => runner === name)) return { is: 'kept', because: 'job-in-progress' };
+    this.#nextDeletionMs = this.#options.clock.steadyMs() + 60_000 / this.#options.budget;
+    return { is: await deleteRegistration(access, level, id) };
+  }
+}
+
+/** The first dead row of each scope, then the second ones: a scope that has many, or never ends, leaves something of the budget to others. */
+function inTurns(registrations: readonly JudgedRegistration[]): readonly JudgedRegistration[] {
+  const byScope = groupBy(registrations, ({ group, verdict }) => (verdict.is === 'dead' ? group.look : undefined));
+  const turns = new Map([...byScope.values()].flatMap((rows) => rows.map((row, turn) => [row, turn] as const)));
+  return registrations.toSorted((a, b) => (turns.get(a) ?? 0) - (turns.get(b) ?? 0));
+}
+
+interface SweepingOptions {
+  readonly instance: string;
+  /** False: they are only counted. */
+  readonly deletes: boolean;
+  readonly timeoutMs: number;
+}
+
+const PAUSE_MS = 60_000;
+/** A count costs each scope two or three requests. */
+const COUNT_PAUSE_MS = 600_000;
+/** What became of a dead row that is still there. */
+const LEFT: ReadonlySet<SweepOutcome['is']> = new Set(['would-delete', 'postponed', 'failed']);
+/** How long a group that is gone is remembered: its last runners end after it. */
+const REMEMBERED_MS = 3_600_000;
+const MOST_REMEMBERED = 1000;
+/** All scopes of all Giteas, within their request budgets. */
+const LONGEST_PASS_MS = 3_600_000;
+const ALL = 'all';
+/** Repositories where rows may be left: of how many the rows are read in a pass, and how often. One may delete when it has seen them twice. */
+const MOST_PLACES = 10;
+const PASSES = 5;
+/** Of one that is only guessed: enough to see a row twice, 75 s apart. Others go first. */
+const GUESS_PASSES = 3;
+const MOST_GUESSED = 500;
+
+/**
+ * Sweeps once a minute (`--sweep`): one key of the queue. Without `--sweep` dead rows are counted every ten minutes, or once a minute beside
+ * groups whose runners `serve` registers. The list of a wider scope lacks the rows of a repository: these are read when some may be left.
+ */
+export function sweepDeadRows({ deletes, instance, timeoutMs }: SweepingOptions): StartTask {
+  return ({ clock, cluster, giteas, isWell, queue, targetOf, tell }) => {
+    const groups = new SweptGroups();
+    let known: TargetOf | undefined;
+    const places = new Map<
+      string,
+      { readonly group: SweepGroup; readonly passes: number; readonly isGuess: boolean }
+    >();
+    const nextPlaces = (): readonly SweepGroup[] =>
+      [...places]
+        .sort(([, a], [, b]) => Number(a.isGuess) - Number(b.isGuess))
+        .slice(0, MOST_PLACES)
+        .map(([key, place]) => {
+          if (place.passes > 1) places.set(key, { ...place, passes: place.passes - 1 });
+          else places.delete(key);
+          return place.group;
+        });
+    const pauseMs = (): number => {
+      const isUrgent = deletes || places.size > 0 || groups.at(clock.now()).some(({ byServe }) => byServe);
+      return isUrgent ? PAUSE_MS : COUNT_PAUSE_MS;
+    };
+    const sweeper = new Sweeper({
+      instance,
+      ask: (target, work) => giteas.ask(target, timeoutMs, work),
+      budget: DEFAULT_BUDGET,
+      dryRun: !deletes,
+      clock,
+    });
+    /** Where looks fail nothing is swept, and where Jobs cannot be seen. */
+    const sweep = async (_: string, { signal }: Turn): Promise<Again> => {
+      const readable = [...groups.at(clock.now()), ...nextPlaces()].filter(({ namespace }) =>
+        cluster.mayRead(namespace),
+      );
+      const liveJobs = async () => {
+        const isSeen = cluster.fresh && readable.every(({ namespace }) => cluster.mayRead(namespace));
+        return isSeen ? cluster.runners().map(({ job }) => job) : undefined;
+      };
+      const mayAsk = (target: GiteaTarget): boolean => isWell(target) && giteas.pauseMs(target) === 0;
+      const found = await sweeper.pass({ groups: readable, areAll: true, mayAsk, liveJobs }, signal);
+      const { registrations, failures } = found;
+      tell({ is: 'dead-registrations', rows: registrations.filter(({ outcome }) => LEFT.has(outcome.is)) });
+      for (const { gitea, name, outcome } of registrations) {
+        if (outcome.is === 'deleted') tell({ is: 'registration-deleted', gitea, runner: name });
+      }
+      for (const failure of deletes ? failures : []) tell({ is: 'sweep-failed', failure, of: 'part' });
+      return { inMs: pauseMs() };
+    };
+    const line = queue.open('sweep', {
+      width: 1,
+      deadlineMs: LONGEST_PASS_MS,
+      // Without `--sweep` nobody needs to hear that a count failed.
+      onFailure: (_, failure) => deletes && tell({ is: 'sweep-failed', failure, of: 'all' }),
+      backOffMs: pauseMs,
+      run: sweep,
+    });
+    // A start is busy enough.
+    line.add(ALL, deletes ? 0 : pauseMs());
+    return subscriberOf({
+      reconciled: () => {
+        const now = targetOf();
+        if (now === known) return;
+        known = now;
+        const existing = [...now].flatMap(([{ namespace, name, registration }, target]) =>
+          target instanceof Failure ? [] : [{ namespace, name, target, byServe: registration.by === 'serve' }],
+        );
+        groups.exist(existing, clock.now());
+        line.add(ALL, pauseMs());
+      },
+      'row-left': ({ at, isGuess = false, object: { metadata }, target: { key, ...target } }) => {
+        const [owner = '', repo] = boundTo(at)?.split('/') ?? [];
+        if (repo === undefined || places.size >= (isGuess ? MOST_GUESSED : MOST_REMEMBERED)) return;
+        const place = { key: `${key} ${at}`, ...target, scope: { kind: 'repo', owner, repo } } as const;
+        if (isGuess && places.has(place.key)) return;
+        const group = { ...metadata, target: place, byServe: true };
+        places.set(place.key, { group, passes: isGuess ? GUESS_PASSES : PASSES, isGuess });
+      },
+    });
+  };
+}
+
+/** The groups whose registrations are swept: those that exist, and those that went not long ago. */
+export class SweptGroups {
+  #existing: readonly SweepGroup[] = [];
+  /** Since when each is gone, the latest last. */
+  readonly #gone = new Map<string, { readonly group: SweepGroup; readonly sinceMs: number }>();
+
+  /** To be told at each change, not once per pass: a group may come and go between two passes, and its runners leave rows. */
+  exist(groups: readonly SweepGroup[], nowMs: number): void {
+    const keys = new Set(groups.map(keyOf));
+    for (const group of this.#existing)
+      if (!keys.has(keyOf(group))) this.#gone.set(keyOf(group), { group, sinceMs: nowMs });
+    for (const key of keys) this.#gone.delete(key);
+    for (const key of [...this.#gone.keys()].slice(0, -MOST_REMEMBERED)) this.#gone.delete(key);
+    this.#existing = groups;
+  }
+
+  at(nowMs: number): readonly SweepGroup[] {
+    for (const [key, { sinceMs }] of this.#gone) if (nowMs - sinceMs > REMEMBERED_MS) this.#gone.delete(key);
+    return [...this.#existing, ...[...this.#gone.values()].map(({ group }) => group)];
+  }
+}
+
+/** A new token takes the place of the old one, which Gitea may refuse. */
+function keyOf(group: SweepGroup): string {
+  return [keyText(group), group.target.url, describeScope(group.target.scope)].join(' ');
+}

@@ -1,0 +1,49 @@
+/** What ended since this process leads, from one plan to the next: CI jobs on runners of ours, and runners that were started for nothing. */
+import { LRUCache } from 'lru-cache';
+import { type EventOf, type Plan, RUNNERS } from '../serve/planning/events.ts';
+import { atMost, stayKey } from '../shared/keys.ts';
+
+/** Jobs and runners that are remembered. A look shows 150 completed jobs of a scope. */
+const MOST = 20_000;
+
+/** Answers what is new in plans. The first plan of an Application shows what ended before, so it counts nothing. */
+export function usageWatch() {
+  /** The last plan of each Application. */
+  const last = new LRUCache<string, Plan>(atMost(MOST));
+  const counted = new LRUCache<string, true>(atMost(MOST));
+  const groups = new LRUCache<string, Plan['runners'][number]['group']>(atMost(MOST));
+
+  const isNew = (key: string): boolean => {
+    if (counted.has(key)) return false;
+    counted.set(key, true);
+    return true;
+  };
+
+  const needlessIn = ({ runners }: Plan) =>
+    runners.flatMap((decision) => {
+      const { group, runner } = decision;
+      groups.set(runner, group);
+      if (RUNNERS[decision.because].ciJob !== 'none' || !isNew(`${group.namespace}/${runner}`)) return [];
+      return [{ namespace: group.namespace, group: group.name, reason: decision.because }];
+    });
+
+  const endedIn = ({ jobs }: Plan) =>
+    jobs.flatMap((decision) => {
+      const { job, verdict } = decision;
+      const group = verdict === 'done' && job.runner !== undefined ? groups.get(job.runner) : undefined;
+      if (!group || !isNew(stayKey(decision))) return [];
+      const { completedAtMs = 0, conclusion: result = 'success', repository, startedAtMs = completedAtMs } = job;
+      const seconds = Math.max(0, completedAtMs - startedAtMs) / 1000;
+      return [{ namespace: group.namespace, group: group.name, repository, result, seconds }];
+    });
+
+  return (verdicts: EventOf<'reconciled'>['verdicts']) =>
+    verdicts.flatMap(({ application, planning }) => {
+      const before = last.get(application);
+      // A plan that is still the same is the same object.
+      if (planning.is !== 'planned' || before === planning.plan) return [];
+      last.set(application, planning.plan);
+      const news = { needless: needlessIn(planning.plan), ended: endedIn(planning.plan) };
+      return before ? [news] : [];
+    });
+}

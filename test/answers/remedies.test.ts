@@ -1,0 +1,67 @@
+/** One remedy for each reason, and the words of others where there is none. */
+import { describe, expect, it } from 'vitest';
+import { runnersAdvice } from '../../src/answers/reasons.ts';
+import { podAdvice, remedyOf, troubleText } from '../../src/answers/remedies.ts';
+import type { RunnerDecision } from '../../src/planner/decisions.ts';
+
+const GROUP = { namespace: 'runners', name: 'ci' };
+const stuck = (runner: string, reason: string, message = 'zzz'): RunnerDecision => {
+  const trouble = { reason, message, isLate: true };
+  return { emit: true, runner, group: GROUP, because: 'own-runner', pinned: false, trouble };
+};
+
+describe('what helps against a pod that does not start', () => {
+  it.each([
+    ['ImagePullBackOff', 'not found', 'spec.image'],
+    ['CreateContainerConfigError', 'secret "gitea-runner" not found', 'step 2'],
+    ['Unschedulable', '0/3 nodes are available', 'nodeSelector'],
+    ['FailedMount', 'configmap "x" not found', 'make the Secret, ConfigMap or claim'],
+    ['NoPod', 'forbidden: exceeded quota: pods', 'raise that quota'],
+    ['NoPod', 'violates PodSecurity "restricted:latest"', 'securityProfile'],
+    ['NoPod', 'admission webhook "x.example.com" denied the request: zzz', 'who runs that admission webhook'],
+    ['ImagePullBackOff', 'pull access denied, repository does not exist', 'imagePullSecrets. Or correct'],
+    ['ImagePullBackOff', 'x: toomanyrequests: You have reached your pull rate limit', 'pull from a mirror'],
+    ['ImagePullBackOff', 'x: dial tcp 10.0.0.1:443: i/o timeout', 'whether the node reaches the registry'],
+    ['ImagePullBackOff', 'x: no match for platform in manifest: not found', 'processor of the nodes'],
+    ['CreateContainerConfigError', 'configmap "mirrors" not found', 'make the Secret, ConfigMap or claim'],
+    ['CreateContainerConfigError', 'container has runAsNonRoot and image will run as root', 'runAsUser'],
+    ['RunContainerError', 'exec: "/bin/zzz": no such file', 'correct command'],
+    ['Unschedulable', 'persistentvolumeclaim "cache" not found', 'kubectl get pvc'],
+    ['NoPod', 'forbidden: failed quota: compute: must specify limits.cpu for: runner', 'spec.resources'],
+    ['NoPod', 'forbidden: [maximum cpu usage per Container is 2, but limit is 4]', 'LimitRange'],
+    ['NoPod', 'forbidden: error looking up service account runners/b: not found', 'ServiceAccount'],
+    ['NoPod', 'Internal error occurred: failed calling webhook "x": zzz', 'does not answer'],
+    ['NoPod', "forbidden: ValidatingAdmissionPolicy 'zzz' denied request", 'admission webhook or policy'],
+    ['NoPod', 'forbidden: unable to create new content: it is being terminated', 'namespace is being deleted'],
+    ['NoPod', 'forbidden: zzz', 'what the API server names'],
+    ['RegistrationFailed', 'container register ended with exit code 1', 'registration token'],
+  ])('follows from %s: %s', (reason, message, remedy) => {
+    expect(remedyOf({ reason, message })).toContain(remedy);
+  });
+
+  it('is for a container that registers: the network', () => {
+    const trouble = { reason: 'InitContainerRunning', container: 'register' };
+
+    expect(podAdvice(trouble, GROUP, 'ci-1')).toMatch(/pods reach Gitea.*logs job\/ci-1 -c register$/);
+  });
+
+  it('is for a reason that nobody knew its own words, and where to see more', () => {
+    const trouble = { reason: 'Frobnicated', message: 'zzz' };
+
+    expect(remedyOf(trouble)).toBeUndefined();
+    expect(troubleText(trouble)).toBe('Frobnicated: zzz');
+    expect(podAdvice(trouble, GROUP, 'ci-1')).toBe(
+      'see why ci-1 cannot start: kubectl -n runners describe pods -l job-name=ci-1',
+    );
+  });
+
+  it('is told once for a cause, and not for each pod', () => {
+    const advice = runnersAdvice([
+      stuck('ci-1', 'ImagePullBackOff'),
+      stuck('ci-2', 'ImagePullBackOff'),
+      stuck('ci-3', 'Unschedulable'),
+    ]);
+
+    expect(advice).toEqual([expect.stringMatching(/^ImagePullBackOff: /), expect.stringMatching(/^Unschedulable: /)]);
+  });
+});

@@ -1,0 +1,142 @@
+/** What pods of runners show: where they are and how far they have come. Also what the annotations of their Jobs say. */
+import { describe, expect, it, test } from 'vitest';
+import { judgeJob } from '../../../src/clients/kubernetes/judge-job.ts';
+import {
+  hasComeBack,
+  podEndOf,
+  podPlaces,
+  podStep,
+  troubleOfPending,
+} from '../../../src/clients/kubernetes/kube-pods.ts';
+import { KubeJob, KubePod } from '../../../src/clients/kubernetes/resources.ts';
+import { JOB_URL, REPOSITORY, TRACKING_ID } from '../../../src/shared/marks.ts';
+
+const META = { name: 'ci-1-x', namespace: 'runners', uid: 'u', creationTimestamp: '2026-11-20T10:00:00Z' };
+
+function podWith(status: object, metadata: object = {}, spec: object = {}): KubePod {
+  return KubePod.parse({ metadata: { ...META, ...metadata }, spec, status });
+}
+
+function ownedBy(kind: string): object {
+  return { ownerReferences: [{ kind, name: 'ci-1', uid: 'j' }] };
+}
+
+describe('the place of a runner', () => {
+  const owned = ownedBy('Job');
+
+  it('is its newest pod, in whatever order they are listed', () => {
+    const old = podWith({}, { ...owned, name: 'old' }, { nodeName: 'one' });
+    const fresh = podWith({}, { ...owned, name: 'fresh', creationTimestamp: '2026-11-20T10:00:01Z' });
+
+    for (const pods of [
+      [old, fresh],
+      [fresh, old],
+    ])
+      expect(podPlaces(pods)).toEqual(new Map([['runners/ci-1', { pod: 'fresh' }]]));
+    expect(podPlaces([old])).toEqual(new Map([['runners/ci-1', { pod: 'old', node: 'one' }]]));
+  });
+
+  it('is not that of a pod which no Job has made', () => {
+    expect(podPlaces([podWith({}), podWith({}, ownedBy('ReplicaSet'))])).toEqual(new Map());
+  });
+
+  it('without a node names none', () => {
+    expect([...podPlaces([podWith({}, owned)]).values()]).toStrictEqual([{ pod: 'ci-1-x' }]);
+  });
+});
+
+describe('a pod', () => {
+  const register = (state: object) => ({ initContainerStatuses: [{ name: 'setup' }, { name: 'register', state }] });
+  const runner = (state: object) => ({ containerStatuses: [{ name: 'runner', state }] });
+  const scheduled = { conditions: [{ type: 'PodScheduled', status: 'True' }] };
+
+  it.each([
+    ['without a node is created', {}, 'created'],
+    ['with a node is scheduled', scheduled, 'scheduled'],
+    ['whose first init container runs is scheduled', { ...scheduled, ...register({ waiting: {} }) }, 'scheduled'],
+    ['that registers its runner', { ...scheduled, ...register({ running: {} }) }, 'registering'],
+    ['that could not register its runner', register({ terminated: { exitCode: 1 } }), 'registering'],
+    ['that has registered its runner', register({ terminated: { exitCode: 0 } }), 'registered'],
+    [
+      'whose runner runs has started',
+      { ...register({ terminated: { exitCode: 0 } }), ...runner({ running: {} }) },
+      'started',
+    ],
+    ['whose runner has run has started', runner({ terminated: { exitCode: 1 } }), 'started'],
+    ['whose runner waits has not', { ...scheduled, ...runner({ waiting: {} }) }, 'scheduled'],
+  ])('%s', (_, status, step) => {
+    expect(podStep(podWith(status))).toBe(step);
+  });
+
+  it('of a runner that was lost has come back once its node answers', () => {
+    const deleted = { deletionTimestamp: '2026-11-20T11:00:00Z' };
+    const taint = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' };
+    const ready = { type: 'Ready', status: 'True' };
+    const runs = runner({ running: {} });
+    const back = podWith({ ...runs, conditions: [taint, ready] }, deleted);
+
+    expect(hasComeBack([podWith({}), back])).toBe(true);
+    for (const pod of [
+      podWith({ ...runs, conditions: [taint] }, deleted),
+      podWith({ ...runs, conditions: [ready] }, deleted),
+      podWith({ ...runs, conditions: [taint, ready] }),
+      podWith({ conditions: [taint, ready] }, deleted),
+      podWith({ ...runs, conditions: [{ ...taint, reason: 'EvictionByEvictionAPI' }, ready] }, deleted),
+    ])
+      expect(hasComeBack([pod])).toBe(false);
+  });
+});
+
+test('words of Kubernetes are cut: they go into the status and into Events', () => {
+  const message = 'x'.repeat(5_000);
+  const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }];
+  const failed = { conditions: [{ type: 'Failed', status: 'True' }] };
+  const evicted = podWith({ phase: 'Failed', reason: 'Evicted', message });
+
+  expect(troubleOfPending(podWith({ conditions })).trouble?.message).toHaveLength(300);
+  expect(podEndOf(KubeJob.parse({ metadata: META, status: failed }), [evicted])?.message).toHaveLength(300);
+});
+
+describe('a Job', () => {
+  const read = (annotations: object, containers?: unknown) =>
+    judgeJob(KubeJob.parse({ metadata: { ...META, annotations }, spec: { template: { spec: { containers } } } }), []);
+  const withEnv = (...env: readonly object[]) => [{ name: 'docker' }, { name: 'runner', env }];
+
+  it('tells the page and the repository of its CI job, its Gitea and its Application', () => {
+    const [jobUrl, repository] = ['https://gitea.example.com/acme/web/actions/runs/1', 'acme/web'];
+    const annotations = { [JOB_URL]: jobUrl, [REPOSITORY]: repository, [TRACKING_ID]: 'ci:batch/Job:runners/ci-1-x' };
+    const gitea = { name: 'GITEA_INSTANCE_URL', value: 'https://gitea.example.com' };
+
+    expect(read(annotations, withEnv({ name: 'HOME', value: '/' }, gitea))).toMatchObject({
+      jobUrl,
+      repository,
+      giteaUrl: 'https://gitea.example.com',
+      application: 'ci',
+    });
+  });
+
+  it.each([
+    ['a copy of it names the original', { [TRACKING_ID]: 'ci:batch/Job:runners/ci-2-x' }],
+    ['its mark names no Application', { [TRACKING_ID]: ':batch/Job:runners/ci-1-x' }],
+    ['Argo CD has not marked it', {}],
+  ])('has no Application when %s', (_, annotations) => {
+    expect(read(annotations)).not.toHaveProperty('application');
+  });
+
+  it.each([[undefined], ['runner'], [withEnv({ name: 'GITEA_INSTANCE_URL', value: 7 })], [withEnv()]])(
+    'with containers %j tells no Gitea',
+    (containers) => {
+      expect(read({}, containers)).not.toHaveProperty('giteaUrl');
+    },
+  );
+
+  it('with two pods of one second is judged the same, in whatever order they are listed', () => {
+    const job = KubeJob.parse({ metadata: META });
+    const [a, b] = [
+      podWith({ phase: 'Failed' }, { uid: 'a' }),
+      podWith({ phase: 'Running', containerStatuses: [{ name: 'runner', state: { running: {} } }] }, { uid: 'b' }),
+    ];
+
+    expect(judgeJob(job, [a, b])).toEqual(judgeJob(job, [b, a]));
+  });
+});

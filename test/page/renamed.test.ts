@@ -1,0 +1,27 @@
+/** Law V99 (docs/spec.md) on the page: who owns an organization still sees its group after a rename, and who takes the old name does not. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { until } from '../serve/rig.ts';
+import { startPage } from './start-page.ts';
+
+it('shows a group to owners of the organization under its new name, and not to the one who has the old name', async () => {
+  const { signIn, got, simulator } = await startPage();
+  const { gitea } = simulator;
+  gitea.addUser('eve');
+  const [anna, eve] = [await signIn('anna'), await signIn('eve')];
+  expect((await got(anna, '/groups')).text).toContain('runners/ci');
+
+  gitea.renameOwner('acme', 'acme-inc');
+  const [job] = gitea.push('acme-inc/web', { jobs: [{ key: 'after-the-rename', runsOn: ['linux'] }] }).jobs;
+
+  await until('the job under its new name', async () => {
+    await sleep(1_000);
+    return (await got(anna, '/')).text.includes('after-the-rename');
+  });
+  expect((await got(anna, `/jobs/${job?.id}`)).text).toContain('acme-inc/web');
+  expect((await got(anna, '/groups')).text).toContain('runners/ci');
+  expect((await got(eve, '/groups')).text).not.toContain('runners/ci');
+
+  gitea.addOrg('acme', { owners: ['eve'] });
+  expect((await got(eve, '/groups')).text).not.toContain('runners/ci');
+});

@@ -1,0 +1,23 @@
+/** Law V86 (docs/spec.md) on the page: a group that is suspended in the cluster. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { until } from '../serve/rig.ts';
+import { startPage } from './start-page.ts';
+
+it('says how a suspension in the cluster ends, and not who made it', async () => {
+  const { signIn, annotate, got, simulator } = await startPage();
+  annotate({ 'gitea.bpg.pw/suspended': 'by canary-person' });
+  const [job] = simulator.gitea.push('acme/web', { jobs: [{ key: 'held', runsOn: ['linux'] }] }).jobs;
+  const anna = await signIn('anna');
+  let page = '';
+
+  await until('the job is held', async () => {
+    await sleep(500);
+    page = (await got(anna, `/jobs/${job?.id}`)).text;
+    return page.includes('is suspended');
+  });
+
+  expect(page).toContain('annotate runnergroup ci gitea.bpg.pw/suspended-');
+  expect(page).not.toContain('canary-person');
+  expect(page).not.toContain('spec.suspend');
+});

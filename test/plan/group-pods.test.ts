@@ -1,0 +1,251 @@
+/** Final pods of RunnerGroups: what src/plan makes of src/config/pods and the reader. test/cli/hostile-pods.test.ts has what is refused. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
+import { withImages } from '../../src/config/runnergroup/to-runner-group.ts';
+import { podTemplate, templateHash } from '../../src/manifests/app.ts';
+import { podsOf } from '../../src/plan/group-pods.ts';
+import { finishOwn, podProblem } from '../../src/plan/own-pod.ts';
+import { FULL_TEMPLATE } from '../config/pods/full-template.ts';
+import { readFiles } from '../support/group-files.ts';
+import { groupYaml, runHere } from '../support/run-cli.ts';
+
+const GITEA = 'https://gitea.example.com';
+
+/** A label of a group in mode `dind` has no `:host`. */
+function yamlOf(spec: string): string {
+  const text = groupYaml(GITEA, spec);
+  return spec.includes('containerMode: dind\n') ? text.replace('linux:host', 'linux') : text;
+}
+
+async function read(spec: string): Promise<RunnerGroup> {
+  const [group] = (await readFiles({ 'ci.yaml': yamlOf(spec) })).groups;
+  if (!group) throw new Error('no group');
+  return group;
+}
+
+async function hashOf(spec: string): Promise<string> {
+  return templateHash(await read(spec), finishOwn);
+}
+
+interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly securityContext?: Readonly<Record<string, unknown>>;
+  readonly [field: string]: unknown;
+}
+
+/** The containers of a group's final pod, by name. */
+async function containers(spec: string): Promise<Readonly<Record<string, Container>>> {
+  const group = await read(spec);
+  expect(podProblem(group)).toBeUndefined();
+  const { initContainers, containers: all } = podTemplate(group, finishOwn).spec.template.spec;
+  return Object.fromEntries(
+    [...(initContainers ?? []), ...all].map((container) => [container.name, container as unknown as Container]),
+  );
+}
+
+const TEMPLATE = `
+  podTemplate:
+    metadata: {labels: {team: web, a: b}}
+    spec:
+      nodeSelector: {disk: ssd, zone: a}
+`;
+
+it.each(['secretRef: {name: kept, key: k}', 'name: kept\n    key: k'])(
+  'no template mounts the registration token that a group keeps while serve registers (%s)',
+  async (token) => {
+    const text = yamlOf('  registration: {by: serve}\n').replace(
+      / {2}registrationToken:.*\n/,
+      `  registrationToken:\n    ${token}\n`,
+    );
+    const volume = '  podTemplate: {spec: {volumes: [{name: v, secret: {secretName: kept}}]}}\n';
+    const [group] = (await readFiles({ 'ci.yaml': `${text}${volume}` })).groups;
+
+    expect(podProblem(group as RunnerGroup)).toMatch(/Secret/);
+  },
+);
+
+describe('the hash of the template', () => {
+  it('changes with the podTemplate', async () => {
+    const hashes = await Promise.all(['', TEMPLATE, TEMPLATE.replace('ssd', 'hdd')].map(hashOf));
+
+    expect(new Set(hashes).size).toBe(3);
+  });
+
+  it('does not show how the podTemplate is written down', async () => {
+    const other = `
+  podTemplate:
+    spec: {"nodeSelector": {zone: "a", disk: 'ssd'}}
+    metadata:
+      labels: {a: b, team: web}
+`;
+
+    expect(await hashOf(other)).toBe(await hashOf(TEMPLATE));
+  });
+
+  it('is the same with an empty podTemplate, and with any profile that the pod meets', async () => {
+    const [plain, ...others] = await Promise.all(
+      ['', '  podTemplate: {}\n', '  securityProfile: restricted\n', '  securityProfile: baseline\n'].map(hashOf),
+    );
+
+    expect(others).toEqual([plain, plain, plain]);
+  });
+
+  it('is the same in generate and in serve', async () => {
+    const spec = `  podTemplate: ${JSON.stringify(FULL_TEMPLATE)}\n  containerMode: dind\n`;
+    const files = await readFiles({ 'ci.yaml': yamlOf(spec) });
+    const [group] = files.groups;
+    const pods = await podsOf(files);
+    if (!group || !pods) throw new Error('no group with a pod of its own');
+
+    expect(templateHash(group, pods.finish)).toBe(templateHash(group, finishOwn));
+    await pods.check();
+  });
+});
+
+/** A podTemplate whose pod has these fields. */
+const template = (pod: object): string => `  podTemplate: ${JSON.stringify({ spec: pod })}\n`;
+const ofRunner = (fields: object): string => template({ containers: [{ name: 'runner', ...fields }] });
+
+describe('all podTemplates together', () => {
+  const long = `  podTemplate: {metadata: {annotations: {example.com/a: ${'x'.repeat(131_000)}}}}\n`;
+  const many = async (count: number) => {
+    const one = await read(long);
+    const groups = Array.from({ length: count }, (_, index) => ({ ...one, name: `g${index}` }));
+    const pods = await podsOf({ groups, sources: new Map() });
+    for (const group of groups) templateHash(group, pods?.finish);
+    await pods?.check();
+  };
+
+  it('are refused beyond 16 MiB, with what to do', async () => {
+    await expect(many(129)).rejects.toThrow(/^.*\n.*podTemplates together longer than 16777216 characters: shorten/);
+  });
+
+  it('are fine below it', async () => {
+    await expect(many(127)).resolves.toBeUndefined();
+  });
+});
+
+describe('the init container that registers', () => {
+  it('has the image, pull policy, resources and user of the runner', async () => {
+    const fields = {
+      image: 'registry.example.com/runner:1',
+      imagePullPolicy: 'Always',
+      resources: { limits: { memory: '1Gi' } },
+      securityContext: { runAsUser: 2000, runAsGroup: 2000 },
+    };
+    const { register, runner } = await containers(ofRunner(fields));
+
+    for (const container of [register, runner]) {
+      expect(container).toMatchObject(fields);
+      expect(container?.securityContext).toMatchObject({ allowPrivilegeEscalation: false });
+    }
+  });
+
+  it('has no user either when the runner has none, as OpenShift wants it', async () => {
+    const { register } = await containers(ofRunner({ securityContext: { runAsUser: null, runAsGroup: null } }));
+
+    expect(register?.securityContext).not.toHaveProperty('runAsUser');
+    expect(register?.securityContext).not.toHaveProperty('runAsGroup');
+    expect(register?.securityContext).toMatchObject({ runAsNonRoot: true, capabilities: { drop: ['ALL'] } });
+  });
+
+  it('gets no privileges of a privileged runner', async () => {
+    const privileged = ofRunner({ securityContext: { privileged: true, runAsUser: 1001 } });
+    const { register, runner } = await containers(`${privileged}  containerMode: dind-rootless\n`);
+
+    expect(runner?.securityContext).toMatchObject({ privileged: true, runAsUser: 1001 });
+    expect(register?.securityContext).toMatchObject({ allowPrivilegeEscalation: false, runAsUser: 1001 });
+    expect(register?.securityContext).not.toHaveProperty('privileged');
+  });
+});
+
+describe('a profile', () => {
+  const DIND = '  containerMode: dind\n';
+  const BUILDKIT = '  containerMode: buildkit\n';
+  const profile = (name: string): string => `  securityProfile: ${name}\n`;
+  const sidecar = (securityContext = {}) => template({ containers: [{ name: 'side', image: 'x', securityContext }] });
+  const buildkit = (securityContext: object) =>
+    template({ initContainers: [{ name: 'buildkit', securityContext }] }) + BUILDKIT;
+  const UNCONFINED = { seccompProfile: { type: 'Unconfined' } };
+  const OF_NODE = { seccompProfile: { type: 'Localhost', localhostProfile: 'buildkit.json' } };
+
+  it.each<[string, string, RegExp?]>([
+    ['restricted, beside dockerd', profile('restricted') + DIND, /docker.*privileged.*restricted/],
+    [
+      'baseline, beside dockerd',
+      profile('baseline') + DIND,
+      /spec\.securityProfile .*\[docker\]\.securityContext\.privileged must not be true/,
+    ],
+    ['privileged, beside dockerd', profile('privileged') + DIND],
+    ['restricted, in host mode', `${profile('restricted')}  containerMode: host\n`],
+    [
+      'restricted, beside BuildKit',
+      profile('restricted') + BUILDKIT,
+      /buildkit\].* containerMode buildkit meets baseline at most: set that, or containerMode: host$/,
+    ],
+    ['baseline, beside BuildKit', profile('baseline') + BUILDKIT],
+    ['privileged, beside BuildKit', profile('privileged') + BUILDKIT],
+    [
+      'restricted by default in host mode, where a sidecar must be hardened',
+      sidecar(),
+      /the default of containerMode host/,
+    ],
+    ['baseline where the group asks for less in host mode', sidecar() + profile('baseline')],
+    ['baseline by default beside dockerd, where a plain sidecar may come', sidecar() + DIND],
+    [
+      'baseline by default beside dockerd, where a privileged sidecar may not come',
+      sidecar({ privileged: true }) + DIND,
+      /^spec\.podTemplate\.spec\.containers\[0\]\.securityContext\.privileged must not be true \(rule privileged of securityProfile baseline, the default of containerMode dind\)$/,
+    ],
+    ['baseline by default beside BuildKit', sidecar() + BUILDKIT],
+    [
+      'baseline by default beside BuildKit, where no other container may be unconfined',
+      sidecar(UNCONFINED) + BUILDKIT,
+      /rule seccompProfile_baseline/,
+    ],
+    ['baseline with a profile of the node for BuildKit', buildkit(OF_NODE) + profile('baseline')],
+    ['baseline with another profile for BuildKit', buildkit(UNCONFINED) + profile('baseline'), /must be Runt/],
+    [
+      'baseline with a BuildKit that has privileges',
+      buildkit({ privileged: true }) + profile('baseline'),
+      /is reserved/,
+    ],
+    ['baseline by default beside BuildKit, which is unconfined already', buildkit(OF_NODE), /is reserved/],
+  ])('%s', async (_, spec, problem) => {
+    const found = podProblem(await read(spec));
+
+    if (problem) expect(found).toMatch(problem);
+    else expect(found).toBeUndefined();
+  });
+});
+
+it('a fault has its place, also when the installation names the images', async () => {
+  const found = await readFiles({ 'ci.yaml': groupYaml(GITEA, '  podTemplate: {spec: {hostNetwork: true}}\n') });
+  const groups = found.groups.map((group) => withImages(group, { runner: 'reg/runner:1' }));
+  const pods = await podsOf({ ...found, groups });
+  for (const group of groups) templateHash(group, pods?.finish);
+
+  expect(groups[0]).not.toBe(found.groups[0]);
+  await expect(pods?.check()).rejects.toThrow(/^ci\.yaml:15:24: spec\.podTemplate\.spec\.hostNetwork: /m);
+});
+
+describe('examples/pods', () => {
+  const folder = join('examples', 'pods');
+  const files = readdirSync(folder);
+
+  it.each(files)('%s is valid, and changes the pod', async (file) => {
+    const { code, stderr } = await runHere(['validate', join(folder, file)]);
+    const [group] = (await readFiles({ 'ci.yaml': readFileSync(join(folder, file), 'utf8') })).groups;
+    if (!group) throw new Error('no group');
+
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(templateHash(group, finishOwn)).not.toBe(templateHash(group));
+  });
+
+  it('are at least three', () => {
+    expect(files.length).toBeGreaterThanOrEqual(3);
+  });
+});
