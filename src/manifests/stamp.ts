@@ -78,7 +78,6 @@ function specOf(ofGroup: JobManifest, parts: RunnerParts): JobManifest['spec'] {
     volumes: volumes.map(ofRunner),
   };
   return {
-    // No pod starts before Kueue has seen the Job, also while Kueue is away.
     ...(queue === undefined ? jobSpec : suspended(jobSpec)),
     template: {
       metadata: { ...pod.metadata, labels: inOrder(pod.metadata.labels, labels) },
