@@ -8,14 +8,13 @@ import { NO_DIFFERENCE } from '../../src/serve/seen/difference.ts';
 import type { WakeTarget } from '../../src/serve/waking/wake.ts';
 import { pause } from '../../src/shared/clock.ts';
 import { Failure } from '../../src/shared/failure.ts';
-import { NO_PLAN as FAILED, keyOf, managedBy, openApplications, PLANNED } from '../support/applications.ts';
+import { appState, NO_PLAN as FAILED, keyOf, managedBy, openApplications, PLANNED } from '../support/applications.ts';
 import { strayErrors } from '../support/stray-errors.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 type AppJob = AppState['jobs'][number];
 type Wish = Parameters<Applications['follow']>[1];
 
-const REF = { namespace: 'argocd', name: 'runners' };
 const JOB: AppJob = { namespace: 'runners', name: 'ci-7-1-0123abcd', outOfSync: false };
 const LATER: AppJob = { namespace: 'runners', name: 'ci-8-1-0123abcd', outOfSync: false };
 const STRANGER: AppJob = { namespace: 'runners', name: 'backup', outOfSync: true };
@@ -24,26 +23,11 @@ const WELL: Wish = { planning: PLANNED, difference: NO_DIFFERENCE, settled: true
 const MISSING: Wish = { ...WELL, difference: { ...NO_DIFFERENCE, missing: ['runners/ci-8-1-0123abcd'] } };
 const NO_PLAN: Wish = { ...WELL, planning: FAILED };
 
-function state(over: Partial<AppState> = {}): AppState {
-  return {
-    ...REF,
-    sync: 'Synced',
-    errors: [],
-    warnings: [],
-    isOperating: false,
-    isSkipped: false,
-    refreshPending: false,
-    manages: () => true,
-    jobs: [],
-    ...over,
-  };
-}
-
 /** An Argo CD that says what its fields say, now or when it is let. */
 class Argo implements WakeTarget {
   readonly clock = new VirtualClock();
   /** What a read shows, and what a refresh finds. */
-  shown = state();
+  shown = appState();
   found: AppState | undefined;
   readonly asked: string[] = [];
   /** Thrown instead of an answer. */
@@ -97,7 +81,7 @@ const printed = ({ apps }: Scene): readonly string[] => [...(apps.wakes.get(KEY)
 describe('an Application', () => {
   it('has printed what Argo CD says at the start, whoever led before', async () => {
     const argocd = new Argo();
-    argocd.shown = state({ jobs: [JOB, STRANGER] });
+    argocd.shown = appState({ jobs: [JOB, STRANGER] });
 
     expect(printed(await start(argocd))).toEqual(['runners/ci-7-1-0123abcd']);
   });
@@ -105,7 +89,7 @@ describe('an Application', () => {
   it('has printed what Argo CD says after a refresh, not what was wanted at its begin or its end', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
-    argocd.found = state({ sync: 'OutOfSync', jobs: [JOB, LATER] });
+    argocd.found = appState({ sync: 'OutOfSync', jobs: [JOB, LATER] });
     await follow(app, MISSING, 5_000);
 
     expect(argocd.asked.slice(0, 4)).toEqual(['read', 'read', 'refresh', 'sync']);
@@ -118,9 +102,9 @@ describe('an Application', () => {
     ['of somebody else', { manages: () => false }],
   ])('has not printed what an Application says that is %s', async (_, over) => {
     const argocd = new Argo();
-    argocd.shown = state({ jobs: [JOB] });
+    argocd.shown = appState({ jobs: [JOB] });
     const app = await start(argocd);
-    argocd.shown = state({ jobs: [LATER], ...over });
+    argocd.shown = appState({ jobs: [LATER], ...over });
     await follow(app, MISSING, 5_000);
 
     expect(printed(app)).toEqual(['runners/ci-7-1-0123abcd']);
@@ -128,7 +112,7 @@ describe('an Application', () => {
 
   it('is read once a minute while nothing is wanted, and left alone', async () => {
     const argocd = new Argo();
-    argocd.shown = state({ sync: 'OutOfSync', jobs: [JOB, STRANGER] });
+    argocd.shown = appState({ sync: 'OutOfSync', jobs: [JOB, STRANGER] });
     const app = await start(argocd);
     await follow(app, WELL, 595_000);
 
@@ -137,11 +121,11 @@ describe('an Application', () => {
 
   it('is watched by reads while an operation of somebody else lasts, and woken when it is over', async () => {
     const argocd = new Argo();
-    argocd.shown = state({ sync: 'OutOfSync' });
+    argocd.shown = appState({ sync: 'OutOfSync' });
     const app = await start(argocd);
     const startedAtMs = argocd.clock.now();
     const operation = { phase: 'Running', message: 'waiting for completion of hook', startedAtMs };
-    argocd.found = state({ sync: 'OutOfSync', isOperating: true, operation, reconciledAtMs: startedAtMs + 60_000 });
+    argocd.found = appState({ sync: 'OutOfSync', isOperating: true, operation, reconciledAtMs: startedAtMs + 60_000 });
     await follow(app, MISSING, 600_000);
 
     const count = (step: string): number => argocd.asked.filter((each) => each === step).length;
@@ -154,7 +138,7 @@ describe('an Application', () => {
     );
     expect(app.apps.wakes.get(KEY)?.state.last).toEqual({ is: 'busy', says });
 
-    argocd.shown = state({ sync: 'OutOfSync' });
+    argocd.shown = appState({ sync: 'OutOfSync' });
     argocd.found = undefined;
     await follow(app, MISSING, 10_000);
     expect(argocd.asked.slice(-2)).toEqual(['refresh', 'sync']);
@@ -169,7 +153,7 @@ describe('an Application', () => {
     ],
   ])('tells %s of Argo CD after a wake', async (_, over, outcome) => {
     const argocd = new Argo();
-    argocd.shown = state(over);
+    argocd.shown = appState(over);
     const app = await start(argocd);
     await follow(app, MISSING, 1_000);
 
@@ -191,14 +175,14 @@ describe('an Application', () => {
     ['an Application that was never compared', { sync: 'Unknown' }],
   ])('is woken within a minute for %s, at the start at once', async (_, over) => {
     const early = new Argo();
-    Object.assign(early, { shown: state(over), found: state() });
+    Object.assign(early, { shown: appState(over), found: appState() });
     await follow(await start(early), WELL, 5_000);
     expect(early.asked).toContain('refresh');
 
     const late = new Argo();
     const app = await start(late);
     await follow(app, WELL, 5_000);
-    Object.assign(late, { shown: state(over), found: state() });
+    Object.assign(late, { shown: appState(over), found: appState() });
     await follow(app, WELL, 65_000);
     expect(late.asked.filter((step) => step === 'refresh')).toHaveLength(1);
   });
@@ -206,7 +190,7 @@ describe('an Application', () => {
   it('is not woken for an error while there is no plan: its generator would fail, too', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
-    argocd.found = state({ errors: [KEPT_ERROR] });
+    argocd.found = appState({ errors: [KEPT_ERROR] });
     app.apps.follow(KEY, MISSING);
     await argocd.clock.pass(100);
     await follow(app, NO_PLAN, 600_000);
@@ -227,7 +211,7 @@ describe('an Application', () => {
 
   it('is refreshed less and less often while Argo CD answers reads and fails at the sync', async () => {
     const argocd = new Argo();
-    argocd.shown = state({ sync: 'OutOfSync' });
+    argocd.shown = appState({ sync: 'OutOfSync' });
     const app = await start(argocd);
     argocd.sync = async () => {
       argocd.asked.push('sync');
@@ -255,12 +239,12 @@ describe('an Application', () => {
   it('believes a wake more than a read that began before it', async () => {
     const argocd = new Argo();
     const release = argocd.hold();
-    argocd.shown = state({ jobs: [JOB] });
+    argocd.shown = appState({ jobs: [JOB] });
     const app = await start(argocd);
     // The wake's own requests are answered at once, the first read only at the end.
     const { shown } = argocd;
     argocd.hold()();
-    argocd.found = state({ jobs: [LATER] });
+    argocd.found = appState({ jobs: [LATER] });
     await follow(app, MISSING, 5_000);
     argocd.shown = shown;
     release();
@@ -274,9 +258,9 @@ describe('an Application', () => {
     const app = await start(argocd);
     argocd.refresh = async () => {
       await pause(argocd.clock, 1_000);
-      return state({ sync: 'OutOfSync', jobs: [LATER] });
+      return appState({ sync: 'OutOfSync', jobs: [LATER] });
     };
-    argocd.shown = state({ jobs: [JOB] });
+    argocd.shown = appState({ jobs: [JOB] });
     app.apps.follow(KEY, MISSING);
     await argocd.clock.pass(500);
     // Gitea fails for a moment during the wake, so Argo CD is asked.
@@ -303,7 +287,7 @@ describe('what is told', () => {
     expect(onNews).toHaveBeenCalledTimes(1);
     argocd.refresh = async () => {
       await pause(argocd.clock, 700);
-      return state();
+      return appState();
     };
     apps.follow(KEY, MISSING);
     await argocd.clock.pass(1_000);
@@ -324,7 +308,7 @@ describe('what is told', () => {
     const argocd = new Argo();
     const { apps, told } = await start(argocd);
     const operation = { phase: 'Failed', message: 'one or more objects failed to apply' } as const;
-    argocd.shown = state({ manages: () => false, operation });
+    argocd.shown = appState({ manages: () => false, operation });
     apps.follow(KEY, MISSING);
     await argocd.clock.pass(1_000);
 
@@ -339,7 +323,7 @@ describe('what is told', () => {
     apps.follow(KEY, MISSING);
     argocd.refresh = async () => {
       await pause(argocd.clock, 700);
-      return state({ sync });
+      return appState({ sync });
     };
     await argocd.clock.pass(500);
     if (end === 'gone') apps.keep(new Map());
@@ -397,7 +381,7 @@ describe('what is told', () => {
   ])('of a wake is why the last sync has failed: %j', async (operation, outcome) => {
     const argocd = new Argo();
     const app = await start(argocd);
-    argocd.found = state({ sync: 'OutOfSync', operation });
+    argocd.found = appState({ sync: 'OutOfSync', operation });
     await follow(app, MISSING, 1_000);
 
     expect(app.apps.wakes.get(KEY)?.state.last).toEqual(outcome);
@@ -407,7 +391,7 @@ describe('what is told', () => {
 describe('the Applications that are kept', () => {
   it('are as they were when they are kept again, and are not asked again', async () => {
     const argocd = new Argo();
-    argocd.shown = state({ jobs: [JOB] });
+    argocd.shown = appState({ jobs: [JOB] });
     const app = await start(argocd);
     app.apps.follow(KEY, MISSING);
     await argocd.clock.pass(100);
@@ -421,7 +405,7 @@ describe('the Applications that are kept', () => {
 
   it('are woken for the groups that they have now, one of which is enough', async () => {
     const argocd = new Argo();
-    argocd.shown = state({ manages: ({ name }) => name === 'new', jobs: [JOB] });
+    argocd.shown = appState({ manages: ({ name }) => name === 'new', jobs: [JOB] });
     const app = await start(argocd);
     await follow(app, MISSING, 5_000);
     expect(argocd.asked).toEqual(['read', 'read']);
@@ -500,7 +484,7 @@ describe('a question', () => {
   it('is believed less than a wake that is under way', async () => {
     const argocd = new Argo();
     const release = argocd.hold();
-    argocd.shown = state({ jobs: [JOB] });
+    argocd.shown = appState({ jobs: [JOB] });
     const app = await start(argocd);
     argocd.hold()();
     argocd.refresh = never;
@@ -516,7 +500,7 @@ describe('a question', () => {
     ['has met an error that stops nothing', { errors: [{ ...KEPT_ERROR, stops: false }] }],
   ])('wakes nobody when the answer is of an Application that %s', async (_, over) => {
     const argocd = new Argo();
-    argocd.shown = state(over);
+    argocd.shown = appState(over);
     await follow(await start(argocd), WELL, 20_000);
 
     expect(argocd.asked).toEqual(['read']);
@@ -527,7 +511,7 @@ describe('a wake', () => {
   it('waits ten minutes for a refresh that is late', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
-    argocd.shown = state({ refreshPending: true });
+    argocd.shown = appState({ refreshPending: true });
     argocd.refresh = async () => {
       throw new Failure('GR-HTTP-09', 1, 'no answer.', 'timeout');
     };
@@ -541,7 +525,7 @@ describe('a wake', () => {
   it('that never ends is given up a minute later, and comes again', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
-    argocd.shown = state({ sync: 'OutOfSync' });
+    argocd.shown = appState({ sync: 'OutOfSync' });
     argocd.sync = () => {
       argocd.asked.push('sync');
       return never();
@@ -564,12 +548,12 @@ describe('turns of wakes', () => {
     const { apps } = openApplications(argocd, argocd.clock, { names, wakes });
     const target: WakeTarget = argocd;
     Object.assign(target, {
-      read: async ({ name }: { readonly name: string }) => state({ manages: () => lastsMs(name) >= 0 }),
+      read: async ({ name }: { readonly name: string }) => appState({ manages: () => lastsMs(name) >= 0 }),
       refresh: async ({ name }: { readonly name: string }): Promise<AppState> => {
         woken.push(name);
         if (lastsMs(name) === 0) throw new Failure('GR-ARGOCD-04', 1, 'refused.');
         await pause(argocd.clock, lastsMs(name));
-        return state();
+        return appState();
       },
     });
     const want = (name: string, wish: Wish): void => apps.follow(keyOf(name), wish);

@@ -1,5 +1,6 @@
 /** Applications that are woken: each has one RunnerGroup. */
 import { onTestFinished } from 'vitest';
+import type { AppState } from '../../src/clients/argocd/app-state.ts';
 import type { Planning } from '../../src/plan/plan-seen.ts';
 import { Applications } from '../../src/serve/applications.ts';
 import type { ServeEvent } from '../../src/serve/planning/events.ts';
@@ -12,6 +13,23 @@ import { TRACKING_ID } from '../../src/shared/marks.ts';
 
 export const PLANNED: Planning = { is: 'planned', plan: { jobs: [], runners: [], groups: [] }, atMs: 0 };
 export const NO_PLAN: Planning = { is: 'failed', failure: new Failure('GR-GITEA-01', 1, 'down.', 'unauthorized') };
+
+/** What Argo CD says of an Application that is well, and differs from nothing. */
+export function appState(over: Partial<AppState> = {}): AppState {
+  return {
+    namespace: 'argocd',
+    name: 'runners',
+    sync: 'Synced',
+    errors: [],
+    warnings: [],
+    isOperating: false,
+    isSkipped: false,
+    refreshPending: false,
+    manages: () => true,
+    jobs: [],
+    ...over,
+  };
+}
 
 export interface OpenApplications {
   readonly apps: Applications;

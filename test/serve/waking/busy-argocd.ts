@@ -6,6 +6,7 @@ import type { SyncStart } from '../../../src/clients/argocd/argocd.ts';
 import type { Deadline } from '../../../src/clients/http/request.ts';
 import type { WakeTarget } from '../../../src/serve/waking/wake.ts';
 import { Failure } from '../../../src/shared/failure.ts';
+import { appState } from '../../support/applications.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 /** One Application and the jobs that its group has runners for. */
@@ -106,17 +107,6 @@ export class BusyArgoCd implements WakeTarget {
 
 function shown({ busy, live, name, pending, printed, reconciledAtMs }: State): AppState {
   const isSynced = printed.length === live.length && printed.every((each) => live.includes(each));
-  return {
-    ...{
-      name,
-      namespace: 'argocd',
-      errors: [],
-      warnings: [],
-      jobs: [],
-      isOperating: busy,
-      isSkipped: false,
-      manages: () => true,
-    },
-    ...{ reconciledAtMs, refreshPending: pending, sync: isSynced ? 'Synced' : 'OutOfSync' },
-  };
+  const sync = isSynced ? 'Synced' : 'OutOfSync';
+  return { ...appState({ name, isOperating: busy, refreshPending: pending, sync }), reconciledAtMs };
 }

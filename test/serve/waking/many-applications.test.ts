@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { hangsAfterMs } from '../../../src/serve/applications.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/seen/difference.ts';
 import type { WakeTarget } from '../../../src/serve/waking/wake.ts';
-import { keyOf, openApplications, PLANNED } from '../../support/applications.ts';
+import { appState, keyOf, openApplications, PLANNED } from '../../support/applications.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { BusyArgoCd } from './busy-argocd.ts';
 
@@ -125,10 +125,7 @@ describe('an Application that hangs', () => {
 });
 
 describe('an Application with another operation under way', () => {
-  const isShown = {
-    ...{ manages: () => true, sync: 'OutOfSync', errors: [], warnings: [] },
-    ...{ jobs: [], isOperating: false, isSkipped: false, refreshPending: false },
-  };
+  const isShown = appState({ sync: 'OutOfSync' });
   function openBusy() {
     const clock = new VirtualClock();
     const argocd = { clock, read: async () => isShown, refresh: async () => isShown, sync: async () => 'busy' };

@@ -17,7 +17,7 @@ import {
 } from '../../../src/serve/waking/wake-state.ts';
 import { pause } from '../../../src/shared/clock.ts';
 import { Failure, type FailureKind } from '../../../src/shared/failure.ts';
-import { keyOf, NO_PLAN, openApplications, PLANNED } from '../../support/applications.ts';
+import { appState, keyOf, NO_PLAN, openApplications, PLANNED } from '../../support/applications.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 const missing = (...names: string[]): Difference => ({ ...NO_DIFFERENCE, missing: names });
@@ -348,18 +348,7 @@ const WAKE_MS = 500;
 function start(...endings: readonly Ending[]) {
   const clock = new VirtualClock();
   const woken: number[] = [];
-  const well: AppState = {
-    name: 'runners',
-    namespace: 'argocd',
-    sync: 'OutOfSync',
-    errors: [],
-    warnings: [],
-    isOperating: false,
-    isSkipped: false,
-    refreshPending: false,
-    manages: () => true,
-    jobs: [],
-  };
+  const well = appState({ sync: 'OutOfSync' });
   let isRefreshing = false;
   const ending = (): Ending => endings[Math.min(woken.length, endings.length) - 1] ?? SYNC;
   const argocd: WakeTarget = {
