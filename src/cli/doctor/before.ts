@@ -7,8 +7,17 @@ import { Token } from '../../clients/tokens/token.ts';
 import { requestOptions, type Settings } from '../../plan/settings.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 import { manual } from '../../shared/installed/installed-names.ts';
-import * as fixes from '../reading/finding.ts';
-import { bad, good, type Judgement, type Judgements, judged, named, unknown } from '../reading/finding.ts';
+import {
+  bad,
+  good,
+  type Judgement,
+  type Judgements,
+  judged,
+  NO_ARGOCD,
+  named,
+  remedyOfFailure,
+  unknown,
+} from '../reading/finding.ts';
 import { type ClusterReader, readObject, shaped } from '../reading/read-object.ts';
 import type { Installation } from './installation.ts';
 
@@ -18,7 +27,7 @@ export async function onlyBefore(seen: Installation, reader: ClusterReader, sett
 }
 
 function argocd({ repoServer }: Installation): Judgements {
-  return judged(repoServer, fixes.NO_ARGOCD, ({ spec }) => {
+  return judged(repoServer, NO_ARGOCD, ({ spec }) => {
     const image = spec.template.spec.containers.find(({ name }) => name === 'argocd-repo-server')?.image ?? 'no image';
     return /:v?3\.\d/.test(image) ? good(image) : unknown(`${image}: 3.x was tried`, manual('compatibility.md'));
   });
@@ -53,7 +62,7 @@ async function giteaSeen(settings: Settings): Promise<Judgement> {
   const around = { http, url, deadline: new Deadline(settings.timeoutMs), versions: new Map() };
   const api = new GiteaApi({ ...around, token: new Token(secret, url, 'token', 'GITEA_TOKEN') });
   const found = await orFailure(api.version()).finally(() => http.close());
-  if (found instanceof Failure) return bad(found.message, fixes.remedyOfFailure(found));
+  if (found instanceof Failure) return bad(found.message, remedyOfFailure(found));
   const next = `The token needs the scopes of ${manual('commands.md#token-scopes')}. Whether pods reach Gitea is seen later, without --pre`;
   return { ...good(`${found.text} answers this machine, and does not refuse the token`), fix: next };
 }

@@ -9,6 +9,7 @@ import { findCluster, type Settings } from '../../plan/settings.ts';
 import { type LiveJob, memo, NO_POD, type PodTrouble } from '../../planner/evidence.ts';
 import { isMadeForSame, parseRunnerName } from '../../planner/names.ts';
 import { keyText } from '../../shared/keys.ts';
+import type { Texts } from '../../shared/marks.ts';
 import { once } from '../../shared/once.ts';
 import { printable } from '../../shared/printable.ts';
 import { type ClusterReader, readObject } from '../reading/read-object.ts';
@@ -48,7 +49,8 @@ const Workloads = z.object({
     }),
   ),
 });
-type AskWorkloads = (namespace: string) => Promise<z.infer<typeof Workloads>['items']>;
+type Workload = z.infer<typeof Workloads>['items'][number];
+type AskWorkloads = (namespace: string) => Promise<readonly Workload[]>;
 
 /** Each question is asked once. */
 type AskEvents = (namespace: string) => (fieldSelector: string) => Promise<readonly Event[]>;
@@ -74,8 +76,16 @@ export async function withEvents(explanation: Explanation, settings: Settings): 
     clients.push(client);
     return { client, deadline: new Deadline(settings.timeoutMs) };
   });
-  const ask = memo((namespace: string) => memo((selector: string) => eventsOf(namespace, selector, reader)));
-  const askWorkloads = memo((namespace: string) => workloadsOf(namespace, reader));
+  const ask = memo((namespace: string) =>
+    memo((fieldSelector: string) => {
+      const query = { limit: String(MOST_EVENTS), fieldSelector };
+      return itemsIn(Events, { api: '/api/v1', kind: 'events', namespace, query }, reader);
+    }),
+  );
+  const askWorkloads = memo((namespace: string) => {
+    const query = { limit: String(MOST_WORKLOADS) };
+    return itemsIn(Workloads, { api: WORKLOADS, kind: 'workloads', namespace, query }, reader);
+  });
   try {
     const withPods = await withTroubles(explanation, ask, askWorkloads);
     const jobs = await withNodes(await withLastTries(withPods, ask), ask);
@@ -166,14 +176,6 @@ async function waitOf({ name, namespace }: LiveJob, ask: AskWorkloads): Promise<
   return message === '' ? undefined : { reason: 'Suspended', message };
 }
 
-async function workloadsOf(namespace: string, reader: Reader): ReturnType<AskWorkloads> {
-  const found = await reader();
-  if (!found) return [];
-  const path = `${WORKLOADS}/namespaces/${encodeURIComponent(namespace)}/workloads`;
-  const read = await readObject(found, { path, query: { limit: String(MOST_WORKLOADS) } });
-  return 'unread' in read ? [] : (Workloads.safeParse(read.value).data?.items ?? []);
-}
-
 async function troubleOf(job: LiveJob, ask: AskEvents): Promise<PodTrouble | undefined> {
   const { name, trouble, stillSinceMs } = job;
   if (!trouble || stillSinceMs !== undefined) {
@@ -194,12 +196,17 @@ async function warningsOfPod(of: Pick<LiveJob, 'namespace' | 'name'>, ask: AskEv
   return events.filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${of.name}-`));
 }
 
-async function eventsOf(namespace: string, fieldSelector: string, reader: Reader): Promise<readonly Event[]> {
+/** What of a list can be read; nothing if it is refused. @param api the group and version, as in a path */
+async function itemsIn<T>(
+  list: z.ZodType<{ readonly items: readonly T[] }>,
+  { api, kind, namespace, query }: Readonly<Record<'api' | 'kind' | 'namespace', string> & { query: Texts }>,
+  reader: Reader,
+): Promise<readonly T[]> {
   const found = await reader();
   if (!found) return [];
-  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`;
-  const read = await readObject(found, { path, query: { limit: String(MOST_EVENTS), fieldSelector } });
-  return 'unread' in read ? [] : (Events.safeParse(read.value).data?.items ?? []);
+  const path = `${api}/namespaces/${encodeURIComponent(namespace)}/${kind}`;
+  const read = await readObject(found, { path, query });
+  return 'unread' in read ? [] : (list.safeParse(read.value).data?.items ?? []);
 }
 
 function newest(events: readonly Event[]): Event | undefined {

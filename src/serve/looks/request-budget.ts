@@ -103,7 +103,7 @@ export class BudgetTurns {
     return this.#clock.steadyMs() - sinceMs;
   }
 
-  /** Budgets were shared anew: some may begin sooner. */
+  /** The targets have changed, so some visits may begin sooner. */
   freed(): void {
     this.#line.freed();
   }
