@@ -20,7 +20,7 @@ import { quantityValue } from '../runnergroup/words.ts';
 import { allowedBy, type Finding, finding, type GroupRule, NONE, PROFILE_REASON } from './denial.ts';
 import { entryOf, levelsOf, type Rules, wordsFor } from './levels.ts';
 import { coversImage, matchesAny, parseImage } from './policy-patterns.ts';
-import type { RuleName } from './policy-schema.ts';
+import { OTHERS, type RuleName } from './policy-schema.ts';
 
 const namespaces: GroupRule = (_, group, __, policy) => {
   if (policy.namespaces === undefined || entryOf(policy, group)) return NONE;
@@ -229,7 +229,9 @@ const maxResources: GroupRule = ({ maxResources: most }, group) => {
   const { podTemplate: _, ...bare } = group;
   const all = mostAskedOf(podOf(group)['spec']);
   const own = mostAskedOf(podOf(bare)['spec']);
-  return Object.entries(most).flatMap(([name, allowed]) => {
+  const { [OTHERS]: others, ...named } = most;
+  const unnamed = others === undefined ? [] : [...all.keys()].map((name) => [name, others]);
+  return Object.entries({ ...Object.fromEntries(unnamed), ...named }).flatMap(([name, allowed]) => {
     const isWithin = (amount = 0): boolean => amount <= quantityValue(String(allowed)) * ROUNDING;
     if (isWithin(all.get(name))) return NONE;
     const path = isWithin(own.get(name)) ? 'spec.podTemplate' : 'spec.resources';

@@ -41,6 +41,9 @@ const list = <T extends z.ZodType>(entry: T, description: string) =>
 const SCOPE_PATTERN = /^(?:global|(?:org|user):[A-Za-z0-9._*-]+|repo:[A-Za-z0-9._*-]+\/[A-Za-z0-9._*-]+)$/;
 const FIELD_PATTERN = /^(?:metadata|spec)(?:\.[A-Za-z][A-Za-z0-9]*)+$/;
 
+/** In `maxResources`: each resource that is not named. */
+export const OTHERS = '*';
+
 const level = () => z.enum(['privileged', 'baseline', 'restricted']);
 
 const scopePattern = () =>
@@ -125,7 +128,7 @@ const OF_GROUP = {
       if (names.length > MOST_ENTRIES)
         context.addIssue({ code: 'custom', message: `has more than ${MOST_ENTRIES} entries` });
       for (const name of names) {
-        const instead = resourceInstead(name);
+        const instead = name === OTHERS ? undefined : resourceInstead(name);
         if (instead !== undefined)
           context.addIssue({ code: 'custom', path: [name], message: `is no resource of a container; ${instead}` });
       }
@@ -133,7 +136,7 @@ const OF_GROUP = {
     .optional()
     .meta({
       description:
-        'Most that one runner may ask for, by resource: `{cpu: 8, memory: 32Gi, nvidia.com/gpu: 0}`. Requests and limits count, of all containers of its pod together, also of each size. A resource that is not named is not restricted.',
+        'Most that one runner may ask for, by resource: `{cpu: 8, memory: 32Gi, nvidia.com/gpu: 0}`. Requests and limits count, of all containers of its pod together, also of each size. `"*"` stands for each resource that is not named; without it they are not restricted.',
     }),
 };
 const image = (what: string) =>

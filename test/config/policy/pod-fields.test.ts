@@ -16,9 +16,9 @@ const FATES: Readonly<Record<string, Readonly<Record<'reserved' | 'judged' | 'ta
     reserved:
       'activeDeadlineSeconds automountServiceAccountToken ephemeralContainers hostIPC hostNetwork hostPID nodeName os priority restartPolicy serviceAccount shareProcessNamespace terminationGracePeriodSeconds',
     judged:
-      'containers dnsConfig dnsPolicy hostAliases imagePullSecrets initContainers priorityClassName securityContext serviceAccountName volumes',
+      'containers dnsConfig dnsPolicy hostAliases imagePullSecrets initContainers priorityClassName resources securityContext serviceAccountName volumes',
     table:
-      'affinity hostname hostnameOverride nodeSelector overhead resourceClaims resources runtimeClassName schedulerName setHostnameAsFQDN subdomain tolerations topologySpreadConstraints',
+      'affinity hostname hostnameOverride nodeSelector overhead resourceClaims runtimeClassName schedulerName setHostnameAsFQDN subdomain tolerations topologySpreadConstraints',
     allowed: 'enableServiceLinks hostUsers preemptionPolicy readinessGates schedulingGates',
   },
   Volume: {
@@ -31,9 +31,9 @@ const FATES: Readonly<Record<string, Readonly<Record<'reserved' | 'judged' | 'ta
   Container: {
     reserved: 'restartPolicyRules',
     judged: 'image ports resources securityContext',
-    table: 'envFrom',
+    table: 'env envFrom',
     allowed:
-      'args command env imagePullPolicy lifecycle livenessProbe name readinessProbe resizePolicy restartPolicy startupProbe stdin stdinOnce terminationMessagePath terminationMessagePolicy tty volumeDevices volumeMounts workingDir',
+      'args command imagePullPolicy lifecycle livenessProbe name readinessProbe resizePolicy restartPolicy startupProbe stdin stdinOnce terminationMessagePath terminationMessagePolicy tty volumeDevices volumeMounts workingDir',
   },
 };
 const wordsOf = (text: string): readonly string[] => text.split(' ').filter((word) => word !== '');

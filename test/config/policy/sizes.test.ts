@@ -228,6 +228,18 @@ describe('maxResources (law F103)', () => {
     );
   });
 
+  it.each([
+    [{ 'nvidia.com/gpu': '2' }, ['maxResources spec.resources']],
+    [{ 'nvidia.com/gpu': '1', 'hugepages-2Mi': '1' }, []],
+    [{ cpu: '8', 'example.com/fpga': '2' }, []],
+    [{ cpu: '9' }, ['maxResources spec.resources']],
+    [{}, []],
+  ])('bounds by "*" what is not named, and nothing else: %j', (limits, denied) => {
+    const maxResources = { cpu: 8, 'example.com/fpga': 2, '*': 1 };
+
+    expect(denialsOf({ maxResources }, { resources: { requests: {}, limits } })).toEqual(denied);
+  });
+
   it('leaves a podTemplate that cannot be read to the rule that denies it, and judges what the group says', () => {
     const podTemplate = { spec: { containers: [cpu('runner', 9)], nope: 1 } };
 
