@@ -1,5 +1,6 @@
 /** How long a job that the cap holds back will wait, from how long CI jobs of the same name have taken. docs/explain.md tells how far off it is. Pure. */
-import { type Job, memo } from '../planner/evidence.ts';
+import { memo } from '../planner/collections.ts';
+import type { Job } from '../planner/evidence.ts';
 import { groupBySeveral } from '../shared/keys.ts';
 import { duration } from '../shared/printable.ts';
 

@@ -8,7 +8,7 @@ import { GiteaApi } from '../clients/gitea/api.ts';
 import { Shelf } from '../clients/gitea/bounds.ts';
 import { readScopeHistory } from '../clients/gitea/history.ts';
 import type { GiteaTarget } from '../clients/gitea/observe-gitea.ts';
-import { memo } from '../planner/evidence.ts';
+import { memo } from '../planner/collections.ts';
 import { type Giteas, LONGEST_TURN_MS } from '../serve/looks/giteas.ts';
 import type { FeatureContext } from '../serve/task.ts';
 import { Failure } from '../shared/failure.ts';

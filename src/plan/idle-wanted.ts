@@ -1,7 +1,8 @@
 /** How many idle runners a group wants now: always, by the calendar, by demand. The planner gets the number. Pure. */
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { DAYS } from '../config/runnergroup/words.ts';
-import { type Evidence, type Group, type Job, joinLooks, memo } from '../planner/evidence.ts';
+import { memo } from '../planner/collections.ts';
+import { type Evidence, type Group, type Job, joinLooks } from '../planner/evidence.ts';
 import { ownersFinder } from '../planner/owners.ts';
 
 type Hours = RunnerGroup['idleSchedule'][number];

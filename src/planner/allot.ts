@@ -31,7 +31,8 @@
  *   - Two limits may never have room at the same moment. So the first one in line at a limit that has waited long keeps its places elsewhere.
  */
 import { type BackOff, backOffOf, groupBackOff } from './back-off.ts';
-import { addTo, type Group, type Job, memo } from './evidence.ts';
+import { addTo, memo } from './collections.ts';
+import type { Group, Job } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { roomsOfFree } from './free-rooms.ts';
 import { dependsOnJob, limitsJobs, type Room, weightOf } from './limits.ts';

@@ -9,8 +9,9 @@
  *  5. a new one.
  */
 import { type Allotment, allotPlaces, ownRunner, type Places } from './allot.ts';
+import { compareText } from './collections.ts';
 import type { ServedBy } from './decisions.ts';
-import { compareText, type Evidence, type Group, type ListedJob, type LiveJob, liveJobsOf } from './evidence.ts';
+import { type Evidence, type Group, type ListedJob, type LiveJob, liveJobsOf } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
 import { PENDING_TIMEOUTS } from './judge.ts';
 import { comesUntilMs, FurtherRunners } from './limits.ts';

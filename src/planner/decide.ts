@@ -1,5 +1,6 @@
 /** 7 DECIDE: one decision for every job and every runner, with one reason each. Their details: details.ts. */
 import type { Given } from './assign.ts';
+import { compareText, count, memo } from './collections.ts';
 import type {
   DroppedBecause,
   EmittedBecause,
@@ -12,7 +13,7 @@ import type {
   RunnerDecision,
 } from './decisions.ts';
 import { followers, summarize, withDetails } from './details.ts';
-import { compareText, count, type Group, hasEnded, type ListedJob, type LiveJob, memo } from './evidence.ts';
+import { type Group, hasEnded, type ListedJob, type LiveJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { type IdleByGroup, isWanted } from './idle.ts';
 import { isOutlived } from './judge.ts';

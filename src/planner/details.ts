@@ -1,6 +1,7 @@
 /** 7 DECIDE, the details of decisions that are made: what a runner's Job says besides, its class, its trouble, and sums for people. */
 import type { Allotment } from './allot.ts';
 import type { Given } from './assign.ts';
+import { compareText, count } from './collections.ts';
 import {
   type EmittedBecause,
   type EmittedRunner,
@@ -11,7 +12,7 @@ import {
   type RunnerTrouble,
   takesPlace,
 } from './decisions.ts';
-import { compareText, count, type Group, type LiveJob, NO_POD } from './evidence.ts';
+import { type Group, type LiveJob, NO_POD } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { type IdleByGroup, isWanted } from './idle.ts';
 import { WHOLE_GITEA } from './limits.ts';

@@ -2,7 +2,8 @@
  * The room of free runners where a limit is for CI jobs of each repository, organization or branch. Gitea does not know it, and does not tell
  * in which order it gives jobs away (docs/adr/0072).
  */
-import { addTo, count, type Group, type Job, memo } from './evidence.ts';
+import { addTo, count, memo } from './collections.ts';
+import type { Group, Job } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { FurtherRunners, limitsJobs, type Room, type Rooms, weightOf } from './limits.ts';
 import type { Owners } from './owners.ts';

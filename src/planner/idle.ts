@@ -12,7 +12,8 @@
 import type { Allotment } from './allot.ts';
 import type { Given } from './assign.ts';
 import { failedOf, groupBackOff, nextTryMs } from './back-off.ts';
-import { addTo, compareText, type Group, type Job, type ListedJob } from './evidence.ts';
+import { addTo, compareText } from './collections.ts';
+import type { Group, Job, ListedJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { FurtherRunners, limitsJobs } from './limits.ts';
 import { POOL_LIFE_MS, poolIndexOf, RING, type RunnerNamer } from './names.ts';

@@ -21,9 +21,10 @@
  * A re-created Job runs a second runner under the name of the first. So an online row counts before "has finished a job": Gitea deletes
  * the row of an ephemeral runner with its job. No rule compares a time of Kubernetes with a time of Gitea, because clocks differ.
  */
+
+import { addTo, memo } from './collections.ts';
 import { type Hold, holdOf } from './debugging.ts';
 import {
-  addTo,
   type ClusterEvidence,
   type Evidence,
   type Group,
@@ -33,7 +34,6 @@ import {
   type JobList,
   type LiveJob,
   type Look,
-  memo,
   nameNow,
 } from './evidence.ts';
 import { isMadeForSame, ORDINALS_SEARCHED, poolIndexOf, RING, type RunnerNamer, runnerNamer } from './names.ts';

@@ -2,10 +2,8 @@
  * Limits: how many places are left for runners. A runner takes `weight` places under each limit of its group. The first limit is the cap. The
  * others are named ones, which groups share, and those per repository, organization or branch (docs/adr/0072).
  */
+import { addTo, compareText, count, memo } from './collections.ts';
 import {
-  addTo,
-  compareText,
-  count,
   type Evidence,
   type Group,
   isOver,
@@ -14,7 +12,6 @@ import {
   type ListedJob,
   type LiveJob,
   liveJobsOf,
-  memo,
   nameNow,
 } from './evidence.ts';
 import { PENDING_TIMEOUTS } from './judge.ts';

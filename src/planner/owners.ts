@@ -1,16 +1,8 @@
 /** Which groups may serve a job, in the order in which they are asked (law P7), and why none can. */
+
+import { addTo, compareText, count, memo } from './collections.ts';
 import type { GroupKey } from './decisions.ts';
-import {
-  addTo,
-  compareText,
-  count,
-  type Group,
-  type ListedJob,
-  type Look,
-  memo,
-  renamed,
-  type ScopeWidth,
-} from './evidence.ts';
+import { type Group, type ListedJob, type Look, renamed, type ScopeWidth } from './evidence.ts';
 import { fitsPattern, patternFinder } from './patterns.ts';
 
 const WIDTH: Readonly<Record<ScopeWidth, number>> = { repo: 0, owner: 1, global: 2 };

@@ -1,5 +1,5 @@
 /** Patterns that choose branches and repositories. */
-import { addTo } from './evidence.ts';
+import { addTo } from './collections.ts';
 
 /** @param pattern has one star at most (schema.ts): `*` is any characters but a slash, `**` any */
 export function fitsPattern(pattern: string, text: string): boolean {

@@ -1,5 +1,6 @@
 /** 3 QUEUE: the ready jobs, in the order in which they are given places, and who may serve them. */
-import { addTo, count, type Group, type ListedJob } from './evidence.ts';
+import { addTo, count } from './collections.ts';
+import type { Group, ListedJob } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
 import { weightOf } from './limits.ts';
 import { firstWorking, fitsRepository, takeTurns } from './owners.ts';

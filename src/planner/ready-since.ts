@@ -1,5 +1,6 @@
 /** Since when a job has been ready, for a planner without memory. */
-import { addTo, ByGitea, type Job, type ListedJob, memo } from './evidence.ts';
+import { addTo, ByGitea, memo } from './collections.ts';
+import type { Job, ListedJob } from './evidence.ts';
 import type { Runners } from './runners.ts';
 
 /**

@@ -1,7 +1,8 @@
 /** All runners of ours, judged, and how to find them. */
 
+import { addTo, ByGitea, compareText } from './collections.ts';
 import type { Hold } from './debugging.ts';
-import { addTo, ByGitea, compareText, type Group, type Job, type LiveJob } from './evidence.ts';
+import type { Group, Job, LiveJob } from './evidence.ts';
 import { isMadeForSame, type MadeFor, type RunnerNamer, type Stay } from './names.ts';
 
 /** What each state means: `judge.ts`. */

@@ -14,7 +14,7 @@ import { isHeldBack, leftoverText, runnersAdvice } from '../../answers/reasons.t
 import { troubleText } from '../../answers/remedies.ts';
 import { runWords } from '../../answers/run-words.ts';
 import { runnerCounts, runnersIn } from '../../answers/runner-counts.ts';
-import { memo } from '../../planner/evidence.ts';
+import { memo } from '../../planner/collections.ts';
 import { baseName } from '../../planner/ready-since.ts';
 import type { Style } from '../../shared/io.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';

@@ -8,7 +8,7 @@ import type { Problem, WarningCode } from '../../config/runnergroup/problems.ts'
 import type { PassThrough } from '../../config/runnergroup/read.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { parseLabel } from '../../config/runnergroup/words.ts';
-import { memo } from '../../planner/evidence.ts';
+import { memo } from '../../planner/collections.ts';
 import { dependsOnJob } from '../../planner/limits.ts';
 import { isSame, keyText } from '../../shared/keys.ts';
 import { coverOf, hasJobsOf } from '../../shared/scope.ts';

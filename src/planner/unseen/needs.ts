@@ -3,7 +3,8 @@
  * tells. A job that once began before another job of its run had ended does not need that one, in any run of the repository.
  */
 
-import { addTo, ByGitea, type Job, type ListedJob } from '../evidence.ts';
+import { addTo, ByGitea } from '../collections.ts';
+import type { Job, ListedJob } from '../evidence.ts';
 import { baseName, mayFollow } from '../ready-since.ts';
 
 /** One job of one attempt of a run, or all legs of its matrix. */

@@ -18,14 +18,8 @@
  * them. Any doubt keeps the row: a dead one costs nothing but a line in a list.
  */
 
-import {
-  compareText,
-  type Group,
-  hasEnded,
-  type LiveJob,
-  type Look,
-  type RegisteredRunner,
-} from '../../planner/evidence.ts';
+import { compareText } from '../../planner/collections.ts';
+import { type Group, hasEnded, type LiveJob, type Look, type RegisteredRunner } from '../../planner/evidence.ts';
 import { groupHash, namePrefix, parseRunnerName, type RunnerName } from '../../planner/names.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 

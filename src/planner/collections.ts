@@ -1,0 +1,52 @@
+/** Helpers for lists and maps. They know nothing of runners. */
+
+/** Order by UTF-16 code units: the same on every machine, unlike `localeCompare`. */
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** The same function, which works each value out once. */
+export function memo<K, V>(make: (key: K) => V): (key: K) => V {
+  const known = new Map<K, V>();
+  return (key) => {
+    const value = known.has(key) ? (known.get(key) as V) : make(key);
+    known.set(key, value);
+    return value;
+  };
+}
+
+/** Appends to the list of this key. */
+export function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const known = lists.get(key);
+  if (known) known.push(value);
+  else lists.set(key, [value]);
+}
+
+/** Adds to the sum of this key. */
+export function count<K>(sums: Map<K, number>, key: K, more: number): void {
+  sums.set(key, (sums.get(key) ?? 0) + more);
+}
+
+/**
+ * A map by Gitea and an id that is unique there (of a job or a run). It is two maps: one string of both for each look-up would cost more
+ * than the rest of the plan.
+ */
+export class ByGitea<V> {
+  readonly #byOrigin = new Map<string, Map<number, V>>();
+
+  get(origin: string, id: number): V | undefined {
+    return this.#byOrigin.get(origin)?.get(id);
+  }
+
+  /** The part of one Gitea, by id. It is created if it is not there. */
+  ofGitea(origin: string): Map<number, V> {
+    const ofGitea = this.#byOrigin.get(origin) ?? new Map<number, V>();
+    this.#byOrigin.set(origin, ofGitea);
+    return ofGitea;
+  }
+
+  values(): readonly V[] {
+    return [...this.#byOrigin.values()].flatMap((ofGitea) => [...ofGitea.values()]);
+  }
+}
