@@ -5,7 +5,7 @@ import type { Job, LiveJob } from '../planner/evidence.ts';
 import { isSame, keyText } from '../shared/keys.ts';
 import { timeText } from '../shared/marks.ts';
 import { count, duration, firstLines } from '../shared/printable.ts';
-import { adviceFor, verdictText } from './causes.ts';
+import { adviceFor, advicesFor, verdictText } from './causes.ts';
 import { blockedAdvice, labelsText } from './held-back.ts';
 import { JOB_STATES, type JobState } from './job-state.ts';
 import {
@@ -18,7 +18,7 @@ import {
   isNotCovered,
 } from './model.ts';
 import { runnersAdvice, runnerText, slotsText } from './reasons.ts';
-import { troubleText } from './remedies.ts';
+import { hasLogs, troubleText } from './remedies.ts';
 import { runWords } from './run-words.ts';
 import { runnersIn } from './runner-counts.ts';
 
@@ -103,11 +103,17 @@ function runnerOf(job: ExplainedJob): string | undefined {
 export function nextSteps({ groups, runners }: Explanation): (job: ExplainedJob) => readonly string[] {
   const decided = new Map(runners.map((each) => [each.runner, each]));
   return (job) => {
-    const ofRunners = new Set([runnerOf(job), job.ended?.runner].flatMap((runner) => decided.get(runner ?? '') ?? []));
+    const names = [runnerOf(job), job.ended?.runner].filter((name) => name !== runnerWithoutLogs(job));
+    const ofRunners = new Set(names.flatMap((runner) => decided.get(runner ?? '') ?? []));
     const isHolding = (each: RunnerDecision) => each.emit && each.trouble && isSame(job.group, each.group);
     const holding = waitsForSlot(job) ? runners.filter(isHolding) : [];
     return [...adviceFor(job, groups), ...askedAdvice(job), ...runnersAdvice([...holding, ...ofRunners])];
   };
+}
+
+/** How it ended is told with the job. */
+export function runnerWithoutLogs({ ended }: ExplainedJob): string | undefined {
+  return ended && !hasLogs(ended) ? ended.runner : undefined;
 }
 
 /** What helps somebody who asks about this job; the table does not say it for each. */
@@ -145,12 +151,20 @@ export function brokenLines({ where }: Explanation): readonly Line[] {
 
 /** Which runners hold the slots of a full group, those that block others first. */
 function slotLines(group: ExplainedGroup, explanation: Explanation): readonly Line[] {
-  const { groups, checkedAt } = explanation;
+  const { groups, checkedAt, jobs } = explanation;
+  const nowMs = Date.parse(checkedAt);
+  const began = new Map(
+    jobs.flatMap(({ job }) => (job.startedAtMs === undefined ? [] : [[job.runner, job.startedAtMs]])),
+  );
+  const since = (runner: string): string => {
+    const startedMs = began.get(runner);
+    return startedMs === undefined ? '' : ` for ${duration(nowMs - startedMs)}`;
+  };
   const rank = ({ trouble, because }: EmittedRunner): number => (trouble ? 0 : because === 'debugging' ? 1 : 2);
   const holders = [...emittedRunners(explanation).values()]
     .filter((each) => isSame(each.group, group) && takesPlace(each))
     .sort((a, b) => rank(a) - rank(b))
-    .map((each) => `${each.runner} ${runnerText(each, groups, Date.parse(checkedAt))}`);
+    .map((each) => `${each.runner} ${runnerText(each, groups, nowMs)}${since(each.runner)}`);
   return lines('Slot', firstLines(holders, MOST_TOLD));
 }
 
@@ -220,10 +234,11 @@ export function groupLines(
   });
   const runners = [...emittedRunners(explanation).values()].filter((each) => isSame(each.group, group));
   const pods = runners.flatMap(({ runner, trouble }) => (trouble ? [`${runner}: ${troubleText(trouble)}`] : []));
-  const next = of
-    .slice(0, MOST_ADVISED)
-    .flatMap((job) => adviceFor(details(job), explanation.groups))
-    .concat(runnersAdvice(runners.filter(({ trouble }) => trouble)));
+  const told = of.slice(0, MOST_ADVISED).map(details);
+  const next = [
+    ...advicesFor(told, (job) => adviceFor(job, explanation.groups)),
+    ...runnersAdvice(runners.filter(({ trouble }) => trouble)),
+  ];
   const status = explanation.where?.statuses.find((each) => each.group === keyText(group));
   return [
     ...line('Runners', groupText(group)),

@@ -2,7 +2,8 @@
 import type { EmittedRunner } from '../planner/decisions.ts';
 import { keyText } from '../shared/keys.ts';
 import { count, duration } from '../shared/printable.ts';
-import { type ExplainedGroup, type ExplainedJob, findGroup, groupOfJob } from './model.ts';
+import { notCoveredAdvice } from './held-back.ts';
+import { type ExplainedGroup, type ExplainedJob, findGroup, groupOfJob, isNotCovered } from './model.ts';
 import { endAdvice, endedText, HELD, podTroubleText, RUNNERS } from './reasons.ts';
 import { strainText, troubleText } from './remedies.ts';
 
@@ -24,6 +25,13 @@ export function verdictText(
     return HELD[job.because].text(isShared ? rest : job, nowMs);
   }
   return `${servedText(job, runners, nowMs)}; ${isShared ? '' : `runner ${job.runner} of `}group ${keyText(job.group)}`;
+}
+
+/** The same for several jobs: each cause once. */
+export function advicesFor(jobs: readonly ExplainedJob[], of: (job: ExplainedJob) => readonly string[]) {
+  const isMissing = (job: ExplainedJob): boolean => isNotCovered(job) && !job.isActionsOff;
+  const others = jobs.filter((job) => !isMissing(job)).flatMap(of);
+  return [...new Set([...others, ...notCoveredAdvice(jobs.filter(isMissing))])];
 }
 
 /** What to do about a job. Nothing when there is nothing to do but to wait. */

@@ -186,28 +186,57 @@ function elsewhereText(elsewhere: LabelsElsewhere, repository: string): string {
   return `${keyText(group)} has them, but ${where}`;
 }
 
-export function notCoveredAdvice(uncovered: UncoveredJob): string {
+/** One for each cause, and not for each label. */
+export function notCoveredAdvice(jobs: readonly UncoveredJob[]): readonly string[] {
+  const causes = groupBy(jobs.map(remedyFor), ({ labels = '', say }) => say(labels && '…'));
+  return [...causes.values()].flatMap((same) => {
+    const labels = [...new Set(same.map(({ labels = '' }) => labels))];
+    return same.slice(0, 1).map(({ say }) => say(firstNames(labels, MOST_LABELS)));
+  });
+}
+
+const MOST_LABELS = 8;
+
+interface Remedy {
+  /** Absent: what is said names no label. */
+  readonly labels?: string;
+  readonly say: (labels: string) => string;
+}
+
+function remedyFor(uncovered: UncoveredJob): Remedy {
   const { job, elsewhere, didYouMean, missing = [] } = uncovered;
+  const own = (text: string): Remedy => ({ say: () => text });
   if (elsewhere?.is === 'other-scope')
-    return `widen the scope of ${keyText(elsewhere.group)}, or add a RunnerGroup with these labels whose scope has ${job.repository}`;
+    return own(
+      `widen the scope of ${keyText(elsewhere.group)}, or add a RunnerGroup with these labels whose scope has ${job.repository}`,
+    );
   if (elsewhere)
-    return 'one runner must have all labels of runs-on: add the others to spec.labels of one group, or ask for fewer in the workflow';
-  if (didYouMean?.labels.length === 0) return `mend RunnerGroup ${keyText(didYouMean.group)}: the warning says how`;
-  const meant =
-    didYouMean &&
-    `runs-on ${writtenText(didYouMean)}: did you mean ${meantText(didYouMean)}? Correct it in the workflow`;
+    return own(
+      'one runner must have all labels of runs-on: add the others to spec.labels of one group, or ask for fewer in the workflow',
+    );
+  if (didYouMean?.labels.length === 0)
+    return own(`mend RunnerGroup ${keyText(didYouMean.group)}: the warning says how`);
   const fault = faultIn(uncovered, true);
-  if (fault !== undefined) return meant ?? `correct runs-on in the workflow: ${fault}`;
-  const other = didYouMean ? undefined : missing.find((label) => machineOf(label) !== undefined);
+  const toGroup = 'to spec.labels of a group whose scope has the job';
+  if (didYouMean) {
+    const meant = meantText(didYouMean);
+    const add = (labels: string) => (fault === undefined ? `, or add ${labels} ${toGroup}` : '');
+    return {
+      labels: writtenText(didYouMean),
+      say: (labels) => `runs-on ${labels}: did you mean ${meant}? Correct it in the workflow${add(labels)}`,
+    };
+  }
+  if (fault !== undefined) return own(`correct runs-on in the workflow: ${fault}`);
   // Not to be added to a group of Linux machines: its runners would take the job, and could not run it.
+  const other = missing.find((label) => machineOf(label) !== undefined);
   const machine = other && machineOf(other);
-  if (machine === 'Windows' || machine === 'macOS')
-    return `${other} asks for ${machine}, and pods of a RunnerGroup run on Linux: register a runner on such a machine, or correct its runs-on`;
-  if (machine !== undefined)
-    return `${other} asks for other machines: write a RunnerGroup for it, with spec.image and spec.podTemplate.spec.nodeSelector, or correct its runs-on`;
-  const otherwise = 'to spec.labels of a group whose scope has the job';
-  if (!didYouMean) return `add ${labelsText(missing)} ${otherwise}, or correct its runs-on`;
-  return `${meant}, or add ${writtenText(didYouMean)} ${otherwise}`;
+  if (machine === undefined)
+    return { labels: labelsText(missing), say: (labels) => `add ${labels} ${toGroup}, or correct its runs-on` };
+  const asks =
+    machine === 'Windows' || machine === 'macOS'
+      ? `${machine}, and pods of a RunnerGroup run on Linux: register a runner on such a machine`
+      : 'other machines: write a RunnerGroup for it, with spec.image and spec.podTemplate.spec.nodeSelector';
+  return { labels: labelsText([other ?? '']), say: (labels) => `${labels} asks for ${asks}, or correct its runs-on` };
 }
 
 function writtenText({ labels }: LabelHint): string {

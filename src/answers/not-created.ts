@@ -7,7 +7,7 @@ import { keyText } from '../shared/keys.ts';
 import { SKIP_RECONCILE, timeText } from '../shared/marks.ts';
 import { duration } from '../shared/printable.ts';
 import type { NotCreated } from './model.ts';
-import { remedyOf } from './remedies.ts';
+import { remedyOf, STEP_2 } from './remedies.ts';
 import type { ApplicationSeen, StatusSeen, WhereIAm } from './where.ts';
 
 const NO_JOB = 'Argo CD has not created its Kubernetes Job';
@@ -43,11 +43,15 @@ export function whyNotCreated(where: WhereIAm | undefined, job: Waiting, nowMs: 
   const look = application ? `: ${describe(application)}` : ': its last sync, and its conditions';
   const shows = `the Application in Argo CD shows why${look}`;
   const { waitUntilMs = nowMs } = job;
+  const known = application && knownAfter(says, application.name);
   if (nowMs <= waitUntilMs)
-    return { ...USUAL, why: of + USUAL.why, next: `wait until ${timeText(waitUntilMs)}. After that, ${shows}` };
+    return {
+      ...USUAL,
+      why: of + USUAL.why,
+      next: known ?? `wait until ${timeText(waitUntilMs)}. After that, ${shows}`,
+    };
   const lateMs = nowMs - waitUntilMs;
-  const next = (says.length > 0 && application && knownAfter(says, application.name)) || shows;
-  return { why: `${of}${NO_JOB}, and it is ${duration(lateMs)} late`, next, isUnserved: true };
+  return { why: `${of}${NO_JOB}, and it is ${duration(lateMs)} late`, next: known ?? shows, isUnserved: true };
 }
 
 /** `serve` renews the time of its last look once a minute. */
@@ -82,7 +86,7 @@ function unready(status: StatusSeen, application: ApplicationSeen | undefined): 
   const is = `RunnerGroup ${group} is not ready: `;
   const all = `kubectl -n ${namespace} describe runnergroup ${name}`;
   if (!isOfArgo)
-    return { why: is + notReady, next: `correct it; serve tries again by itself: ${all}`, isUnserved: true };
+    return { why: is + notReady, next: `${correct(notReady)}; serve tries again by itself: ${all}`, isUnserved: true };
   const { says } = application ?? {};
   const known = (says && knownAfter(says, status.application)) || 'correct what Argo CD says';
   const why = says === undefined ? is + notReady : `Argo CD says: ${says} (${is}${reason})`;
@@ -129,6 +133,18 @@ const AFTER: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/(?:Shared|Repeated)Resource/, 'leave the RunnerGroup in one place of one Application'],
   [/syncOptions has/, 'remove that option from spec.syncPolicy.syncOptions'],
   [/not permitted in project/, 'let its project allow what the message names: gitea-runners doctor'],
+  [/namespaces? "[^"]*" not found/, `create that namespace again: ${STEP_2}`],
+  [
+    /CRD is installed|RunnerGroup\S* "[^"]*" is invalid/,
+    'install the CRD of this version: gitea-runners doctor has the command',
+  ],
+  [/app path does not exist/, 'correct spec.source.path of the Application, or make that folder in git'],
+  [
+    /authentication required|repository not found|ls-remote|list refs|publickey/i,
+    'give Argo CD access to that repository: argocd repo list',
+  ],
+  [/context deadline exceeded/, 'see how busy argocd-repo-server is, and whether Gitea answers: gitea-runners doctor'],
+  [/transport: .* dial/, 'start argocd-repo-server again: kubectl -n argocd get pods shows why it does not answer'],
 ];
 
 function knownAfter(says: string, name: string): string | undefined {
@@ -139,9 +155,15 @@ function knownAfter(says: string, name: string): string | undefined {
 
 /** What helps against an error of Argo CD. @param name `argocd/runners` */
 export function afterError(error: string, name: string): string {
-  const [code] = /\bGR-[A-Z]+-\d+/.exec(error) ?? [];
-  const correct = `correct what it says${code === undefined ? '' : ` (${manual('errors.md')} has ${code})`}`;
-  const known =
-    knownAfter(error, name) ?? (code === undefined ? remedyOf({ reason: NO_POD, message: error }) : undefined);
-  return `${known ?? correct}, then argocd app get ${name.split('/')[1]} --hard-refresh`;
+  const known = CODE.test(error)
+    ? undefined
+    : (knownAfter(error, name) ?? remedyOf({ reason: NO_POD, message: error }));
+  return `${known ?? correct(error)}, then argocd app get ${name.split('/')[1]} --hard-refresh`;
+}
+
+const CODE = /\bGR-[A-Z]+-\d+/;
+
+function correct(error: string): string {
+  const [code] = CODE.exec(error) ?? [];
+  return `correct what it says${code === undefined ? '' : ` (${manual('errors.md')} has ${code})`}`;
 }

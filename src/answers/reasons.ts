@@ -63,7 +63,7 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
   'labels-not-covered': {
     ...{ ...NOT_FOUND, short: 'with labels that no group covers' },
     text: notCoveredText,
-    advice: (job) => [notCoveredAdvice(job)],
+    advice: (job) => notCoveredAdvice([job]),
     ask: ({ job }) =>
       `correct runs-on in the workflow, or ask who owns groups here for runners with ${labelsText(job.labels)}`,
   },

@@ -7,7 +7,7 @@ import { REGISTER, timeText } from '../shared/marks.ts';
 import { duration, firstNames } from '../shared/printable.ts';
 import type { Holder, Strain } from './model.ts';
 
-const STEP_2 = `step 2 of ${manual('install.md#install-three-steps')}`;
+export const STEP_2 = `step 2 of ${manual('install.md#install-three-steps')}`;
 const QUOTA = manual('losses.md#pods-that-a-quota-refuses');
 const VOLUME = 'make the Secret, ConfigMap or claim that it names, or correct spec.podTemplate';
 const NODE = 'look at that node: kubectl describe node. If no other has this, kubectl cordon it and delete the pod';
@@ -24,7 +24,7 @@ const EVICTED =
 const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/^\w*Image.* no match for platform/, 'take an image for the processor of the nodes, or a nodeSelector'],
   [/^\w*Image.* (?:toomanyrequests|rate limit)/, `${LOGIN}. Or pull from a mirror`],
-  [/^\w*Image.* (?:denied|unauthorized|authorization)/, `${LOGIN}. Or correct the image`],
+  [/^\w*Image.* (?:denied|unauthorized|authoriz)/i, `${LOGIN}. Or correct the image`],
   [/^\w*Image.* (?:dial|timeout|x509)/, 'see whether the node reaches the registry: network, DNS, proxy, certificates'],
   [/^(?:\w*Image\w*|RegistryUnavailable):/, IMAGE],
   [/^(?:CreateContainerConfigError: configmap|FailedMount|FailedAttachVolume)/, VOLUME],
@@ -34,21 +34,24 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   ],
   [/^CreateContainerConfigError/, `make the Secret, or its key, that it names. For the registration token: ${STEP_2}`],
   [/^(?:Run|Create)ContainerError|^RegistrationFailed.* exec/, 'correct command, args and mounts, or the image'],
-  [/^Unschedulable.*claim/i, 'look at that claim and its StorageClass: kubectl get pvc,storageclass'],
+  [/^Unschedulable.*(?:claim|volume)/i, 'look at that claim and its StorageClass: kubectl get pvc,storageclass'],
   [/^Unschedulable/, `${ADD_NODE} node lacks`],
   [/^SchedulingGated/, 'ask who holds pods here by scheduling gates (Kueue, for example)'],
   [/^FailedCreatePodSandBox/, `the network of pods fails: ${NODE}`],
   [/^(?:ContainerCreating|PodInitializing)/, NODE],
+  [/^Suspended: \w+Queue .*doesn't exist/, 'make that queue of Kueue, or correct spec.queue'],
   [
     /^Suspended/,
     'ask who suspends Jobs here: kubectl get localqueues,workloads -A shows the queues of Kueue and who waits',
   ],
   [/^RegistrationFailed/, 'check that the registration token is valid for this scope, and that pods reach Gitea'],
+  [/^CrashLoopBackOff/, 'correct that container by its log'],
   [/^InitContainerFailed/, 'correct that container, or spec.setupCommand, by its log'],
   [/^OOMKilled/, 'give container runner a higher memory limit in spec.podTemplate, or let the CI job need less'],
   [/^Evicted/, EVICTED],
   [/^Preempted/, 'give the group a higher priority: spec.priorityTiers, or priorityClassName in spec.podTemplate'],
   [/^NodeLost/, 'see which node is gone: kubectl get nodes'],
+  [/^(?:OutOf|UnexpectedAdmissionError|NodeAffinity)/, `nothing, if the next pod starts. Else ${NODE}`],
   [/^DeadlineExceeded/, 'raise spec.activeDeadlineSeconds, or make the CI job shorter'],
   // Why there is no pod, in the words of the API server.
   [/^NoPod.*exceeded quota/, `raise that quota, or let fewer runners run: ${QUOTA}`],
@@ -64,6 +67,13 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/^NoPod.*being terminated/, `the namespace is being deleted. When it is gone, create it again: ${STEP_2}`],
   [/^NoPod.*(?:forbidden|invalid)/, 'correct in spec.podTemplate what the API server names'],
 ];
+
+/** A pod that never ran, or is gone, has no logs. */
+const NO_LOGS = /^(?:Evicted|Preempted|NodeLost|PodDeleted|OutOf|UnexpectedAdmissionError|NodeAffinity)/;
+
+export function hasLogs({ reason }: PodTrouble): boolean {
+  return !NO_LOGS.test(reason);
+}
 
 /** Undefined: its logs, or its events, tell. */
 export function remedyOf({ container, message = '', reason }: PodTrouble): string | undefined {

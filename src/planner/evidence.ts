@@ -117,7 +117,7 @@ export interface PodTrouble {
   /** Somebody holds its Job (`spec.suspend`), and lets it start. `queue`: Kueue does, when its turn in this queue comes. */
   readonly isSuspended?: true;
   readonly queue?: string;
-  /** Name of its node, and of the init container that runs. */
+  /** Name of its node, and of the init container that runs or crashes. */
   readonly node?: string;
   readonly container?: string;
 }

@@ -67,13 +67,13 @@ export function wrapped(text: string, columns = Number.POSITIVE_INFINITY): strin
   return lines.join('\n');
 }
 
-/** Lines of at most so many characters, broken between words where that is possible. An address is never broken: people click on it. */
+/** Lines of at most so many characters, broken between words where that is possible. An address or an argument is never broken: people click on it, or copy it. */
 export function broken(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let rest = text;
   while (rest.length > width) {
     const space = rest.lastIndexOf(' ', width);
-    const { length } = /^https?:\/\/\S+/.exec(rest)?.[0] ?? '';
+    const { length } = /^\S*(?:https?:\/\/|=)\S+/.exec(rest)?.[0] ?? '';
     const at = space > 0 ? space : Math.max(width, length);
     lines.push(rest.slice(0, at));
     rest = rest.slice(at).trimStart();

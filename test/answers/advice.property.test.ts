@@ -80,7 +80,7 @@ test(
     } as JobDecision;
     const hints = hintsFor([ci])(decision);
 
-    const advice = notCoveredAdvice({ ...hints, job: decision.job, missing });
+    const [advice = ''] = notCoveredAdvice([{ ...hints, job: decision.job, missing }]);
 
     if (/\badd .* to spec\.labels/.test(advice) && !hints.elsewhere)
       for (const label of missing) {
@@ -125,5 +125,5 @@ it.each<[string, string]>([
   ['org/larger runners', 'it must not contain spaces'],
   ['ubuntu-22.04-armv7', 'asks for other machines'],
 ])('%s: %s', (label, words) => {
-  expect(notCoveredAdvice({ job: job(1, { labels: [label] }), missing: [label] })).toContain(words);
+  expect(notCoveredAdvice([{ job: job(1, { labels: [label] }), missing: [label] }])[0]).toContain(words);
 });

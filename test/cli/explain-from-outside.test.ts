@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { answering, groupList, groupObject, secretObject } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, type Outcome, runHere } from '../support/run-cli.ts';
-import { startAcme, startWithJob } from '../support/start-acme.ts';
+import { startAcme, startWithJob, TOKEN } from '../support/start-acme.ts';
 
 type Answers = Parameters<typeof answering>[0];
 
@@ -90,6 +90,19 @@ it('says how to ask from inside when only the cluster reaches Gitea', async () =
   expect(stderr).toMatch(
     /^From inside the cluster: kubectl -n argocd exec deploy\/gitea-runners -- gitea-runners explain\n\nerror: GR-HTTP-01 /m,
   );
+});
+
+it('sends nobody into the cluster when Gitea asks to wait', async () => {
+  const { simulator } = await startAcme();
+  simulator.intercept((_, response) => {
+    response.writeHead(429, { 'retry-after': '600' }).end();
+    return true;
+  });
+
+  const { code, stderr } = await explain(installation(simulator.url), { GITEA_URL: simulator.url, GITEA_TOKEN: TOKEN });
+
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('error: GR-HTTP-10 ') });
+  expect(stderr).not.toContain('From inside');
 });
 
 it('says to a member, who is no owner, how to ask with the token of the installation', async () => {

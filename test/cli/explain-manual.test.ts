@@ -35,6 +35,7 @@ function linesOf(answer: string): readonly string[] {
         .replace(/· \S+ · [0-9a-f]{7}$/, 'PUSH')
         .replace(/^ {2}Run: +[\w/]+/, '  Run:      REPOSITORY')
         .replace(/created .* ago \(.*?\)/, 'CREATED')
-        .replace(/; (?:about|the estimate) .*/, ''),
+        .replace(/; (?:about|the estimate) .*/, '')
+        .replace(/ for \w+$/, ' for AGE'),
     );
 }

@@ -165,6 +165,8 @@ interface Row extends Situation {
   /** In another line. `RUNNER`: the one that is wanted first. */
   readonly says?: string;
   readonly next: string;
+  /** In no line. */
+  readonly not?: string;
 }
 
 const DISCONNECTED = { type: 'ComparisonError', message: 'error: GR-GITEA-01 list jobs of org acme' };
@@ -584,6 +586,139 @@ describe('explain, at 3 a.m., when', () => {
       next: 'see which pods did not start: kubectl -n runners describe runnergroup ci. If all did, look whether Actions',
     },
     {
+      when: 'the pod of its runner could not start, its Job is gone, and the new one is not made',
+      ageMs: 1_200_000,
+      events: (runner) => [
+        {
+          reason: 'WorkerPodStuckPending',
+          message: stuckBefore(runner, 'ImagePullBackOff: not found: no such image: runner:9'),
+          lastTimestamp: now(),
+        },
+      ],
+      code: 4,
+      cause: 'its last runner failed: ImagePullBackOff: not found: no such image: runner:9; Argo CD has not created',
+      next: 'correct the image (spec.image, or that of spec.podTemplate)',
+    },
+    {
+      when: 'the sidecar of docker crashes again and again',
+      jobs: oldJob,
+      pods: onNode(() => ({
+        conditions: [scheduledFor(300)],
+        initContainerStatuses: [
+          { name: 'docker', state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 40s' } } },
+        ],
+        ...waitingRunner,
+      })),
+      code: 4,
+      cause: 'its pod cannot start: CrashLoopBackOff: back-off 40s',
+      next: 'CrashLoopBackOff: correct that container by its log; kubectl -n runners logs job/',
+    },
+    {
+      when: 'setupCommand fails, and its last line says why',
+      jobs: (runner) => [failedJob(runner)],
+      pods: failedPod({
+        initContainerStatuses: [
+          {
+            name: 'setup',
+            state: {
+              terminated: { exitCode: 100, message: 'Reading package lists...\nE: Unable to locate package jqq\n' },
+            },
+          },
+        ],
+        ...waitingRunner,
+      }),
+      cause: 'container setup ended with exit code 100: E: Unable to locate package jqq',
+      next: 'correct that container, or spec.setupCommand, by its log',
+    },
+    {
+      when: 'a node has refused the pod, in words that nobody has heard before',
+      jobs: (runner) => [failedJob(runner)],
+      pods: failedPod({ reason: 'OutOfzzz', message: "Node didn't have enough resource: zzz" }),
+      cause: "its last runner failed: OutOfzzz: Node didn't have enough resource: zzz",
+      next: 'nothing, if the next pod starts. Else look at that node',
+      not: 'logs job/',
+    },
+    {
+      when: 'its node ran out of disk before its runner started',
+      jobs: (runner) => [failedJob(runner)],
+      pods: failedPod({ reason: 'Evicted', message: 'The node was low on resource: ephemeral-storage.' }),
+      cause: 'its last runner failed: Evicted: The node was low on resource: ephemeral-storage.',
+      next: 'give the pod requests for what its node ran out of',
+      not: 'logs job/',
+    },
+    {
+      when: 'its volume is in another zone',
+      jobs: oldJob,
+      pods: pending(unscheduled('0/3 nodes are available: 3 node(s) had volume node affinity conflict.')),
+      code: 4,
+      cause: 'Unschedulable: 0/3 nodes are available: 3 node(s) had volume node affinity conflict.',
+      next: 'look at that claim and its StorageClass',
+    },
+    {
+      when: 'the registry knows no anonymous pulls',
+      jobs: oldJob,
+      pods: pending(
+        registering({
+          waiting: { reason: 'ErrImagePull', message: 'failed to authorize: https://ghcr.io/token: 401 Unauthorized' },
+        }),
+      ),
+      code: 4,
+      cause: 'ImagePullBackOff: failed to authorize: https://ghcr.io/token: 401 Unauthorized',
+      next: 'ImagePullBackOff: give its registry a login: imagePullSecrets',
+    },
+    {
+      when: 'its queue of Kueue does not exist',
+      jobs: inQueue,
+      workload: "LocalQueue team-a doesn't exist",
+      cause: "it waits in queue team-a of Kueue: LocalQueue team-a doesn't exist",
+      next: 'make that queue of Kueue, or correct spec.queue',
+    },
+    {
+      when: 'Argo CD has just left out its Job',
+      application: application({
+        conditions: [{ type: 'ExcludedResourceWarning', message: 'Resource batch/Job zzz' }],
+      }),
+      cause: 'Argo CD says: ExcludedResourceWarning: Resource batch/Job zzz; Argo CD has not created',
+      next: 'allow Jobs and RunnerGroups in argocd-cm',
+    },
+    {
+      when: 'serve may not wake Argo CD, by a code',
+      groupStatus: {
+        conditions: [
+          {
+            type: 'Ready',
+            status: 'False',
+            reason: 'WakeFailed',
+            message: 'GR-ARGOCD-03 sync of argocd/runners: 401',
+            lastTransitionTime: LONG_AGO,
+          },
+        ],
+      },
+      code: 4,
+      cause: 'RunnerGroup runners/ci is not ready: WakeFailed: GR-ARGOCD-03 sync of argocd/runners: 401',
+      next: 'errors.md has GR-ARGOCD-03); serve tries again by itself',
+    },
+    ...[
+      ['namespaces "runners" not found', 'create that namespace again'],
+      ['RunnerGroup.gitea.bpg.pw "ci" is invalid: spec.zzz', 'install the CRD of this version'],
+      ['groups: app path does not exist', 'correct spec.source.path of the Application'],
+      ['failed to list refs: authentication required: Unauthorized', 'give Argo CD access to that repository'],
+      ['context deadline exceeded', 'see how busy argocd-repo-server is'],
+      ['"transport: Error while dialing: dial tcp 10.0.0.5:8081: refused"', 'start argocd-repo-server again'],
+    ].map(
+      ([message = '', next = '']): Row => ({
+        when: `Argo CD says: ${message}`,
+        application: application({
+          conditions: [
+            { type: 'ComparisonError', message: `Failed to load target state: rpc error: desc = ${message}` },
+          ],
+        }),
+        code: 4,
+        cause: `Argo CD does not sync Application argocd/runners: ComparisonError: ${message}`,
+        next: `${next}`,
+      }),
+    ),
+    {
       when: 'the node under its runner is lost, and its pod is being deleted',
       isTaken: true,
       isOffline: true,
@@ -653,13 +788,14 @@ describe('explain, at 3 a.m., when', () => {
       cause: 'Argo CD has not created its Kubernetes Job yet',
       next: 'wait until 20',
     },
-  ])('$when', async ({ code = 0, cause, next, says = '', ...situation }) => {
+  ])('$when', async ({ code = 0, cause, next, says = '', not = '<none>', ...situation }) => {
     const answer = await explained(situation);
 
     expect({ code: answer.code, stderr: answer.stderr }, answer.stdout).toEqual({ code, stderr: '' });
     expect(/Cause: (.*?) Since: /.exec(answer.line)?.[1]).toContain(cause);
     expect(/Next: (.*?) Link: /.exec(answer.line)?.[1]).toContain(next);
     expect(answer.line).toContain(says.replace('RUNNER', answer.runner));
+    expect(answer.line).not.toContain(not);
   });
 
   it('says that its runners fail again and again, and when the next one is tried', async () => {
@@ -670,6 +806,26 @@ describe('explain, at 3 a.m., when', () => {
 
     expect(code).toBe(4);
     expect(line).toContain('Cause: held back: its last runner failed:');
+  });
+
+  it('the only group is refused: a job, and the table, say why they know nothing', async () => {
+    const message = 'GR-POLICY-04 spec.image: comes from evil.example.com';
+    const status = { type: 'Ready', status: 'False', reason: 'PolicyDenied', message, lastTransitionTime: LONG_AGO };
+    const cluster = await startCluster({
+      override: answering({
+        '/runnergroups': groupList([groupObject(groupYaml('http://127.0.0.1:1'), { conditions: [status] })]),
+      }),
+    });
+    const words = ['explain', '--kubeconfig', kubeconfigFor(cluster), '-n', 'runners'];
+
+    const job = await runHere([...words, '7'], {}, folderWith({}));
+    const table = await runHere(words, {}, folderWith({}));
+
+    expect(job.stderr).toContain(
+      `RunnerGroup runners/ci cannot be served, so it does not count: PolicyDenied: ${message}`,
+    );
+    expect(table.stdout).toContain('No RunnerGroup can be served, so Gitea was not asked for jobs.');
+    expect(table.stdout.match(/PolicyDenied/g)).toHaveLength(1);
   });
 
   it('prints the sentences of the text in its JSON', async () => {

@@ -88,6 +88,20 @@ describe('explain', () => {
       expect(text).toContain(advice);
     });
 
+    it('tells a cause once, and not for each label', () => {
+      const labels = ['legacy-1', 'lunix', 'legacy-2', 'Linux', 'windows-2022', 'windows-11'];
+      const jobs = labels.map((label, at) => job(at + 1, { labels: [label] }));
+
+      const text = explainText(explanationIn({ groups: [ci], jobs }), { colour: false });
+
+      const next = text.split('\n').filter((line) => line.startsWith('Next: '));
+      expect(next.map((line) => line.replace(/(?: to spec|: did| asks).*/, ''))).toEqual([
+        'Next: add legacy-1, legacy-2',
+        'Next: runs-on lunix, Linux',
+        'Next: windows-2022, windows-11',
+      ]);
+    });
+
     const listed = 'Gitea makes the one name Array of a list from fromJSON. Write the list in runs-on, or one name';
     const empty = 'one name is empty: an expression without a value. Gitea knows no outputs of other jobs there';
     // What Gitea 1.27.3 makes of expressions, lists and slips (modules/actions/jobparser).

@@ -7,7 +7,7 @@ import { neededLevel, type RunnerGroup } from '../../config/runnergroup/runner-g
 import { withSizes } from '../../config/runnergroup/sizes.ts';
 import { STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
 import { ownTemplate } from '../../plan/own-pod.ts';
-import { Failure, isOfConnection } from '../../shared/failure.ts';
+import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
 import { manual, NAME, serveLogs } from '../../shared/installed/installed-names.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { timeText } from '../../shared/marks.ts';
@@ -72,7 +72,7 @@ function look(scope: ScopeSeen, seen: Installation): Judgements {
   if (!(found instanceof Failure)) return good(`${which} answers, and shows its jobs and runners`);
   if (isOff(scope)) return unknown(`${which} answers, and has no list of its jobs`);
   const text = `${found.code} ${found.message}`;
-  if (!isOfConnection(found))
+  if (!isOfConnection(found) || isRateLimit(found))
     return bad(text, `${manual('errors.md')} has ${found.code}. ${fixes.remedyOfFailure(found)}`);
   // This machine may be where Gitea cannot be reached, although the cluster reaches it.
   return scope.groups.every((group) => ofServe(group, seen).is === 'good')

@@ -133,11 +133,14 @@ async function withTroubles(
 async function withLastTries(explanation: Explanation, ask: AskEvents): Promise<readonly ExplainedJob[]> {
   const { jobs, liveJobs = [] } = explanation;
   const emitted = emittedRunners(explanation);
-  const started = new Set(liveJobs.filter(({ state }) => state !== 'starting').map(({ name }) => name));
+  const lives = new Map(liveJobs.map(({ name, state }) => [name, state]));
+  // A Job that is not there tells nothing of tries before it.
   const isAgain = (job: ExplainedJob): job is ExplainedJob & { readonly verdict: 'served' } =>
     job.verdict === 'served' &&
-    !(job.ended || started.has(job.runner)) &&
-    (emitted.get(job.runner)?.triedBefore ?? 0) > 0;
+    !job.ended &&
+    (lives.has(job.runner)
+      ? lives.get(job.runner) === 'starting' && (emitted.get(job.runner)?.triedBefore ?? 0) > 0
+      : job.notCreated !== undefined);
   const groups = new Map(jobs.filter(isAgain).map(({ group }) => [keyText(group), group]));
   const read = [...groups.values()].slice(0, MOST_JOBS).map(async (group) => {
     const events = await ask(group.namespace)(`involvedObject.kind=${KIND},involvedObject.name=${group.name}`);

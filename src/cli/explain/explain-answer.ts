@@ -14,6 +14,7 @@ import {
   podText,
   STATE_WORDS,
 } from '../../answers/answer.ts';
+import { advicesFor } from '../../answers/causes.ts';
 import type { ExplainedJob, Explanation } from '../../answers/model.ts';
 import { runnerAdvice, runnerText } from '../../answers/reasons.ts';
 import type { Run } from '../../clients/gitea/runs.ts';
@@ -101,7 +102,7 @@ function groupKey(job: ExplainedJob): string {
 }
 
 function runLines(jobs: readonly ExplainedJob[], explanation: Explanation, run: Run | undefined): readonly Line[] {
-  const next = [...new Set(jobs.flatMap(nextSteps(explanation)))];
+  const next = advicesFor(jobs, nextSteps(explanation));
   const [first] = jobs;
   return [
     ...aroundLines(jobs, explanation),

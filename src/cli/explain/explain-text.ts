@@ -1,6 +1,7 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
-import { adviceFor, verdictText } from '../../answers/causes.ts';
+import { runnerWithoutLogs } from '../../answers/answer.ts';
+import { adviceFor, advicesFor, verdictText } from '../../answers/causes.ts';
 import { labelsText } from '../../answers/held-back.ts';
 import type { JobState } from '../../answers/job-state.ts';
 import {
@@ -36,10 +37,14 @@ export function explainText(explanation: Explanation, given: ExplainOptions, all
   const columns = options.whole ? undefined : options.columns;
   const hidden = all.jobs.length;
   const filteredOut = `No job passes the filters. They leave out ${count(hidden, 'unfinished job')}.\n`;
+  const none =
+    groups.length === 0 && where && where.broken.length > 0
+      ? 'No RunnerGroup can be served, so Gitea was not asked for jobs.\n'
+      : 'No jobs are queued or running.\n';
   const parts = [
     ...(where ? [wrapped(whereText(where, nowMs), columns)] : []),
     groupTable(groups, options),
-    jobs.length > 0 ? jobTable(explanation, options) : hidden > 0 ? filteredOut : 'No jobs are queued or running.\n',
+    jobs.length > 0 ? jobTable(explanation, options) : hidden > 0 ? filteredOut : none,
     ...leftoverTable(explanation, nowMs, options),
     ...adviceText(explanation, columns),
     wrapped(summary(all), columns),
@@ -116,12 +121,13 @@ function leftoverTable({ runners, groups }: Explanation, nowMs: number, options:
 /** What helps jobs that wait for a person: one line per cause, all in one string. Nothing when there is nothing to do. */
 function adviceText({ jobs, groups, runners }: Explanation, columns = Number.POSITIVE_INFINITY): readonly string[] {
   const unread = Math.max(0, ...groups.map(({ unreadJobs = 0 }) => unreadJobs));
+  const silent = new Set(jobs.map(runnerWithoutLogs));
   const lines = new Set([
     ...(unread > 0 ? [`${unreadText(unread)}: ${UNREAD_ADVICE}`] : []),
     ...jobs.flatMap((job) => (isNotCovered(job) ? [] : adviceFor(job, groups))),
-    ...runnersAdvice(runners),
+    ...runnersAdvice(runners.filter(({ runner }) => !silent.has(runner))),
     // What has stopped comes before what was never to run.
-    ...jobs.filter(isNotCovered).flatMap((job) => adviceFor(job, groups)),
+    ...advicesFor(jobs.filter(isNotCovered), (job) => adviceFor(job, groups)),
   ]);
   const folded = (line: string): string => broken(printable(line), Math.max(20, columns - 6)).join('\n      ');
   return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${folded(line)}\n`).join('')];

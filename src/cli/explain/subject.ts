@@ -1,6 +1,7 @@
 /** What of an explanation is told: which argument is WHAT, what it names, and what the filters leave. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { brokenLines } from '../../answers/answer.ts';
 import type { JobState } from '../../answers/job-state.ts';
 import { type ExplainedGroup, type ExplainedJob, type Explanation, groupOfJob } from '../../answers/model.ts';
 import type { Run, RunWanted } from '../../clients/gitea/runs.ts';
@@ -149,27 +150,40 @@ export async function findSubject(what: What, written: string, places: SearchedI
       const job = jobsWhere(places, ({ id, repository }) => id === what.number && same(repository, what.repository));
       const meant = job.jobs.length === 0 ? '' : `. A job has this id: gitea-runners explain ${what.number}`;
       const none = `Gitea shows no run ${what.number} of ${what.repository} among the unfinished and the newest ones`;
-      throw unknown(written, `${none}. ${WHY_UNSEEN}${meant}`);
+      throw unknown(written, `${none}. ${WHY_UNSEEN}${meant}${brokenHere(places)}`);
     }
     case 'job': {
       const found = jobsWhere(places, ({ id }) => id === what.id);
       if (found.jobs.length > 0) return await withRunOfWaiting(found, places);
       const scopes = [...new Set(places.explanation.groups.map(({ scope }) => scope))];
       const seen = `Jobs of these scopes are seen: ${firstNames(scopes, SHOWN) || 'none'}`;
-      throw unknown(written, `there is no unfinished job of this id, and it is ${NOT_NEWEST}. ${seen}`);
+      throw unknown(
+        written,
+        `there is no unfinished job of this id, and it is ${NOT_NEWEST}. ${seen}${brokenHere(places)}`,
+      );
     }
     case 'page': {
       const found = jobsOfPage(what, places);
       if (found.jobs.length > 0) return await withRunOfWaiting(found, places);
       const repository = /([^/]+\/[^/]+)\/actions\/runs\//.exec(what.path)?.[1];
       if (repository !== undefined && !isInScope(repository, places)) return { is: 'out-of-scope', repository };
-      throw unknown(written, `no unfinished job has this page, and it is ${NOT_NEWEST}. ${WHY_UNSEEN}`);
+      throw unknown(
+        written,
+        `no unfinished job has this page, and it is ${NOT_NEWEST}. ${WHY_UNSEEN}${brokenHere(places)}`,
+      );
     }
     case 'name':
       return findName(what, written, places);
     default:
       return what satisfies never;
   }
+}
+
+/** Their jobs are not looked for. */
+function brokenHere({ explanation }: SearchedIn): string {
+  return brokenLines(explanation)
+    .map(([, text]) => `. ${text.replace(/[.?]$/, '')}`)
+    .join('');
 }
 
 function isInScope(repository: string, { groups }: SearchedIn): boolean {

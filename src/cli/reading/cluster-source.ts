@@ -12,7 +12,7 @@ import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/t
 import { lookAndPlan, type PlanOfNow } from '../../plan/look-and-plan.ts';
 import { finishOwn, groupOfObject } from '../../plan/own-pod.ts';
 import type { Settings } from '../../plan/settings.ts';
-import { Failure, isOfConnection } from '../../shared/failure.ts';
+import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
 import type { Io } from '../../shared/io.ts';
 import { keyText } from '../../shared/keys.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
@@ -131,10 +131,12 @@ export async function planOfCluster(
   }
   // Where Gitea does not answer, this is all that is known.
   io.err(`${whereText(where, seen.now())}\n`);
-  const isRefused = planned.reason instanceof Failure && planned.reason.kind === 'cluster-forbidden';
-  if (context !== undefined && planned.reason instanceof Failure && (isRefused || isOfConnection(planned.reason)))
-    io.err(`${fromWithin(reader.argocdNamespace)}\n\n`);
-  throw planned.reason;
+  const { reason } = planned;
+  const isRefused = reason instanceof Failure && reason.kind === 'cluster-forbidden';
+  // Who has to wait has been answered.
+  const isUnreached = reason instanceof Failure && isOfConnection(reason) && !isRateLimit(reason);
+  if (context !== undefined && (isRefused || isUnreached)) io.err(`${fromWithin(reader.argocdNamespace)}\n\n`);
+  throw reason;
 }
 
 /** RunnerGroups as Argo CD applied them, and the settings with which their Gitea is asked. @throws Failure when they cannot be listed */

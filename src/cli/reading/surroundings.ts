@@ -114,7 +114,9 @@ export function whereText(
     `serve: ${serveText(serve, nowMs)}; ${lastLookText(statuses, nowMs)}`,
     ...applications.map((application) => `Application ${application.name}: ${applicationText(application)}`),
     ...statuses.flatMap(({ group, notReady }) =>
-      notReady === undefined ? [] : [`RunnerGroup ${group} is not ready: ${notReady}`],
+      notReady === undefined || broken.some((each) => each.group === group)
+        ? []
+        : [`RunnerGroup ${group} is not ready: ${notReady}`],
     ),
     ...broken.map(({ group, problem }) => `RunnerGroup ${group} cannot be served: ${problem}`),
   ];

@@ -85,16 +85,18 @@ export function troubleOfPending(pod: KubePod): Pending {
   const { status } = pod;
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
   if (scheduled?.status === 'False')
-    return { trouble: trouble(scheduled.reason ?? 'Unschedulable', scheduled.message) };
+    return { trouble: troubleOf(scheduled.reason ?? 'Unschedulable', scheduled.message) };
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-  const waiting = containers.map(({ state }) => state?.waiting).find((each) => CANNOT_START.has(each?.reason ?? ''));
+  const stuck = containers.find(({ state }) => CANNOT_START.has(state?.waiting?.reason ?? ''));
+  const waiting = stuck?.state?.waiting;
   if (!waiting) return pod.spec?.nodeName ? standstill(pod, pod.spec.nodeName, scheduled) : {};
   // The two words take turns every few minutes. They are one trouble.
   const reason = waiting.reason === 'ErrImagePull' ? 'ImagePullBackOff' : waiting.reason;
   const message = waiting.message?.replace(BACK_OFF, (_, image: string, rest: string) =>
     rest.includes(image) ? rest : `${image}: ${rest}`,
   );
-  return { trouble: { ...trouble(reason ?? '', message), ofNode: true } };
+  const crashed = reason === 'CrashLoopBackOff' && { container: stuck?.name ?? '' };
+  return { trouble: { ...troubleOf(reason ?? '', message), ...crashed, ofNode: true } };
 }
 
 const BACK_OFF = /^Back-off pulling image "([^"]*)": (?:ErrImagePull: )?(.*)$/s;
@@ -116,8 +118,8 @@ function standstill(pod: KubePod, node: string, scheduled: Condition | undefined
   return {
     trouble: {
       ...(runs === undefined
-        ? trouble(waits?.state?.waiting?.reason ?? 'ContainerCreating', message)
-        : { ...trouble('InitContainerRunning', `init container ${runs} has not ended`), container: runs }),
+        ? troubleOf(waits?.state?.waiting?.reason ?? 'ContainerCreating', message)
+        : { ...troubleOf('InitContainerRunning', `init container ${runs} has not ended`), container: runs }),
       node: printable(node),
       ...(begun.length === 0 && (isReady === 'False' || !waits) && { ofNode: true }),
     },
@@ -129,7 +131,7 @@ function standstill(pod: KubePod, node: string, scheduled: Condition | undefined
 export function suspension(job: KubeJob): PodTrouble {
   const message = conditionMet(job, 'Suspended')?.message ?? 'spec.suspend is set';
   const queue = queueOf(job);
-  return { ...trouble('Suspended', message), isSuspended: true, ...(queue && { queue }) };
+  return { ...troubleOf('Suspended', message), isSuspended: true, ...(queue && { queue }) };
 }
 
 export function queueOf({ metadata }: KubeJob): string | undefined {
@@ -156,7 +158,9 @@ export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined
     // The kubelet stops sidecars when the pod has failed. How they end then says nothing.
     if (code === 0 || sidecars.has(name)) continue;
     const reason = name === REGISTER ? 'RegistrationFailed' : 'InitContainerFailed';
-    return trouble(reason, `container ${name} ended with exit code ${code}`);
+    // The kubelet has the last lines of `setup`; the others write nothing for it.
+    const last = state?.terminated?.message?.trim().split('\n').at(-1) ?? '';
+    return troubleOf(reason, `container ${name} ended with exit code ${code}${last && `: ${last}`}`);
   }
   return undefined;
 }
@@ -167,7 +171,7 @@ function sidecarsOf(pod: KubePod | undefined): ReadonlySet<string> {
   return new Set(all.flatMap(({ name, restartPolicy }) => (restartPolicy === 'Always' ? [name] : [])));
 }
 
-function trouble(reason: string, message: string | null | undefined): PodTrouble {
+function troubleOf(reason: string, message: string | null | undefined): PodTrouble {
   const text = printable(message ?? '').slice(0, LONGEST_MESSAGE);
   return { reason: printable(reason), ...(text !== '' && { message: text }) };
 }
@@ -275,6 +279,9 @@ export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undef
     const runner = runnerState(pod)?.terminated;
     if (runner && runner.exitCode !== 0)
       return { reason: 'RunnerFailed', message: `container runner ended with exit code ${runner.exitCode}` };
+    // A node has refused it: `OutOfcpu`, `UnexpectedAdmissionError`.
+    const { phase, reason, message } = pod.status ?? {};
+    if (phase === 'Failed' && reason) return troubleOf(reason, message);
   }
   return undefined;
 }

@@ -68,7 +68,12 @@ const containerStatus = z.object({
       waiting: z.object({ reason: z.string().nullish(), message: z.string().nullish() }).nullish(),
       running: z.object({ startedAt: time.nullish() }).nullish(),
       terminated: z
-        .object({ exitCode: z.number(), reason: z.string().nullish(), finishedAt: time.nullish() })
+        .object({
+          exitCode: z.number(),
+          reason: z.string().nullish(),
+          message: z.string().nullish(),
+          finishedAt: time.nullish(),
+        })
         .nullish(),
     })
     .nullish(),
