@@ -420,6 +420,95 @@ describe('pods of other forms', () => {
   });
 });
 
+describe('what a runner of ours has in another way', () => {
+  const gitea = { name: 'GITEA_INSTANCE_URL', value: 'https://g.example.com' };
+
+  it('the way out is that of the RunnerGroup: what registers needs it, too', async () => {
+    const env = [
+      gitea,
+      { name: 'HTTPS_PROXY', value: 'http://proxy:3128' },
+      { name: 'no_proxy', value: '.svc,10.0.0.0/8' },
+    ];
+    const { spec } = await imported(
+      { 'x.yaml': deployment({ containers: [{ name: 'r', image: RUNNER, env }] }) },
+      ...FLAGS,
+    );
+
+    expect(spec).toMatchObject({ proxy: { https: 'http://proxy:3128', noProxy: ['.svc', '10.0.0.0/8'] } });
+    expect(spec).not.toHaveProperty('podTemplate');
+  });
+
+  it('a proxy that the RunnerGroup could not have stays a variable, or is told', async () => {
+    const env = [gitea, { name: 'HTTP_PROXY', value: 'socks5://proxy:1080' }];
+    const { spec, comments } = await imported(
+      { 'x.yaml': deployment({ containers: [{ name: 'r', image: RUNNER, env }] }) },
+      ...FLAGS,
+    );
+
+    expect(spec).not.toHaveProperty('proxy');
+    expect(JSON.stringify(spec) + comments.join('\n')).toContain('socks5://proxy:1080');
+  });
+
+  it('a probe of the old program is told: one that fails would end the runner with its CI job', async () => {
+    const livenessProbe = { exec: { command: ['pgrep', 'act_runner'] } };
+    const { spec, comments } = await imported(
+      { 'x.yaml': deployment({ containers: [{ name: 'r', image: RUNNER, livenessProbe }] }) },
+      ...FLAGS,
+    );
+
+    expect(JSON.stringify(spec)).not.toContain('pgrep');
+    expect(comments.join('\n')).toContain('# Not carried over: spec.containers[r].livenessProbe: {"exec"');
+  });
+
+  it('a refused mount is told whole, and a volume that nothing mounts then', async () => {
+    const volumeMounts = [{ name: 'run', mountPath: '/var/run' }];
+    const { spec, comments } = await imported(
+      {
+        'x.yaml': deployment({
+          containers: [
+            { name: 'r', image: RUNNER, volumeMounts },
+            { name: 'd', image: 'docker:28-dind', volumeMounts },
+          ],
+          volumes: [{ name: 'run', emptyDir: { sizeLimit: '1Gi' } }],
+        }),
+      },
+      ...FLAGS,
+    );
+
+    expect(spec).not.toHaveProperty('podTemplate');
+    const places = comments.flatMap(
+      (line) => /^# Not carried over: (spec\S*): .*\((\w+ \w+)/.exec(line)?.slice(1) ?? [],
+    );
+    expect(places).toEqual([
+      ...['spec.initContainers[docker].volumeMounts[run]', 'is reserved'],
+      ...['spec.containers[runner].volumeMounts[run]', 'is reserved'],
+      ...['spec.volumes[run]', 'nothing mounts'],
+    ]);
+  });
+
+  it('a trigger that asks no Gitea is told once, and a ConfigMap of variables is read', async () => {
+    const scaled = {
+      kind: 'ScaledObject',
+      metadata: { name: 's' },
+      spec: {
+        scaleTargetRef: { name: 'r' },
+        triggers: [{ type: 'prometheus', metadata: { query: 'waiting', threshold: '1' } }],
+      },
+    };
+    const map = { kind: 'ConfigMap', metadata: { name: 'env' }, data: { GITEA_RUNNER_LABELS: 'big:host' } };
+    const pod = { containers: [{ name: 'r', image: RUNNER, envFrom: [{ configMapRef: { name: 'env' } }] }] };
+    const text = [deployment(pod), JSON.stringify(scaled), JSON.stringify(map)].join('\n---\n');
+
+    const { spec, comments, stderr } = await imported({ 'x.yaml': text }, ...FLAGS);
+
+    expect(spec).toMatchObject({ labels: ['big:host'] });
+    expect(comments.filter((line) => line.includes('waiting'))).toEqual([
+      '# Not carried over: trigger prometheus: {"query":"waiting","threshold":"1"} (queued CI jobs start runners)',
+    ]);
+    expect(stderr).not.toContain('Not read');
+  });
+});
+
 it("flags win over what the operator's object says, and that is told", async () => {
   const text =
     'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerGroup\nmetadata: {name: ci, namespace: ci, annotations: {a: b}}\nspec: {scope: org, org: old, giteaURL: "https://old.example.com", maxActiveRunners: 5, registrationToken: {name: r, key: t}, authToken: {name: a, key: t}}\n';
@@ -442,6 +531,12 @@ it.each([
     'kind: RunnerDeployment\nmetadata: {name: x}\n',
     "RunnerDeployment x is another tool's object: start with 'gitea-runners init'.",
   ],
+  [
+    'apiVersion: garm-operator.example.com/v1\nkind: Pool\nmetadata: {name: p}\nspec: {imageName: runner}\n',
+    "Pool p is another tool's object: start with 'gitea-runners init'.",
+  ],
+  ['- {hosts: runners, roles: [gitea-runner]}\n', "For any other, start with 'gitea-runners init'."],
+  ['kind: Deployment\nspec: {{ toYaml .Values.spec }}\n', 'it is a template. Render it first: helm template NAME'],
   [
     'image: {repository: gitea/act_runner}\nreplicas: 2\n',
     'This has no kind, as values of a chart have none. Only its objects can be read: helm template',

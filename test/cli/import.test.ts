@@ -43,7 +43,6 @@ it('a Deployment with a runner and docker beside it', async () => {
             nodeSelector: { pool: 'ci' },
             tolerations: [{ key: 'ci', operator: 'Exists' }],
             imagePullSecrets: [{ name: 'pull' }],
-            volumes: [{ name: 'docker-certs', emptyDir: {} }],
             containers: [{ name: 'runner', env: [{ name: 'TZ', value: 'Europe/Berlin' }] }],
           },
         },

@@ -15,7 +15,16 @@ import type { ExitCode, Io } from '../../shared/io.ts';
 import { count, firstNames, printable } from '../../shared/printable.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
-import { aroundThePod, Metadata, nameOf, type OldRunners, runnersOf, strangerOf } from '../import/import-objects.ts';
+import { asksForge } from '../import/import-fates.ts';
+import {
+  aroundThePod,
+  HELM,
+  Metadata,
+  nameOf,
+  type OldRunners,
+  runnersOf,
+  strangerOf,
+} from '../import/import-objects.ts';
 import { fromPod, ofDefaultRunner, otherForge } from '../import/import-pod.ts';
 import { fromRunnerFile } from '../import/import-runner-file.ts';
 import { filled, fittingTemplate, lostNote, withoutNulls } from '../import/import-template.ts';
@@ -38,7 +47,7 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
   const found = results.filter(isMade);
   const foreign = results.filter((each) => typeof each === 'string');
   if (found.length === 0) {
-    const why = `no Gitea runner was found in ${files.join(', ')}. Known are the operator's RunnerGroup, KEDA's ScaledJob, all that has a pod template, and a runner's config.yaml. A runner is known by its image (act_runner, gitea/runner) or by GITEA_INSTANCE_URL.`;
+    const why = `no Gitea runner was found in ${files.join(', ')}. Known are the operator's RunnerGroup, KEDA's ScaledJob, all that has a pod template, and a runner's config.yaml. A runner is known by its image (act_runner, gitea/runner) or by GITEA_INSTANCE_URL. For any other, start with 'gitea-runners init'.`;
     throw new Failure('GR-IMPORT-02', 2, `import: ${foreign.join(' ') || why}`);
   }
   const missing = new Set(found.flatMap((each) => each.missing));
@@ -73,6 +82,9 @@ const MOST_NAMED = 20;
 
 const List = z.looseObject({ items: z.array(z.unknown()) });
 
+/** Of Helm, before it is rendered. */
+const TEMPLATED = /\{\{-?\s*(?:\.|include|if|range|with|template|define|toYaml)/;
+
 /** The objects of a file, those of a `List` too. A config.yaml is one, as a ConfigMap with it would be. */
 function read(file: string, io: Io): readonly unknown[] {
   const path = file === '-' ? 0 : resolve(io.cwd, file);
@@ -82,6 +94,7 @@ function read(file: string, io: Io): readonly unknown[] {
     if (text.length > MOST_BYTES) throw new Error('is longer than 4 MiB');
     return parseAllDocuments(text, { logLevel: 'silent', merge: true }).flatMap((document) => {
       const [error] = document.errors;
+      if (TEMPLATED.test(text)) throw new Error(`it is a template. Render it first: ${HELM}`);
       if (error) throw new Error(error.message.split('\n')[0]?.replace(/:$/, ''));
       const object: unknown = document.toJS({ maxAliasCount: 100 });
       const data = fromRunnerFile(object) && { [LOOSE_FILE]: JSON.stringify(object) };
@@ -250,7 +263,7 @@ function triggersOf(
   said: (name: string) => { readonly value?: string | undefined } | undefined,
 ) {
   const all = scaler?.spec.triggers ?? [];
-  const trigger = all.find(({ type }) => type === 'forgejo-runner' || type === 'github-runner');
+  const trigger = all.find(asksForge);
   const asked = Object.entries(trigger?.metadata ?? {}).flatMap(([key, of]): [string, string][] => {
     const value = key.endsWith('FromEnv') ? said(of)?.value : of;
     return value === undefined ? [] : [[key.replace(/FromEnv$/, ''), value]];

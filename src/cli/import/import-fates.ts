@@ -1,6 +1,6 @@
 /** What becomes of each field around the pod. One that no table knows is told, so nothing is lost in silence. */
 
-import { isMapping } from '../../config/runnergroup/paths.ts';
+import { isMapping, valueAt } from '../../config/runnergroup/paths.ts';
 import { manual } from '../../shared/installed/installed-names.ts';
 import { lostNote } from './import-template.ts';
 
@@ -47,6 +47,11 @@ const TOLD = {
 /** By path, elements of lists without their number. */
 const FATES: ReadonlyMap<string, string> = new Map([...SILENT, ...Object.entries(TOLD)]);
 
+/** Each of the other triggers is told as a whole. */
+export function asksForge(trigger: unknown): boolean {
+  return /^(?:forgejo|github)-runner$/.test(String(valueAt(trigger, ['type'])));
+}
+
 /** A sentence for each field that is not carried over. @param what what the field is of */
 export function untold(value: unknown, what: string, path = ''): readonly string[] {
   const fate = FATES.get(`${path}=${JSON.stringify(value)}`) ?? FATES.get(path);
@@ -54,7 +59,8 @@ export function untold(value: unknown, what: string, path = ''): readonly string
   if (fate === '' || isEmpty) return [];
   const base = path === '' ? '' : `${path}.`;
   const isOnWay = fate === undefined && [...FATES.keys()].some((known) => known.startsWith(base));
-  if (isOnWay && Array.isArray(value)) return value.flatMap((each) => untold(each, what, path));
+  if (isOnWay && Array.isArray(value))
+    return value.flatMap((each) => (path === 'spec.triggers' && !asksForge(each) ? [] : untold(each, what, path)));
   if (isOnWay && isMapping(value))
     return Object.entries(value).flatMap(([key, of]) => untold(of, what, `${base}${key}`));
   return [lostNote(`${what} ${path}`, value, fate ?? 'a RunnerGroup has no such field')];

@@ -76,7 +76,9 @@ function isOwned(object: unknown, beside: readonly unknown[]): boolean {
 }
 
 function unreadable(object: unknown, around: readonly string[], { issues: [issue] }: z.ZodError): string | undefined {
-  if (!issue || !/GITEA_INSTANCE_URL|act[_-]runner|gitea\/runner/.test(JSON.stringify(object))) return undefined;
+  const text = JSON.stringify(object);
+  if (!issue || !/GITEA_INSTANCE_URL|act[_-]runner|gitea\/runner/.test(text)) return undefined;
+  if (text.includes('.Values')) return `${nameOf(object)} is a template. Render it first: ${HELM}.`;
   const path = [...around, ...issue.path].join('.');
   return printable(`${nameOf(object)}: ${path} cannot be read: ${issue.message}.`);
 }
@@ -94,7 +96,8 @@ export function aroundThePod(objects: readonly unknown[]): readonly string[] {
 }
 
 const INIT = "start with 'gitea-runners init'";
-const RENDER = 'Only its objects can be read: helm template NAME CHART -f VALUES | gitea-runners import -';
+export const HELM = 'helm template NAME CHART -f VALUES | gitea-runners import -';
+const RENDER = `Only its objects can be read: ${HELM}`;
 
 /** A sentence about an object that has to do with runners and is none of those that are read. */
 export function strangerOf(object: unknown): string | undefined {
@@ -113,5 +116,6 @@ export function strangerOf(object: unknown): string | undefined {
   if (kind === undefined) return `This has no kind, as values of a chart have none. ${RENDER}`;
   if (/^(?:HelmRelease|HelmChart|Application|ApplicationSet|Kustomization)$/.test(String(kind)))
     return `${what} says where objects come from. ${RENDER.replace(':', ': kustomize build FOLDER, or')}`;
-  return /runner/i.test(String(kind)) ? `${what} is another tool's object: ${INIT}.` : undefined;
+  const isOfRunners = /runner|garm|gitea|forgejo|actions/i.test(`${object['apiVersion']} ${kind}`);
+  return isOfRunners ? `${what} is another tool's object: ${INIT}.` : undefined;
 }

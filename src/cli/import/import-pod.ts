@@ -1,11 +1,12 @@
 /** A pod with a runner, as Deployments and ScaledJobs have it -> the fields of a RunnerGroup. */
 import * as z from 'zod';
+import { proxy } from '../../config/runnergroup/field-kinds.ts';
 import { DOCKER_IMAGE, parseLabel, RUNNER_IMAGE } from '../../config/runnergroup/words.ts';
 import { manual, REGISTRATION_SECRET } from '../../shared/installed/installed-names.ts';
 import { readList } from '../flags/readers.ts';
 import type { OldContainer, Pod, PodSpec } from './import-shapes.ts';
 import { filled, lostNote, mayBeSecret, pointsInto } from './import-template.ts';
-import { runnerFileOf, tokenOf, variablesOf } from './import-variables.ts';
+import { mapsOf, runnerFileOf, tokenOf, variablesOf } from './import-variables.ts';
 
 /** Told by fields of the RunnerGroup, or of the old pod's docker: they mean nothing in a pod of ours. */
 const HANDLED =
@@ -13,6 +14,23 @@ const HANDLED =
 
 function isPlainSecret({ name, value }: OldContainer['env'][number]): boolean {
   return value !== undefined && mayBeSecret(name, value);
+}
+
+const PROXY = /^(?:https?|no)_proxy$/i;
+
+/** As the RunnerGroup has it: the container that registers needs it, too. Undefined: it has none, or one of another form. */
+function proxyOf(said: ReturnType<typeof variablesOf>) {
+  const [http, https, direct] = ['http_proxy', 'https_proxy', 'no_proxy'].map(
+    (name) => said(name.toUpperCase())?.value ?? said(name)?.value,
+  );
+  const read = proxy().safeParse(filled({ http, https, noProxy: direct && readList(direct) }));
+  return (http ?? https) === undefined ? undefined : read.data;
+}
+
+/** What other fields tell. `volume`: that of the runner's config.yaml. */
+interface Told {
+  readonly volume: string | undefined;
+  readonly isProxied: boolean;
 }
 
 /**
@@ -34,19 +52,21 @@ export function fromPod({ metadata, spec }: Pod, beside: readonly unknown[]) {
   const gitea = said('GITEA_INSTANCE_URL')?.value?.trim();
   const { requests, limits } = runner.resources ?? {};
   const used = { ...parts, docker: containerMode === 'dind' ? parts.docker : undefined };
-  const { template, notes } = templateOf(spec, used, file?.volume);
+  const out = proxyOf(said);
+  const { template, notes } = templateOf(spec, used, { volume: file?.volume, isProxied: out !== undefined });
   const isFileLost = !file && (path !== undefined || /"--config/.test(JSON.stringify(runner)));
   return {
     gitea: gitea !== undefined && /^https?:\/\/[^\s<>{}$?#@]+$/.test(gitea) ? gitea : undefined,
     said,
     capacity: file?.capacity,
-    read: file ? [file.object] : [],
+    read: [...(file ? [file.object] : []), ...mapsOf([runner, ...registers], beside)],
     spec: filled({
       ...withoutContainers(file?.spec ?? {}, containerMode),
       labels,
       // A runner that names its labels has no others.
       defaultLabels: labels.length > 0 ? false : undefined,
       containerMode,
+      proxy: out,
       registrationToken: { secretRef: { name, key } },
       resources: filled({ requests, limits }),
       podTemplate: filled({ metadata: filled(metadata), spec: template }),
@@ -83,8 +103,10 @@ function partsOf({ containers, initContainers }: PodSpec): Parts | undefined {
   return { runner, docker, registers: initContainers.filter((each) => isRunner(each) && !sidecars.includes(each)) };
 }
 
+const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'];
+
 /** The old pod as a podTemplate, and what of it is not even tried. */
-function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, ofFile: string | undefined) {
+function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume: ofFile, isProxied }: Told) {
   const { securityContext, serviceAccountName, restartPolicy: _always, serviceAccount, ...others } = pod;
   const isKept = ({ name, persistentVolumeClaim }: PodSpec['volumes'][number]) =>
     persistentVolumeClaim === undefined && name !== ofFile;
@@ -98,16 +120,26 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, ofFile: 
   const left = beside.filter((each) => !inits.includes(each));
   // A mount goes with its volume: a volume of ours may have the same name.
   const lostMounts = [...used, ...inits].flatMap((each) => each.volumeMounts.filter((mount) => !isMounted(mount)));
+  const isHandled = (name: string) => HANDLED.test(name) || (isProxied && PROXY.test(name));
   const carried = ({ env, volumeMounts, ...container }: OldContainer, isOurs = false) =>
     filled({
       ...container,
-      env: env.filter((each) => !(isOurs && HANDLED.test(each.name)) && !isPlainSecret(each)),
+      env: env.filter((each) => !(isOurs && isHandled(each.name)) && !isPlainSecret(each)),
       volumeMounts: volumeMounts.filter(isMounted),
     });
   const ours = (container: OldContainer, name: string) => {
     const { image: _image, securityContext: _security, resources, ...kept } = carried(container, true);
     const { requests: _requests, limits: _limits, ...claimed } = container.resources ?? {};
-    const { restartPolicy: _sidecar, ...main } = filled({ ...kept, resources: claimed });
+    const {
+      restartPolicy: _sidecar,
+      livenessProbe: _l,
+      readinessProbe: _r,
+      startupProbe: _s,
+      ...main
+    } = filled({
+      ...kept,
+      resources: claimed,
+    });
     const made = name === 'runner' ? { ...main, name } : { ...kept, resources, name };
     return Object.keys(filled(made)).length > 1 ? [filled(made)] : [];
   };
@@ -120,6 +152,15 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, ofFile: 
   const secured = (place: string, of: unknown) =>
     of === undefined ? [] : [lostNote(`${place}securityContext`, of, 'containerMode and securityProfile set it')];
   const place = (each: OldContainer) => (pod.containers.includes(each) ? 'containers' : 'initContainers');
+  const probes = PROBES.flatMap((field) =>
+    runner[field] === undefined
+      ? []
+      : lostNote(
+          `spec.${place(runner)}[${runner.name}].${field}`,
+          runner[field],
+          'it asks the old program, and a probe that fails ends the runner with its CI job',
+        ),
+  );
   const notes = [
     ...say(secrets, 'Plain values that may be secrets are', 'put them into a Secret'),
     ...say(images, 'Images are', 'runners have those of this version'),
@@ -141,6 +182,7 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, ofFile: 
       'serviceAccountName is',
       `a policy must allow it (${manual('policy.md')})`,
     ),
+    ...probes,
     ...secured('spec.', securityContext),
     ...used.flatMap((each) => secured(`spec.${place(each)}[${each.name}].`, each['securityContext'])),
   ];

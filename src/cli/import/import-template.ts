@@ -3,6 +3,7 @@
  * So no list of known fields can be out of date.
  */
 
+import * as z from 'zod';
 import type { FieldPath, Mapping } from '../../config/pods/pod-schema.ts';
 import { askedWithoutPolicy } from '../../config/policy/without-policy.ts';
 import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
@@ -40,6 +41,7 @@ export async function fittingTemplate(
     const faults = await faultsOfTemplate(read.group);
     const fault = faults.findLast(({ path }) => path.length > 0 && valueAt(template, path.slice(0, -1)) !== undefined);
     if (!fault) {
+      notes.push(...unmounted(template));
       const asked = await askedWithoutPolicy([read.group]);
       const needs = asked.map(
         ({ path }) => `${path.slice(2).join('.')}: only a policy can allow it (${manual('policy.md')}).`,
@@ -50,6 +52,25 @@ export async function fittingTemplate(
   }
   return { podTemplate: template, notes };
 }
+
+/** Volumes of which no container has a mount. */
+function unmounted(template: Mapping): readonly string[] {
+  const { volumes = [], containers = [], initContainers = [] } = Shape.parse(template).spec ?? {};
+  const mounts = [...containers, ...initContainers].flatMap((each) => [...each.volumeMounts, ...each.volumeDevices]);
+  const left = volumes.filter(({ name }) => !mounts.some((mount) => mount.name === name));
+  return left.flatMap(({ name }) => {
+    const at = (valueAt(template, ['spec', 'volumes']) as readonly Mapping[]).findIndex(
+      (each) => each['name'] === name,
+    );
+    return remove(template, ['spec', 'volumes', at], 'nothing mounts it here');
+  });
+}
+
+const Names = z.array(z.looseObject({ name: z.string() })).default([]);
+const Mounting = z.array(z.looseObject({ volumeMounts: Names, volumeDevices: Names })).optional();
+const Shape = z.looseObject({
+  spec: z.looseObject({ volumes: Names, containers: Mounting, initContainers: Mounting }).optional(),
+});
 
 /** Takes away commands and annotations that may hold a secret. Variables are chosen before. */
 function plainSecrets(template: Mapping): readonly string[] {
@@ -67,10 +88,12 @@ function plainSecrets(template: Mapping): readonly string[] {
   return found.toReversed().flatMap((path) => remove(template, path, 'it may hold a secret: put that into a Secret'));
 }
 
-/** Of a volume all goes, and its mounts with it. A part that must be there goes with what it is a part of. */
+/** Of a volume or a mount all goes. A part that must be there goes with what it is a part of. */
 function remove(template: Mapping, path: FieldPath, message: string): readonly string[] {
   const isPart = message === 'is no volume of this pod' || valueAt(template, path) === undefined;
-  const target = path[1] === 'volumes' ? path.slice(0, 3) : isPart ? path.slice(0, -1) : path;
+  const mount = path.indexOf('volumeMounts');
+  const isWhole = path[1] === 'volumes' || mount >= 0;
+  const target = isWhole ? path.slice(0, Math.max(3, mount + 2)) : isPart ? path.slice(0, -1) : path;
   const parent = valueAt(template, target.slice(0, -1));
   const value = valueAt(template, target);
   if (parent === undefined || value === undefined) return [];

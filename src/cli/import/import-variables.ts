@@ -50,6 +50,15 @@ function variableOf({ env, envFrom }: OldContainer, name: string, beside: readon
   return undefined;
 }
 
+/** ConfigMaps from which these containers have variables. */
+export function mapsOf(containers: readonly OldContainer[], beside: readonly unknown[]): readonly unknown[] {
+  const refs = containers.flatMap(({ env, envFrom }) => [
+    ...env.map(({ valueFrom }) => valueFrom?.configMapKeyRef),
+    ...envFrom.map(({ configMapRef }) => configMapRef),
+  ]);
+  return refs.flatMap((ref) => named('ConfigMap', ref?.name, beside) ?? []);
+}
+
 /** What the first of these containers is told that is told it: a runner may have been registered by an init container. */
 export function variablesOf(containers: readonly OldContainer[], beside: readonly unknown[]) {
   return (name: string): Said | undefined =>

@@ -190,8 +190,10 @@ function ourMounts(ours: Mapping, template: Mapping): readonly TemplateFault[] {
     const taken = findPlaces(pattern, ours, ours).map(({ value }) => folder(value));
     return findPlaces(pattern, ours, template).flatMap(({ path, value }) => {
       const hidden = taken.find((mount) => isOurs(mount, folder(value)));
-      if (hidden === undefined) return [];
-      return [{ path, message: `is reserved: the runner has ${hidden} for itself; mount it elsewhere` }];
+      const below =
+        hidden ?? (absolute(value) === '/var/run' ? taken.find((mount) => mount.startsWith('/run/')) : undefined);
+      if (below === undefined) return [];
+      return [{ path, message: `is reserved: the runner has ${below} for itself; mount it elsewhere` }];
     });
   });
 }
@@ -206,10 +208,13 @@ function isOurs(mount: string, wanted: string): boolean {
   return !ROOMY.includes(mount) && wanted.startsWith(`${mount}/`);
 }
 
+function absolute(mountPath: Value): string {
+  return posix.resolve('/', typeof mountPath === 'string' ? mountPath : '');
+}
+
 function folder(mountPath: Value): string {
-  const path = posix.resolve('/', typeof mountPath === 'string' ? mountPath : '');
   // /var/run is a link to /run in every image that we know.
-  return path.replace(/^\/var\/run(?=\/|$)/, '/run');
+  return absolute(mountPath).replace(/^\/var\/run(?=\/|$)/, '/run');
 }
 
 function ofSecrets(template: Mapping, secrets: readonly string[]): readonly TemplateFault[] {

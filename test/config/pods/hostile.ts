@@ -155,6 +155,7 @@ const FAULTS: readonly Row[] = [
   init('docker daemon ends first', 'restartPolicy', { name: 'docker', restartPolicy: null }, 'dind'),
   runner('other docker daemon', 'env.0', { env: [{ name: 'DOCKER_HOST', value: 'tcp://192.0.2.1' }] }, 'dind'),
   mount('mount over the docker socket', '/var/run/docker-socket', {}, 'dind'),
+  mount('mount over the folder of the docker socket', '/var/run/', {}, 'dind'),
   // The program.
   own('__proto__', 'spec.__proto__', '{"spec": {"__proto__": {"hostNetwork": true}}}'),
   own('constructor', 'spec.constructor', '{"spec": {"constructor": {"prototype": {"hostNetwork": true}}}}'),
