@@ -79,11 +79,12 @@ export class RunnerGroupChart extends Chart {
   templateHash = '';
   /** The group's Job without what belongs to one runner. As JSON, which takes a tenth of the memory: most groups print no Job. */
   templateJson = '';
-  /** The same for a platform's app to change, and as it was. It is no part of the output. */
+  /** The same Job, for a platform's app to change. It is not printed. */
   readonly job: ApiObject | undefined;
+  /** The Job before that app has changed it. */
   readonly ours: JobManifest | undefined;
 
-  /** @param finish makes the final pod of ours; without it ours is the final one. */
+  /** @param finish merges podTemplate and profile into our pod. Absent: our pod is the final one. */
   constructor(scope: Construct, id: string, group: RunnerGroup, finish?: FinishPod) {
     super(scope, id, { namespace: group.namespace });
     this.group = group;

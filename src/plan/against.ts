@@ -322,7 +322,7 @@ function fatesOf(seenRunners: readonly SeenRunner[], before: Side, after: Side, 
   });
 }
 
-/** What the planner does not know, only its pin keeps. */
+/** True for a Job that stays in the cluster. If the planner has not decided about it, only its pin keeps it. */
 function isLeft({ pinned = false }: LiveJob, decision: RunnerDecision | undefined): boolean {
   return decision ? decision.emit && decision.because !== 'unpinning' : pinned;
 }

@@ -186,7 +186,7 @@ async function listJobs(
   return { atMs, origin: new URL(config.url).origin, jobs, suspended: suspendedOf(objects) };
 }
 
-/** Where there is no CRD, no group can be suspended. Without the right to read them, what git says counts, as before there was such a right. */
+/** Without the CRD no group can be suspended. Without the right to read RunnerGroups, `spec.suspend` in git counts alone. */
 function notSeen(error: unknown, settings: Settings): readonly [] {
   if (!(error instanceof Failure && ['cluster-forbidden', 'not-found'].includes(error.kind))) throw error;
   if (error.kind === 'cluster-forbidden')

@@ -17,7 +17,7 @@ import type { Group, Job } from './evidence.ts';
 
 /** 63 less 16 digits of id, 5 of attempt, 8 of hash and 3 dashes. */
 const PREFIX_LIMIT = 31;
-/** Prefix, id, attempt, group, and the runner's own digits. Groups without names, whose objects would take longer than the matching. */
+/** Prefix, id, attempt, hash of the group, and the runner's own digits. Named groups would make an object for each match, which takes longer than the match. */
 const NAME = /^([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)-(0|[1-9][0-9]{0,15})-(0|[1-9][0-9]{0,4})-([0-9a-f]{4})([0-9a-f]{4})$/;
 
 /**

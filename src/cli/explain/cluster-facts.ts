@@ -180,8 +180,10 @@ async function waitOf({ name, namespace }: LiveJob, ask: AskWorkloads): Promise<
   return message === '' ? undefined : { reason: 'Suspended', message };
 }
 
+/** Why a Job has no running pod, in the words of its events. */
 async function troubleOf(job: LiveJob, ask: AskEvents): Promise<PodTrouble | undefined> {
   const { name, trouble, stillSinceMs } = job;
+  // Its pod is there, and its status names no fault.
   if (!trouble || stillSinceMs !== undefined) {
     const ofPods = await warningsOfPod(job, ask);
     const last = newest(ofPods.filter(({ reason }) => NOT_STARTED.has(reason ?? '')));
@@ -200,7 +202,7 @@ async function warningsOfPod(of: Pick<LiveJob, 'namespace' | 'name'>, ask: AskEv
   return events.filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${of.name}-`));
 }
 
-/** What of a list can be read; nothing if it is refused. @param api the group and version, as in a path */
+/** The items of a list that have the wanted shape. None if the list is refused. @param api the group and version, as in a path */
 async function itemsIn<T>(
   list: z.ZodType<{ readonly items: readonly T[] }>,
   { api, kind, namespace, query }: Readonly<Record<'api' | 'kind' | 'namespace', string> & { query: Texts }>,

@@ -44,7 +44,7 @@ const LABEL: ValueRule = {
   isGood: (value) => /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(String(value)),
   wanted: 'must be lower-case letters, digits and "-", at most 63',
 };
-/** Who writes 644 means 0644. */
+/** YAML reads 644 as a decimal number, but the octal 0644 is meant. Decimal 644 is too large, so it is refused. */
 const MODE: ValueRule = {
   isGood: (value) => Number(value) >= 0 && Number(value) <= 0o777,
   wanted: `must be between 0 and ${0o777}`,

@@ -1,8 +1,8 @@
 /**
  * A RunnerGroup whose name is known and that cannot be served. Its runners are kept while others are planned (docs/adr/0036, 0081).
  *
- * It has an object in the cluster all the same, so that Argo CD and `serve` show what is wrong. Of a wrong spec the API server would refuse
- * its own, and with it the sync of all others. So the object has a spec that says nothing, and the problem in an annotation.
+ * Its object is printed all the same, so that Argo CD and `serve` show what is wrong. The API server would refuse an object with a wrong spec,
+ * and Argo CD would then apply no other object of that sync. So the object has a spec that says nothing, and an annotation with the problem.
  */
 
 import type { Failure } from '../../shared/failure.ts';
@@ -18,13 +18,13 @@ export interface BrokenGroup {
   readonly namespace: string;
   readonly name: string;
   readonly place: FilePlace;
-  /** As they were written. Of the annotations, those that a RunnerGroup may have. */
+  /** As they are written. Only annotations that a RunnerGroup may have. */
   readonly labels?: Texts | undefined;
   readonly annotations?: Texts | undefined;
   /** At least one, or `failure`. */
   readonly problems: readonly Problem[];
   readonly failure?: Failure;
-  /** It is refused, and its object may be printed: `serve` judges it, too. */
+  /** Present if its spec is valid, but refused. Its object may be printed as it is written, because `serve` refuses it, too. */
   readonly group?: RunnerGroup;
 }
 

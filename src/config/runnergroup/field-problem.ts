@@ -293,7 +293,7 @@ function describe(path: Path, value: unknown): string {
   }
 }
 
-/** How a field is written that people leave out or fill with something else. By path, without what stands in a list. */
+/** Examples for fields that are often missing or wrong, by path. No field inside of a list is among them. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   'metadata.name': 'name: ci',
   'spec.scope': 'scope: org',

@@ -104,8 +104,7 @@ export function isQualifiedName(text: string): boolean {
   return first.length <= 253 && DNS_SUBDOMAIN.test(first) && LABEL_NAME.test(second);
 }
 
-/** Kubernetes quantities (apimachinery, `pkg/api/resource`), as far as requests and limits need them: never negative. */
-
+/** A Kubernetes quantity (apimachinery, `pkg/api/resource`), as requests and limits need it: never negative. */
 export const QUANTITY = /^\+?(?<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/;
 /** Longer ones have no meaning, and a pattern needs an end. */
 export const LONGEST_QUANTITY = 64;

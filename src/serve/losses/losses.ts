@@ -43,7 +43,7 @@ export interface GroupLosses {
   /** Names of runners whose Jobs were there and had not ended, or whose pods are still there. */
   readonly alive: ReadonlyMap<string, { readonly podSeen: boolean }>;
   readonly lost: readonly LostJob[];
-  /** Since when this process has known them, by id of the job and the steady clock. Absent: those before it did, so all its looks are newer. */
+  /** When this process noticed the loss, by id of the job and by the steady clock. Absent: an earlier process did, so each look of this one is newer. */
   readonly lostSince: ReadonlyMap<number, number>;
 }
 
@@ -52,7 +52,7 @@ type GoodLook = Pick<Look, 'jobs' | 'runners'> & Pick<Observation, 'beganSteadyM
 
 export interface FollowInput {
   readonly runners: readonly LiveRunner[];
-  /** A pod of such a Job is there. */
+  /** True while a pod of the Job of this name is there. */
   readonly hasPod: (name: string) => boolean;
   /** Who says that the runner of this name has ended. */
   readonly endToldBy: (name: string) => EndToldBy | undefined;
@@ -71,7 +71,7 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
   const living = new Set(runners.flatMap(({ job }) => (isOver(job.state) ? [] : [job.name])));
   const suspects = suspectsOf(before, input, living);
   const needsLook = [...suspects].some(([name, suspect]) => before.suspects.get(name) !== suspect);
-  // Of these most were idle. Gitea takes minutes to fail a CI job, so the next look is early enough.
+  // Most of them were idle, so they ask for no look. Gitea takes minutes to fail a CI job: the next look is early enough.
   const { alive, gone } = followJobs(before.alive, input);
   for (const name of gone) if (!suspects.has(name)) suspects.set(name, newSuspect(name, 'JobDeleted', input));
 

@@ -232,7 +232,7 @@ export class KeyQueue {
     const inLane = groupBy(running, ({ lane }) => lane);
     const slowMs = slow?.afterMs() ?? NEVER;
     for (const { run } of running) if (run && run.beganMs + slowMs <= nowMs) run.hasGivenWay = true;
-    // As far as there may be more of them without a place.
+    // An entry that has given way needs no place. At most `slow.most` do so at a time.
     const late = running.filter(({ run }) => run?.hasGivenWay).length;
     let places = width - running.length + Math.min(late, slow?.most ?? 0);
     const isDue = (entry: Entry): boolean => this.#startMs(entry) <= nowMs;
@@ -293,7 +293,7 @@ export class KeyQueue {
       again = await untilAborted(signal, this.#work.run(entry.key, turn));
       if (!isOutOfTime) entry.failures = 0;
     } catch (error) {
-      // Whatever was broken off fails in its own way.
+      // What was aborted may reject with any error: that is no failure of its work.
       if (!signal.aborted) {
         if (!(error instanceof Failure)) throw error;
         again = this.#failed(entry, error);

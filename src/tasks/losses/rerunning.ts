@@ -164,14 +164,14 @@ function lostRuns(groups: readonly GroupAtLoss[]) {
   });
 }
 
-/** True when the newest look shows that Gitea has ended a lost job of the run. Looks are free: Gitea is not asked before. */
+/** True when the newest look shows that Gitea has ended a lost job of the run. The look was made anyway: this costs no request. */
 export function showsEnd({ at: { look, lostSince }, losses }: Pick<LostRun, 'at' | 'losses'>): boolean {
   if (!look) return false;
   const running = new Set(look.jobs.flatMap(({ id, status }) => (status === 'in_progress' ? [id] : [])));
   return losses.some(({ jobId }) => !running.has(jobId) && look.beganSteadyMs > (lostSince.get(jobId) ?? 0));
 }
 
-/** True when the newest look shows nothing of the run ready or at work but lost jobs whose runners have ended. It must be free, too. */
+/** True when all jobs of the run that are ready or at work are lost, and their runners have ended. The newest look says so, without a request. */
 function mayEnd({ at: { look }, losses, runId }: LostRun): boolean {
   if (!look) return false;
   const ended = new Set(losses.flatMap(({ jobId, runnerEnded }) => (runnerEnded ? [jobId] : [])));
@@ -182,8 +182,8 @@ function mayEnd({ at: { look }, losses, runId }: LostRun): boolean {
 }
 
 /**
- * The lost jobs for which Gitea is to end the run now; none: it would end something else, too, or the jobs could not be re-run. Pure.
- * Blocked jobs are ended with them, and re-run with them. That needs the request for all that failed, so nothing may have failed before.
+ * The lost jobs for which Gitea is to end the run now. Empty: that would end another job, too, or the jobs could not be re-run. Pure.
+ * Gitea ends blocked jobs with the run. One request re-runs all failed jobs of a run. So none may have failed before.
  */
 export function decideEnd(
   losses: readonly LostJob[],
