@@ -53,7 +53,7 @@ const madeUp = (folder: string): string =>
 /** In place of a look. */
 async function planExample(...[groups, , { pods, isolate = [] }]: Parameters<typeof lookAndPlan>): Promise<PlanOfNow> {
   refuseAll(isolate);
-  const app = await appOf(groups, { finish: pods?.finish });
+  const app = await appOf(groups, pods?.finish);
   await pods?.check();
   return { plan: planOfExample(app), nowMs: NOW_MS, app, troubles: [], broken: [] };
 }

@@ -20,13 +20,6 @@ import { document, ended } from './yaml.ts';
 /** Above this number V8 collects garbage sooner: 3,000 groups, the most of one run, take 130 MB instead of 160, and a quarter more time. */
 const MANY_GROUPS = 1_000;
 
-interface RunnersAppOptions {
-  /** Where `synth` writes; default: what `cdk8s synth` asks for, else `dist`. */
-  readonly outdir?: string;
-  /** Needed when a group has a podTemplate. */
-  readonly finish?: FinishPod | undefined;
-}
-
 export class RunnersApp extends App {
   /** By namespace and name, the sizes of a group behind it. */
   readonly groupCharts: readonly RunnerGroupChart[];
@@ -35,7 +28,8 @@ export class RunnersApp extends App {
   /** What that app makes besides (platform.ts). */
   added: readonly ObjectManifest[] = [];
 
-  constructor(groups: readonly RunnerGroup[], { outdir, finish }: RunnersAppOptions = {}) {
+  /** @param finish needed when a group has a podTemplate @param outdir where `synth` writes. Default: where `cdk8s synth` says, else `dist` */
+  constructor(groups: readonly RunnerGroup[], finish?: FinishPod, outdir?: string) {
     super(outdir === undefined ? {} : { outdir });
     // Not imported: loading node:v8 takes a start 1 ms.
     if (groups.length > MANY_GROUPS)
@@ -187,5 +181,5 @@ export function templateHash(group: RunnerGroup, finish?: FinishPod): string {
 }
 
 function chartOf(group: RunnerGroup, finish: FinishPod | undefined): RunnerGroupChart {
-  return new RunnersApp([group], { finish }).groupCharts.find((chart) => chart.group === group) as RunnerGroupChart;
+  return new RunnersApp([group], finish).groupCharts.find((chart) => chart.group === group) as RunnerGroupChart;
 }

@@ -37,7 +37,8 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
   refuseShort(clientSecretFile, secrets(), 1);
   const giteas = ownGiteas(gitea, context);
   const looker = startLooker({ ...options, ...context, giteas, cpuMs });
-  const trends = startTrends({ ...context, giteas, own: looker.own });
+  const trends = startTrends(context, giteas, looker.own);
+  const isLong = ({ length }: string): boolean => length >= SHORTEST_KEY;
   const server = await startHttpServer({
     what: 'the page',
     address: listen,
@@ -51,13 +52,9 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
       logUrl,
       onMistake: (error) => context.tell(mistakeOf(error)),
       rights: readerRights(gitea, giteas, clock),
-      sessions: sessionsOf({
-        // A line that is too short is none: it may be one that somebody writes just now.
-        keys: () => keys().filter((key) => key.length >= SHORTEST_KEY),
-        clock,
-        isSecure: url.startsWith('https:'),
-      }),
-      oauth: oauthOf({ ...options, clientSecret: () => secrets()[0] ?? '', giteas, clock }),
+      // A line that is too short is none: it may be one that somebody writes just now.
+      sessions: sessionsOf(() => keys().filter(isLong), clock, url.startsWith('https:')),
+      oauth: oauthOf(options, () => secrets()[0] ?? '', giteas, clock),
     }),
   });
   return {

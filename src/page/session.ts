@@ -22,16 +22,10 @@ const LONGEST_COOKIE = 3_800;
 /** Of a line of the key's file. */
 export const SHORTEST_KEY = 32;
 
-interface SessionsOptions {
-  readonly keys: () => readonly string[];
-  readonly clock: Pick<Clock, 'now'>;
-  /** Of the page's URL: over plain HTTP a browser takes no `__Host-` cookie. */
-  readonly isSecure: boolean;
-}
-
 export type Sessions = ReturnType<typeof sessionsOf>;
 
-export function sessionsOf({ clock, isSecure, keys }: SessionsOptions) {
+/** @param isSecure the page has https: over plain HTTP a browser takes no `__Host-` cookie */
+export function sessionsOf(keys: () => readonly string[], clock: Pick<Clock, 'now'>, isSecure: boolean) {
   const ownName = isSecure ? '__Host-gitea-runners' : 'gitea-runners';
   const attributes = `; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   const cookieFor = <T extends JWTPayload>(audience: string, name: string, claims: z.ZodType<T>) => ({

@@ -39,11 +39,10 @@ export interface SignInSettings {
   readonly clientId: string;
 }
 
-type OAuthOptions = SignInSettings & Readonly<{ clientSecret: () => string; giteas: Sends; clock: Clock }>;
-
 export type OAuth = ReturnType<typeof oauthOf>;
 
-export function oauthOf({ clientId, clientSecret, clock, gitea, giteaPublic, giteas, url: page }: OAuthOptions) {
+export function oauthOf(settings: SignInSettings, clientSecret: () => string, giteas: Sends, clock: Clock) {
+  const { clientId, gitea, giteaPublic, url: page } = settings;
   const redirect = `${page}/signed-in`;
   const server = { issuer: giteaPublic, token_endpoint: `${gitea}/login/oauth/access_token` };
   const client = { client_id: clientId };

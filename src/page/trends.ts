@@ -17,11 +17,6 @@ import { keyText } from '../shared/keys.ts';
 /** A group of this Gitea, and with which token its scope is asked; or why it is not. */
 export type OwnGroup = Readonly<{ group: UsageEvidence['groups'][number]; target: GiteaTarget | Failure }>;
 
-interface TrendsOptions extends Pick<FeatureContext, 'clock' | 'instance' | 'queue' | 'timeoutMs'> {
-  readonly giteas: Giteas;
-  readonly own: () => readonly OwnGroup[];
-}
-
 /** Today and the days before it. */
 const TREND_DAYS = 30;
 /** Pages of fifty CI jobs. */
@@ -41,7 +36,8 @@ type Reading = Failure | ((group: string) => Trends);
 /** Undefined: there is no such group. */
 export type TrendsOf = (group: string) => Trends | Failure | 'asked' | undefined;
 
-export function startTrends({ clock, giteas, instance, own, queue, timeoutMs }: TrendsOptions): TrendsOf {
+export function startTrends(context: FeatureContext, giteas: Giteas, own: () => readonly OwnGroup[]): TrendsOf {
+  const { clock, instance, queue, timeoutMs } = context;
   const perf = { now: () => clock.steadyMs() };
   const readings = new LRUCache<string, Reading>({ max: MOST_SCOPES, ttl: FRESH_MS, ttlResolution: 0, perf });
   const line = queue.open('page-trends', {

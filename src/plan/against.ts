@@ -124,7 +124,7 @@ interface SideGroup {
 type Side = ReadonlyMap<string, SideGroup>;
 
 function sideOf({ groups, finish }: GroupsOfSide): Side {
-  const app = new RunnersApp(groups, { finish });
+  const app = new RunnersApp(groups, finish);
   refuseProblems(app);
   return new Map(
     app.groupCharts.map(({ group, template, templateHash }) => [

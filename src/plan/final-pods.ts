@@ -28,7 +28,7 @@ export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonl
   // What the reader read is what JSON can say.
   const template = (group.podTemplate ?? {}) as Mapping;
   const level = levelOf(group);
-  const applied = applyTemplate(made, template, { secrets, level, suggest: nearestName });
+  const applied = applyTemplate(made, template, secrets, level, nearestName);
   if ('faults' in applied) return { faults: applied.faults.map(templateFault) };
   const { pod, violations } = applied;
   // Elements by name, because indices of the two pods differ.

@@ -79,7 +79,7 @@ export async function problemsOfPods(
   const pods = await podsOf({ groups: single, sources });
   if (!pods) return [];
   const { RunnersApp } = await import('../manifests/app.ts');
-  new RunnersApp(single.filter(hasOwnPod), { finish: pods.finish });
+  new RunnersApp(single.filter(hasOwnPod), pods.finish);
   try {
     await pods.check();
     return [];
@@ -100,7 +100,7 @@ export async function faultsOfTemplate(group: RunnerGroup): Promise<readonly Tem
     if ('faults' in final) faults.push(...final.faults.map(({ path, message }) => ({ path: path.slice(2), message })));
     return ours;
   };
-  new RunnersApp([group], { finish });
+  new RunnersApp([group], finish);
   return faults;
 }
 

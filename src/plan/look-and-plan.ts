@@ -114,7 +114,7 @@ export async function lookAndPlan(
   prepareToRead();
   const { planSeen } = await import('./plan-seen.ts');
   const { appOf } = await import('./platform-app.ts');
-  const app = await appOf(groups, { finish: pods?.finish });
+  const app = await appOf(groups, pods?.finish);
   const faulty = isolates ? await faultyPods(pods) : await pods?.check();
   const [answers, before] = await looking;
   const broken = [...living, ...(faulty ?? [])];

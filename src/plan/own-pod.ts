@@ -48,8 +48,7 @@ export function podProblem({ platform, ...group }: RunnerGroup): string | undefi
     return final.faults.map(({ path, message }) => `${pathText(writtenPath(each, path))} ${message}`);
   });
   // A platform's app changes the final pod.
-  if (faults.length === 0 && platform)
-    faults.push(...new RunnersApp([{ ...group, platform }], { finish: finishOwn }).problems);
+  if (faults.length === 0 && platform) faults.push(...new RunnersApp([{ ...group, platform }], finishOwn).problems);
   if (faults.length === 0) return undefined;
   const shown = [...new Set(faults)].slice(0, SHOWN);
   const more = faults.length - shown.length;

@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { Platform, RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { RunnersApp } from '../manifests/app.ts';
+import type { FinishPod } from '../manifests/job-manifest.ts';
 import { Failure, systemReason } from '../shared/failure.ts';
 import type { Io } from '../shared/io.ts';
 import { firstLines, printable } from '../shared/printable.ts';
@@ -29,11 +30,11 @@ export async function readPlatform(file: string, { env, cwd }: Pick<Io, 'env' | 
 }
 
 /** The app of these groups, with its templates. @throws Failure exit 2 when a platform's app has done what it must not */
-export async function appOf(groups: readonly RunnerGroup[], options: ConstructorParameters<typeof RunnersApp>[1]) {
+export async function appOf(groups: readonly RunnerGroup[], finish: FinishPod | undefined) {
   const { RunnersApp } = groups.some(({ platform }) => platform)
     ? await import('../manifests/platform.ts')
     : await import('../manifests/app.ts');
-  const app = new RunnersApp(groups, options);
+  const app = new RunnersApp(groups, finish);
   refuseProblems(app);
   return app;
 }

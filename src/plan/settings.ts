@@ -3,7 +3,9 @@ import type { RequestLine } from '../clients/http/request.ts';
 import type { ClusterSecrets } from '../clients/kubernetes/cluster-secrets.ts';
 import { type ClusterConfig, type ClusterMode, clusterConfig } from '../clients/kubernetes/config.ts';
 import type { LogIn } from '../clients/kubernetes/kubeconfig.ts';
-import type { SecretReader, SecretsMode } from '../clients/tokens/api-token.ts';
+import type { SecretReader, SecretsMode, TokenSources } from '../clients/tokens/api-token.ts';
+import type { Policy } from '../config/policy/policy-schema.ts';
+import type { GroupDefaults } from '../config/runnergroup/to-runner-group.ts';
 import { TRACKING_SETTING } from '../shared/installed/installed-names.ts';
 
 /** Everything from outside that a look depends on; made from flags and environment in `src/cli/reading/command-settings.ts`. */
@@ -14,11 +16,20 @@ export interface Settings extends ClusterChoice, GiteaSettings {
   readonly secretsIn?: (secrets: ClusterSecrets) => SecretReader;
   readonly secretsDir: string;
   readonly instance: string;
+  /** Absent: none is named. Then the rules under "Without a policy file" in docs/policy.md hold. */
+  readonly policy?: InstalledPolicy;
   readonly now: () => number;
   /** Told about each request. */
   readonly onRequest?: (line: RequestLine) => void;
   /** Told what the administrator should know although all went well: one line, no line end. */
   readonly onWarning?: (text: string) => void;
+}
+
+export interface InstalledPolicy {
+  readonly file: string;
+  readonly policy: Policy;
+  readonly bounds: Pick<TokenSources, 'boundTo' | 'reachOf'>;
+  readonly defaults: GroupDefaults | undefined;
 }
 
 /** How each server is asked. */

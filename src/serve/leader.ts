@@ -16,8 +16,8 @@ import { untilAborted } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import { LOOK_NOW } from '../shared/marks.ts';
 import { Applications } from './applications.ts';
-import { type GiteasSettings, originOf } from './looks/giteas.ts';
-import { Poller, type PollerOptions } from './looks/poller.ts';
+import { type GiteasOptions, originOf } from './looks/giteas.ts';
+import { Poller } from './looks/poller.ts';
 import { TargetBook } from './looks/targets.ts';
 import { LossBook } from './losses/losses.ts';
 import { type Tell, tellAll } from './planning/events.ts';
@@ -28,20 +28,15 @@ import type { StartTask, TaskContext } from './task.ts';
 import type { WakeTarget } from './waking/wake.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
-export interface LeaderSettings
-  extends Pick<TokenSources, 'secretsDir'>,
-    GiteasSettings,
-    Pick<PollerOptions, 'clock' | 'pollMs' | 'random'> {
+export interface LeaderOptions
+  extends Omit<GiteasOptions, 'queue'>,
+    Pick<TokenSources, 'secretsDir'>,
+    Pick<TaskContext, 'client' | 'cluster' | 'secretsClient'> {
   readonly instance: string;
   /** At the same time. */
   readonly wakes: number;
   readonly policyFile?: string;
-}
-
-export interface LeaderOptions
-  extends LeaderSettings,
-    Pick<PollerOptions, 'clocks' | 'wireTo'>,
-    Pick<TaskContext, 'client' | 'cluster' | 'secretsClient' | 'tell'> {
+  readonly random: () => number;
   /** With `--secrets api`: opens the Secrets of the cluster for one reading of all tokens. Absent: tokens are files. */
   readonly openSecrets?: () => SecretReader;
   readonly argocd: WakeTarget;
@@ -49,10 +44,10 @@ export interface LeaderOptions
   readonly tasks: readonly StartTask[];
 }
 
-/** What tokens are found with, for one reading of all of them. */
-export function targetSources(options: LeaderOptions) {
-  const { openSecrets } = options;
-  return { ...options, ...(openSecrets && { clusterSecrets: openSecrets() }) };
+/** The targets of all groups, with tokens as the flags say. */
+export function targetBook({ openSecrets, ...options }: LeaderOptions): TargetBook {
+  const sources = () => ({ ...options, ...(openSecrets && { clusterSecrets: openSecrets() }) });
+  return new TargetBook(sources, options.controlPlaneNamespace, options.policyFile);
 }
 
 /** Events of watches come in bursts. A reconcile waits so long for further ones. */
@@ -109,7 +104,7 @@ export class Leader {
         this.changed();
       },
     });
-    this.#book = new TargetBook(() => targetSources(options));
+    this.#book = targetBook(options);
     this.#losses = new LossBook(cluster, tell);
     this.#poller = new Poller({
       ...shared,
@@ -227,8 +222,19 @@ export class Leader {
     if (this.#snapshot) for (const runner of seen.ended) this.#tell({ is: 'runner-ended', runner });
     this.#snapshot = seen;
     this.#apps.keep(seen.byApp);
-    const around = { ...times, snapshot: seen, targetOf: this.#targetOf, observations: this.#poller.observations };
-    const doubtful = this.#losses.follow(around);
+    const input: ReconcileInput = {
+      ...times,
+      instance,
+      snapshot: seen,
+      targetOf: this.#targetOf,
+      observations: this.#poller.observations,
+      warningsOf: this.#book.warningsOf,
+      lostJobs: (key) => this.#losses.of(key),
+      unregistered: (key) => this.#unregistered.get(key),
+      clocks: { kubernetes: client.origin, of: (origin) => clocks.of(origin) },
+      wakes: this.#apps.wakes,
+    };
+    const doubtful = this.#losses.follow(input);
     // Only a new look tells what the end of a runner means.
     const ended = new Set(seen.ended.map(groupKeyOfRunner));
     const targets = this.#targetsOf(groups.filter(({ key }) => ended.has(key)));
@@ -238,15 +244,7 @@ export class Leader {
     const asking = groups.filter(({ key }) => asked.get(key) !== undefined && asked.get(key) !== before.get(key));
     this.#asked = asked;
     this.#poller.demand(this.#targetsOf(asking));
-    return {
-      ...around,
-      instance,
-      warningsOf: this.#book.warningsOf,
-      lostJobs: (key) => this.#losses.of(key),
-      unregistered: (key) => this.#unregistered.get(key),
-      clocks: { kubernetes: client.origin, of: (origin) => clocks.of(origin) },
-      wakes: this.#apps.wakes,
-    };
+    return input;
   }
 }
 

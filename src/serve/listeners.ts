@@ -19,8 +19,8 @@ import {
 } from './http/http-server.ts';
 import type { Listener, Ports, Tell } from './planning/events.ts';
 import type { QueueRow } from './queue/work-queue.ts';
-import type { Delivery, RefusalReason, WebhookEvent, WebhookGate } from './webhook/gate.ts';
-import { webhookListener } from './webhook/listener.ts';
+import type { RefusalReason, WebhookGate } from './webhook/gate.ts';
+import { type TakeDelivery, webhookListener } from './webhook/listener.ts';
 
 export interface ListenersOptions {
   readonly listen: ListenAddress;
@@ -28,7 +28,7 @@ export interface ListenersOptions {
   readonly probeListen: ListenAddress;
   readonly tell: Tell;
   readonly gate: WebhookGate;
-  readonly take: (event: WebhookEvent, delivery: Delivery) => Promise<number>;
+  readonly take: TakeDelivery;
   /** By path: who takes requests that are no webhooks. Absent: they are refused as other paths are. */
   readonly otherRequests?: ReadonlyMap<string, RequestListener>;
   readonly isReady: () => boolean;
@@ -55,7 +55,7 @@ export async function startListeners(options: ListenersOptions) {
     '/healthz': () => plain(200, 'ok'),
     '/readyz': () => (options.isReady() ? plain(200, 'ok') : plain(503, 'not ready')),
   };
-  const webhooksOnly = webhookListener({ gate, onAccepted: take, onRefused: refused });
+  const webhooksOnly = webhookListener(gate, take, refused);
   try {
     const ports: Ports = {
       webhooks: await start('webhooks', {

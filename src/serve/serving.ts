@@ -22,19 +22,23 @@ import type { InstallationPods } from '../config/runnergroup/to-runner-group.ts'
 import { pause } from '../shared/clock.ts';
 import { Failure, systemReason } from '../shared/failure.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';
-import { Leader, type LeaderOptions, type LeaderSettings, targetSources } from './leader.ts';
+import { Leader, type LeaderOptions, targetBook } from './leader.ts';
 import { type ListenersOptions, startListeners } from './listeners.ts';
-import { TargetBook } from './looks/targets.ts';
 import { type SpansLost, type Subscriber, type Tell, tellAll } from './planning/events.ts';
 import { type QueueRow, WorkQueue } from './queue/work-queue.ts';
-import type { OpenFeature, StartTask } from './task.ts';
-import { type Delivery, type WebhookEvent, WebhookGate } from './webhook/gate.ts';
-import { Forwarder } from './webhook/listener.ts';
+import type { OpenFeature } from './task.ts';
+import { WebhookGate } from './webhook/gate.ts';
+import { Forwarder, type TakeDelivery } from './webhook/listener.ts';
 import { secretFiles } from './webhook/secret-files.ts';
 import { writeEvents, writeStatuses } from './writers.ts';
 
+/** What `openCluster` makes of these options for the leader. */
+type Opened =
+  | ('argocd' | 'client' | 'clocks' | 'cluster' | 'controlPlaneNamespace')
+  | ('openSecrets' | 'secretsClient' | 'tell');
+
 export interface ServeOptions
-  extends LeaderSettings,
+  extends Omit<LeaderOptions, Opened>,
     Pick<ListenersOptions, 'listen' | 'metricsListen' | 'metricsPage' | 'probeListen'> {
   readonly secrets?: SecretsMode;
   readonly cluster: ClusterConfig;
@@ -55,7 +59,6 @@ export interface ServeOptions
   /** Unique per process; the name of the pod mostly. */
   readonly identity: string;
   readonly host: string;
-  readonly tasks: readonly StartTask[];
   readonly features: readonly OpenFeature[];
   /** Registers what tells the queue to the subscribers: SIGUSR2. */
   readonly onAskedForQueue?: (tellQueue: () => void) => void;
@@ -86,9 +89,8 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const life = AbortSignal.any([signal, own.signal]);
   const watchSecrets = secretFiles(queue, (failure) => tell({ is: 'secrets-unreadable', failure }));
   const secrets = await watchSecrets(options.webhookSecretFile);
-  const { leaderOptions } = open;
-  const openTargets = () => new TargetBook(() => targetSources(leaderOptions));
-  const { client, clocks } = leaderOptions;
+  const { client, clocks } = open.leaderOptions;
+  const openTargets = () => targetBook(open.leaderOptions);
   const around = { cluster: open.cluster, clocks, kubernetes: client.origin, openTargets };
   const context = { ...options, ...around, queue, tell, watchSecrets };
   const features = await Promise.all(options.features.map((openFeature) => openFeature(context)));
@@ -99,7 +101,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const onFailure = (failure: Failure): void => tell({ is: 'cluster-failed', failure });
   const lease = options.lease && new Lease(leaseClient, { ...options.lease, identity, address, onFailure });
   const forwarder = new Forwarder();
-  const take = async (event: WebhookEvent, delivery: Delivery): Promise<number> => {
+  const take: TakeDelivery = async (event, delivery) => {
     if (leader) {
       tell({ is: 'webhook', result: 'accepted', event });
       leader.announced(event);
@@ -114,7 +116,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const listeners = await startListeners({
     ...options,
     tell,
-    gate: new WebhookGate({ secrets, nowMs: clock.now }),
+    gate: new WebhookGate(secrets, clock.now),
     take,
     otherRequests: new Map(features.flatMap(({ requests = [] }) => [...requests])),
     isReady: () => open.cluster.fresh && (leader === undefined || leader.ready),

@@ -2,13 +2,12 @@
 
 import type { RequestListener } from 'node:http';
 import type { GiteaTarget } from '../clients/gitea/observe-gitea.ts';
-import type { ServerClocks } from '../clients/http/server-clocks.ts';
 import type { KubeApi } from '../clients/kubernetes/kube-client.ts';
 import type { TargetOf } from '../plan/find-targets.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { Failure } from '../shared/failure.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
-import type { Giteas, GiteasSettings } from './looks/giteas.ts';
+import type { Giteas, GiteasOptions } from './looks/giteas.ts';
 import type { TargetBook } from './looks/targets.ts';
 import type { LossBook } from './losses/losses.ts';
 import type { Subscriber, Tell } from './planning/events.ts';
@@ -35,9 +34,8 @@ export interface TaskContext {
 }
 
 /** What a feature may use. It belongs to the process, which may lead or not. */
-export interface FeatureContext extends GiteasSettings, Pick<TaskContext, 'clock' | 'cluster' | 'queue' | 'tell'> {
+export interface FeatureContext extends GiteasOptions, Pick<TaskContext, 'cluster'> {
   readonly instance: string;
-  readonly clocks: ServerClocks;
   /** Origin of the API server, as `clocks` knows it. */
   readonly kubernetes: string;
   /** Which looks the groups need, for a feature that looks for itself. */

@@ -12,13 +12,8 @@ import { registerRunners } from './registration/registering.ts';
 import { sweepDeadRows } from './sweep/sweeper.ts';
 import { sayWhyJobsWait } from './waits/commit-status.ts';
 
-export type ServeSettings = Omit<ServeOptions, 'tasks' | 'features'> & TaskSettings;
-
-export interface TaskSettings {
-  /** `GITEA_RUNNERS_INSTANCE`. */
-  readonly instance: string;
-  /** For one look at Gitea, ms. */
-  readonly timeoutMs: number;
+/** `serve` and its tasks, from flags and environment. */
+export interface ServeSettings extends Omit<ServeOptions, 'tasks' | 'features'> {
   /** Delete dead registrations regularly, not only count them. */
   readonly sweep: boolean;
   /** Names of the Secrets that are kept filled with registration tokens. */
@@ -41,7 +36,7 @@ export function openServe(settings: ServeSettings) {
   };
 }
 
-export function tasksOf(settings: TaskSettings) {
+export function tasksOf(settings: ServeSettings) {
   const { instance, notify, page, registrationSecrets: names = [], sweep: deletes, timeoutMs } = settings;
   return {
     tasks: [
@@ -49,11 +44,11 @@ export function tasksOf(settings: TaskSettings) {
       rerunLostJobs(timeoutMs),
       sayWhyJobsWait(timeoutMs),
       registerRunners(timeoutMs),
-      sweepDeadRows({ deletes, instance, timeoutMs }),
+      sweepDeadRows(deletes, instance, timeoutMs),
       ...(names.length > 0 ? [fillSecrets(new Set(names), timeoutMs)] : []),
     ],
     features: [
-      ...(notify ? [(context: FeatureContext) => openNotifier({ ...notify, ...context })] : []),
+      ...(notify ? [(context: FeatureContext) => openNotifier(notify, context)] : []),
       // Its packages are loaded for a page only.
       ...(page ? [async (context: FeatureContext) => (await import('../page/page.ts')).openPage(page, context)] : []),
     ],

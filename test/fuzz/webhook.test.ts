@@ -103,13 +103,14 @@ test(
       what: 'webhooks',
       address: { host: '127.0.0.1', port: 0 },
       requestMs: REQUEST_MS,
-      onRequest: webhookListener({
-        gate: new WebhookGate({ secrets: () => [SECRET, OLD_SECRET], nowMs: Date.now }),
-        onAccepted: async (event, raw) => {
+      onRequest: webhookListener(
+        new WebhookGate(() => [SECRET, OLD_SECRET], Date.now),
+        async (event, raw) => {
           accepted.push({ event, raw });
           return 202;
         },
-      }),
+        () => undefined,
+      ),
     });
     try {
       await runCampaign({

@@ -83,7 +83,8 @@ export function outputOf(items: readonly GroupOutput[], { liveSpecOf, ...more }:
 export function appOf(items: readonly GroupOutput[], more: More & { readonly outdir?: string } = {}): RunnersApp {
   const app = new RunnersApp(
     items.map((item) => item.group),
-    more.outdir === undefined ? {} : { outdir: more.outdir },
+    undefined,
+    more.outdir,
   );
   app.emit(outputOf(items, more));
   return app;

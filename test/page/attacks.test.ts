@@ -84,7 +84,7 @@ describe('a session', () => {
     const anna = await rig.signIn('anna');
     const token = rig.provider.tokens[0] ?? '';
     const sealedWith = async (key: string, clock = systemClock) => {
-      const sessions = sessionsOf({ keys: () => [key], clock, isSecure: false });
+      const sessions = sessionsOf(() => [key], clock, false);
       return ((await sessions.session.begin({ token, login: 'anna' }, 60)) ?? '').split(/[=;]/)[1] ?? '';
     };
     const statusWith = async (value: string): Promise<number> => {
@@ -134,7 +134,7 @@ describe('a session', () => {
   });
 
   it('is a cookie that scripts, other sites and plain connections do not get', async () => {
-    const sessions = sessionsOf({ keys: () => [COOKIE_KEY], clock: systemClock, isSecure: true });
+    const sessions = sessionsOf(() => [COOKIE_KEY], systemClock, true);
 
     const cookie = await sessions.session.begin({ token: 'a-token', login: 'anna' }, 60);
 
@@ -144,10 +144,10 @@ describe('a session', () => {
   });
 
   it('goes on when a new key stands above the old one, and ends with the old key', async () => {
-    const old = sessionsOf({ keys: () => [COOKIE_KEY], clock: systemClock, isSecure: false });
+    const old = sessionsOf(() => [COOKIE_KEY], systemClock, false);
     const [cookie = ''] = ((await old.session.begin({ token: 'a-token', login: 'anna' }, 60)) ?? '').split(';');
     const request = { headers: { cookie: `a=b; ${cookie}` } };
-    const withKeys = (...keys: string[]) => sessionsOf({ keys: () => keys, clock: systemClock, isSecure: false });
+    const withKeys = (...keys: string[]) => sessionsOf(() => keys, systemClock, false);
 
     expect(await withKeys(`${COOKIE_KEY}2`, COOKIE_KEY).session.read(request)).toMatchObject({ login: 'anna' });
     expect(await withKeys(`${COOKIE_KEY}2`).session.read(request)).toBeUndefined();

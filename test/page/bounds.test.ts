@@ -302,7 +302,7 @@ it('a mistake of ours is told with its place, and whoever asks learns nothing of
       clock: systemClock,
       cpuMs: () => 0,
       rights: { loginOf: () => 'anna', whoIs: async () => ({ login: 'anna' }) } as never,
-      sessions: sessionsOf({ keys: () => [], clock: systemClock, isSecure: false }),
+      sessions: sessionsOf(() => [], systemClock, false),
       logUrl: '',
       onMistake: (error) => void mistakes.push(mistakeOf(error)),
       oauth: undefined as never,

@@ -11,7 +11,7 @@ import { COOKIE_KEY } from './start-page.ts';
 /** @param looks so many looks end in the moment in which somebody begins to watch */
 async function startStreams({ looks = 0 } = {}) {
   const watchers = new Set<() => void>();
-  const sessions = sessionsOf({ keys: () => [COOKIE_KEY], clock: systemClock, isSecure: false });
+  const sessions = sessionsOf(() => [COOKIE_KEY], systemClock, false);
   const { origin } = await serve((request, response) => {
     const requests = pageRequests({
       trends: () => undefined,

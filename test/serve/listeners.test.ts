@@ -13,7 +13,10 @@ async function start(over: Partial<ListenersOptions> = {}): ReturnType<typeof st
     metricsListen: ANY,
     probeListen: ANY,
     tell: () => undefined,
-    gate: new WebhookGate({ secrets: () => [], nowMs: () => 0 }),
+    gate: new WebhookGate(
+      () => [],
+      () => 0,
+    ),
     take: async () => 202,
     isReady: () => false,
     queue: () => [],

@@ -1,15 +1,15 @@
 import type { ServeOptions } from '../../src/serve/serving.ts';
 import { systemClock } from '../../src/shared/clock.ts';
-import { type TaskSettings, tasksOf } from '../../src/tasks/tasks.ts';
+import { type ServeSettings, tasksOf } from '../../src/tasks/tasks.ts';
 import { openMetrics } from '../../src/telemetry/metrics.ts';
 
-export type ServeChoice = Partial<ServeOptions & TaskSettings>;
+export type ServeChoice = Partial<ServeOptions & ServeSettings>;
 
 /** One replica of `serve` on free ports of loopback, with metrics. */
 export function serveOptions(over: Pick<ServeOptions, 'argocd' | 'cluster' | 'env'> & ServeChoice): ServeOptions {
   const metrics = openMetrics();
   const anywhere = { host: '127.0.0.1', port: 0 };
-  return {
+  const settings: ServeSettings = {
     secretsDir: '/nowhere',
     instance: '',
     timeoutMs: 5_000,
@@ -26,8 +26,9 @@ export function serveOptions(over: Pick<ServeOptions, 'argocd' | 'cluster' | 'en
     clock: systemClock,
     random: Math.random,
     metricsPage: metrics.render,
-    ...tasksOf({ instance: '', timeoutMs: 5_000, sweep: false, ...over }),
+    sweep: false,
     ...over,
     subscribers: [metrics.subscriber, ...(over.subscribers ?? [])],
   };
+  return { ...tasksOf(settings), ...settings };
 }

@@ -7,6 +7,7 @@ import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
 import { readFiles } from '../../config/runnergroup/group-files.ts';
 import { valueAt } from '../../config/runnergroup/paths.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import type { InstalledPolicy } from '../../plan/settings.ts';
 import { Failure } from '../../shared/failure.ts';
 import { manual } from '../../shared/installed/installed-names.ts';
 import { type ExitCode, type Io, paperOf } from '../../shared/io.ts';
@@ -14,7 +15,7 @@ import { keyText } from '../../shared/keys.ts';
 import { count, cut, printable } from '../../shared/printable.ts';
 import { table } from '../../shared/table.ts';
 import { askedOutput, type FlagsOf, flagValue } from '../flags/flags.ts';
-import { askerFrom, type InstalledPolicy, pathsFrom, policyFrom } from '../reading/command-settings.ts';
+import { askerFrom, pathsFrom, policyFrom } from '../reading/command-settings.ts';
 import { noGroups, readGroups } from '../reading/read-groups.ts';
 import levels from './policy-levels.json' with { type: 'json' };
 

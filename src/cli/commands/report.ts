@@ -33,7 +33,7 @@ import { count, jsonText, printable, rangeText } from '../../shared/printable.ts
 import { table } from '../../shared/table.ts';
 import { askedOutput, type FlagsOf, flagValue } from '../flags/flags.ts';
 import { type ExplainedPlan, fromFilesOrCluster, groupsOfCluster } from '../reading/cluster-source.ts';
-import { type CommandSettings, pathsFrom, refuseDenied } from '../reading/command-settings.ts';
+import { pathsFrom, refuseDenied } from '../reading/command-settings.ts';
 import { readGroups } from '../reading/read-groups.ts';
 
 /** @throws Failure */
@@ -86,7 +86,7 @@ interface Report extends Usage {
 
 /** RunnerGroups of files; without PATH and without any in the current folder those of the cluster. */
 async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io: Io) {
-  const ofFiles = async (settings: CommandSettings) => {
+  const ofFiles = async (settings: Settings) => {
     const { groups } = await readGroups({ ...pathsFrom(args, flags, io), defaults: settings.policy?.defaults }, io);
     await refuseDenied(settings, groups, io);
     return groups.length > 0 ? { groups, settings } : undefined;

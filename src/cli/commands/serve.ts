@@ -130,10 +130,11 @@ async function notifyFrom(flags: FlagsOf<'serve'>, io: Io, extend: SlackOptions[
         appTokenFile: flagValue('slackAppTokenFile', flags, io),
         extend,
       }),
-      webhook: webhookReceiver(context, {
-        allowedUrls: flagValue('notifyUrls', flags, io) ?? [],
-        secretFile: flagValue('notifySecretFile', flags, io),
-      }),
+      webhook: webhookReceiver(
+        context,
+        flagValue('notifyUrls', flags, io) ?? [],
+        flagValue('notifySecretFile', flags, io),
+      ),
     }),
   };
 }

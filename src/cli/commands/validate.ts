@@ -13,24 +13,18 @@ import {
 } from '../../config/runnergroup/problems.ts';
 import type { Comparison } from '../../plan/against.ts';
 import { problemsOfPods } from '../../plan/group-pods.ts';
+import type { InstalledPolicy } from '../../plan/settings.ts';
 import { manual } from '../../shared/installed/installed-names.ts';
 import { type ExitCode, type Io, paperOf } from '../../shared/io.ts';
 import { count, jsonText, printable } from '../../shared/printable.ts';
 import { table } from '../../shared/table.ts';
 import { isOn } from '../flags/flag.ts';
 import { askedOutput, type FlagsOf, flagValue } from '../flags/flags.ts';
-import {
-  askerFrom,
-  type InstalledPolicy,
-  installationFrom,
-  judgeByPolicy,
-  pathsFrom,
-  policyFrom,
-} from '../reading/command-settings.ts';
+import { askerFrom, installationFrom, judgeByPolicy, pathsFrom, policyFrom } from '../reading/command-settings.ts';
 import { noGroups, readGroups } from '../reading/read-groups.ts';
 import { warningsAbout, warningsOf } from '../reading/warnings.ts';
 
-type ValidateOptions = ReturnType<typeof pathsFrom> & { readonly policy: InstalledPolicy | undefined };
+type Paths = ReturnType<typeof pathsFrom>;
 
 interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sources'> {
   readonly problems: readonly Problem[];
@@ -44,27 +38,27 @@ interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sour
  * @throws Failure exit 2 when there is no RunnerGroup: a check that read nothing must not look good
  */
 export async function validate(args: readonly string[], flags: FlagsOf<'validate'>, io: Io): Promise<ExitCode> {
-  const options = { ...pathsFrom(args, flags, io), policy: await policyFrom(flags, io) };
+  const where = pathsFrom(args, flags, io);
+  const policy = await policyFrom(flags, io);
   // A value that `generate` would refuse is refused here, too.
   await installationFrom(flags, io);
   const format = askedOutput('validate', flags, io) ?? 'text';
   const isStrict = flagValue('strict', flags, io);
-  const checked = await check(io, options);
+  const checked = await check(io, where, policy);
   const { problems, denials, warnings } = checked;
   const code = problems.length > 0 ? 2 : denials.length > 0 ? 3 : isStrict && warnings.length > 0 ? 2 : 0;
   const base = flagValue('against', flags, io);
-  const { policy, recursive } = options;
   const against =
     base !== undefined && problems.length === 0
       ? await (await import('./validate-against.ts')).compareAgainst(
-          { path: base, recursive, defaults: policy?.defaults },
+          { path: base, recursive: where.recursive, defaults: policy?.defaults },
           checked,
           flags,
           io,
         )
       : undefined;
   if (format === 'text') {
-    await printText(io, checked, options, isStrict);
+    await printText(io, checked, policy?.file, isStrict);
     if (against && code === 0) io.out(await comparisonText(against, io));
   } else {
     const report = { ...(await reportOf(checked, isStrict)), ...(against && { against }) };
@@ -74,14 +68,14 @@ export async function validate(args: readonly string[], flags: FlagsOf<'validate
   return code;
 }
 
-async function check(io: Io, options: ValidateOptions): Promise<Checked> {
-  const { problems: ofFiles, others, ...read } = await readInSpite(io, options);
+async function check(io: Io, where: Paths, policy: InstalledPolicy | undefined): Promise<Checked> {
+  const { problems: ofFiles, others, ...read } = await readInSpite(io, where, policy);
   const problems = [...ofFiles, ...(await problemsOfPods([...read.groups, ...read.pods], read.sources))].sort(byPlace);
   const beside = isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS) ? [] : warningsAbout(others);
-  const found = await warningsOf(read.groups, options.policy !== undefined);
+  const found = await warningsOf(read.groups, policy !== undefined);
   const warnings = found.length === 0 ? beside : [...beside, ...(await placed(found, read.sources))].sort(byPlace);
-  if (problems.length > 0 || !options.policy) return { ...read, problems, denials: [], warnings };
-  const { denials, note, ...judged } = await judgeByPolicy(options.policy, read.groups, askerFrom(io, true));
+  if (problems.length > 0 || !policy) return { ...read, problems, denials: [], warnings };
+  const { denials, note, ...judged } = await judgeByPolicy(policy, read.groups, askerFrom(io, true));
   if (note !== undefined) io.err(`${note}\n`);
   const warned = await problemsOfDenials(judged.warnings, read.sources, 'GR-WARN-15');
   return {
@@ -93,10 +87,10 @@ async function check(io: Io, options: ValidateOptions): Promise<Checked> {
 }
 
 /** What can be read, and what is wrong with the rest. @throws Failure exit 2 when there is no RunnerGroup */
-async function readInSpite(io: Io, options: ValidateOptions) {
+async function readInSpite(io: Io, where: Paths, policy: InstalledPolicy | undefined) {
   try {
-    const { groups, files, sources, others } = await readGroups({ ...options, defaults: options.policy?.defaults }, io);
-    if (groups.length === 0) throw noGroups({ ...options, cwd: io.cwd });
+    const { groups, files, sources, others } = await readGroups({ ...where, defaults: policy?.defaults }, io);
+    if (groups.length === 0) throw noGroups({ ...where, cwd: io.cwd });
     return { count: groups.length, files, groups, pods: [], sources, problems: [], others };
   } catch (error) {
     if (!(error instanceof InputProblems) || !error.read) throw error;
@@ -104,7 +98,7 @@ async function readInSpite(io: Io, options: ValidateOptions) {
   }
 }
 
-async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, isStrict: boolean): Promise<void> {
+async function printText(io: Io, checked: Checked, policyFile: string | undefined, isStrict: boolean): Promise<void> {
   const { problems, denials, warnings, count: groups, files } = checked;
   const lines = [
     ...problems.map(formatProblem),
@@ -118,7 +112,7 @@ async function printText(io: Io, checked: Checked, { policy }: ValidateOptions, 
   if (lines.length > 0) io.err(`${lines.join('\n')}\n`);
   if (!isGood) return;
   const be = groups === 1 ? 'is' : 'are';
-  const allowed = policy ? `, and allowed by ${printable(policy.file)}` : '';
+  const allowed = policyFile === undefined ? '' : `, and allowed by ${printable(policyFile)}`;
   const without = checked.groups.filter(({ manifest }) => valueAt(manifest, ['metadata', 'namespace']) === undefined);
   const [first] = without;
   if (first && io.env['ARGOCD_APP_NAMESPACE'] === undefined) {

@@ -17,7 +17,7 @@ import type { Io } from '../../shared/io.ts';
 import { keyText } from '../../shared/keys.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
-import { type CommandSettings, installationFrom, pathsFrom, settingsFrom } from './command-settings.ts';
+import { installationFrom, pathsFrom, settingsFrom } from './command-settings.ts';
 import { fromWithin } from './finding.ts';
 import { byHand, clusterByHand, noCluster } from './own-kubeconfig.ts';
 import { noGroups } from './read-groups.ts';
@@ -27,7 +27,7 @@ import { lookAround, whereText } from './surroundings.ts';
 
 export interface ClusterSource {
   readonly config: ClusterConfig;
-  readonly settings: CommandSettings;
+  readonly settings: Settings;
   /** Empty: all namespaces. */
   readonly namespaces: readonly string[];
   /** A person looks from outside, and has not said where Secrets are. */
@@ -41,7 +41,7 @@ export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<
   const { config, kubeconfig } = await clusterByHand(given);
   if (!config) return undefined;
   const isByHand = kubeconfig !== undefined && flags.secrets === undefined && !io.env['GITEA_RUNNERS_SECRETS'];
-  const settings: CommandSettings = {
+  const settings: Settings = {
     ...given,
     kubeconfig,
     // Who looks from outside has no Secrets mounted.
@@ -59,7 +59,7 @@ export async function fromFilesOrCluster<T>(
   paths: readonly string[],
   flags: FlagsOf<'explain'>,
   io: Io,
-  ofFiles: (settings: CommandSettings) => Promise<T | undefined>,
+  ofFiles: (settings: Settings) => Promise<T | undefined>,
   ofCluster: (source: ClusterSource, reader: ClusterReader, none: Failure) => Promise<T>,
 ): Promise<T> {
   const isOfCluster = flagValue('allNamespaces', flags, io) || flagValue('namespace', flags, io) !== undefined;

@@ -1,12 +1,10 @@
 /** Flags and environment -> settings, paths, the policy, tracing. */
 import { readFileSync } from 'node:fs';
-import type { TokenSources } from '../../clients/tokens/api-token.ts';
 import { type Asker, type Refusals, refusalsBy, unusablePolicy, warningLines } from '../../config/policy/denial.ts';
-import type { Policy } from '../../config/policy/policy-schema.ts';
 import { refusalsByDefault } from '../../config/policy/without-policy.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
-import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
-import type { Settings } from '../../plan/settings.ts';
+import type { InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
+import type { InstalledPolicy, Settings } from '../../plan/settings.ts';
 import { Failure, systemReason } from '../../shared/failure.ts';
 import type { Io } from '../../shared/io.ts';
 import { printable } from '../../shared/printable.ts';
@@ -33,13 +31,8 @@ export async function installationFrom(flags: ImageFlags, io: Pick<Io, 'env' | '
   };
 }
 
-export interface CommandSettings extends Settings {
-  /** Absent: none is named. Then the rules under "Without a policy file" in docs/policy.md hold. */
-  readonly policy?: InstalledPolicy;
-}
-
 /** @throws Failure exit 2 for a bad flag or policy file, exit 1 when the CA file cannot be read. */
-export async function settingsFrom(flags: LookFlags, io: Io): Promise<CommandSettings> {
+export async function settingsFrom(flags: LookFlags, io: Io): Promise<Settings> {
   const caFile = flagValue('caFile', flags, io);
   const policy = await policyFrom(flags, io);
   return {
@@ -77,13 +70,6 @@ export function readCa(file: string, flag = '--ca-file'): string {
   }
 }
 
-export interface InstalledPolicy {
-  readonly file: string;
-  readonly policy: Policy;
-  readonly bounds: Pick<TokenSources, 'boundTo' | 'reachOf'>;
-  readonly defaults: GroupDefaults | undefined;
-}
-
 /** Undefined: none is named. @throws Failure exit 2 when one is named and cannot be read. */
 export async function policyFrom(flags: GivenFlags<'policy'>, io: Io): Promise<InstalledPolicy | undefined> {
   const file = flagValue('policy', flags, io);
@@ -117,7 +103,7 @@ export async function refusalsOf(
 }
 
 /** For a command that does nothing by halves. @throws Failure exit 3 with all denials of the policy, if there is one */
-export async function refuseDenied(settings: CommandSettings, groups: readonly RunnerGroup[], io: Io): Promise<void> {
+export async function refuseDenied(settings: Settings, groups: readonly RunnerGroup[], io: Io): Promise<void> {
   const { all } = settings.policy ? await refusalsOf(settings.policy, groups, io) : {};
   if (all) throw all;
 }

@@ -4,12 +4,12 @@ import type { ReadResult } from '../../config/runnergroup/read.ts';
 import { withImages } from '../../config/runnergroup/to-runner-group.ts';
 import { podsOf } from '../../plan/group-pods.ts';
 import { type LookOptions, lookAndPlan, type PlanOfNow } from '../../plan/look-and-plan.ts';
+import type { Settings } from '../../plan/settings.ts';
 import { refuseAll, refuseUnseen, troubleLines } from '../../plan/troubles.ts';
 import type { Io } from '../../shared/io.ts';
 import { isOn } from '../flags/flag.ts';
 import type { GivenFlags } from '../flags/flags.ts';
 import {
-  type CommandSettings,
   type ImageFlags,
   installationFrom,
   type LookFlags,
@@ -23,7 +23,7 @@ interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
   /** For manifests: one group's trouble is its own where live Jobs are seen; elsewhere fields that need them are refused (docs/adr/0036). */
   readonly isolate?: boolean;
   /** Default: those of the flags. */
-  readonly settings?: CommandSettings;
+  readonly settings?: Settings;
   /** Default: from a look at Gitea. */
   readonly plan?: typeof lookAndPlan;
 }

@@ -19,30 +19,33 @@ import {
 import { type SecurityLevel, securityViolations, type Violation } from './pod-security.ts';
 import { reservedFields } from './reserved.ts';
 
-interface TemplateContext {
-  /** Names of the Secrets in the group's namespace that hold tokens of Gitea. */
-  readonly secrets: readonly string[];
-  /** What the final pod is held to. */
-  readonly level: SecurityLevel;
-  readonly suggest: Suggest;
-}
-
 type AppliedTemplate =
   /** The template is wrong. Paths are the template's. */
   | { readonly faults: readonly TemplateFault[] }
   /** The final pod, and where it is weaker than the level. Paths are the pod's. */
   | { readonly pod: Mapping; readonly violations: readonly Violation[] };
 
-/** `ours`: the `spec.template` of the group's Job. Same arguments, same answer; nothing is changed. */
-export function applyTemplate(ours: Mapping, template: Value, context: TemplateContext): AppliedTemplate {
+/**
+ * Same arguments, same answer; nothing is changed.
+ * @param ours the `spec.template` of the group's Job
+ * @param secrets names of the Secrets in the group's namespace that hold tokens of Gitea
+ * @param level what the final pod is held to
+ */
+export function applyTemplate(
+  ours: Mapping,
+  template: Value,
+  secrets: readonly string[],
+  level: SecurityLevel,
+  suggest: Suggest,
+): AppliedTemplate {
   const tooLarge = boundFault(template);
   if (tooLarge) return { faults: [tooLarge] };
-  const shape = checkShape(template, context.suggest);
+  const shape = checkShape(template, suggest);
   if (shape.length > 0 || !isMapping(template)) return { faults: shape };
-  const faults = [...reservedFields(ours, template, context.secrets), ...checkPod(ours, template)];
+  const faults = [...reservedFields(ours, template, secrets), ...checkPod(ours, template)];
   if (faults.length > 0) return { faults };
   const pod = followRunner(mergePodTemplate(ours, withRunner(template)), ours);
-  return { pod, violations: securityViolations(pod, context.level) };
+  return { pod, violations: securityViolations(pod, level) };
 }
 
 /** What the container before the runner takes from the runner's: the same image from the same registry, and resources, for which a quota asks. */

@@ -20,12 +20,9 @@ import type { WorkQueue } from '../queue/work-queue.ts';
 import { BACKGROUND, BudgetTurns, RequestBudget } from './request-budget.ts';
 
 /** How `serve` asks Gitea, for the leader and for features of each replica. */
-export interface GiteasSettings extends GiteaSettings {
+export interface GiteasOptions extends GiteaSettings, Pick<HttpOptions, 'wireTo'> {
   /** Requests per minute to one Gitea. */
   readonly giteaRequests: number;
-}
-
-export interface GiteasOptions extends GiteasSettings, Pick<HttpOptions, 'wireTo'> {
   /** Shortest time between two looks of a target. */
   readonly pollMs: number;
   /** Visits that wait for the budget stand in it. */

@@ -19,11 +19,6 @@ import { groupBy } from '../../shared/keys.ts';
 import { byApplication, type LiveGroup } from '../seen/live.ts';
 import { keepEqual } from '../seen/unchanged.ts';
 
-interface TargetSources extends TokenSources {
-  readonly policyFile?: string;
-  readonly controlPlaneNamespace: string;
-}
-
 /** Each token is read again after this time. */
 const TOKENS_MS = 30_000;
 /** One that Gitea refuses or that could not be read, after this time. */
@@ -31,7 +26,9 @@ const AGAIN_MS = 5_000;
 
 export class TargetBook {
   /** Asked for each reading, so that no Secret is kept between two. */
-  readonly #sources: () => TargetSources;
+  readonly #sources: () => TokenSources;
+  readonly #controlPlaneNamespace: string;
+  readonly #policyFile: string | undefined;
   /** All targets, each with the namespaces whose groups need it. */
   namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
   /** What the policy warns of, by group. A list stays the same object while it says the same. */
@@ -42,8 +39,10 @@ export class TargetBook {
   readonly #refused = new Set<string>();
   readonly #newKey = keysOfTargets();
 
-  constructor(sources: () => TargetSources) {
+  constructor(sources: () => TokenSources, controlPlaneNamespace: string, policyFile?: string) {
     this.#sources = sources;
+    this.#controlPlaneNamespace = controlPlaneNamespace;
+    this.#policyFile = policyFile;
   }
 
   get targets(): readonly GiteaTarget[] {
@@ -100,14 +99,14 @@ export class TargetBook {
     nowMs: number,
   ): Promise<{ readonly refusals: Refusals; readonly sources: TokenSources }> {
     const sources = this.#sources();
-    const { policyFile, controlPlaneNamespace } = sources;
+    const policyFile = this.#policyFile;
     if (policyFile === undefined) {
       const { of: refusals } = await refusalsByDefault(live.flatMap(({ group }) => group ?? []));
       return { refusals, sources };
     }
     const read = readPolicyFile(policyFile);
     const policy = 'policy' in read ? read.policy : {};
-    const { refusals, warnings } = judgedBy(policyFile, read, byApplication(live, controlPlaneNamespace), nowMs);
+    const { refusals, warnings } = judgedBy(policyFile, read, byApplication(live, this.#controlPlaneNamespace), nowMs);
     this.warningsOf = new Map(
       [...warnings].map(([group, list]) => [group, keepEqual(this.warningsOf.get(group), list)]),
     );

@@ -194,8 +194,6 @@ function followJobs(before: GroupLosses['alive'], { endToldBy, hasPod, runners }
   };
 }
 
-type LossInput = Pick<ReconcileInput, 'snapshot' | 'targetOf' | 'observations' | 'nowMs' | 'steadyMs'>;
-
 /** A group with losses, and what a re-run of them needs. */
 export interface GroupAtLoss {
   readonly live: LiveGroup;
@@ -234,7 +232,9 @@ export class LossBook {
   }
 
   /** Notes what a reconcile sees. Answers the targets to look at now: a runner was lost, and polls may be a minute apart. */
-  follow(input: LossInput): ReadonlySet<GiteaTarget> {
+  follow(
+    input: Omit<ReconcileInput, 'clocks' | 'instance' | 'lostJobs' | 'unregistered' | 'wakes'>,
+  ): ReadonlySet<GiteaTarget> {
     const wanted = new Set<GiteaTarget>();
     const next = new Map<string, Entry>();
     for (const live of input.snapshot.groups) {
@@ -244,7 +244,7 @@ export class LossBook {
       if (!group || group.maxEvictionRetries === 0) continue;
       const found = input.targetOf.get(group);
       const target = found instanceof Failure ? undefined : found;
-      const look = lookAt(target, input);
+      const look = lookAt(target, input.observations);
       const { namespace } = object.metadata;
       const followed = followLosses(this.#known(key), {
         runners: input.snapshot.runnersOfGroup.get(key) ?? [],
@@ -298,7 +298,10 @@ export class LossBook {
 }
 
 /** The newest look, if it was a good one. */
-function lookAt(target: GiteaTarget | undefined, { observations }: LossInput): { readonly look?: GoodLook } {
+function lookAt(
+  target: GiteaTarget | undefined,
+  observations: ReconcileInput['observations'],
+): { readonly look?: GoodLook } {
   const { beganSteadyMs = 0, failure, look } = (target && observations.get(target.key)) ?? {};
   return look && !failure ? { look: { jobs: look.jobs, runners: look.runners, beganSteadyMs } } : {};
 }

@@ -61,12 +61,6 @@ export interface Delivery {
   readonly body: Uint8Array;
 }
 
-interface WebhookGateOptions {
-  /** Called for each delivery, so that the secrets can be replaced. Lines as `secretLine` reads them. */
-  readonly secrets: () => readonly string[];
-  readonly nowMs: () => number;
-}
-
 /** How many accepted deliveries are remembered, and how long. */
 const REMEMBERED = 10_000;
 const REMEMBERED_MS = 24 * 3_600_000;
@@ -90,18 +84,19 @@ const Payload = z.object({
 });
 
 export class WebhookGate {
-  readonly #options: WebhookGateOptions;
+  readonly #secrets: () => readonly string[];
   /** Marks of accepted deliveries, two of each: signature and id. They are only ever added, so the least recently used one is the oldest. */
   readonly #seen: LRUCache<string, true>;
 
-  constructor(options: WebhookGateOptions) {
-    this.#options = options;
-    const perf = { now: options.nowMs };
+  /** @param secrets lines as `secretLine` reads them. Called for each delivery, so that they can be replaced */
+  constructor(secrets: () => readonly string[], nowMs: () => number) {
+    this.#secrets = secrets;
+    const perf = { now: nowMs };
     this.#seen = new LRUCache({ max: 2 * REMEMBERED, ttl: REMEMBERED_MS, ttlResolution: 0, perf });
   }
 
   judge(delivery: Delivery): WebhookVerdict {
-    const secrets = this.#options.secrets();
+    const secrets = this.#secrets();
     if (secrets.length === 0) return refuse(404, 'no-secret', 'No webhook secret is configured, so none is accepted.');
     const signature = signatureOf(delivery);
     if (!signature) return refuse(401, 'unsigned', 'X-Gitea-Signature is missing: give the webhook a secret.');

@@ -10,15 +10,11 @@ import { parseUrl } from '../../shared/url.ts';
 import { answer, plain } from '../http/http-server.ts';
 import type { Delivery, RefusalReason, WebhookEvent, WebhookGate } from './gate.ts';
 
-interface WebhookListenerOptions {
-  readonly gate: WebhookGate;
-  /**
-   * Notes an accepted delivery, and answers 202, or what the leader answered to a forwarded one. Any status but 2xx and 4xx, and a
-   * rejection, becomes 503; then the delivery may come again.
-   */
-  readonly onAccepted: (event: WebhookEvent, delivery: Delivery) => Promise<number>;
-  readonly onRefused?: (reason: RefusalReason) => void;
-}
+/**
+ * Notes an accepted delivery, and answers 202, or what the leader answered to a forwarded one. Any status but 2xx and 4xx, and a
+ * rejection, becomes 503; then the delivery may come again.
+ */
+export type TakeDelivery = (event: WebhookEvent, delivery: Delivery) => Promise<number>;
 
 /** Longest accepted body. Gitea's are about 5 KB, more with a pull request's text in them. */
 export const MAX_WEBHOOK_BYTES = 256 * 1024;
@@ -28,12 +24,15 @@ const MEMORY_BYTES = 32 * 1024 * 1024;
 const FORWARDED = 'x-gitea-runners-forwarded';
 const KEPT_HEADERS = ['content-type', 'x-gitea-signature', 'x-gitea-event', 'x-gitea-delivery', FORWARDED];
 
-export function webhookListener(options: WebhookListenerOptions): RequestListener {
-  const { gate, onAccepted, onRefused } = options;
+export function webhookListener(
+  gate: WebhookGate,
+  take: TakeDelivery,
+  onRefused: (reason: RefusalReason) => void,
+): RequestListener {
   const bodies = new Bodies(MAX_WEBHOOK_BYTES, MEMORY_BYTES);
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const refuse = (status: number, reason: RefusalReason, message: string, headers: Record<string, string> = {}) => {
-      onRefused?.(reason);
+      onRefused(reason);
       answer(request, response, plain(status, message), headers);
     };
     if (request.url !== '/webhook') return refuse(404, 'path', 'Webhooks go to /webhook.');
@@ -44,8 +43,8 @@ export function webhookListener(options: WebhookListenerOptions): RequestListene
     const delivery = { headers: Object.fromEntries(KEPT_HEADERS.map((name) => [name, header(request, name)])), body };
     const verdict = gate.judge(delivery);
     if (verdict.is === 'refused') return refuse(verdict.status, verdict.reason, verdict.message);
-    // `onAccepted` may throw before it returns a promise.
-    const pass = async (): Promise<number> => await onAccepted(verdict.event, delivery);
+    // It may throw before it returns a promise.
+    const pass = async (): Promise<number> => await take(verdict.event, delivery);
     const status = await pass().catch(() => 503);
     const isDone = status >= 200 && status < 300;
     const isRefused = status >= 400 && status < 500;

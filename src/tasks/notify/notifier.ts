@@ -9,7 +9,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
-import { HttpClient, type HttpOptions } from '../../clients/http/http-client.ts';
+import { HttpClient } from '../../clients/http/http-client.ts';
 import {
   type NotifyTarget,
   NotifyTargets,
@@ -67,17 +67,15 @@ const LONGEST_ANSWER = 64 * 1024;
 
 /** @throws Failure when a receiver cannot begin. */
 export async function openNotifier(
-  options: NotifyOptions &
-    Omit<ReceiverContext, 'http' | 'post' | 'tell'> &
-    Pick<FeatureContext, 'queue' | 'tell'> &
-    Pick<HttpOptions, 'wireTo'>,
+  options: NotifyOptions,
+  context: Pick<FeatureContext, 'clock' | 'env' | 'queue' | 'random' | 'tell' | 'watchSecrets' | 'wireTo'>,
 ): Promise<Required<Feature>> {
-  const { clock, env, queue, times, wireTo } = options;
+  const { clock, env, queue, wireTo } = context;
   const http = new HttpClient({ clock, env, attemptMs: ATTEMPT_MS, bodyLimit: LONGEST_ANSWER, wireTo });
   const tell: ReceiverContext['tell'] = (to, result, failure) =>
-    options.tell({ is: 'notified', to, result, ...(failure && { failure }) });
-  const post = openOutbox(queue, ({ to }, result, failure) => tell(to, result, failure), times);
-  const receivers = await options.receivers({ ...options, http, post, tell });
+    context.tell({ is: 'notified', to, result, ...(failure && { failure }) });
+  const post = openOutbox(queue, ({ to }, result, failure) => tell(to, result, failure), options.times);
+  const receivers = await options.receivers({ ...context, http, post, tell });
   const all = RECEIVERS.map((kind) => receivers[kind]);
   return {
     subscriber: (event) => {

@@ -25,13 +25,6 @@ export const EXTEND_ACTION = 'gitea-runners-extend-1h';
 /** Called when Slack was answered. A rejection ends the process. */
 type OnPress = (press: Press) => Promise<void>;
 
-interface InteractiveOptions {
-  /** Signing secret of the Slack app, as of now. Undefined: presses are not taken. */
-  readonly secret: () => string | undefined;
-  readonly nowMs: () => number;
-  readonly onPress: OnPress;
-}
-
 const WINDOW_MS = 300_000;
 /** Within the window; people press buttons. */
 const MOST_REMEMBERED = 10_000;
@@ -49,21 +42,26 @@ const MEMORY_BYTES = 4 * 1024 * 1024;
  *   the body is a press of our button ......................... else 422 payload
  *
  * Slack waits 3 s, so the answer is sent before the runner is extended.
+ * @param secretNow signing secret of the Slack app. Undefined: presses are not taken
  */
-export function interactiveListener(options: InteractiveOptions): RequestListener {
+export function interactiveListener(
+  secretNow: () => string | undefined,
+  nowMs: () => number,
+  onPress: OnPress,
+): RequestListener {
   const bodies = new Bodies(MAX_PRESS_BYTES, MEMORY_BYTES);
-  const perf = { now: options.nowMs };
+  const perf = { now: nowMs };
   const seen = new LRUCache<string, true>({ max: MOST_REMEMBERED, ttl: 2 * WINDOW_MS, ttlResolution: 0, perf });
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const refuse = (status: number, why: string): void => answer(request, response, plain(status, why));
     if (request.method !== 'POST') return refuse(405, 'Slack sends POST.');
     const body = await bodies.read(request);
     if (body === undefined) return refuse(413, `The body is longer than ${MAX_PRESS_BYTES} bytes.`);
-    const secret = options.secret();
+    const secret = secretNow();
     if (secret === undefined) return refuse(404, 'No signing secret is configured.');
     const time = header(request, 'x-slack-request-timestamp');
     const sentMs = /^\d{1,12}$/.test(time) ? Number(time) * 1000 : Number.NaN;
-    if (!(Math.abs(options.nowMs() - sentMs) <= WINDOW_MS)) return refuse(401, 'The request is too old.');
+    if (!(Math.abs(nowMs() - sentMs) <= WINDOW_MS)) return refuse(401, 'The request is too old.');
     const signature = header(request, 'x-slack-signature');
     if (!isSigned(signature, time, body, secret)) return refuse(401, 'The signature is wrong.');
     if (seen.has(signature)) return refuse(409, 'This request was taken before.');
@@ -71,7 +69,7 @@ export function interactiveListener(options: InteractiveOptions): RequestListene
     if (!press) return refuse(422, 'This is no press of our button.');
     seen.set(signature, true);
     answer(request, response, plain(200, ''));
-    void options.onPress(press);
+    void onPress(press);
   };
   return (request, response) => void take(request, response).catch(() => response.destroy());
 }

@@ -69,7 +69,7 @@ export async function openSlack(
     post(messageTo(channel, namespace, { text: `<@${person}> ${told}`, thread_ts: thread }));
   };
   const signing = await watchSecrets(signingSecretFile);
-  const listener = interactiveListener({ secret: () => signing()[0], nowMs: clock.now, onPress });
+  const listener = interactiveListener(() => signing()[0], clock.now, onPress);
   return {
     messageFor: ({ slack }, notice) => {
       const { group, namespace } = notice;

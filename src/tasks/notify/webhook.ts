@@ -9,16 +9,11 @@ import { isBelow, parseUrl } from '../../shared/url.ts';
 import { isAllowedUrl } from './allowed-urls.ts';
 import { ATTEMPT_MS, type Receiver, type ReceiverContext, type Refusal, readSecretFile, unusable } from './notifier.ts';
 
-export interface WebhookOptions {
-  /** Prefixes of addresses that may be called. */
-  readonly allowedUrls: readonly URL[];
-  /** Absent: webhooks are not signed. */
-  readonly secretFile?: string | undefined;
-}
-
+/** @param allowedUrls prefixes of addresses that may be called @param secretFile absent: webhooks are not signed */
 export function webhookReceiver(
   { clock, http }: ReceiverContext,
-  { allowedUrls, secretFile }: WebhookOptions,
+  allowedUrls: readonly URL[],
+  secretFile?: string,
 ): Receiver {
   const call = async (url: string, what: string, notice: JobNotice): Promise<Refusal | undefined> => {
     const secret = secretFile === undefined ? undefined : await readSignerOf(secretFile, url);

@@ -184,13 +184,6 @@ function inTurns(registrations: readonly JudgedRegistration[]): readonly JudgedR
   return registrations.toSorted((a, b) => (turns.get(a) ?? 0) - (turns.get(b) ?? 0));
 }
 
-interface SweepingOptions {
-  readonly instance: string;
-  /** False: they are only counted. */
-  readonly deletes: boolean;
-  readonly timeoutMs: number;
-}
-
 const PAUSE_MS = 60_000;
 /** A count costs each scope two or three requests. */
 const COUNT_PAUSE_MS = 600_000;
@@ -212,8 +205,9 @@ const MOST_GUESSED = 500;
 /**
  * Sweeps once a minute (`--sweep`): one key of the queue. Without `--sweep` dead rows are counted every ten minutes, or once a minute beside
  * groups whose runners `serve` registers. The list of a wider scope lacks the rows of a repository: these are read when some may be left.
+ * @param deletes false: dead rows are only counted
  */
-export function sweepDeadRows({ deletes, instance, timeoutMs }: SweepingOptions): StartTask {
+export function sweepDeadRows(deletes: boolean, instance: string, timeoutMs: number): StartTask {
   return ({ clock, cluster, giteas, isWell, queue, targetOf, tell }) => {
     const groups = new SweptGroups();
     let known: TargetOf | undefined;

@@ -10,7 +10,7 @@ import { FULL_TEMPLATE, ourTemplate } from './full-template.ts';
 import { HOSTILE, SECRETS } from './hostile.ts';
 
 function applied(template: Value, level: SecurityLevel, mode: ContainerMode = 'host') {
-  return applyTemplate(ourTemplate(mode), template, { secrets: SECRETS, level, suggest: nearestName });
+  return applyTemplate(ourTemplate(mode), template, SECRETS, level, nearestName);
 }
 
 /** Places that are refused, faults first. */

@@ -22,12 +22,7 @@ function cluster() {
     },
     readUrl: async () => undefined,
   };
-  const book = new TargetBook(() => ({
-    secretsDir: '/nowhere',
-    env: {},
-    controlPlaneNamespace: 'argocd',
-    clusterSecrets: secrets,
-  }));
+  const book = new TargetBook(() => ({ secretsDir: '/nowhere', env: {}, clusterSecrets: secrets }), 'argocd');
   return { state, book };
 }
 

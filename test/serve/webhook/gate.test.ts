@@ -12,20 +12,20 @@ import { delivery, payload, SECRET, sign } from '../deliveries.ts';
 const DAY_MS = 24 * 3_600_000;
 
 /** What is refused by its bytes alone: hostile-webhooks.test.ts. */
-function gate(options: Partial<ConstructorParameters<typeof WebhookGate>[0]> = {}): WebhookGate {
-  return new WebhookGate({ secrets: () => [SECRET], nowMs: () => 0, ...options });
+function gate(secrets = (): readonly string[] => [SECRET], nowMs = () => 0): WebhookGate {
+  return new WebhookGate(secrets, nowMs);
 }
 
 describe('the signature', () => {
   it('may be of any of the secrets, so that they can be exchanged', () => {
-    const both = gate({ secrets: () => ['the new one', SECRET] });
+    const both = gate(() => ['the new one', SECRET]);
 
     expect(both.judge(delivery()).is).toBe('accepted');
   });
 
   it('is refused as soon as its secret is no longer valid', () => {
     let secrets = [SECRET];
-    const changing = gate({ secrets: () => secrets });
+    const changing = gate(() => secrets);
     expect(changing.judge(delivery(payload({ id: 1 }))).is).toBe('accepted');
 
     secrets = ['the new one'];
@@ -34,7 +34,7 @@ describe('the signature', () => {
   });
 
   it('is of no use while no secret is configured', () => {
-    const closed = gate({ secrets: () => [] });
+    const closed = gate(() => []);
 
     expect(closed.judge(delivery(payload(), { 'x-gitea-signature': sign(Buffer.from(''), '') }))).toMatchObject({
       status: 404,
@@ -85,7 +85,7 @@ describe('a replay', () => {
   it('is known for a day', () => {
     const beganMs = Date.parse('2026-01-01');
     let nowMs = beganMs;
-    const once = gate({ nowMs: () => nowMs });
+    const once = gate(undefined, () => nowMs);
     const first = delivery();
     once.judge(first);
 
@@ -108,8 +108,8 @@ describe('a replay', () => {
 });
 
 it('a secret that names a Gitea speaks for that Gitea alone, whatever the body says', () => {
-  const own = gate({ secrets: () => [`https://B.example.com/git/ ${SECRET}`, 'another'] }).judge(delivery(payload()));
-  const any = gate({ secrets: () => [`https://b.example.com ${SECRET}`, SECRET] }).judge(delivery(payload()));
+  const own = gate(() => [`https://B.example.com/git/ ${SECRET}`, 'another']).judge(delivery(payload()));
+  const any = gate(() => [`https://b.example.com ${SECRET}`, SECRET]).judge(delivery(payload()));
   if (own.is !== 'accepted' || any.is !== 'accepted') throw new Error('refused');
   const at = (url: string) => ({ url, scope: { kind: 'global' } as const });
 

@@ -21,15 +21,18 @@ async function receiver(answer: () => Promise<number> = async () => 202, secret 
   const server = await startHttpServer({
     what: 'webhooks',
     address: { host: '127.0.0.1', port: 0 },
-    onRequest: webhookListener({
-      gate: new WebhookGate({ secrets: () => [secret], nowMs: () => 0 }),
-      onAccepted: (event, delivered) => {
+    onRequest: webhookListener(
+      new WebhookGate(
+        () => [secret],
+        () => 0,
+      ),
+      (event, delivered) => {
         events.push(event);
         raw.push(delivered);
         return answer();
       },
-      onRefused: (reason) => refused.push(reason),
-    }),
+      (reason) => refused.push(reason),
+    ),
     onMalformed: () => refused.push('malformed'),
   });
   onTestFinished(server.close);

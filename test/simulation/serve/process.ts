@@ -18,7 +18,7 @@ import type { Clock } from '../../../src/shared/clock.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { rerunLostJobs } from '../../../src/tasks/losses/rerunning.ts';
 import { tellJobEnds } from '../../../src/tasks/notify/job-ends.ts';
-import { openNotifier } from '../../../src/tasks/notify/notifier.ts';
+import { type NotifyOptions, openNotifier } from '../../../src/tasks/notify/notifier.ts';
 import { openSlack } from '../../../src/tasks/notify/slack.ts';
 import { webhookReceiver } from '../../../src/tasks/notify/webhook.ts';
 import { registerRunners } from '../../../src/tasks/registration/registering.ts';
@@ -54,7 +54,7 @@ const TASKS = {
   ends: tellJobEnds(TIMEOUT_MS),
   reruns: rerunLostJobs(TIMEOUT_MS),
   registrations: registerRunners(TIMEOUT_MS),
-  sweeps: sweepDeadRows({ instance: '', timeoutMs: TIMEOUT_MS, deletes: false }),
+  sweeps: sweepDeadRows(false, '', TIMEOUT_MS),
 } as const;
 
 function tasksOf({ more, without }: Sabotage): readonly StartTask[] {
@@ -218,20 +218,13 @@ export class ServeProcess {
       },
     ];
     const tell = tellAll(hearers);
-    const notifier = await openNotifier({
-      receivers: async (context) => ({
-        slack: await openSlack(context, { extend: async () => '' }),
-        webhook: webhookReceiver(context, { allowedUrls: [new URL(HOOK_URL)] }),
-      }),
-      defaults: [],
-      env,
-      clock,
-      queue: this.#queue,
-      random: () => 0,
-      tell,
-      watchSecrets: async () => () => [],
-      wireTo,
+    const receivers: NotifyOptions['receivers'] = async (context) => ({
+      slack: await openSlack(context, { extend: async () => '' }),
+      webhook: webhookReceiver(context, [new URL(HOOK_URL)]),
     });
+    const watchSecrets = async () => () => [];
+    const context = { env, clock, queue: this.#queue, random: () => 0, tell, watchSecrets, wireTo };
+    const notifier = await openNotifier({ receivers, defaults: [] }, context);
     hearers.push((sabotage.hears ?? ((hears: Tell) => hears))(notifier.subscriber));
     const client = this.#kubernetes(clock, clocks);
     const onChange = () => this.leader?.changed();

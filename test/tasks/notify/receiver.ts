@@ -4,14 +4,14 @@ import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { NotifyOptions } from '../../../src/tasks/notify/notifier.ts';
 import { openSlack, type SlackOptions } from '../../../src/tasks/notify/slack.ts';
-import { type WebhookOptions, webhookReceiver } from '../../../src/tasks/notify/webhook.ts';
+import { webhookReceiver } from '../../../src/tasks/notify/webhook.ts';
 import { json } from '../../support/gitea-stand-in.ts';
 import { serve } from '../../support/server.ts';
 
 /** What `src/cli/commands/serve.ts` makes of its flags. */
 export function notifyOptions(
   slack: Partial<SlackOptions>,
-  webhook: Partial<WebhookOptions> = {},
+  webhook: { readonly allowedUrls?: readonly URL[]; readonly secretFile?: string } = {},
   more: Partial<NotifyOptions> = {},
 ): NotifyOptions {
   return {
@@ -19,7 +19,7 @@ export function notifyOptions(
     times: { gapMs: 1, pausesMs: [] },
     receivers: async (context) => ({
       slack: await openSlack(context, { extend: async () => '', ...slack }),
-      webhook: webhookReceiver(context, { allowedUrls: [], ...webhook }),
+      webhook: webhookReceiver(context, webhook.allowedUrls ?? [], webhook.secretFile),
     }),
     ...more,
   };

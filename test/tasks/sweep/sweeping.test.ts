@@ -54,7 +54,7 @@ async function start() {
       },
     },
   });
-  const hear = sweepDeadRows({ deletes: true, instance: '', timeoutMs: 10_000 })(context);
+  const hear = sweepDeadRows(true, '', 10_000)(context);
   scene.target(targetOf(gitea.url));
   return scene;
 }
@@ -127,7 +127,7 @@ test('without --sweep dead rows are counted, and nothing is deleted', async () =
     giteas: quietGiteas(10_000),
     targetOf: () => new Map([[group, targetOf(gitea.url)]]),
   });
-  const hear = sweepDeadRows({ deletes: false, instance: INSTANCE, timeoutMs: 10_000 })(context);
+  const hear = sweepDeadRows(false, INSTANCE, 10_000)(context);
   hear({ is: 'reconciled', verdicts: [], skews: new Map() });
   await until('three passes', () => told.length >= 3);
 
@@ -203,7 +203,7 @@ describe('without --sweep', () => {
       giteas: quietGiteas(10_000),
       targetOf: () => new Map([[own, target]]),
     });
-    const hear = sweepDeadRows({ deletes: false, instance: INSTANCE, timeoutMs: 10_000 })(context);
+    const hear = sweepDeadRows(false, INSTANCE, 10_000)(context);
     hear({ is: 'reconciled', verdicts: [], skews: new Map() });
     const object = { metadata: { namespace, name, uid: 'uid' } };
     return {
