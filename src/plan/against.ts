@@ -30,13 +30,13 @@ import { partsOf } from './output-of-plan.ts';
 import { planOrRefuse, toPlanned } from './plan-groups.ts';
 import { refuseProblems } from './platform-app.ts';
 
-export interface GroupsOfSide {
+interface GroupsOfSide {
   readonly groups: readonly RunnerGroup[];
   readonly finish?: FinishPod | undefined;
 }
 
 /** What a runner does as the change comes. `warm`: idle, and of a pool. `debugging`: its CI job failed, and its pod stays for a look. */
-export const RUNNER_MOMENTS = ['starting', 'idle', 'warm', 'busy', 'debugging'] as const;
+const RUNNER_MOMENTS = ['starting', 'idle', 'warm', 'busy', 'debugging'] as const;
 type RunnerMoment = (typeof RUNNER_MOMENTS)[number];
 
 /** What becomes of one runner, or of each runner that does this as the change comes. */

@@ -37,8 +37,6 @@ const WARN_MS = 10_000;
 /** Farther off is no clock that runs, and correcting by it would make nonsense of good times. */
 const MOST_MS = 86_400_000;
 
-export const NO_CORRECTION: ClockCorrection = { nowShiftMs: 0, jobShiftMs: 0, warnings: [] };
-
 /** @param kubernetes undefined: it was not looked at. */
 export function correctClocks(giteas: readonly ServerClock[], kubernetes: ServerClock | undefined): ClockCorrection {
   const warnings: ClockWarning[] = [];

@@ -35,7 +35,7 @@ export interface FilePlace {
 type Resources = { readonly requests: Texts; readonly limits: Texts };
 
 /** A size as it was written. What is absent is as in the group. */
-export interface WrittenSize {
+interface WrittenSize {
   readonly name: string;
   readonly weight: number;
   readonly resources?: Resources;

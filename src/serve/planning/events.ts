@@ -153,7 +153,7 @@ export type NotifyResult =
   | 'unconnected';
 
 /** `handed-over`: its Job has the credentials. */
-export type RegistrationResult = 'registered' | 'handed-over' | 'failed';
+type RegistrationResult = 'registered' | 'handed-over' | 'failed';
 
 /** `queue`: too many waited for the collector. `collector`: it did not take them. */
 export type SpansLost = 'queue' | 'collector';

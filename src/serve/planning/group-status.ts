@@ -58,14 +58,14 @@ const CONDITIONS: Readonly<Record<string, (facts: GroupFacts) => Verdict | undef
 };
 
 /** A cluster that does not show the plan for this long is told of: a wake takes seconds, a busy Argo CD minutes. */
-export const TOLERATED_DIFFERENCE_MS = 60_000;
+const TOLERATED_DIFFERENCE_MS = 60_000;
 const WAIT_TOLD_MS = 30_000;
 const PLAN_DIFFERS = `The cluster has not shown the plan for more than ${TOLERATED_DIFFERENCE_MS / 1000} s`;
 /** Where Argo CD says nothing. The second one: it says that all is as printed. */
 const LOOK = ': look at the last sync of the Application';
 const COMPARE = ', and compare GITEA_RUNNERS_INSTANCE of the sidecar with that of serve';
 /** `lastCheckTime` alone is no reason to write; it is renewed when it is older than this. */
-export const CHECK_TIME_MS = 60_000;
+const CHECK_TIME_MS = 60_000;
 const UNMANAGED =
   'No Argo CD Application manages this object: it has neither the annotation argocd.argoproj.io/tracking-id nor the label by which Argo CD may track (app.kubernetes.io/instance, or that of GITEA_RUNNERS_TRACKING_LABEL). So it gets no runners. Commit it to the repository of an Application.';
 const NOT_LOOKED_YET: Verdict = ['Unknown', 'NotLookedYet', 'Gitea was not looked at yet.'];

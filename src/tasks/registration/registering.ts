@@ -36,7 +36,7 @@ import { levelOf, levelsSeen, unused, type Wish, type Wishes, wishesOf } from '.
  */
 export const AHEAD_MS = 60_000;
 /** More are registered when their Jobs come. */
-export const MOST_AHEAD = 200;
+const MOST_AHEAD = 200;
 const MOST_TOKENS = 200;
 /** Somebody may delete a Secret, or it is that of a Job before this one. Kubernetes checks each look for it like a write. */
 const lookAgainMs = (looks: number): number => doubled(1_000, looks, 60_000);
