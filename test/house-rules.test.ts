@@ -85,6 +85,17 @@ it('no test that .ci/run starts is skipped: it counts as failed there', () => {
   expect(found).toEqual(['test/cluster/migrate.test.ts']);
 });
 
+it('the name of a test is a claim by itself: none goes on with the name of the test before it', () => {
+  const goesOn = /^\s*(?:it(?:\.\w+)*|\]\))\(\s*['"`](?:and|also|but|nor|so|then) /m;
+  const found = readdirSync('test', { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.ts'))
+    .filter((file) => goesOn.test(readFileSync(join('test', file), 'utf8')));
+
+  expect(found).toEqual([]);
+  expect("  it('and gives the Lease back', async () => {").toMatch(goesOn);
+  expect("  ])('but not for %s', (_, url) => {").toMatch(goesOn);
+});
+
 it('no code of an error is compared: its text is for people, and Failure.kind for the program', () => {
   const compares = [
     /(?:[!=]==|case|(?:With|includes|has|test|indexOf|Set)\(\[?)\s*['"`/]\^?GR-/,

@@ -71,7 +71,7 @@ describe('a group that is denied leaves the others as they are', () => {
       expect(JSON.stringify(job)).not.toMatch(/evil|admin/);
   });
 
-  it('and explain tells it of the group, and serves the others', async () => {
+  it('explain says that one group is denied, and shows the jobs of the others', async () => {
     const { env, folder } = await stage((good) => good, {}, BAD_IMAGE);
 
     const { code, stdout, stderr } = await runHere(['explain', folder], {
@@ -87,7 +87,7 @@ describe('a group that is denied leaves the others as they are', () => {
   it.each([
     ['validate', 3],
     ['sweep', 3],
-  ])('and %s refuses all of them: it does nothing by halves', async (command, code) => {
+  ])('%s refuses all groups: it does nothing by halves', async (command, code) => {
     const { env, folder } = await stage((good) => good, {}, BAD_IMAGE);
 
     const outcome = await runHere([command, folder], { ...env, ...policy('{registries: [docker.io]}') });
@@ -103,7 +103,7 @@ describe('a group that is denied leaves the others as they are', () => {
       'the project of the Application is not allowed',
       { ...ARGOCD, RULES: '{projects: [other]}', ARGOCD_APP_PROJECT_NAME: 'ci' },
     ],
-  ])('but nothing is printed when %s', async (_, env) => {
+  ])('generate prints nothing when %s', async (_, env) => {
     const staged = await stage((good) => good, {}, env['GITEA_RUNNERS_CLUSTER'] ? BAD_IMAGE : '');
 
     const outcome = await runHere(['generate', staged.folder], { ...staged.env, ...withPolicy(env) });

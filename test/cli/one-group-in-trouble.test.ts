@@ -102,7 +102,7 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
     expect(await runHere(['validate', folder], env)).toMatchObject({ code: 2, stderr: expect.stringMatching(why) });
   });
 
-  it('and cdk8s synth writes the same', async () => {
+  it('cdk8s synth writes the other groups and keeps the Jobs of the group in trouble, too', async () => {
     const { env, folder } = await stage((good) => good, {}, '  sucpend: true\n');
     const dist = folderWith({});
     const all = { ...env, ...KNOWS_GROUPS };

@@ -239,7 +239,7 @@ describe('the last line counts', () => {
     expect(err).toContain('did you mean "org"?');
   });
 
-  it('and --strict makes errors of warnings', async () => {
+  it('--strict counts warnings as errors', async () => {
     const warned = { 'a.yaml': document({ maxActiveRunners: 0 }) };
 
     expect(await run(warned)).toMatchObject({ code: 0, out: '1 RunnerGroup in 1 file is valid; 1 warning\n' });

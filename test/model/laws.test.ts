@@ -178,7 +178,7 @@ describe('P4, used-up names', () => {
     checkUsedUp(world, plan);
   });
 
-  it('after a job also where nobody sees the Job', async () => {
+  it('a name whose job has ended is not wanted again, also where nobody sees the Job', async () => {
     const { world, plan, busy, starting } = await scene({ seesCluster: false });
     const wanted = withRunner(plan, busy.name, { because: 'own-runner' });
     finish(world, busy, true);

@@ -20,7 +20,7 @@ describe('a Job of another Application was printed for the job', () => {
     ['is in a state that nobody knows', { state: 'unknown' }],
     ["has another job in its name: runners take each other's jobs", { name: named(theirs, 9) }],
     ['runs for longer than the job has been ready', { state: 'running', createdAtMs: NOW - 900_000 }],
-  ])('and %s: no second runner', (_, over) => {
+  ])('a Job elsewhere that %s: no second runner', (_, over) => {
     const scene = { jobs: [job(1), job(2)], liveJobs: [printed(over)] };
 
     expect(planScene(scene).verdicts).toEqual({ 1: ELSEWHERE, 2: `new-runner ${named(ci, 2)}` });
@@ -29,19 +29,19 @@ describe('a Job of another Application was printed for the job', () => {
   });
 
   it.each<[string, Partial<LiveJob>]>([
-    ['has ended', { state: 'complete' }],
-    ['failed', { state: 'failed' }],
-    ['is being deleted', { state: 'deleting' }],
-    ['is pinned: it works', { pinned: true }],
-    ['was printed for another job', { jobUrl: job(2).url }],
-    ['names no job', { jobUrl: '' }],
+    ['it has ended', { state: 'complete' }],
+    ['it failed', { state: 'failed' }],
+    ['it is being deleted', { state: 'deleting' }],
+    ['it is pinned: it works', { pinned: true }],
+    ['it was printed for another job', { jobUrl: job(2).url }],
+    ['it names no job', { jobUrl: '' }],
     ['its pod is made for another Gitea', { giteaUrl: 'https://evil.example.com' }],
     ['its pod does not tell its Gitea', { giteaUrl: '' }],
-  ])('but %s: the job gets one of ours', (_, over) => {
+  ])('beside a Job elsewhere the job gets one of ours when %s', (_, over) => {
     expect(verdictWith(over)).toBe(OURS);
   });
 
-  it('but the job has been ready for twelve spawn timeouts: it gets one of ours, however young that Job is', () => {
+  it('a job that has been ready for twelve spawn timeouts gets a runner of ours, however young the Job of the other Application is', () => {
     const at = (readyMs: number) =>
       verdictWith({ createdAtMs: NOW }, { jobs: [job(1, { createdAtMs: NOW - readyMs })] });
 
@@ -49,7 +49,7 @@ describe('a Job of another Application was printed for the job', () => {
     expect(at(3_600_000)).toMatch(/^new-runner ci-1-/);
   });
 
-  it('and its pod is on its way: it has twelve spawn timeouts, and one once it is stuck', () => {
+  it('a pod of another Application has twelve spawn timeouts to start, and one once it is stuck', () => {
     const at = (waitsMs: number, over: Partial<LiveJob> = {}) =>
       verdictWith({ createdAtMs: NOW - waitsMs, ...over }, { jobs: [job(1, { createdAtMs: NOW - 600_000 })] });
     const stuck = { trouble: { reason: 'Unschedulable' } };
@@ -59,7 +59,7 @@ describe('a Job of another Application was printed for the job', () => {
     expect(at(300_000, stuck)).toContain('new-runner');
   });
 
-  it('but it works on another job already', () => {
+  it('a runner of another Application that works on another job serves this one no more', () => {
     const jobs = [job(1), running(2, named(theirs, 1))];
 
     expect(planScene({ jobs, liveJobs: [printed({ state: 'running' })] }).names).toEqual([named(ci, 1)]);
@@ -73,11 +73,14 @@ describe('a Job of another Application was printed for the job', () => {
       'own-runner',
     ],
     ['a free one of ours is left over', { liveJobs: [live(named(ci, 9), 'starting')] }, 'free-runner'],
-  ])('but %s: both stay, because the other Application may leave its own', (_, { liveJobs = [], ...scene }, by) => {
-    expect(verdictWith({}, { ...scene, liveJobs: [printed(), ...liveJobs] })).toBe(`${by} ${liveJobs[0]?.name}`);
-  });
+  ])(
+    '%s beside a Job elsewhere: both stay, because the other Application may leave its own',
+    (_, { liveJobs = [], ...scene }, by) => {
+      expect(verdictWith({}, { ...scene, liveJobs: [printed(), ...liveJobs] })).toBe(`${by} ${liveJobs[0]?.name}`);
+    },
+  );
 
-  it('and for the next one, too, and the cap is reached: the slot goes to the one after that', () => {
+  it('the last place goes to the first job for which no other Application has printed a Job', () => {
     const one = group({ maxActiveRunners: 1 });
     const liveJobs = [printed(), printed({ name: named(theirs, 2), jobUrl: job(2).url })];
 
@@ -96,7 +99,7 @@ describe('a Job of another Application was printed for the job', () => {
     expect(verdictWith({}, { jobs: [job(1, { labels: ['mainframe'] })] })).toBe('labels-not-covered');
   });
 
-  it('and this is that Application, whose group is gone: the job gets one of ours', () => {
+  it('a job whose runner belongs to a group of this Application that is gone gets a runner of ours', () => {
     expect(verdictWith({ application: 'other' }, { application: 'mine' })).toBe(ELSEWHERE);
     expect(verdictWith({ application: 'mine' }, { application: 'mine' })).toBe(OURS);
   });

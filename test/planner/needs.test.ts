@@ -58,7 +58,7 @@ describe('a job is ready since the end of the other one', () => {
     expect(isReadyBefore(jobs)).toBe(false);
   });
 
-  it('also when a runner that was made for it is there, and has begun nothing', () => {
+  it('is ready since then also when a runner that was made for it is there and has begun nothing', () => {
     expect(isReadyBefore([lint, unit], { runners: [row(named(one, 2))] })).toBe(false);
   });
 
@@ -70,7 +70,7 @@ describe('a job is ready since the end of the other one', () => {
     ['ab (1)', 'cb (2)', false],
     ['ab (1) x', 'ab (2) y', false],
     ['a (1)', 'a (2)', true],
-  ])('but not of a leg of its own matrix, which stands in the last brackets: %s, %s', (first, second, isLeg) => {
+  ])('does not wait for a leg of its own matrix, which stands in the last brackets: %s, %s', (first, second, isLeg) => {
     expect(
       isReadyBefore([
         { ...lint, name: first },

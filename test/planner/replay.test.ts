@@ -54,11 +54,11 @@ describe('a runner that was asked for is kept', () => {
       'had begun, whatever of its run was run again since',
       [ended(1, 'elsewhere', 600, 120, 100, { ...lint, attempt: 2 }), ended(2, 'elsewhere', 600, 500, 480, build)],
     ],
-  ])('but one of a job that %s is none', (_, jobs) => {
+  ])('no runner was asked for by a job that %s', (_, jobs) => {
     expect(names([one], ...jobs, ready(3, 30))).toEqual([named(one, 3)]);
   });
 
-  it('but a job that was cancelled while one that it may need had not ended never had one', () => {
+  it('a job that was cancelled before a job that it may need had ended never had a runner', () => {
     const namesAfter = (other: Job, ...more: readonly Job[]) =>
       names([one], ...more, other, cancelled(2, 10, deploy), ready(3, 35));
     const of = { ...build, labels: ['other'] };
@@ -74,7 +74,7 @@ describe('a runner that was asked for is kept', () => {
     expect(namesAfter({ ...goesOn, id: 9 })).toEqual([named(one, 2)]);
   });
 
-  it('but a rerun has none from before: it has not been ready since its first attempt', () => {
+  it('a re-run has no runner from before: it has not been ready since its first attempt', () => {
     // The runner that was made for the first attempt has run another job since. The second attempt came after that.
     for (const attempt of [1, 2]) {
       const other = ended(2, named(one, 1, 0, attempt - 1), 500, 300, 200);
@@ -103,13 +103,13 @@ describe('a runner that was asked for is kept', () => {
     });
   });
 
-  it('and what it took is known when the job in its name has gone: the one that waits for it gets the next one', () => {
+  it('a runner that took another job is known when the job in its name has gone: the one that waits gets the next runner', () => {
     expect(told([two], ended(1, 'elsewhere', 60, 40, 30), began(2, named(two, 1), 55, 20), ready(3, 50))).toMatchObject(
       { 3: `chain ${named(two, 2)}` },
     );
   });
 
-  it('and is none that a runner of another Gitea with its job’s number in the name has used', () => {
+  it('a runner of another Gitea with the same number in its name does not use it up', () => {
     const other = group({ name: 'other', origin: 'https://other.example.com', look: 'other' });
     const looks = {
       acme: { jobs: [ready(1, 60), began(5, named(other, 1), 55, 20), ready(6, 50)], runners: [] },
@@ -129,14 +129,14 @@ describe('a runner that was asked for is kept', () => {
     ]);
   });
 
-  it('and not lost to a job that has waited longer, whose own runner took a younger one', () => {
+  it('is not lost to a job that has waited longer, whose own runner took a younger one', () => {
     expect(told([two], ready(1, 60), ready(2, 55), began(3, named(two, 1), 50, 20))).toMatchObject({
       1: 'cap',
       2: `new-runner ${named(two, 2)}`,
     });
   });
 
-  it('and not lost to one whose runner took a job that waited longer, in another group', () => {
+  it('is not lost to a job of another group whose runner took one that had waited longer', () => {
     const big = group({ labels: ['linux', 'big'], maxActiveRunners: 2 });
     const small = group({ name: 'small', maxActiveRunners: 1 });
 
@@ -368,7 +368,7 @@ describe('a runner that does not come', () => {
     expect(names([three], second, newest, ready(1, 875), ready(3, 560))).toEqual([named(three, 1, 1), named(three, 3)]);
   });
 
-  it('also when the first one in that name has come, and has taken another job', () => {
+  it('has more time also when the first runner in that name has come and has taken another job', () => {
     const unlabelled = ended(2, named(ci, 1), 690, 660, 640, { labels: [] });
 
     expect(planScene({ jobs: [ready(1, 700), unlabelled] }).names).toEqual([named(ci, 1, 2)]);
@@ -397,7 +397,7 @@ describe('a runner that does not come', () => {
     expect(namesAfter(20, 301)).toEqual([named(two, 2, 1)]);
   });
 
-  it('also when a later start of its group was quick', () => {
+  it('has as long as the slow start took, also when a later start of its group was quick', () => {
     const slow = ended(1, named(two, 1), 2000, 1710, 1000);
     const quick = ended(3, named(two, 3), 900, 890, 800);
     const namesAfter = (waitS: number) => names([two], slow, quick, ready(2, waitS));

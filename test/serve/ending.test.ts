@@ -71,7 +71,7 @@ function hang(method: string, path: RegExp): { readonly bend: Bend; readonly cam
 }
 
 describe('SIGTERM ends serve within two seconds', () => {
-  it('and gives the Lease back', async () => {
+  it('SIGTERM gives the Lease back', async () => {
     const running = await start({});
     await until('it leads', () => running.log().includes('"leading"'));
 

@@ -188,7 +188,7 @@ describe('with Gitea 28.0.0', () => {
     );
   });
 
-  it('so is that of a pod that has gone before its Job was seen to end', async () => {
+  it('a CI job is re-run when its pod has gone before its Job was seen to end', async () => {
     const rig = await openRig('28.0.0');
     const replica = await rig.start(FAST);
     const busy = await startBusy(rig);

@@ -43,7 +43,7 @@ describe('P38 a limit per repository of a bound group is exact, and nobody else 
     expect(longestMs(unbound, 8, 9)).toBeGreaterThan(5 * MINUTES);
   });
 
-  it('also where the repository gets another name meanwhile', () => {
+  it('the limit is exact also where the repository gets another name meanwhile', () => {
     const acts = [20, 80].map((atS) => ({
       atS,
       kind: 'rename-repo' as const,

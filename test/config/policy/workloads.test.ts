@@ -153,7 +153,7 @@ describe('what would start pods is not passed on', () => {
       '<<: [{items :}, {items: [{kind: Job}]}]\nkind: List\n',
       'the key "items" needs a space behind its colon',
     ],
-  ])('also by %s: such a file is wrong input', async (_, text, problem) => {
+  ])('a file that hides a workload by %s is wrong input', async (_, text, problem) => {
     const outcome = await generate(`${text}apiVersion: batch/v1\n`);
 
     expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(problem) });

@@ -35,7 +35,7 @@ describe('a runner is ours only when prefix, form and group hash fit', () => {
     expect(planScene({ jobs: [running(1, named(ci, 1))], liveJobs }).because).toEqual(['busy']);
   });
 
-  it('and two groups that could not be told apart are refused', () => {
+  it('two groups that could not be told apart are refused', () => {
     expect(() => planScene({ groups: [ci, { ...ci }] })).toThrow(/would have the same runner names; rename one/);
   });
 });

@@ -25,7 +25,7 @@ describe('P1 a busy runner stays, pinned', () => {
     ['its Job is being deleted', true, [live(name, 'deleting')]],
     ['its Job is not pinned yet', false, [live(name, 'running')]],
     ['its Job is pinned: a sync of old manifests creates no second one', true, [pinned]],
-  ])('and is not created by Argo CD, unless it is to be pinned: %s', (_, isSkipped, liveJobs) => {
+  ])('its Job is created by Argo CD only to be pinned: %s', (_, isSkipped, liveJobs) => {
     const cleansUp = { jobs: [job(2)], runners: [row(name, { busy: true })], liveJobs };
     const stays = (because: string) => ({ runner: name, because, pinned: true, ...(isSkipped && { skip: true }) });
 
@@ -96,7 +96,7 @@ describe('P1 a busy runner whose Job was re-created', () => {
     expect(verdictOfNext(live(named(two, 9), 'complete'))).toBe(fits);
   });
 
-  it('and one, with the CI job that it runs, when the first one has ended', () => {
+  it('takes one place when the first runner has ended', () => {
     const jobs = [done(3, name, { startedAtMs: NOW - 90_000 }), busy, job(2)];
     const planned = planScene({ groups: [two], jobs, liveJobs: [recreated('running')] });
 
@@ -104,7 +104,7 @@ describe('P1 a busy runner whose Job was re-created', () => {
     expect(planned.runners[0]).toMatchObject({ because: 'busy', job: { id: 1 } });
   });
 
-  it('but only when the Jobs were listed after the CI job had begun: clocks are 2 s apart', () => {
+  it('takes one place only if the Jobs were listed after the CI job had begun: clocks are 2 s apart', () => {
     expect(verdictOfNext(recreated('starting'), NOW - 58_000)).toBe(fits);
     expect(verdictOfNext(recreated('starting'), NOW - 57_999)).toBe('cap');
   });
@@ -136,7 +136,7 @@ describe('P1 a busy runner whose Job was re-created', () => {
     ['its row is offline', 'busy', { runners: [row(name, { online: false })] }],
     ['a second runner of its name has ended', 'busy', { jobs: [done(2, name)], liveJobs: [live(name, 'complete')] }],
     ['its Job has ended', 'lost', { liveJobs: [live(name, 'complete')] }],
-  ])('also when Gitea does not say when its job began: %s', (_, because, { jobs = [], ...seen }) => {
+  ])('is judged also when Gitea does not say when its job began: %s', (_, because, { jobs = [], ...seen }) => {
     const { startedAtMs: _ms, ...unknown } = running(1, name);
 
     expect(planScene({ groups: [two], jobs: [unknown, ...jobs], ...seen }).because).toEqual([because]);

@@ -166,7 +166,7 @@ describe('P2 a runner that no job needs', () => {
     expect(fateIn({ jobs: [gpuJob(8), elsewhere] })).toBe('spare');
   });
 
-  it('and serves the next job', () => {
+  it('serves the next job', () => {
     const scene = { jobs: [elsewhere, job(10)], liveJobs: [starting] };
 
     expect(planScene(scene).verdicts[10]).toBe(`free-runner ${named(ci, 1)}`);

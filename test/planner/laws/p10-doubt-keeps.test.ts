@@ -36,7 +36,7 @@ describe('P10 a runner at work of which Gitea hears nothing', () => {
     expect([15, 16, 59, 60].map(whenUp)).toEqual(['cap', isFree, isFree, 'cap']);
   });
 
-  it('also when only the end of a job shows that Gitea was there', () => {
+  it('is kept also when only the end of a job shows that Gitea was there', () => {
     const old = { createdAtMs: NOW - 700_000 };
     const other = done(3, 'elsewhere', { ...old, startedAtMs: NOW - 600_000, completedAtMs: NOW - 20_000 });
 

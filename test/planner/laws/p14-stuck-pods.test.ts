@@ -356,7 +356,7 @@ describe('P14 a group whose runners fail before they start', () => {
     expect(newOnes([refused(1, 60), refused(2, 19), refused(3, 40)])).toBe(0);
   });
 
-  it('then tries one at a time, and asks for its outcome after ten seconds', () => {
+  it('tries one runner at a time after the back-off, and asks for its outcome after ten seconds', () => {
     const [first, ...others] = planScene({ jobs, liveJobs: three(20) }).jobs;
 
     expect(first).toMatchObject({ verdict: 'served' });

@@ -91,7 +91,7 @@ describe('P15 doubt keeps an idle runner', () => {
     expect(fatesIn(scene)).toEqual(fates);
   });
 
-  it('but a job that it does not take gets another one a spawn timeout after the job came, and after the start', () => {
+  it('a job that an idle runner does not take gets another runner a spawn timeout after the job came, and after the start', () => {
     const given = (jobMinutes: number, runner: LiveJob) =>
       planScene({ groups: [one], jobs: [job(7, { createdAtMs: minutesAgo(jobMinutes) })], liveJobs: [runner] })
         .verdicts[7];

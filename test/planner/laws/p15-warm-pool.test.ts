@@ -139,7 +139,7 @@ describe('P15 a pool of two', () => {
 describe('P15 the floor comes last', () => {
   const tight = group({ minIdleRunners: 2, maxActiveRunners: 3 });
 
-  it('after runners at work', () => {
+  it('runners at work leave less for the floor', () => {
     const jobs = [running(1, warm(1)), running(2, warm(2))];
 
     expect(planScene({ groups: [tight], jobs }).reasons).toEqual({
@@ -150,21 +150,21 @@ describe('P15 the floor comes last', () => {
     expect(planScene({ groups: [tight], jobs: [...jobs, running(3, left)] }).because).toEqual(['busy', 'busy', 'busy']);
   });
 
-  it('after jobs', () => {
+  it('queued jobs get their places before the floor', () => {
     const planned = planScene({ groups: [tight], jobs: [running(1, named(tight, 1)), job(2), job(3)] });
 
     expect(planned.runners.map(({ because }) => because)).toEqual(['busy', 'new-runner', 'new-runner']);
     expect(planned.groups).toMatchObject([{ warm: 0 }]);
   });
 
-  it('after suspension: the pool goes, and a runner at work finishes', () => {
+  it('a suspended group has no pool, and a runner at work finishes', () => {
     expect(fatesIn({ groups: [{ ...pool, suspend: true }], jobs: [running(1, warm(1))], ...both })).toEqual({
       [warm(1)]: 'busy',
       [warm(2)]: 'suspended',
     });
   });
 
-  it('and gives way to a lower floor, the highest slot first, but for a young one that the CI that goes on may need', () => {
+  it('a lower floor drains the runners with the highest numbers, but keeps a young one that CI may need', () => {
     const groups = [{ ...pool, minIdleRunners: 1 }];
     // By name the tenth comes before the second.
     const ofTwelve = join(idle(warm(2)), idle(warm(10)), idle(warm(12)));
@@ -179,7 +179,7 @@ describe('P15 the floor comes last', () => {
     expect(fatesIn({ groups: [group()], ...both })).toEqual({ [warm(1)]: 'drained', [warm(2)]: 'drained' });
   });
 
-  it('before spare runners, and both within the cap', () => {
+  it('the floor comes before spare runners, and both fit under the cap', () => {
     const spareBeside = (count: number) => {
       const idleOnes = [6, 7, 8, 9].slice(0, count).map((id) => idle(named(tight, id)));
       return planScene({ groups: [tight], ...elsewhere, ...join(...idleOnes) }).groups;

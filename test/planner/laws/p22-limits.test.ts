@@ -77,7 +77,7 @@ describe('P22 a runner takes places under the cap and under each limit, and none
       expect(told(2)).toEqual({ 1: `free-runner ${named(one, 5)}`, 2: `free-runner ${named(two, 6)}` });
     });
 
-    it('but a job with a place counts once', () => {
+    it('a job that has a place counts once', () => {
       const liveJobs = [...twice(two, 2), idleOf(two, 6)];
 
       expect(planScene({ groups: [one, two], jobs: [job(1), job(2, arm)], liveJobs }).verdicts[2]).toContain(
@@ -337,7 +337,7 @@ describe('P22 a runner takes places under the cap and under each limit, and none
       it.each<[string, readonly string[], readonly string[]]>([
         ['three names', ['a', 'b', 'c', 'd'], ['a', 'b', 'c']],
         ['its name, without ours', ['a'], ['a']],
-      ])('and is told by %s', (_, names, expected) => {
+      ])('a held job tells the runners in its way by %s', (_, names, expected) => {
         const others = names.map((name) => working({ name, weight: 1 }));
         const { jobs } = planScene({
           groups: [one],
@@ -350,7 +350,7 @@ describe('P22 a runner takes places under the cap and under each limit, and none
         expect(told?.others?.map(({ name }) => name)).toEqual(expected);
       });
 
-      it('and says which one it is, and of which Application', () => {
+      it('a held job says which runner takes the place, and of which Application', () => {
         const [held] = planScene({ groups: [one], jobs: [job(1)], liveJobs: [working({})], application: 'mine' }).jobs;
 
         expect(held).toMatchObject({ because: 'limit', limit: { others: [{ name: 'x', application: 'other' }] } });
@@ -533,7 +533,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
       expect(seen({ createdAtMs: job(2).createdAtMs })).toEqual([2]);
     });
 
-    it('nor when it has not begun any, or its group is suspended', () => {
+    it('does not get one when its runner has begun none, or its group is suspended', () => {
       const jobs = [job(2, big), done(1, named(large, 2), young)];
       const off = groups.map((each) => ({ ...each, suspend: true }));
 
@@ -541,7 +541,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
       expect(planScene({ groups: off, jobs, liveJobs: [] }).verdicts[2]).toBe('suspended');
     });
 
-    it('nor when the job is light: its runner takes no more places than another one', () => {
+    it('does not get one when the job is light: its runner takes no more places than another one', () => {
       expect(served(withCap(1), [job(2), job(3), done(1, named(base, 2), young)])).toEqual([2]);
     });
   });

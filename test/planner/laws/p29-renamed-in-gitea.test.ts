@@ -24,7 +24,7 @@ describe.each(NAMES)('P29 %s has another name', (_, of, renamedTo, repository) =
     ['starts', live(name, 'starting', before)],
     ['runs, and is not listed yet', live(name, 'running', since)],
     ['was printed since', live(name, 'starting', { ...before, repository })],
-  ])('and a runner that %s stays the one of its job', (_, liveJob) => {
+  ])('a runner that %s stays the one of its job', (_, liveJob) => {
     const planned = planWith([liveJob]);
 
     expect(planned.verdicts).toEqual({ 1: `own-runner ${name}` });
@@ -32,18 +32,18 @@ describe.each(NAMES)('P29 %s has another name', (_, of, renamedTo, repository) =
     expect(planned.groups).toMatchObject([{ renamedTo }]);
   });
 
-  it('and a runner at work, with its CI job in no list, is no runner of another place', () => {
+  it('a runner at work whose CI job is in no list belongs to this scope', () => {
     const atWork = live(name, 'running', { ...since, pinned: true });
 
     expect(planWith([atWork], []).because).not.toContain('moved');
     expect(planWith([{ ...atWork, repository: 'beta/web' }], []).because).toEqual(['moved']);
   });
 
-  it('but a Job of a third name is one of another place', () => {
+  it('a Job under a third name belongs to another scope', () => {
     expect(planWith([live(name, 'starting', { ...before, repository: 'beta/web' })]).reasons[name]).toBe('replaced');
   });
 
-  it('and a pinned runner whose group has another name, too, finds its heir', () => {
+  it('a pinned runner whose RunnerGroup is renamed as well finds its heir', () => {
     const orphan = live(named(group({ name: 'old' }), 1), 'running', { ...since, pinned: true, application: 'app' });
     const looks = { acme: { jobs: [], runners: [], renamedTo } };
     const planned = planScene({ groups: [of], application: 'app', liveJobs: [orphan], looks });
@@ -111,7 +111,7 @@ describe('P11 a runner of another Application was printed under the old name', (
       liveJobs: [live(theirs, 'starting', { ...before, jobUrl })],
     }).verdicts[7];
 
-  it('and is known by the ids of run and job, which no other job of this Gitea has', () => {
+  it('the job of the runner is known by the ids of run and job, which no other job of this Gitea has', () => {
     expect(verdict(page('acme/web', '5/jobs/7'), page('acme/site', '5/jobs/7'))).toBe('served-elsewhere');
   });
 
@@ -119,11 +119,11 @@ describe('P11 a runner of another Application was printed under the old name', (
     ['another job', page('acme/web', '5/jobs/8'), page('acme/site', '5/jobs/7')],
     ['another run', page('acme/web', '6/jobs/7'), page('acme/site', '5/jobs/7')],
     ['the numbers of a repository, before Gitea 1.27', page('acme/web', '1/jobs/0'), page('acme/site', '1/jobs/0')],
-  ])('but not for %s', (_, jobUrl, url) => {
+  ])('the job of the runner is not taken for %s', (_, jobUrl, url) => {
     expect(verdict(jobUrl, url)).toBe(`new-runner ${named(acme, 7)}`);
   });
 
-  it('and one that was printed under the numbers of before Gitea 1.27 is known by its whole page', () => {
+  it('a job that was printed under the numbers of before Gitea 1.27 is known by its whole page', () => {
     expect(verdict(page('acme/site', '1/jobs/0'), page('acme/site', '1/jobs/0'))).toBe('served-elsewhere');
   });
 });

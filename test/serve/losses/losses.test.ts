@@ -53,7 +53,7 @@ describe('a CI job is lost', () => {
     expect(follow(losses, { look }).losses.lost).toBe(losses.lost);
   });
 
-  it('also when the clock of this machine is set back before that look, and it is told with the time of now', () => {
+  it('is lost also when the clock of this machine is set back before that look, and is told with the time of now', () => {
     const hourBack = NOW - 3_600_000;
     const look = lookAt(NOW + 500, running(7, 'ci-1'));
 
@@ -65,7 +65,7 @@ describe('a CI job is lost', () => {
     expect(follow({ ...losses, lost: [] }, { look }).losses.lostSince.size).toBe(0);
   });
 
-  it('also when Argo CD has removed its Job before that look', () => {
+  it('is lost also when Argo CD has removed its Job before that look', () => {
     const before = follow(noticed(), { runners: [], nowMs: NOW + 100 }).losses;
 
     const { found } = follow(before, { runners: [], look: lookAt(NOW + 500, running(7, 'ci-1')) });
@@ -313,7 +313,7 @@ describe('the runner of a lost CI job has ended', () => {
     expect(isEnded({ endToldBy: () => 'kubelet' }, {})).toEqual([true, true]);
   });
 
-  it('and that of another one has not', () => {
+  it('a runner has not ended because another one has', () => {
     const runners = [lostRunner('ci-1'), lostRunner('ci-2')];
     const both = lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2'));
     const endToldBy = (name: string) => (name === 'ci-1' ? ('kubelet' as const) : undefined);
@@ -335,7 +335,7 @@ describe('the runner of a lost CI job has ended', () => {
     expect(isEnded(closed)).toEqual([undefined, undefined]);
   });
 
-  it('but not while nobody has told so, or a Job of its name lives', () => {
+  it('has not ended while nobody has told so, or a Job of its name lives', () => {
     const living = { job: live('ci-1', 'running'), annotations: {} };
 
     expect(isEnded({ look: look(rowOf(false)) })).toEqual([undefined, undefined]);

@@ -135,7 +135,7 @@ describe('a law notices', () => {
 
   // It plays one history many times.
   if (IS_LONG) {
-    it('and the history is shrunk to what is needed, and told with the command that repeats it', async () => {
+    it('a history that breaks a law is shrunk to what is needed, and told with the command that repeats it', async () => {
       const history = makeHistory(5, ['clock-set', 'eviction', 'killed']);
       const options = { sabotage: { without: 'statuses' } } as const;
       const small = await shrink(history, 'status', options, 12);
@@ -145,7 +145,7 @@ describe('a law notices', () => {
     });
   }
 
-  it('and a history runs the same way each time', async () => {
+  it('a history runs the same way each time', async () => {
     const run = async () => (await runHistory(makeHistory(3), { withStory: true })).story;
     expect(await run()).toEqual(await run());
   });
