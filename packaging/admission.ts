@@ -1,7 +1,7 @@
 /**
  * The rules that the API server checks when a RunnerGroup is applied, in CEL. `crd.ts` puts them into the CRD.
  *
- * Each line belongs to a rule of `rules.ts` or `words.ts` and says the same or less: what `validate` accepts is never refused here
+ * Each line belongs to a rule of `group-rules.ts` or `words.ts` and says the same or less: what `validate` accepts is never refused here
  * (test/cluster/admission.test.ts asks a real API server). To add a rule, add a line. The CRD has no defaults, so a field may be absent:
  * ask `has(self.field)` first. CEL cannot see `defaultLabels`, which is a list or `false` and so has no type in the CRD.
  *

@@ -41,6 +41,19 @@ it('how Gitea is asked is handed down whole: only flags and the client name its 
   ]);
 });
 
+it('comments name files that are there', () => {
+  const all = ['src', 'test', 'packaging', 'scripts', 'demo', 'model', 'imports'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `/${join(folder, file)}`),
+  );
+  const gone = files.flatMap(({ file, text }) =>
+    [...text.matchAll(/^(?:.*\s\/\/|\s*\/?\*).*$/gm)]
+      .flatMap(([comment]) => [...comment.matchAll(/[\w.][\w./-]*\.tsx?\b/g)])
+      .flatMap(([name]) => (all.some((each) => each.endsWith(`/${name}`)) ? [] : [`${file}: ${name}`])),
+  );
+
+  expect(gone).toEqual([]);
+});
+
 it('URLs are parsed by src/shared/url.ts: URL.canParse of Node 20 is sometimes wrong', () => {
   expect(files.filter(({ text }) => text.includes('URL.canParse(')).map(({ file }) => file)).toEqual([]);
 });

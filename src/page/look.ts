@@ -50,7 +50,7 @@ export const FRESH_MS = 5_000;
 const CPU_PARTS = 8;
 /** Its queue at Gitea. */
 export const LOOK = 'look';
-/** Who opens the page waits so long for a look; then the last figures are shown. */
+/** A person who opens the page waits so long for a look. Then the page shows the last figures. */
 const PATIENCE_MS = 2_000;
 const KEY = 'page';
 /** Runs that are remembered, half a KB each, and the time for all questions about them in one look. */

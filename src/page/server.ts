@@ -111,7 +111,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   // Milliseconds of CPU time: an eighth of a core for all, and half of that for one. Looks have another eighth.
   const cpuOfOne = tokenBuckets({ burst: 1_000, perS: 62.5, most: 1_000 }, clock);
   const cpuOfAll = tokenBuckets({ burst: 2_000, perS: 125, most: 1 }, clock);
-  // What is asked by somebody whom nobody knows costs Gitea a request. Who comes back from a sign-in stands in another line.
+  // Each request with an unknown token costs a request to Gitea. People who come back from a sign-in have a budget of their own.
   const [strangers, signIns] = [tokenBuckets(STRANGERS, clock), tokenBuckets(STRANGERS, clock)];
   const streams = new Map<ServerResponse, string>();
   const made = new LRUCache<string, Found>({ max: MOST_MADE });
@@ -321,7 +321,7 @@ function wantedIn(path: string, query: URLSearchParams): JobsWanted {
   return { page, repository: repository ?? '', branch: branch ?? '', state, mine: path === '/mine' };
 }
 
-/** Who does not answer. All else may name others' repositories. */
+/** Says which server does not answer, and no more: the message of a failure may name repositories of others. */
 function silentText({ kind }: Pick<Failure, 'kind'>): string {
   if (kind === 'cluster' || kind === 'cluster-forbidden') return 'The Kubernetes cluster does not answer.';
   if (kind === 'unauthorized' || kind === 'forbidden') return 'Gitea refuses the token of the runners.';

@@ -54,7 +54,7 @@ export interface Reader extends Audience {
   readonly isAdmin: boolean;
   /** Repositories of which Gitea did not say whether he may read them. Their jobs are not shown. */
   readonly unknown: number;
-  /** Of the same figures, two readers with the same see the same. */
+  /** Two readers with the same text here see the same of the same figures. */
   readonly rights: string;
 }
 
@@ -194,7 +194,7 @@ export function jobFor(figures: Figures, reader: Reader, id: number) {
   };
 }
 
-/** The page shows run and link elsewhere. Who does not own the group reads whom to ask. */
+/** The page shows run and link elsewhere. A reader who does not own the group learns whom to ask. */
 function linesFor(lines: readonly Line[], job: ExplainedJob, { owns }: Reader): readonly Line[] {
   const group = groupOfJob(job);
   const shown = lines.filter(([name]) => name !== 'Link' && name !== 'Run');

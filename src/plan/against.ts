@@ -200,7 +200,7 @@ function fatesOfMoments(of: SideGroup, before: Side, after: Side, seen: Seen): r
   const next = after.get(keyText(planned))?.planned;
   const lost = next ? planned.labels.filter((label) => !next.labels.includes(label)) : [];
   const kept = planned.labels.filter((label) => !lost.includes(label));
-  /** @param most the cap and the pool are no larger then, and there is a runner more */
+  /** @param most bounds the cap and the pool after the change, and a second runner is there, which finds no room */
   const play = (now: RunnerMoment, labels: readonly string[], most?: 1) => {
     const seenRunners = Array.from({ length: most ? 2 : 1 }, (_, nth) =>
       seenRunnerOf(madeUp(of, now, nth + 1, seen, next), of, labels, nth, seen.nowMs),
@@ -214,7 +214,7 @@ function fatesOfMoments(of: SideGroup, before: Side, after: Side, seen: Seen): r
     const usual = play(now, kept.length > 0 ? kept : lost);
     const isPoolSmaller = now === 'warm' && next !== undefined && next.minIdleRunners < planned.minIdleRunners;
     const isTight = isPoolSmaller || (next !== undefined && next.maxActiveRunners < planned.maxActiveRunners);
-    // What happens to a runner that has no room does not depend on how many have some.
+    // One place shows what happens to a runner that has none. With more places the same would happen.
     const beyond = isTight ? play(now, kept, 1).filter(({ outcome }) => outcome !== usual[0]?.outcome) : [];
     const wantsJob = (now === 'starting' || now === 'idle') && kept.length > 0 && lost.length > 0;
     const ofLost = wantsJob ? play(now, lost) : [];

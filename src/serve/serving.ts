@@ -3,7 +3,7 @@
  *
  *     /webhook ──► gate ──► leader? ─ yes ─► look at Gitea
  *                             └ no ─► sent on to the leader's address (annotation of the Lease)
- *     /metrics, /healthz, /readyz (http/listeners.ts)
+ *     /metrics, /healthz, /readyz (listeners.ts)
  *     watches of the cluster (every replica: a new leader must not wait for them)
  *     Lease ──► Leader (one replica at a time)
  *     what happens ──► metrics, log and other subscribers (events.ts)

@@ -1,5 +1,5 @@
 /**
- * The one place that knows the time and sets timers. Whoever waits has a `Clock` handed in, so a test can let hours pass in a moment.
+ * The one place that knows the time and sets timers. Code that waits gets a `Clock` as an argument. So a test can let hours pass in a moment.
  * It loads nothing: it is part of the start-up path. Not `performance.now()`, which loads eight modules at its first use.
  */
 export interface Clock {

@@ -9,7 +9,7 @@ export interface Io {
   /** `COLUMNS`, else the width of the terminal; 80 when stdout is no terminal. */
   readonly columns: number;
   readonly now: () => number;
-  /** A promise when not all of it has left the process. Who prints much waits for it: what waits is in memory. */
+  /** A promise when not all of it has left the process: the rest is in memory. Code that prints much waits for it. */
   readonly out: (text: string) => unknown;
   readonly err: (text: string) => void;
 }

@@ -216,7 +216,7 @@ function isRunner({ image, env, command, args }: OldContainer): boolean {
   return (isTold || starts) && !OF_OTHERS.some(([others]) => others.test(image));
 }
 
-/** Whose runner a pod is that has none of Gitea. */
+/** The other forge whose runner this pod is. */
 export function otherForge({ containers }: Pick<PodSpec, 'containers'>): string | undefined {
   return OF_OTHERS.find(([image]) => containers.some((each) => image.test(each.image)))?.[1];
 }

@@ -44,7 +44,7 @@ export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<
   const settings: Settings = {
     ...given,
     kubeconfig,
-    // Who looks from outside has no Secrets mounted.
+    // Outside of the cluster no Secrets are mounted.
     ...(isByHand && !io.env['GITEA_TOKEN'] && { secrets: 'api' as const }),
   };
   return { config, settings, namespaces: namespacesFrom(flags, io, config), isByHand };
@@ -133,7 +133,7 @@ export async function planOfCluster(
   io.err(`${whereText(where, seen.now())}\n`);
   const { reason } = planned;
   const isRefused = reason instanceof Failure && reason.kind === 'cluster-forbidden';
-  // Who has to wait has been answered.
+  // A server that asks to wait was reached.
   const isUnreached = reason instanceof Failure && isOfConnection(reason) && !isRateLimit(reason);
   if (context !== undefined && (isRefused || isUnreached)) io.err(`${fromWithin(reader.argocdNamespace)}\n\n`);
   throw reason;

@@ -4,8 +4,8 @@
  *   <application>:<group>/<Kind>:<namespace>/<name>
  *
  * (Argo CD 3.5.3 util/argo/resource_tracking.go, `BuildAppInstanceValue`). `<application>` is `<namespace>_<name>` for an Application
- * outside the control-plane namespace (`InstanceName` in pkg/apis/application/v1alpha1/types.go). Who can write the object can
- * write the annotation, so it is a hint where to look and never a proof; `wake.ts` asks Argo CD itself.
+ * outside the control-plane namespace (`InstanceName` in pkg/apis/application/v1alpha1/types.go). Everybody who can write
+ * the object can write the annotation. So it tells where to look and proves nothing; `wake.ts` asks Argo CD itself.
  */
 
 /** An Application. Without `namespace` it lives in Argo CD's own (control-plane) namespace. */

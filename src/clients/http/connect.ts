@@ -5,7 +5,7 @@
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { Body, type ConnectOptions, refuseBadCa, type Wire, type WireAnswer } from './wire.ts';
 
-/** Throws `Failure` (exit 2) when `ca` is no PEM. `signal` is looked at where undici's `destroy` would wait. */
+/** Throws `Failure` (exit 2) when `ca` is no PEM. `signal` ends a connection that is being made: undici's `destroy` would wait for it. */
 export function connectTo(origin: string, options: ConnectOptions & { readonly proxy?: URL }): Dispatcher {
   const { ca, caFrom, clientCertificate, connections, proxy, signal } = options;
   refuseBadCa(ca, caFrom);

@@ -1,4 +1,4 @@
-/** What `client.ts` wants of a transport: one request over one connection, nothing decided. */
+/** A transport, as `http-client.ts` needs it: it sends one request over one connection, and decides nothing. */
 import { Failure } from '../../shared/failure.ts';
 
 /** PEM. */

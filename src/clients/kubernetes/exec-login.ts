@@ -49,7 +49,7 @@ export function execLogin(from: Start): LogIn {
     if (known && (await known).untilMs > systemClock.now()) return await known;
     const answer = start(named, from);
     answers.set(key, answer);
-    // Who looks again, as --watch does, starts it again.
+    // The next try starts the program again: `--watch` makes one.
     answer.catch(() => answers.delete(key));
     return await answer;
   };

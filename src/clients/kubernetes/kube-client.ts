@@ -86,8 +86,8 @@ export class KubeClient {
   async *stream(question: KubeQuestion, idleMs: number, signal: AbortSignal): AsyncGenerator<string> {
     const request = this.request(question);
     const life = new AbortController();
-    // For the time until there is an answer, when undici's `destroy` would wait. Later the end of the request ends the connection: a
-    // signal of the socket itself makes Node 20 abort when TLS is paused at that moment ("onread->IsFunction()").
+    // Ends the connection until there is an answer: undici's `destroy` would wait for it. After that the end of the request ends it. The
+    // signal must not reach the socket then: Node 20 aborts if TLS is paused at that moment ("onread->IsFunction()").
     let connecting: AbortController | undefined = new AbortController();
     const stop = (): void => {
       connecting?.abort();

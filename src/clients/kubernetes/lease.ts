@@ -2,7 +2,7 @@
  * Leader election by a Lease, with client-go's rules and times (tools/leaderelection):
  *
  * - The holder renews.
- * - Who has seen no renewal for the lease's duration, by its own clock, takes over.
+ * - A process that has seen no renewal for the lease's duration, by its own clock, takes over.
  * - An update carries the resourceVersion, so only one wins.
  */
 import * as z from 'zod';

@@ -150,7 +150,7 @@ const image = (what: string) =>
     what,
   ).optional();
 
-/** Fields of a RunnerGroup, as in runnergroup/schema.ts: that schema takes time to make, and this program part does not need it. */
+/** Fields of a RunnerGroup, as in runnergroup/group-schema.ts: that schema takes time to make, and this program part does not need it. */
 const defaults = z
   .strictObject({
     labels: z.array(runnerLabel).min(1).max(100).optional().meta({ description: '`labels` of groups without.' }),

@@ -157,7 +157,7 @@ function isBound({ registration }: Draft['spec']): boolean {
   return registration?.for === 'repository';
 }
 
-/** Who registers, and for what. A token that a group keeps for the day on which its pods register again is not used. */
+/** Who registers the runners. A group that `serve` registers may name its registration Secret, too: for the day on which its pods register again. */
 function ruleRegistration(draft: Draft, report: Report): SecretKey | undefined {
   const { spec, unclear } = draft;
   const token = ruleSecret('registrationToken', draft, report);

@@ -1,14 +1,14 @@
 /**
  * The RunnerGroup as people write it: the single source of checks, JSON Schema, CRD, field table and construct.
  *
- * A schema checks one field at a time; rules over several fields are in `rules.ts`. Patterns must work in ECMAScript and in RE2 (the
+ * A schema checks one field at a time; rules over several fields are in `group-rules.ts`. Patterns must work in ECMAScript and in RE2 (the
  * Kubernetes API server), so they have no lookaround; `words.ts` adds what they cannot say. The descriptions are the manual.
  *
  * Every start makes these schemas again. zod copies a schema for each `.min()`, `.regex()` or `.meta()` behind it, and copies take time.
  * So all checks stand in one `check`, and `described` keeps a text beside its schema.
  *
  * To add a field: add its entry to `Spec`, with default and description, and run `npm run generated`. The model has it then. A field
- * whose normal form differs from what people write also needs a line in `NormalFields` (runner-group.ts) and a rule (rules.ts).
+ * whose normal form differs from what people write also needs a line in `NormalFields` (runner-group.ts) and a rule (group-rules.ts).
  */
 import * as z from 'zod';
 import {

@@ -4,7 +4,7 @@
  *     files.ts ─► plain-yaml.ts ─► RunnerGroups, all good? ─ yes ─► groups
  *                                      │ no, or not plain
  *                                      ▼
- *                 documents.ts ─► what is it? ─┬─ RunnerGroup ─► schema.ts, rules.ts ─► groups
+ *                 documents.ts ─► what is it? ─┬─ RunnerGroup ─► group-schema.ts, group-rules.ts ─► groups
  *                                              ├─ other kind  ─► passes through
  *                                              ├─ no manifest ─► skipped, and named
  *                                              └─ neither     ─► problem
@@ -44,7 +44,7 @@ export interface ReadOptions {
   readonly defaultNamespace: string;
   /** Of the policy. */
   readonly defaults?: GroupDefaults | undefined;
-  /** What is wrong with one group or one file is told apart (`ReadResult.broken`, `hidden`) instead of being a reason to stop. */
+  /** One group or file that is wrong does not stop the reading. `ReadResult.broken` and `hidden` tell of it. */
   readonly isolate?: boolean;
 }
 
@@ -53,10 +53,10 @@ export interface ReadResult {
   readonly others: readonly PassThrough[];
   /** With `isolate`. */
   readonly broken: readonly BrokenGroup[];
-  /** With `isolate`: of files that hold nothing but RunnerGroups, and nobody knows how many and which. */
+  /** With `isolate`: problems of files that hold RunnerGroups alone, when it is not known how many and which. */
   readonly hidden: readonly Problem[];
   readonly files: number;
-  /** Files that hold no manifests, and documents that are none (`file:line`). Whoever reads must name them. */
+  /** Files that hold no manifests, and documents that are none (`file:line`). Each caller has to print their names. */
   readonly skipped: readonly string[];
   /** By name, the files that hold groups. What is found about a group after reading gets its place from them (placed.ts). */
   readonly sources: ReadonlyMap<string, SourceFile>;

@@ -42,7 +42,7 @@ interface WrittenSize {
   readonly podTemplate?: Readonly<Record<string, unknown>>;
 }
 
-/** Fields of the spec whose normal form differs from what people write. Each has a rule in `rules.ts`. */
+/** Fields of the spec whose normal form differs from what people write. Each has a rule in `group-rules.ts`. */
 export interface NormalFields {
   readonly scope: Scope;
   /** Base URL of Gitea: http or https, no trailing slash, no credentials, query or fragment; a sub-path stays. */

@@ -4,8 +4,8 @@ import { readPolicyFile } from '../../config/policy/policy-schema.ts';
 import type { GroupDefaults } from '../../config/runnergroup/to-runner-group.ts';
 
 /**
- * What the policy file says now for groups that do not say it. The same function while nothing of it changes, so that groups stay the same
- * objects. A file that cannot be read refuses all groups (looks/targets.ts), so what it said before may stay.
+ * The defaults of the policy file, as it is now. The answer is the same object until they change, so that groups stay the same objects, too.
+ * While the file cannot be read, the defaults of before stay: all groups are refused anyway (looks/targets.ts).
  */
 export function policyDefaults(file: string): () => GroupDefaults | undefined {
   let state: string | undefined;

@@ -3,7 +3,7 @@
  *
  *   request budget ........ shared by all looks and what is asked besides (request-budget.ts)
  *   Retry-After ........... remembered: nothing is sent before that time (http/retry-after.ts)
- *   connections ........... eight at most, which scopes use in turn (http/client.ts)
+ *   connections ........... eight at most, which scopes use in turn (http/http-client.ts)
  */
 import type { GiteaAccess, VersionCache } from '../../clients/gitea/api.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';

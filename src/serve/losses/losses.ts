@@ -40,7 +40,7 @@ interface Suspect {
 
 export interface GroupLosses {
   readonly suspects: ReadonlyMap<string, Suspect>;
-  /** Names of runners whose Jobs were there and had not ended, or whose pods are still there. */
+  /** Runners whose Jobs are there and have not ended, or whose pods are still there, by name. */
   readonly alive: ReadonlyMap<string, { readonly podSeen: boolean }>;
   readonly lost: readonly LostJob[];
   /** When this process noticed the loss, by id of the job and by the steady clock. Absent: an earlier process did, so each look of this one is newer. */
@@ -280,7 +280,7 @@ export class LossBook {
     this.#change(key, (lost) => lost.map((each) => (ids.has(each.jobId) ? { ...each, endAskedAt } : each)));
   }
 
-  /** True if the cluster has the note about this job. Whoever leads next will know that it was no person who ended it. */
+  /** True if the status in the cluster says so. Then the next leader knows, too, that no person has ended the job. */
   isAskNoted(key: string, { jobId }: LostJob): boolean {
     return this.#written(key).some((each) => each.jobId === jobId && each.endAskedAt !== undefined);
   }

@@ -101,7 +101,7 @@ interface Told {
   };
   /** A commit status was set that says why a CI job waits, or that it does not any more. With `failure`: it could not be. */
   readonly 'commit-status': { readonly repository: string; readonly failure?: Failure };
-  /** The page for developers has no newer figures. Who looks at it is not told why. */
+  /** The page for developers has no newer figures. Its readers are not told why. */
   readonly 'page-look-failed': { readonly message: string };
   readonly 'dead-registrations': { readonly rows: readonly Readonly<Record<'namespace' | 'group', string>>[] };
   readonly 'registration-deleted': { readonly gitea: string; readonly runner: string };

@@ -1,11 +1,11 @@
-/** The secrets of files that are valid now, such as those of webhooks. Secrets are replaced while we run, so their files are read again and again. */
+/** Secrets of files, such as those of webhooks, as they are now. A Secret may be replaced while we run, so each file is read every ten seconds. */
 import { readFile } from 'node:fs/promises';
 import { Failure, systemReason } from '../../shared/failure.ts';
 import { normalBase } from '../../shared/url.ts';
 import type { WorkQueue } from '../queue/work-queue.ts';
 
 const AGAIN_MS = 10_000;
-/** A file system that hangs. */
+/** For a file system that hangs. */
 const LONGEST_READ_MS = 10_000;
 
 /** @param onFailure told when a file cannot be read any more. The secrets of before stay valid. */

@@ -165,7 +165,7 @@ function findOwn({ instance, groups, looks, areAll = false }: SweepEvidence) {
 
 /**
  * Finds the group behind a row when it is none of the given ones. The name of a group is the prefix of its runners, unless it is long, and
- * the hash proves name, namespace and instance. Nobody remembers groups that went while nobody swept.
+ * the hash proves name, namespace and instance. A group that went while nobody swept is remembered nowhere else.
  */
 function vanishedFinder(instance: string, groups: readonly ChosenGroup[]) {
   const existing = new Set(groups.map(keyText));
@@ -194,7 +194,7 @@ function gatherFacts({ groups, looks, liveJobs }: SweepEvidence) {
     working,
     // Undefined when Kubernetes was not looked at.
     jobs: liveJobs && new Set(liveJobs.map(({ name }) => name)),
-    // Of any namespace: more than is needed keeps a row, less would not.
+    // Of all namespaces. A name too many keeps a row. A name too few would delete one.
     unfinished: new Set(liveJobs?.filter(({ state }) => !hasEnded(state)).map(({ name }) => name)),
   };
 }
