@@ -6,8 +6,6 @@ import type { Simulator } from '../../model/gitea/simulator.ts';
 
 export const CLIENT = { id: 'client-of-the-page', secret: 'client-secret-that-nobody-may-see' } as const;
 
-export type OAuthProvider = ReturnType<typeof startProvider>;
-
 export function startProvider(simulator: Simulator, user: string) {
   const codes = new Map<string, { readonly challenge: string; readonly redirect: string; readonly user: string }>();
   const tokens: string[] = [];
