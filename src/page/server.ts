@@ -8,40 +8,18 @@
  */
 import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import { JOB_STATES } from '../answers/job-state.ts';
 import { type Clock, pause } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
-import { once } from '../shared/once.ts';
 import { jsonText } from '../shared/printable.ts';
+import { contentFinder } from './addresses.ts';
 import { ASSETS } from './assets.ts';
-import {
-  type Frame,
-  groupContent,
-  groupsContent,
-  jobContent,
-  jobsContent,
-  type Markup,
-  messageContent,
-  pageOf,
-  signInContent,
-  trendsContent,
-} from './html.ts';
+import { type Frame, type Markup, messageContent, pageOf, signInContent } from './html.ts';
 import type { Looker } from './look.ts';
 import { GiteaIsDown, NotSignedIn, type ReaderRights, type Visitor } from './rights.ts';
 import { type Sessions, SIGN_IN_S } from './session.ts';
 import type { OAuth } from './sign-in.ts';
-import type { Trends, TrendsOf } from './trends.ts';
-import {
-  type Figures,
-  groupFor,
-  groupsFor,
-  type JobsWanted,
-  jobFor,
-  jobsFor,
-  type Reader,
-  repositoriesIn,
-  trendsFor,
-} from './view.ts';
+import type { TrendsOf } from './trends.ts';
+import { repositoriesIn } from './view.ts';
 
 interface PageServerOptions {
   /** Origin of the page, as browsers know it. */
@@ -78,8 +56,6 @@ const LONGEST_STREAM_MS = 300_000;
 const HEARTBEAT_MS = 20_000;
 /** Bytes that a reader has not taken. */
 const MOST_UNSENT = 16 * 1024;
-/** What was made of the newest figures, for all with the same rights. */
-const MOST_MADE = 100;
 
 const TOKEN_NAMES = ['access_token', 'token', 'authorization', 'private_token'];
 const STRANGERS = { burst: 20, perS: 5, most: 1 };
@@ -99,9 +75,6 @@ class Refusal extends Error {
   }
 }
 
-/** What an address shows: `data` as JSON, the same as `content` in HTML. */
-type Found = Readonly<{ title: string; data: object; content: () => Markup }>;
-type Seen = Readonly<{ figures: Figures; reader: Reader; trends: Trends | undefined }>;
 type Answer = Readonly<{ status: number; headers: OutgoingHttpHeaders; body: string }>;
 
 export function pageRequests(options: PageServerOptions): RequestListener {
@@ -114,12 +87,12 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   // Each request with an unknown token costs a request to Gitea. People who come back from a sign-in have a budget of their own.
   const [strangers, signIns] = [tokenBuckets(STRANGERS, clock), tokenBuckets(STRANGERS, clock)];
   const streams = new Map<ServerResponse, string>();
-  const made = new LRUCache<string, Found>({ max: MOST_MADE });
-  let madeOf: Figures | undefined;
-  const madeFrom = (figures: Figures) => {
-    if (madeOf !== figures) made.clear();
-    madeOf = figures;
-    return made;
+  const lookUp = contentFinder(logUrl);
+  const find = (...asked: Parameters<typeof lookUp>) => {
+    const found = lookUp(...asked);
+    if (found) return found;
+    const why = 'There is no such thing, or nothing that you may see. Jobs that ended long ago are in Gitea only.';
+    throw new Refusal(404, why);
   };
 
   /** Whose token it is. A stranger causes no look at anything: Gitea must know the token first. @throws Refusal, NotSignedIn, GiteaIsDown */
@@ -185,33 +158,6 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     stop();
     streams.delete(response);
     response.end();
-  };
-
-  /** What was made of the newest figures is for all with the same rights. @throws Refusal 404 */
-  const find = (path: string, query: URLSearchParams, { figures, reader, trends }: Seen): Found => {
-    const [, of, ...rest] = path.split('/');
-    const key = rest.join('/');
-    const wanted = wantedIn(path, query);
-    const place = JSON.stringify([path, wanted, wanted.mine && reader.login, reader.rights, trends?.to]);
-    const known = madeFrom(figures).get(place);
-    if (known) return known;
-    const keep = <T extends object>(title: string, data: T, contentOf: (data: T) => Markup): Found => {
-      const found = { title, data, content: once(() => contentOf(data)) };
-      made.set(place, found);
-      return found;
-    };
-    if (path === '/jobs' || path === '/mine')
-      return keep(wanted.mine ? 'My jobs' : 'Jobs', jobsFor(figures, reader, wanted), (data) =>
-        jobsContent(data, wanted),
-      );
-    if (path === '/groups') return keep('Groups', groupsFor(figures, reader), groupsContent);
-    const job = of === 'jobs' && /^\d{1,15}$/.test(key) && jobFor(figures, reader, Number(key));
-    if (job) return keep(`${job.job.name} · ${job.job.run.name}`, job, jobContent);
-    if (trends) return keep(`Trends of group ${trends.group}`, trendsFor(trends, reader), trendsContent);
-    const group = of === 'groups' && groupFor(figures, reader, key, logUrl);
-    if (group) return keep(`Group ${key}`, group, groupContent);
-    const why = 'There is no such thing, or nothing that you may see. Jobs that ended long ago are in Gitea only.';
-    throw new Refusal(404, why);
   };
 
   const signedIn = async (request: IncomingMessage, query: URLSearchParams): Promise<Answer> => {
@@ -312,13 +258,6 @@ export function pageRequests(options: PageServerOptions): RequestListener {
       response.destroy();
     }
   };
-}
-
-function wantedIn(path: string, query: URLSearchParams): JobsWanted {
-  const [repository, branch] = ['repository', 'branch'].map((name) => (query.get(name) ?? '').slice(0, 200));
-  const state = JOB_STATES.find((each) => each === query.get('state'));
-  const page = Math.trunc(Number(query.get('page'))) || 1;
-  return { page, repository: repository ?? '', branch: branch ?? '', state, mine: path === '/mine' };
 }
 
 /** Says which server does not answer, and no more: the message of a failure may name repositories of others. */

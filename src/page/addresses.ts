@@ -1,0 +1,62 @@
+/** What each address of the page shows: the same data in HTML and as JSON. */
+import { LRUCache } from 'lru-cache';
+import { JOB_STATES } from '../answers/job-state.ts';
+import { once } from '../shared/once.ts';
+import { groupContent, groupsContent, jobContent, jobsContent, type Markup, trendsContent } from './html.ts';
+import type { Trends } from './trends.ts';
+import { type Figures, groupFor, groupsFor, type JobsWanted, jobFor, jobsFor, type Reader, trendsFor } from './view.ts';
+
+/** `data` as JSON, the same as `content` in HTML. */
+type Found = Readonly<{ title: string; data: object; content: () => Markup }>;
+
+/** What a reader may see, and the trends if the address is that of trends. */
+type Seen = Readonly<{ figures: Figures; reader: Reader; trends: Trends | undefined }>;
+
+/** Answers that are kept. Readers with the same rights share them, until there are newer figures. */
+const MOST_MADE = 100;
+
+/** Undefined: there is nothing at this address, or nothing that the reader may see. */
+export function contentFinder(logUrl: string) {
+  const made = new LRUCache<string, Found>({ max: MOST_MADE });
+  let madeOf: Figures | undefined;
+  return (path: string, query: URLSearchParams, seen: Seen): Found | undefined => {
+    const { figures, reader, trends } = seen;
+    if (madeOf !== figures) made.clear();
+    madeOf = figures;
+    const wanted = wantedIn(path, query);
+    const place = JSON.stringify([path, wanted, wanted.mine && reader.login, reader.rights, trends?.to]);
+    const found = made.get(place) ?? contentAt(path, wanted, seen, logUrl);
+    if (found) made.set(place, found);
+    return found;
+  };
+}
+
+function contentAt(
+  path: string,
+  wanted: JobsWanted,
+  { figures, reader, trends }: Seen,
+  logUrl: string,
+): Found | undefined {
+  const show = <T extends object>(title: string, data: T, contentOf: (data: T) => Markup): Found => {
+    return { title, data, content: once(() => contentOf(data)) };
+  };
+  if (path === '/jobs' || path === '/mine') {
+    const title = wanted.mine ? 'My jobs' : 'Jobs';
+    return show(title, jobsFor(figures, reader, wanted), (data) => jobsContent(data, wanted));
+  }
+  if (path === '/groups') return show('Groups', groupsFor(figures, reader), groupsContent);
+  const [, of, ...rest] = path.split('/');
+  const key = rest.join('/');
+  const job = of === 'jobs' && /^\d{1,15}$/.test(key) && jobFor(figures, reader, Number(key));
+  if (job) return show(`${job.job.name} · ${job.job.run.name}`, job, jobContent);
+  if (trends) return show(`Trends of group ${trends.group}`, trendsFor(trends, reader), trendsContent);
+  const group = of === 'groups' && groupFor(figures, reader, key, logUrl);
+  return group ? show(`Group ${key}`, group, groupContent) : undefined;
+}
+
+function wantedIn(path: string, query: URLSearchParams): JobsWanted {
+  const [repository, branch] = ['repository', 'branch'].map((name) => (query.get(name) ?? '').slice(0, 200));
+  const state = JOB_STATES.find((each) => each === query.get('state'));
+  const page = Math.trunc(Number(query.get('page'))) || 1;
+  return { page, repository: repository ?? '', branch: branch ?? '', state, mine: path === '/mine' };
+}
