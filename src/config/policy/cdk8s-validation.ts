@@ -9,7 +9,7 @@ import type { Mapping } from '../pods/pod-schema.ts';
 import { securityViolations } from '../pods/pod-security.ts';
 import { readAll } from '../runnergroup/documents.ts';
 import { API_VERSION, KIND } from '../runnergroup/group-schema.ts';
-import { isMapping, valueAt } from '../runnergroup/paths.ts';
+import { valueAt } from '../runnergroup/paths.ts';
 import { allIn, type ReadOptions, readRunnerGroups } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { podOnly } from '../runnergroup/to-runner-group.ts';
@@ -87,8 +87,7 @@ function podsIn(file: string): readonly (readonly [RunnerGroup, string])[] {
     allIn(document.value).flatMap((object) => {
       const path = POD_OF.get(valueAt(object, ['kind']));
       if (path === undefined || !String(valueAt(object, ['apiVersion'])).startsWith('batch/')) return [];
-      const found = valueAt(object, path.split('.'));
-      const podTemplate = isMapping(found) ? (found as Mapping) : {};
+      const podTemplate = valueAt(object, path.split('.')) as Mapping;
       const securityProfile = FROM_STRICTEST.find((level) => securityViolations(podTemplate, level).length === 0);
       const value = {
         apiVersion: API_VERSION,

@@ -9,7 +9,7 @@ import { quoted } from '../runnergroup/problems.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { withSizes } from '../runnergroup/sizes.ts';
 import { type Asker, allowedBy, type Denial, type Finding, finding, type GroupRule, NONE } from './denial.ts';
-import { entryOf, levelsOf, type Rules, wordsFor } from './levels.ts';
+import { allLevels, entryOf, levelsOf, type Rules, wordsFor } from './levels.ts';
 import { matchesAny, matchesGlob, normalRepository } from './policy-patterns.ts';
 import { GROUP_RULES } from './policy-rules.ts';
 import type { Policy, RuleName } from './policy-schema.ts';
@@ -29,10 +29,9 @@ export interface PolicyJudgement {
 /** Rules of the policy that are skipped: nobody tells what they need, and nobody of Argo CD asks. */
 export function skippedRules(policy: Policy, { isArgoCd, project, repository }: Asker): readonly RuleName[] {
   if (isArgoCd) return [];
-  const levels = [policy, ...(policy.namespaces ?? []), ...(policy.groups ?? [])];
   const told = { projects: project, repositories: repository } as const;
   return (['projects', 'repositories'] as const).filter(
-    (rule) => told[rule] === undefined && levels.some((level) => level[rule] !== undefined),
+    (rule) => told[rule] === undefined && allLevels(policy).some((level) => level[rule] !== undefined),
   );
 }
 
@@ -175,11 +174,10 @@ export function tokenBounds(policy: Policy) {
       tokenBindings.find((entry) => entry.secret === secret && matchesGlob(entry.namespace, namespace))?.url,
     // Which group asks is not known here, so what each entry says that may be meant holds.
     reachOf: (namespace: string) => {
-      const own = entryOf(policy, { namespace });
+      const own = [entryOf(policy, { namespace }) ?? []].flat();
       const entries = groups.filter(({ match }) => matchesGlob(match.namespace ?? '**', namespace));
-      const lists = [...(own ? [own] : []), ...entries].flatMap((entry) => {
-        const levels = entry === own || !own ? [entry] : [entry, own];
-        const { is } = settle(policy, { rule, entries: levels }, { path: '', message: '' });
+      const lists = [...own, ...entries].flatMap((entry) => {
+        const { is } = settle(policy, { rule, entries: [entry, ...own] }, { path: '', message: '' });
         return entry.scopes && is === 'denied' ? [entry.scopes] : [];
       });
       const covers = (owner: string, repo: string) => {

@@ -5,17 +5,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { mergeTemplates } from '../pods/apply-template.ts';
 import type { Mapping } from '../pods/pod-schema.ts';
-import { isMapping, valueAt } from '../runnergroup/paths.ts';
+import { valueAt } from '../runnergroup/paths.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { GroupDefaults } from '../runnergroup/to-runner-group.ts';
-import { levelsOf } from './levels.ts';
+import { allLevels, levelsOf } from './levels.ts';
 import { templateFault } from './policy-rules.ts';
 import type { Policy } from './policy-schema.ts';
 
 /** Undefined: the policy has none. */
 export function defaultsOf(policy: Policy): GroupDefaults | undefined {
-  const levels = [policy, ...(policy.namespaces ?? []), ...(policy.groups ?? [])];
-  if (levels.every(({ defaults }) => defaults === undefined)) return undefined;
+  if (allLevels(policy).every(({ defaults }) => defaults === undefined)) return undefined;
   return (group) => {
     const { images, podTemplate, ...whole } = nearestDefaults(policy, group);
     const spec = group.manifest['spec'] as Readonly<Record<string, unknown>>;
@@ -39,7 +38,7 @@ function nearestDefaults(policy: Policy, group: RunnerGroup): NonNullable<Policy
 /** A template that cannot be read, and one that says all of this, stays as it is written. */
 function mergedOver(podTemplate: Mapping, own: unknown): unknown {
   if (own === undefined) return podTemplate;
-  if (templateFault(own) !== undefined || !isMapping(own)) return own;
+  if (templateFault(own)) return own;
   const merged = mergeTemplates(podTemplate, own as Mapping);
   return isDeepStrictEqual(merged, own) ? own : merged;
 }

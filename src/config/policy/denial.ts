@@ -24,11 +24,11 @@ export interface Finding {
   /** What came and what to do. May hold text from the file: print it through `printable`. */
   readonly message: string;
   /** `closed`: denied without a policy file, too. `unread`: what other rules ask could not be read. `told`: only a warning, whatever the policy says. */
-  readonly reach?: 'closed' | 'unread' | 'told';
+  readonly reach?: 'closed' | 'unread' | 'told' | undefined;
 }
 
 export function finding(path: string, message: string, reach?: Finding['reach']): readonly Finding[] {
-  return [{ path, message, ...(reach && { reach }) }];
+  return [{ path, message, reach }];
 }
 
 export interface Denial extends Finding {

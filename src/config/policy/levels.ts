@@ -19,6 +19,11 @@ export interface Levels {
   readonly rules: Rules;
 }
 
+/** The policy and all of its entries. */
+export function allLevels(policy: Policy) {
+  return [policy, ...(policy.namespaces ?? []), ...(policy.groups ?? [])];
+}
+
 export function levelsOf(policy: Policy, group: RunnerGroup): Levels {
   const ofGroup = policy.groups?.find(({ match }) => fits(match, group));
   const ofNamespace = entryOf(policy, group);

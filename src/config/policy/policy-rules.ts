@@ -94,9 +94,8 @@ const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
   const own = neededLevel(group);
   const { highest, withReason = highest } = rule;
   const reason = hasReason(group);
-  const isLifted = reason && RANK[withReason] > RANK[highest];
-  const most = isLifted ? withReason : highest;
-  if (RANK[own] <= RANK[most]) return isLifted && RANK[own] > RANK[highest] ? OWN_REASON : NONE;
+  const most = reason && RANK[withReason] > RANK[highest] ? withReason : highest;
+  if (RANK[own] <= RANK[most]) return RANK[own] > RANK[highest] ? OWN_REASON : NONE;
   const is =
     group.securityProfile === undefined
       ? `is not set, which means ${own} with containerMode ${group.containerMode}`
@@ -183,13 +182,13 @@ function fieldsBeyond(value: Value, path: FieldPath, fields: string, allowed: re
   const isElement = typeof path.at(-1) === 'number';
   return Object.entries(value).flatMap(([name, entry]) => {
     const inner = fields === '' ? name : `${fields}.${name}`;
-    if (allowed.includes(inner) || (isElement && name === 'name' && typeof entry === 'string')) return [];
+    if (allowed.includes(inner) || (isElement && name === 'name')) return [];
     return fieldsBeyond(entry, [...path, name], inner, allowed);
   });
 }
 
 const priorityClasses: GroupRule = ({ priorityClasses: allowed }, group) => {
-  const tiers = (group.priorityTiers ?? []).map(({ priorityClassName }, index) => ({
+  const tiers = group.priorityTiers.map(({ priorityClassName }, index) => ({
     path: `spec.priorityTiers[${index}].priorityClassName`,
     value: priorityClassName,
   }));
@@ -244,12 +243,13 @@ const maxResources: GroupRule = ({ maxResources: most }, group) => {
 const SIDECARS = ['docker', 'buildkit'].map((name) => ({ name, restartPolicy: 'Always' }));
 
 /** The group's pod, as far as it asks for something. A template that cannot be read counts as none: the rule `podTemplateFields` denies it. */
-function podOf({ podTemplate, resources, setupCommand }: RunnerGroup): Mapping {
+function podOf(group: RunnerGroup): Mapping {
+  const { resources, setupCommand } = group;
   const asking = { resources: resources as unknown as Mapping };
   const setup = setupCommand.length > 0 ? [{ name: 'setup', ...asking }] : [];
   const ours = { spec: { containers: [{ name: 'runner', ...asking }], initContainers: [...SIDECARS, ...setup] } };
-  if (podTemplate === undefined || templateFault(podTemplate) !== undefined) return ours;
-  return mergePodTemplate(ours, podTemplate as Mapping);
+  const template = readableTemplate(group);
+  return template ? mergePodTemplate(ours, template) : ours;
 }
 
 function notAmong(
@@ -272,19 +272,22 @@ interface Named {
 }
 
 /** Everything of these kinds. Nothing for a template with a fault: the rule `podTemplateFields` denies that one. */
-export function templateAsks({ podTemplate }: RunnerGroup, ...kinds: readonly AskedKind[]): readonly Named[] {
-  if (podTemplate === undefined || templateFault(podTemplate) !== undefined) return [];
-  return asksOf(podTemplate as Mapping)
+export function templateAsks(group: RunnerGroup, ...kinds: readonly AskedKind[]): readonly Named[] {
+  const template = readableTemplate(group);
+  if (!template) return [];
+  return asksOf(template)
     .filter(({ kind }) => kinds.includes(kind))
     .map(({ path, value }) => ({ path: pathText(path), value }));
+}
+
+function readableTemplate({ podTemplate }: RunnerGroup): Mapping | undefined {
+  return templateFault(podTemplate) ? undefined : (podTemplate as Mapping);
 }
 
 /** The first thing that keeps a template from being judged. */
 export function templateFault(template: unknown): TemplateFault | undefined {
   const value = template as Value;
-  const fault = boundFault(value);
-  if (fault) return fault;
-  return isMapping(value) ? checkShape(value, () => undefined)[0] : { path: [], message: 'must be a mapping' };
+  return boundFault(value) ?? checkShape(value, () => undefined)[0];
 }
 
 function pathText(path: FieldPath): string {

@@ -39,12 +39,13 @@ export function settle(
   const fitting = (policy.exceptions ?? []).filter(
     ({ groups, rules }) => group && rules.includes(rule) && matchesAny(groups, keyText(group)),
   );
-  const [exception] = fitting.sort((a, b) => (a.until < b.until ? 1 : -1));
+  const [exception] = fitting.sort((a, b) => b.until.localeCompare(a.until));
   const leftMs = exception ? Date.parse(exception.until) + DAY_MS - nowMs : 0;
-  if (exception && leftMs > TOLD_DAYS * DAY_MS) return { is: 'excepted', found };
-  const ends = `${leftMs > 0 ? 'an exception allows it until' : 'its exception ended on'} ${exception?.until}`;
+  if (leftMs > TOLD_DAYS * DAY_MS) return { is: 'excepted', found };
+  const holds = leftMs > 0;
+  const ends = `${holds ? 'an exception allows it until' : 'its exception ended on'} ${exception?.until}`;
   const told = exception ? { ...found, message: `${found.message} (${ends}: ${exception.reason})` } : found;
-  if (leftMs > 0) return { is: 'warned', found: told };
+  if (holds) return { is: 'warned', found: told };
   const words = [...entries, policy].map(({ enforcement, enforcementOf }) => enforcementOf?.[rule] ?? enforcement);
   const isWarned = reach !== 'closed' && words.find((word) => word !== undefined) === 'warn';
   return { is: isWarned ? 'warned' : 'denied', found: told };

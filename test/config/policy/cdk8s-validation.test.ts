@@ -37,7 +37,7 @@ const texts = (documents: readonly (string | object)[]) =>
 /** What the plugin tells of these documents, as cdk8s-cli asks it. */
 async function judged(spec: object, ...documents: readonly (string | object)[]) {
   const folder = folderWith({ 'policy.json': policyOf(spec), 'all.k8s.yaml': texts(documents) });
-  const told = { violations: [] as string[], logged: [] as string[], status: '' };
+  const told = { violations: [] as string[], logged: [] as string[], messages: [] as string[], status: '' };
   await new RunnerPolicyValidation({ policy: join(folder, 'policy.json') }).validate({
     manifests: documents.length > 0 ? [join(folder, 'all.k8s.yaml')] : [],
     logger: { log: (text) => told.logged.push(text.replaceAll(folder, '')) },
@@ -50,6 +50,7 @@ async function judged(spec: object, ...documents: readonly (string | object)[]) 
           readonly violatingResources: readonly { resourceName: string; manifestPath: string; locations: string[] }[];
         };
         expect(recommendation).toContain(`[${ruleName}]`);
+        told.messages.push(recommendation.replace(/^.*: /, ''));
         for (const { resourceName, manifestPath, locations } of violatingResources) {
           expect(manifestPath).toMatch(/all\.k8s\.yaml$/);
           told.violations.push([ruleName, resourceName, ...locations].join(' '));
@@ -152,6 +153,7 @@ describe('RunnerPolicyValidation', () => {
       ['podTemplateFields by-hand spec.template.spec.containers[0].unknown'],
     ],
     ['a Job without a pod, which no API server takes', IMAGES, [{ ...GOOD, spec: {} }], []],
+    ['another kind of that API group', IMAGES, [{ ...GOOD, kind: 'Other' }], []],
     [
       'a privileged pod, also if the policy says nothing of it',
       {},
@@ -231,6 +233,15 @@ describe('RunnerPolicyValidation', () => {
     expect((await judged(spec, ...documents)).violations).toEqual(violations);
   });
 
+  it('says of a Job what it says of a podTemplate, but no field of a RunnerGroup', async () => {
+    const spec = { ...IMAGES, securityProfile: { highest: 'restricted', withReason: 'baseline' } };
+
+    expect((await judged(spec, job('bash'))).messages).toEqual([
+      'is "bash"; the policy allows registry.example.com/ci/**. Use one of them [images]',
+      'is baseline; the policy allows restricted at most [securityProfile]',
+    ]);
+  });
+
   it('tells warnings, and what it does not check, without failing', async () => {
     const spec = { ...IMAGES, projects: ['ci'], enforcement: 'warn' };
     const { violations, logged } = await judged(spec, DENIED, job('bash'));
@@ -268,6 +279,12 @@ describe('RunnerPolicyValidation', () => {
     ['is no YAML', 'a: [', 'all.k8s.yaml'],
   ])('ends with the words of validate if a document %s', async (_, text, words) => {
     await expect(judged(IMAGES, text)).rejects.toThrow(words);
+  });
+
+  it('ends if a pod is no mapping', async () => {
+    const words = 'all.k8s.yaml has a spec.template that cannot be judged';
+
+    await expect(judged(IMAGES, { ...GOOD, spec: { template: ['a'] } })).rejects.toThrow(words);
   });
 
   it('ends if no policy is named', async () => {

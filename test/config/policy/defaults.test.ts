@@ -155,6 +155,12 @@ describe('podTemplate', () => {
     expect(groupBy({}, { sizes }).sizes).toEqual(groupBy({ defaults: { labels: ['a:host'] } }, { sizes }).sizes);
   });
 
+  it('that the group has, too, leaves that of the group to the byte', () => {
+    const own = { spec: { nodeSelector: { zone: 'b', pool: 'x' } }, metadata: { annotations: { a: 'g' } } };
+
+    expect(JSON.stringify(groupBy(policy, { podTemplate: own }).podTemplate)).toBe(JSON.stringify(own));
+  });
+
   it.each([[{ spec: { nodeSelecter: {} } }], [{ spec: { containers: [{ $patch: 'delete', name: 'runner' }] } }]])(
     'leaves one that cannot be read as it is: %j',
     (podTemplate) => {
@@ -229,6 +235,9 @@ function deep(levels: number): object {
 
 it('a policy without defaults has none, and with an empty one each group is as it is', () => {
   expect(defaultsOf(policyOf({ images: [] }))).toBeUndefined();
+  expect(defaultsOf(policyOf({ namespaces: [{ name: 'a' }], groups: [{ match: {} }] }))).toBeUndefined();
+  expect(defaultsOf(policyOf({ namespaces: [{ name: 'a', defaults: {} }] }))).toBeDefined();
+  expect(defaultsOf(policyOf({ groups: [{ match: {}, defaults: {} }] }))).toBeDefined();
   expect(unwritten(groupBy({ defaults: {} }))).toEqual(unwritten(groupBy({})));
 });
 

@@ -48,3 +48,25 @@ describe('the message', () => {
     );
   });
 });
+
+describe('without a policy', () => {
+  const refusalOf = async (over: Parameters<typeof runnerGroup>[0]) =>
+    (await refusalsByDefault([runnerGroup(over)], 'runners')).all?.message;
+  const template = (spec: object) => ({ podTemplate: { spec } }) as Parameters<typeof runnerGroup>[0];
+
+  it.each<[string, Parameters<typeof runnerGroup>[0]]>([
+    ['a privileged group without podTemplate', { securityProfile: 'privileged' }],
+    ['an image in a podTemplate', template({ containers: [{ name: 'runner', image: 'x.example.com/y:1' }] })],
+    ['a podTemplate with a profile that is not privileged', { securityProfile: 'baseline', ...template({}) }],
+  ])('%s is served', async (_, over) => {
+    expect(await refusalOf(over)).toBeUndefined();
+  });
+
+  it('all that only a policy can allow is told', async () => {
+    const over = { securityProfile: 'privileged', ...template({ serviceAccountName: 'a', priorityClassName: 'b' }) };
+
+    expect(await refusalOf(over as Parameters<typeof runnerGroup>[0])).toBe(
+      'start pods with spec.podTemplate.spec.serviceAccountName (runners/ci, ci.yaml:1), spec.podTemplate.spec.priorityClassName (runners/ci, ci.yaml:1), spec.securityProfile: privileged (runners/ci, ci.yaml:1): only a policy can allow that, and there is none. Remove these fields.',
+    );
+  });
+});

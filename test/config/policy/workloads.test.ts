@@ -54,6 +54,15 @@ describe('a Job beside the RunnerGroups', () => {
     ]);
   });
 
+  it('takes nothing from a document beside it, and without it nothing is said', async () => {
+    const other = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {b: c}\n';
+    const { printed } = await verdictOn(`${other}---\n${JOB}`);
+
+    expect(printed.map(({ text }) => parse(text))[0]).toEqual(parse(other));
+    expect(printed).toHaveLength(2);
+    expect(await verdictOn(other)).not.toHaveProperty('warning');
+  });
+
   it('passes when the sidecar is told so', async () => {
     const outcome = await generate(JOB, { GITEA_RUNNERS_PASS_WORKLOADS: 'true' });
 
