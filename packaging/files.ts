@@ -9,6 +9,7 @@
  *   runner-credentials.yaml  for those whose RunnerGroups have `registration: {by: serve}`
  *   slack-extend.yaml    for those who want the button in Slack
  *   page.yaml            for those who want the page for developers
+ *   looks.yaml           for those who set GITEA_RUNNERS_LOOKS
  *   kustomization.yaml   a component: our own objects, and argocd-*.yaml as patches
  *   helm-values.yaml     the same additions as values of the chart argo-cd
  *   remove-from-argocd.yaml  takes the additions back
@@ -28,6 +29,7 @@ import { comment, HEADER, ManifestFile } from './manifest-file.ts';
 import { BUNDLE, GENERATE_FLAGS, NODE } from './names.ts';
 import {
   cache,
+  looks,
   ownObjects,
   page,
   registrationSecrets,
@@ -52,6 +54,7 @@ export function installFiles(): Readonly<Record<string, string>> {
     'runner-credentials.yaml': `${HEADER}${comment(CREDENTIALS)}---\n${runnerCredentials().text()}`,
     'slack-extend.yaml': `${HEADER}${comment(SLACK_EXTEND)}---\n${slackExtend().text()}`,
     'page.yaml': `${HEADER}${comment(PAGE)}---\n${page().text()}`,
+    'looks.yaml': `${HEADER}${comment(LOOKS)}---\n${looks().text()}`,
     ...mapValues(patches, (text) => `${HEADER}---\n${text}`),
     'cache.yaml': `${HEADER}${comment(CACHE)}---\n${cache().text()}`,
     'kustomization.yaml': `${HEADER}${comment(COMPONENT)}${yamlText(kustomization(PATCHES))}`,
@@ -100,6 +103,9 @@ const SLACK_EXTEND = `An option: the button "Keep 1 h longer" in Slack (docs/not
 copy for each namespace with runners.`;
 
 const PAGE = `An option: the page for developers (docs/page.md). It is there once GITEA_RUNNERS_PAGE_LISTEN is :8082.`;
+
+const LOOKS = `An option: one look at Gitea for many Applications (docs/serve.md). Then set in gitea-runners-settings GITEA_RUNNERS_LOOKS_LISTEN to
+:8083 and GITEA_RUNNERS_LOOKS to http://gitea-runners-looks.argocd.svc:8083.`;
 
 const CACHE = `An option: a cache server, so that actions/cache works between runners (docs/cache.md). It needs a Secret first:
 

@@ -41,5 +41,7 @@ export const USER_ID = 999;
 export const WEBHOOK_PORT = 8080;
 /** Of the page for developers, where it is switched on. */
 export const PAGE_PORT = 8082;
+/** For the repo-server, where looks are given. */
+export const LOOKS_PORT = 8083;
 /** For the kubelet alone: no Service, no NetworkPolicy names it. */
 export const PROBE_PORT = 8081;

@@ -8,7 +8,7 @@ import { k8s } from 'cdk8s-plus-28';
 import type { Construct } from 'constructs';
 import { ARGOCD_NAMESPACE, METRICS_PORT, NAME, SERVE_LABELS } from '../src/shared/installed/installed-names.ts';
 import { RUNNER_APP } from '../src/shared/marks.ts';
-import { PAGE_PORT, RUNNERS_NAMESPACE, WEBHOOK_PORT } from './names.ts';
+import { LOOKS_PORT, PAGE_PORT, RUNNERS_NAMESPACE, WEBHOOK_PORT } from './names.ts';
 
 /** Ports behind which an API server or a Gitea is: a policy cannot name them by host. */
 const API_SERVER_PORT = 6443;
@@ -63,6 +63,18 @@ export function pageNetworkPolicy(scope: Construct): k8s.KubeNetworkPolicy {
       podSelector: { matchLabels: SERVE_LABELS },
       policyTypes: ['Ingress'],
       ingress: [{ from: [NO_RUNNERS], ports: [tcp(PAGE_PORT)] }],
+    },
+  });
+}
+
+/** `generate` runs in the pod of the repo-server. It adds to the policy of serve. */
+export function looksNetworkPolicy(scope: Construct): k8s.KubeNetworkPolicy {
+  return new k8s.KubeNetworkPolicy(scope, 'network', {
+    metadata: { name: `${NAME}-looks`, namespace: ARGOCD_NAMESPACE, labels: SERVE_LABELS },
+    spec: {
+      podSelector: { matchLabels: SERVE_LABELS },
+      policyTypes: ['Ingress'],
+      ingress: [{ from: [pods({ 'app.kubernetes.io/name': 'argocd-repo-server' })], ports: [tcp(LOOKS_PORT)] }],
     },
   });
 }

@@ -16,8 +16,9 @@ import {
   SERVE_ROLE,
   SIDECAR_ROLE,
 } from './names.ts';
-import { pageNetworkPolicy, runnerNetworkPolicy, serveNetworkPolicy } from './network.ts';
+import { looksNetworkPolicy, pageNetworkPolicy, runnerNetworkPolicy, serveNetworkPolicy } from './network.ts';
 import {
+  looksService,
   metricsService,
   pageService,
   serveAccount,
@@ -131,6 +132,14 @@ export function page(): ManifestFile {
   const file = new ManifestFile('page');
   pageService(file);
   pageNetworkPolicy(file);
+  return file;
+}
+
+/** For those who set GITEA_RUNNERS_LOOKS. */
+export function looks(): ManifestFile {
+  const file = new ManifestFile('looks');
+  looksService(file);
+  looksNetworkPolicy(file);
   return file;
 }
 

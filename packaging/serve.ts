@@ -17,6 +17,7 @@ import {
   ARGOCD_TLS_DIR,
   BUNDLE,
   DEFAULTS,
+  LOOKS_PORT,
   NODE,
   PAGE_PORT,
   POLICY_DIR,
@@ -146,10 +147,10 @@ function probe(path: string): k8s.Probe {
   return { httpGet: { path, port: k8s.IntOrString.fromString('probes') } };
 }
 
-function service(scope: Construct, name: string, port: k8s.ServicePort, id: string): k8s.KubeService {
+function service(scope: Construct, name: string, port: k8s.ServicePort, id: string, more: k8s.ServiceSpec = {}) {
   return new k8s.KubeService(scope, id, {
     metadata: { ...METADATA, name },
-    spec: { selector: SERVE_LABELS, ports: [port] },
+    spec: { ...more, selector: SERVE_LABELS, ports: [port] },
   });
 }
 
@@ -169,6 +170,13 @@ export function metricsService(scope: Construct): k8s.KubeService {
 export function pageService(scope: Construct): k8s.KubeService {
   const targetPort = k8s.IntOrString.fromNumber(PAGE_PORT);
   return service(scope, `${NAME}-page`, { name: 'page', port: 80, targetPort }, 'service');
+}
+
+/** Of looks. It has the address of each replica: `generate` asks all, and the one that leads answers. */
+export function looksService(scope: Construct): k8s.KubeService {
+  const targetPort = k8s.IntOrString.fromNumber(LOOKS_PORT);
+  const port = { name: 'looks', port: LOOKS_PORT, targetPort };
+  return service(scope, `${NAME}-looks`, port, 'service', { clusterIp: 'None' });
 }
 
 /** A drained node takes one replica at a time. */

@@ -23,6 +23,7 @@ import { keyText } from '../shared/keys.ts';
 import { firstNames } from '../shared/printable.ts';
 import { findTargetsOf } from './find-targets.ts';
 import type { Pods } from './group-pods.ts';
+import type { SomeKept } from './kept-looks.ts';
 import { livingGroups } from './living-groups.ts';
 import type { Planning, PlanSource } from './plan-seen.ts';
 import { findCluster, requestOptions, type Settings } from './settings.ts';
@@ -53,6 +54,8 @@ export interface LookOptions {
   readonly includeBlocked: boolean;
   /** Everything is asked for at once (`ObserveOptions.ahead`). */
   readonly ahead?: boolean;
+  /** Where `serve` gives its looks (docs/adr/0111). Absent: Gitea is asked. */
+  readonly looks?: string | undefined;
   /** Needed when a group has a podTemplate or a securityProfile. */
   readonly pods?: Pods | undefined;
   /**
@@ -70,7 +73,7 @@ export interface LookOptions {
 export async function lookAndPlan(
   groups: readonly RunnerGroup[],
   settings: Settings,
-  { includeBlocked, ahead = false, pods, isolate, hidden = [], isOnlyRead = false }: LookOptions,
+  { includeBlocked, ahead = false, looks: looksUrl, pods, isolate, hidden = [], isOnlyRead = false }: LookOptions,
 ): Promise<PlanOfNow> {
   const { timeoutMs } = settings;
   const deadline = new Deadline(timeoutMs);
@@ -89,24 +92,29 @@ export async function lookAndPlan(
   // Reading Secrets over the network has taken its part of the time limit.
   const leftMs = settings.secrets === 'api' ? Math.max(1, deadline.remainingMs()) : timeoutMs;
   const clocks = new ServerClocks();
-  const beganMs = systemClock.steadyMs();
-  const listing = listJobs(namespaces, config, settings, clocks);
-  const looking = Promise.all([
-    (isolates ? observeEach : observe)(targets, {
-      ...requestOptions(settings),
-      // A Gitea that hangs must leave the others time for their plan.
-      deadlineMs: isolates && targets.length > 1 ? leftMs * SHARE_OF_LOOKS : leftMs,
-      includeBlocked,
-      ahead,
-      // Without live Jobs the planner replays the past.
-      needsHistory: () => listing.then(({ origin }) => origin === undefined),
-      needsRows: () => listing.then(({ jobs }) => jobs.some(isPinnedAlive)),
-      boundRunners: () => listing.then(({ jobs }) => jobs.filter(isBoundAtWork)),
-      clock: { ...systemClock, now: settings.now },
-      clocks,
-    }),
-    listing,
-  ]);
+  const list = () => listJobs(namespaces, config, settings, clocks);
+  const listing = list();
+  const asking = {
+    ...requestOptions(settings),
+    // A Gitea that hangs must leave the others time for their plan.
+    deadlineMs: isolates && targets.length > 1 ? leftMs * SHARE_OF_LOOKS : leftMs,
+    includeBlocked,
+    ahead,
+    // Without live Jobs the planner replays the past.
+    needsHistory: () => listing.then(({ origin }) => origin === undefined),
+    needsRows: () => listing.then(({ jobs }) => jobs.some(isPinnedAlive)),
+    boundRunners: () => listing.then(({ jobs }) => jobs.filter(isBoundAtWork)),
+    clock: { ...systemClock, now: settings.now },
+    clocks,
+  };
+  const observeNow = isolates ? observeEach : observe;
+  const seeNow = async (options: typeof asking): Promise<SomeKept> => ({ looks: await observeNow(targets, options) });
+  const see = async (): Promise<SomeKept> => {
+    // Of a runner that nobody sees, no one can tell whether it has ended since.
+    if (looksUrl === undefined || !config) return await seeNow(asking);
+    return await (await import('./kept-looks.ts')).looksKept(targets, asking, observeNow, settings, looksUrl);
+  };
+  const looking = Promise.all([see(), listing]);
   // A rejection while the templates are made must wait for its await below instead of ending the process.
   looking.catch(() => undefined);
   // What can be done while the answers are on their way, once the questions have left; these modules are loaded so late for that.
@@ -116,30 +124,39 @@ export async function lookAndPlan(
   const { appOf } = await import('./platform-app.ts');
   const app = await appOf(groups, pods?.finish);
   const faulty = isolates ? await faultyPods(pods) : await pods?.check();
-  const [answers, before] = await looking;
+  let [answers, before] = await looking;
   const broken = [...living, ...(faulty ?? [])];
   const inTrouble = [...new Set([...isolated, ...broken])];
-  // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
-  const isStale = systemClock.steadyMs() - beganMs > FRESH_MS;
-  const listed = isStale ? await listJobs(namespaces, config, settings, clocks) : before;
-  const { origin, atMs: listedAtMs } = listed;
-  const planning = planSeen({
-    instance: settings.instance,
-    application: settings.env['ARGOCD_APP_NAME'],
-    groups: app.groupCharts.map(({ group, templateHash }) => {
-      const lookKey = lookOf(baseOf(group));
-      return { group, templateHash, lookKey, look: failed.get(baseOf(group)) ?? answers.get(lookKey) };
-    }),
-    broken: inTrouble.map(troubleOfBroken),
-    suspended: before.suspended,
-    cluster: origin === undefined ? undefined : { origin, jobs: endedMeanwhile(before.jobs, listed.jobs), listedAtMs },
-    withPast: origin === undefined ? (await import('../planner/unseen/unseen.ts')).withPast : undefined,
-    clockOf: (server) => clocks.of(server),
-    nowMs: settings.now(),
-  });
+  const planOf = async ({ jobsThen, looks }: SomeKept, before: Listed) => {
+    // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
+    const isStale = systemClock.steadyMs() - before.steadyMs > FRESH_MS;
+    const listed = isStale ? await list() : before;
+    const { origin, atMs: listedAtMs } = listed;
+    const seen = endedMeanwhile(before.jobs, listed.jobs);
+    const jobs = jobsThen?.(seen, settings.now(), clocks.of(origin ?? '')) ?? seen;
+    return planSeen({
+      instance: settings.instance,
+      application: settings.env['ARGOCD_APP_NAME'],
+      groups: app.groupCharts.map(({ group, templateHash }) => {
+        const lookKey = lookOf(baseOf(group));
+        return { group, templateHash, lookKey, look: failed.get(baseOf(group)) ?? looks.get(lookKey) };
+      }),
+      broken: inTrouble.map(troubleOfBroken),
+      suspended: before.suspended,
+      cluster: origin === undefined ? undefined : { origin, jobs, listedAtMs },
+      withPast: origin === undefined ? (await import('../planner/unseen/unseen.ts')).withPast : undefined,
+      clockOf: (server) => clocks.of(server),
+      nowMs: settings.now(),
+    });
+  };
+  let planning = await planOf(answers, before);
+  if (answers.isInDoubt?.(planning)) {
+    [answers, before] = await Promise.all([seeNow({ ...asking, deadlineMs: deadline.remainingMs() }), list()]);
+    planning = await planOf(answers, before);
+  }
   if (planning.is === 'failed') {
     // Argo CD shows all causes.
-    collectLooks(answers);
+    collectLooks(answers.looks);
     refuseAll(inTrouble, failed);
   }
   const { atMs, plan, seen, troubles = [] } = soundOf(planning, settings);
@@ -175,16 +192,18 @@ async function listJobs(
   settings: Settings,
   clocks: ServerClocks,
 ) {
-  const atMs = settings.now();
-  if (!config) return { atMs, origin: undefined, jobs: [], suspended: new Map() };
+  const times = { atMs: settings.now(), steadyMs: systemClock.steadyMs() };
+  if (!config) return { ...times, origin: undefined, jobs: [], suspended: new Map() };
   const { observeCluster, runnerGroupsIn, suspendedOf } = await import('../clients/kubernetes/observe-cluster.ts');
   const options = { ...requestOptions(settings), clocks };
   const [jobs, objects] = await Promise.all([
     observeCluster(namespaces, config, options),
     runnerGroupsIn(namespaces, config, options).catch((error: unknown) => notSeen(error, settings)),
   ]);
-  return { atMs, origin: new URL(config.url).origin, jobs, suspended: suspendedOf(objects) };
+  return { ...times, origin: new URL(config.url).origin, jobs, suspended: suspendedOf(objects) };
 }
+
+type Listed = Awaited<ReturnType<typeof listJobs>>;
 
 /** Without the CRD no group can be suspended. Without the right to read RunnerGroups, `spec.suspend` in git counts alone. */
 function notSeen(error: unknown, settings: Settings): readonly [] {

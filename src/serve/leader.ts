@@ -17,7 +17,7 @@ import { Failure } from '../shared/failure.ts';
 import { LOOK_NOW } from '../shared/marks.ts';
 import { Applications } from './applications.ts';
 import { type GiteasOptions, originOf } from './looks/giteas.ts';
-import { Poller } from './looks/poller.ts';
+import { Poller, type PollerOptions } from './looks/poller.ts';
 import { TargetBook } from './looks/targets.ts';
 import { LossBook } from './losses/losses.ts';
 import { type Tell, tellAll } from './planning/events.ts';
@@ -30,6 +30,7 @@ import { concerns, type WebhookEvent } from './webhook/gate.ts';
 
 export interface LeaderOptions
   extends Omit<GiteasOptions, 'queue'>,
+    Pick<PollerOptions, 'looks'>,
     Pick<TokenSources, 'secretsDir'>,
     Pick<TaskContext, 'client' | 'cluster' | 'secretsClient'> {
   readonly instance: string;

@@ -1,9 +1,10 @@
 /**
- * The three ports of `serve`:
+ * The ports of `serve`:
  *
  *     webhooks   from anywhere: Gitea is behind an Ingress or outside
  *     metrics    from every namespace but that of the runners
  *     probes     from the node only: the NetworkPolicy of install/ opens this port to no pod, and the kubelet needs no policy
+ *     looks      where it is asked for: from Argo CD's repo-server
  */
 import type { RequestListener } from 'node:http';
 import { count } from '../shared/printable.ts';
@@ -26,6 +27,9 @@ export interface ListenersOptions {
   readonly listen: ListenAddress;
   readonly metricsListen: ListenAddress;
   readonly probeListen: ListenAddress;
+  /** Absent: looks are given to nobody. */
+  readonly looksListen?: ListenAddress;
+  readonly looks?: RequestListener;
   readonly tell: Tell;
   readonly gate: WebhookGate;
   readonly take: TakeDelivery;
@@ -37,7 +41,7 @@ export interface ListenersOptions {
   readonly metricsPage: () => Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
-/** Listens on all three. `close` ends all connections at once. @throws Failure when it cannot listen on one of them; then on none. */
+/** Listens on all of them. `close` ends all connections at once. @throws Failure when it cannot listen on one of them; then on none. */
 export async function startListeners(options: ListenersOptions) {
   const { gate, take, tell } = options;
   const open: HttpServer[] = [];
@@ -75,6 +79,10 @@ export async function startListeners(options: ListenersOptions) {
           '/debug/queue': () => plain(200, queuePage(options.queue(), options.leads())),
         }),
       }),
+      ...(options.looksListen &&
+        options.looks && {
+          looks: await start('looks', { address: options.looksListen, onRequest: options.looks, connections: READERS }),
+        }),
     };
     return { ports, close };
   } catch (error) {
@@ -82,6 +90,9 @@ export async function startListeners(options: ListenersOptions) {
     throw error;
   }
 }
+
+/** Each `generate` has one or a few for a moment, and all of a repo-server come from one address. */
+const READERS = { total: 256, perAddress: 256 };
 
 /** Renders one page for all requests of one turn of the event loop, so that a thousand clients cost little more than one. */
 function oncePerTurn(render: ListenersOptions['metricsPage']): () => Promise<WebPage> {

@@ -24,6 +24,7 @@ import { Failure, systemReason } from '../shared/failure.ts';
 import { LiveCluster } from './cluster/live-cluster.ts';
 import { Leader, type LeaderOptions, targetBook } from './leader.ts';
 import { type ListenersOptions, startListeners } from './listeners.ts';
+import { LookServer } from './looks/look-server.ts';
 import { type SpansLost, type Subscriber, type Tell, tellAll } from './planning/events.ts';
 import { type QueueRow, WorkQueue } from './queue/work-queue.ts';
 import type { OpenFeature } from './task.ts';
@@ -38,8 +39,8 @@ type Opened =
   | ('openSecrets' | 'secretsClient' | 'tell');
 
 export interface ServeOptions
-  extends Omit<LeaderOptions, Opened>,
-    Pick<ListenersOptions, 'listen' | 'metricsListen' | 'metricsPage' | 'probeListen'> {
+  extends Omit<LeaderOptions, Opened | 'looks'>,
+    Pick<ListenersOptions, 'listen' | 'looksListen' | 'metricsListen' | 'metricsPage' | 'probeListen'> {
   readonly secrets?: SecretsMode;
   readonly cluster: ClusterConfig;
   readonly namespaces: readonly string[];
@@ -95,6 +96,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const context = { ...options, ...around, queue, tell, watchSecrets };
   const features = await Promise.all(options.features.map((openFeature) => openFeature(context)));
   hearers.push(...features.flatMap(({ subscriber }) => subscriber ?? []));
+  const looks = options.looksListen && new LookServer({ clock, tell });
   // Connections of its own: requests that hang elsewhere must not cost the leadership.
   const leaseClient = new KubeClient(options.cluster, { clock });
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${options.listen.port}`;
@@ -122,18 +124,20 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
     isReady: () => open.cluster.fresh && (leader === undefined || leader.ready),
     queue: rows,
     leads: () => leader !== undefined,
+    ...(looks && { looks: looks.onRequest }),
   });
   tell({ is: 'serving', ports: listeners.ports });
 
   const watching = open.cluster.run(life);
   const running = features.map(({ run }) => run?.(life));
   const lead = async (leading: AbortSignal): Promise<void> => {
-    leader = new Leader(open.leaderOptions);
+    leader = new Leader({ ...open.leaderOptions, ...(looks && { looks }) });
     tell({ is: 'leading' });
     try {
       await leader.run(leading);
     } finally {
       leader = undefined;
+      looks?.watch([], () => undefined);
       tell({ is: 'not-leading' });
     }
   };

@@ -63,6 +63,7 @@ export function openMetrics(nowMs: () => number = systemClock.steadyMs) {
         set.webhook_last_delivery_timestamp_seconds.setToCurrentTime({ result });
       },
       'connection-dropped': ({ listener }) => set.dropped_connections_total.inc({ listener }),
+      'look-asked': ({ result }) => set.kept_looks_total.inc({ result }),
       looked: ({ failure, origin }) => {
         set.looks_total.inc({ origin });
         if (failure) set.gitea_errors_total.inc({ origin, code: failure.code });
@@ -264,6 +265,7 @@ function makeMetrics(registry: Registry) {
     gitea_requests_total: counter('Requests to Gitea by status; 0: no answer.', ['origin', 'status']),
     gitea_errors_total: counter('Looks that failed, by error code.', ['origin', 'code']),
     looks_total: counter('Looks at Gitea.', ['origin']),
+    kept_looks_total: counter('Looks that generate has asked for, by result.', ['result']),
     gitea_budget_wait_seconds_total: counter('Time that looks and sweeps waited for the request budget.', ['origin']),
     wakes_total: counter('Wakes of an Application by outcome.', ['application', 'outcome']),
     wake_duration_seconds: histogram('One wake: refresh and sync request.', WAKE_SECONDS, ['application']),

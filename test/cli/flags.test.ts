@@ -26,6 +26,8 @@ const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> 
   pageUrl: ['https://P.example.com/', 'https://p.example.com'],
   pageGitea: ['http://g:3000/git/', 'http://g:3000/git'],
   pageGiteaPublic: ['https://g/', 'https://g'],
+  looks: ['http://L:8083/', 'http://l:8083'],
+  looksListen: [':5', { port: 5 }],
   metricsListen: [':2', { port: 2 }],
   probeListen: ['[::1]:3', { host: '::1', port: 3 }],
   namespaces: ['a,,b', ['a', 'b']],

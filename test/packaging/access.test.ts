@@ -159,6 +159,22 @@ describe('the network policies', () => {
   });
 });
 
+it('the port of looks is open to the repo-server alone, and its Service has the address of each replica', () => {
+  const [service, policy] = objects('looks.yaml').map(({ spec }) => spec) as Record<string, unknown>[];
+
+  expect(service).toMatchObject({ clusterIP: 'None', ports: [{ port: 8083, targetPort: 8083 }] });
+  expect(policy).toEqual({
+    podSelector: { matchLabels: service?.['selector'] },
+    policyTypes: ['Ingress'],
+    ingress: [
+      {
+        from: [{ podSelector: { matchLabels: { 'app.kubernetes.io/name': 'argocd-repo-server' } } }],
+        ports: [{ port: 8083, protocol: 'TCP' }],
+      },
+    ],
+  });
+});
+
 function notIn(key: string, value: string): object {
   return { matchExpressions: [{ key, operator: 'NotIn', values: [value] }] };
 }
@@ -169,6 +185,7 @@ it('install.yaml holds no Secret: people create them', () => {
 
 it.each([
   'cache.yaml',
+  'looks.yaml',
   'page.yaml',
   'registration-secrets.yaml',
   'runner-credentials.yaml',

@@ -10,6 +10,7 @@ export const OPTIONS = {
   registrationSecrets: 'registration-secrets.yaml',
   runnerCredentials: 'runner-credentials.yaml',
   page: 'page.yaml',
+  looks: 'looks.yaml',
 } as const;
 
 /** How the chart is meant to differ from install.yaml. Nothing else may. */

@@ -43,7 +43,7 @@ interface ApplicationParts {
 /** Begins the wakes of one Application. */
 export function startArgoCd({ stage, cluster, generator, groups, delayMs, onSynced }: ApplicationParts): void {
   const { history, timeline } = stage;
-  const look = lookout(stage, cluster, groups, generator.seesPods);
+  const look = (generator.lookout ?? lookout)(stage, cluster, groups, generator.seesPods);
   /** What successful refreshes printed, and when their looks began; newest last, for as long as a stale sync may want them. */
   const cache: Manifests[] = [];
   /** Syncs under way. */
@@ -126,7 +126,9 @@ export function startArgoCd({ stage, cluster, generator, groups, delayMs, onSync
     if (wake.fault === 'lost' || resting) return;
     look(wake.lookS * 1000, (sight) => {
       if (wake.fault === 'refresh-fails' || isDown(nowMs)) return;
-      remember({ wanted: generator.decide(stage, cluster, sight), askedAtMs: nowMs });
+      // With a kept look it is as slow as that one is old.
+      const askedAtMs = sight.kept?.beganMs ?? nowMs;
+      remember({ wanted: generator.decide(stage, cluster, sight), askedAtMs });
       if (wake.fault === 'no-sync') return;
       timeline.after(wake.syncAfterS * 1000, () => sync(wake, sight.version, nowMs));
     });

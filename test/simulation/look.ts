@@ -43,6 +43,8 @@ export interface Observation {
   readonly liveSinceMs: number;
   /** `Stage.version` when it began. */
   readonly version: number;
+  /** Looks that `serve` has kept, and when the oldest began. Absent: there are none. */
+  readonly kept?: { readonly looks: ReadonlyMap<string, Look>; readonly beganMs: number };
 }
 
 export function lookKey(scope: RunnerScope): string {
@@ -50,7 +52,7 @@ export function lookKey(scope: RunnerScope): string {
 }
 
 /** Looks for so many ms, and hands over what it found. */
-type LookAt = (lookMs: number, done: (sight: Observation) => void) => void;
+export type LookAt = (lookMs: number, done: (sight: Observation) => void) => void;
 
 /** As `Group.covers`. */
 export function coversOf(scope: RunnerScope): string | undefined {

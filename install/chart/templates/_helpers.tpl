@@ -38,6 +38,10 @@
 {{- $settings = merge $settings $page -}}
 {{- end -}}
 {{- end -}}
+{{- if .Values.looks.enabled -}}
+{{- $looks := dict "GITEA_RUNNERS_LOOKS" (printf "http://gitea-runners-looks.%s.svc:8083" .Release.Namespace) -}}
+{{- $settings = merge $settings $looks (dict "GITEA_RUNNERS_LOOKS_LISTEN" ":8083") -}}
+{{- end -}}
 {{- if .Values.registrationSecrets.enabled -}}
 {{- $names := join "," .Values.registrationSecrets.secretNames -}}
 {{- $settings = merge $settings (dict "GITEA_RUNNERS_REGISTRATION_SECRETS" $names) -}}

@@ -6,7 +6,7 @@ import type { ExitCode, Io } from '../../shared/io.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { printable, unreadText } from '../../shared/printable.ts';
 import type { EndTrace } from '../../telemetry/tracing/run-trace.ts';
-import type { FlagsOf } from '../flags/flags.ts';
+import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { tracingFrom } from '../reading/command-settings.ts';
 import { readAndPlan } from '../reading/read-and-plan.ts';
 
@@ -16,7 +16,8 @@ import { readAndPlan } from '../reading/read-and-plan.ts';
  */
 export async function generate(args: readonly string[], flags: FlagsOf<'generate'>, io: Io): Promise<ExitCode> {
   // Argo CD has been woken, so there is something to see, and it waits for us.
-  const options = { includeBlocked: false, ahead: Boolean(io.env['ARGOCD_APP_NAME']), isolate: true };
+  const ahead = Boolean(io.env['ARGOCD_APP_NAME']);
+  const options = { includeBlocked: false, ahead, looks: flagValue('looks', flags, io), isolate: true };
   const endTrace = await openTrace(flags, io);
   const planned = await readAndPlan(args, flags, io, options);
   const { read, others, plan } = planned;

@@ -67,6 +67,7 @@ async function serveSettings(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | 
     throw new Failure('GR-FLAG-05', 2, message);
   }
   const argocdCaFile = flagValue('argocdCaFile', flags, io);
+  const looksListen = flagValue('looksListen', flags, io);
   const webhookSecretFile = flagValue('webhookSecretFile', flags, io);
   const lease = await leaseFrom(flags, io);
   // `serve` needs a cluster, so `GITEA_RUNNERS_CLUSTER` does not switch it off.
@@ -93,6 +94,7 @@ async function serveSettings(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | 
     listen: flagValue('listen', flags, io),
     metricsListen: flagValue('metricsListen', flags, io),
     probeListen: flagValue('probeListen', flags, io),
+    ...(looksListen && { looksListen }),
     ...(webhookSecretFile !== undefined && { webhookSecretFile }),
     ...(lease && { lease }),
     identity: `${io.env['POD_NAME'] || hostname()}_${randomBytes(4).toString('hex')}`,

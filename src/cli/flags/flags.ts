@@ -164,7 +164,21 @@ export const FLAGS = {
       more: '[How](platform.md). The variable must hold an absolute path, and in a sync the file may not lie in the repository. Set it for the sidecar and for `serve` alike.',
     },
   }),
+  looks: {
+    of: ['generate'],
+    value: 'URL',
+    defaultNote: 'ask Gitea',
+    help: '`serve`, which is asked for its looks before Gitea is',
+    more: '[How](serve.md#one-look-for-many-applications). http without a path.',
+    read: readers.readLooksUrl,
+  },
   ...of(['serve'], {
+    looksListen: {
+      ...ADDRESS,
+      defaultNote: 'give nobody a look',
+      help: 'for `generate`, which is given looks here',
+      more: '[How](serve.md#one-look-for-many-applications).',
+    },
     argocdUrl: { value: 'URL', defaultNote: 'none, it is required', help: 'Argo CD API server' },
     argocdTokenFile: {
       value: 'FILE',

@@ -121,6 +121,14 @@ export function readPageUrl(text: string, source: Source): string {
   throw wrong('GR-FLAG-25', source, 'https, or http on localhost, and have no path');
 }
 
+/** What is said there is sealed by itself, and replicas are asked by their addresses: no certificate names them. */
+export function readLooksUrl(text: string, source: Source): string {
+  const base = readBaseUrl(text, source);
+  const { origin, protocol } = new URL(base);
+  if (protocol === 'http:' && base === origin) return base;
+  throw wrong('GR-FLAG-25', source, 'http, without a path');
+}
+
 /** `NAMESPACE/NAME` of a Lease, or `off`. */
 export function readLease(text: string, source: Source): 'off' | { readonly namespace: string; readonly name: string } {
   if (text === 'off') return text;

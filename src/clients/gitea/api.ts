@@ -2,7 +2,7 @@
 import { systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { coverOf, type Scope } from '../../shared/scope.ts';
-import type { HttpClient } from '../http/http-client.ts';
+import type { Sender } from '../http/http-client.ts';
 import { type Deadline, failure, type HttpAnswer, type HttpRequest, parseJson } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 import { Shelf } from './bounds.ts';
@@ -37,7 +37,7 @@ export type AnswerReader<T> = (json: unknown, version: VersionFacts, answer: Htt
 export type VersionCache = Map<string, Promise<VersionFacts>>;
 
 export interface GiteaAccess {
-  readonly http: HttpClient;
+  readonly http: Sender;
   /** Base URL, perhaps with a path. */
   readonly url: string;
   readonly token: Token;
@@ -55,6 +55,11 @@ export interface GiteaAccess {
   readonly names?: Map<string, string>;
 }
 
+/** The key of a Gitea in a `VersionCache`. */
+export function giteaBase(url: string): string {
+  return url.replace(/\/+$/, '');
+}
+
 /** Requests of one look. The longest list that is read (20,000 rows) needs 400. */
 const MOST_REQUESTS = 2_000;
 
@@ -67,7 +72,7 @@ export class GiteaApi {
 
   constructor(access: GiteaAccess) {
     this.#access = { ...access, names: new Map() };
-    this.#base = access.url.replace(/\/+$/, '');
+    this.#base = giteaBase(access.url);
     this.shelf = access.shelf ?? new Shelf();
     this.nowMs = access.now ?? systemClock.now;
   }
@@ -162,7 +167,7 @@ export function requestTo(
   { url: base, token, names }: Pick<GiteaAccess, 'url' | 'token' | 'names'>,
   { what, method = 'GET', path, query = [] }: Pick<Question, 'what' | 'method' | 'path' | 'query'>,
 ): HttpRequest {
-  const url = new URL(`${base.replace(/\/+$/, '')}/api/v1${path}`);
+  const url = new URL(`${giteaBase(base)}/api/v1${path}`);
   if (!token.covers(url)) throw foreignToken(what, `${url.origin}${url.pathname}`, token);
   for (const [name, value] of query) url.searchParams.append(name, value);
   const asked = placeIn(path);

@@ -17,7 +17,7 @@ import type { Job, Look, RegisteredRunner } from '../../planner/evidence.ts';
 import { Failure, joinFailures, orFailure, successes } from '../../shared/failure.ts';
 import type { Scope } from '../../shared/scope.ts';
 import { normalBase } from '../../shared/url.ts';
-import { HttpClient, type HttpOptions } from '../http/http-client.ts';
+import { HttpClient, type HttpOptions, type Sender } from '../http/http-client.ts';
 import { Deadline } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 import { GiteaApi, type VersionCache } from './api.ts';
@@ -81,7 +81,7 @@ export interface ObserveOptions
   /** Kept by a process that looks again and again, so that it asks each version once. Default: a new one. */
   readonly versions?: VersionCache;
   /** Kept by the same, so that its connections stay open; `ca`, `env`, `onRequest` and `clocks` are then of no effect. Default: a new one. */
-  readonly http?: HttpClient;
+  readonly http?: Sender;
 }
 
 /** Longest answer. 50 jobs take 60 KB, a megabyte when each has a hundred steps; JSON needs up to forty times its length in memory. */
@@ -126,7 +126,7 @@ export async function observeEach(
     const looks = targets.map(async (target) => [target.key, await orFailure(lookAtOne(target))] as const);
     return new Map(await Promise.all(looks));
   } finally {
-    if (options.http === undefined) await http.close();
+    if (http instanceof HttpClient && http !== options.http) await http.close();
   }
 }
 

@@ -62,6 +62,9 @@ interface Lane {
   readonly route: Route;
 }
 
+/** What a look needs of a client: `serve` records it, and `generate` plays it again. */
+export type Sender = Pick<HttpClient, 'send'>;
+
 /** Sends requests. Connections are kept per origin until `close`, which must be called: open sockets keep the process alive. */
 export class HttpClient {
   readonly #options: HttpOptions;

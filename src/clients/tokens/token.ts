@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
 import { isBelow, normalBase } from '../../shared/url.ts';
 
@@ -47,6 +48,11 @@ export class Token {
   headerFor(url: URL): string {
     if (!this.covers(url)) throw new Error(`a token bound to ${this.base} was asked for ${url.origin}${url.pathname}`);
     return `${this.#scheme} ${this.#secret}`;
+  }
+
+  /** A key that nobody can make who has not this token. It tells nothing of the token. @param purpose another one, another key */
+  keyFor(purpose: string): Buffer {
+    return createHmac('sha256', this.#secret).update(purpose).digest();
   }
 
   /** True when both hold the same secret for the same place and reach: such groups may share one look. */

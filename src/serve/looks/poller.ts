@@ -9,6 +9,7 @@
  * nothing does.
  */
 
+import { giteaBase } from '../../clients/gitea/api.ts';
 import { shareOutBytes } from '../../clients/gitea/bounds.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';
 import { isRefusal } from '../../clients/gitea/failures.ts';
@@ -21,11 +22,14 @@ import type { Observation } from '../seen/live.ts';
 import { keepEqual } from '../seen/unchanged.ts';
 import type { WebhookEvent } from '../webhook/gate.ts';
 import { Giteas, type GiteasOptions, LONGEST_TURN_MS, originOf } from './giteas.ts';
+import type { LookServer } from './look-server.ts';
 import { announced, failed, looked, newPace, nextLookMs, type PollPace } from './poll-interval.ts';
 
 export interface PollerOptions extends GiteasOptions, Pick<ObserveOptions, 'needsRows' | 'boundRunners'> {
   readonly random: () => number;
   readonly onLook: (target: GiteaTarget, observation: Observation) => void;
+  /** Gives looks to `generate`. Absent: nobody is given any. */
+  readonly looks?: LookServer;
 }
 
 /** Between the beginnings of two looks of a target: a burst of events is one look, at most two. */
@@ -68,6 +72,7 @@ export class Poller {
     this.#looks.keepOnly(keys);
     this.giteas.share(namespacesOf);
     this.#bytesOf = shareOutBytes(targets);
+    this.#options.looks?.watch(targets, (key) => this.#looks.add(key));
     for (const target of targets) {
       const known = this.#posts.get(target.key);
       const labels = known?.target.labels;
@@ -88,6 +93,7 @@ export class Poller {
     for (const [key, post] of this.#posts) {
       if (!fits(post.target, post.observation?.look?.renamedTo)) continue;
       if (event) post.pace = announced(post.pace, { id: event.jobId, status: event.status }, this.#options.clock.now());
+      this.#options.looks?.heard(key);
       this.#looks.add(key);
     }
   }
@@ -116,7 +122,7 @@ export class Poller {
       absorb();
       beganMs = clock.now();
       beganSteadyMs = clock.steadyMs();
-      return await this.#observe(post);
+      return await this.#observe(post, beganSteadyMs);
     };
     const found = await this.giteas.visit(post.target, key, look, signal);
     if (found === undefined || signal.aborted || this.#posts.get(key) !== post) return undefined;
@@ -158,10 +164,13 @@ export class Poller {
     return [...this.#posts].filter(([, other]) => other !== post && originOf(other.target) === origin);
   }
 
-  async #observe({ pace, target }: Post): Promise<Look | Failure | undefined> {
-    const { timeoutMs: deadlineMs, env, needsRows, boundRunners, clock } = this.#options;
-    const { http, versions } = this.giteas;
-    const found = await observeEach([target], {
+  async #observe({ pace, target }: Post, beganMs: number): Promise<Look | Failure | undefined> {
+    const { timeoutMs: deadlineMs, env, looks, needsRows, boundRunners, clock } = this.#options;
+    const { http: sender, versions } = this.giteas;
+    const record = looks?.record(sender) ?? { sender, end: () => undefined };
+    const { sender: http } = record;
+    let version: string | undefined;
+    const looking = observeEach([target], {
       deadlineMs,
       includeBlocked: false,
       bytes: this.#bytesOf(target),
@@ -174,7 +183,13 @@ export class Poller {
       ...(needsRows && { needsRows }),
       ...(boundRunners && { boundRunners }),
     });
-    return found.get(target.key);
+    try {
+      const found = (await looking).get(target.key);
+      if (!(found instanceof Failure)) version = (await versions.get(giteaBase(target.url)))?.text;
+      return found;
+    } finally {
+      record.end(target.key, beganMs, version);
+    }
   }
 }
 

@@ -42,6 +42,8 @@ interface Told {
   /** `event`: what an accepted delivery has told; only the leading process has it. */
   readonly webhook: { readonly result: WebhookResult; readonly event?: WebhookEvent };
   readonly 'connection-dropped': { readonly listener: Listener };
+  /** `generate` has asked for a look, or somebody else. `late`: none was new enough in time; `busy`: too much is on its way. */
+  readonly 'look-asked': { readonly result: 'given' | 'unknown' | 'late' | 'busy' };
   /** The webhook secrets cannot be read; those of before stay valid. */
   readonly 'secrets-unreadable': { readonly failure: Failure };
 
@@ -173,8 +175,9 @@ export type DropReason = 'superseded' | 'not-failed' | 'exhausted';
  * - `returned`: the node of the runner answers again.
  */
 export type RerunOutcome = DropReason | 'ended' | 'rerun' | 'failed' | 'expired' | 'returned';
-export type Listener = 'webhooks' | 'metrics' | 'probes';
-export type Ports = Readonly<Record<Listener, number>>;
+export type Listener = keyof Ports;
+/** Looks are given where that is asked for. */
+export type Ports = Readonly<Record<'webhooks' | 'metrics' | 'probes', number> & Partial<Record<'looks', number>>>;
 type WebhookResult = 'accepted' | 'forwarded' | RefusalReason;
 
 /** Hears every event. It must return soon and not throw: the work of `serve` waits for it. */

@@ -12,7 +12,7 @@ import { describeScope } from '../../clients/gitea/endpoints.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import { deleteRegistration, readRegistration, readRegistrations } from '../../clients/gitea/registrations.ts';
 import { ownLevel } from '../../clients/gitea/user-repos.ts';
-import type { HttpClient } from '../../clients/http/http-client.ts';
+import type { Sender } from '../../clients/http/http-client.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import type { TargetOf } from '../../plan/find-targets.ts';
 import type { GroupKey } from '../../planner/decisions.ts';
@@ -74,7 +74,7 @@ export type SweepReport = Readonly<Awaited<ReturnType<Sweeper['pass']>>>;
 export type SweptRegistration = SweepReport['registrations'][number];
 
 /** Asks without waiting for a turn. @param timeoutMs for each look and each deletion. */
-export function atOnce(http: HttpClient, timeoutMs: number): SweeperOptions['ask'] {
+export function atOnce(http: Sender, timeoutMs: number): SweeperOptions['ask'] {
   const versions: VersionCache = new Map();
   return ({ token, url }, work) => work({ http, url, token, deadline: new Deadline(timeoutMs), versions });
 }

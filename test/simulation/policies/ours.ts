@@ -1,12 +1,14 @@
 /** The real planner. */
 
 import { scopeKey } from '../../../model/gitea/runners.ts';
+import { asOf, letsGo } from '../../../src/plan/kept-looks.ts';
 import type { Plan } from '../../../src/planner/decisions.ts';
 import type { Evidence, Group } from '../../../src/planner/evidence.ts';
 import { parseRunnerName } from '../../../src/planner/names.ts';
 import { boundTo } from '../../../src/shared/marks.ts';
 import { plan } from '../../support/plan.ts';
 import { type GroupSpec, isInTrouble } from '../history.ts';
+import { keptLookout } from '../kept-lookout.ts';
 import { coversOf, lookKey } from '../look.ts';
 import { type Commit, specIn } from '../stage.ts';
 import type { Generator } from './policy.ts';
@@ -15,13 +17,15 @@ import type { Generator } from './policy.ts';
 export const OURS_ALONE: Generator = ours(false);
 /** With live Jobs as evidence too. */
 export const OURS_LIVE: Generator = ours(true);
+/** With looks that `serve` has made up to five seconds before. */
+export const OURS_KEPT: Generator = { ...ours(true), lookout: keptLookout };
 
 function ours(seesJobs: boolean): Generator {
   return {
     kind: 'generator',
     seesPods: seesJobs,
     keepsPools: true,
-    decide: (stage, _cluster, { groups: ofApp, commit, looks, liveJobs, liveSinceMs }) => {
+    decide: (stage, _cluster, { groups: ofApp, commit, kept, looks, liveJobs, liveSinceMs }) => {
       const keyOf = (name: string, size = ''): string => `${name} ${size}`;
       const specs = new Map(ofApp.map((group) => [keyOf(specIn(commit, group).name, group.size), group]));
       const groups = [...specs.values()].map((group) => toPlanned(specIn(commit, group), commit));
@@ -30,13 +34,19 @@ function ours(seesJobs: boolean): Generator {
       const troubled = seesJobs ? groups.filter(isTroubled) : [];
       const { nowMs } = stage;
       const of = { instance: 'test', application: ofApp[0]?.application ?? '' };
-      const cluster: Evidence['cluster'] = seesJobs
-        ? { is: 'seen', jobs: liveJobs, listedAtMs: liveSinceMs }
-        : { is: 'unseen' };
-      const planned = plan(
-        groups.filter((group) => !troubled.includes(group)),
-        { ...of, looks, cluster, nowMs, troubled },
-      );
+      const planOf = (seen: typeof looks, jobs: typeof liveJobs) => {
+        const cluster: Evidence['cluster'] = seesJobs
+          ? { is: 'seen', jobs, listedAtMs: liveSinceMs }
+          : { is: 'unseen' };
+        return plan(
+          groups.filter((group) => !troubled.includes(group)),
+          { ...of, looks: seen, cluster, nowMs, troubled },
+        );
+      };
+      const then = kept && asOf(kept.beganMs + stage.history.clockSkewS * 1000, liveJobs);
+      const first = then && planOf(kept.looks, then);
+      // As `lookAndPlan`.
+      const planned = first && !letsGo(first, then) ? first : planOf(looks, liveJobs);
       stage.tell(() => describePlan(planned));
       return planned.runners.flatMap((decision) => {
         if (!decision.emit) return [];

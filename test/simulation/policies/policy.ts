@@ -2,7 +2,7 @@
 import type { MadeFor } from '../../../src/planner/names.ts';
 import type { Annotations, Cluster } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
-import type { Observation } from '../look.ts';
+import type { lookout, Observation } from '../look.ts';
 import type { Stage } from '../stage.ts';
 
 /** A Job that is to be there. */
@@ -25,6 +25,8 @@ export interface Generator {
   /** It fills the warm pools of the groups. */
   readonly keepsPools?: true;
   readonly decide: (stage: Stage, cluster: Cluster, sight: Observation) => readonly Wanted[];
+  /** Default: `lookout`. */
+  readonly lookout?: typeof lookout;
 }
 
 /** One that makes Jobs by itself, again and again, and remembers. */

@@ -1,0 +1,120 @@
+/**
+ * Asks `serve` for looks that it has just made, in place of Gitea (docs/adr/0111). Whatever is not as it should be is no answer: then Gitea
+ * itself is asked. Loaded only when `--looks` says where.
+ */
+import { randomBytes } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
+import { systemClock } from '../../shared/clock.ts';
+import { directWire } from '../http/direct.ts';
+import type { RequestLine } from '../http/request.ts';
+import type { ServerClocks } from '../http/server-clocks.ts';
+import type { Wire } from '../http/wire.ts';
+import { giteaBase } from './api.ts';
+import {
+  ID_HEADER,
+  keysOf,
+  LOOK_PATH,
+  MOST_AGE_MS,
+  MOST_OF_KEPT,
+  NONCE_HEADER,
+  type OpenLook,
+  opened,
+} from './kept-look.ts';
+import type { GiteaTarget } from './observe-gitea.ts';
+
+/** For all of them: what a look costs, at most, when nobody answers. */
+const LONGEST_ASKING_MS = 200;
+/** The time is counted in such steps. While this process makes its templates it hears no answer, and that is not the fault of `serve`. */
+const TICK_MS = 10;
+/** The Service has one address for each replica. The one that leads has looks. */
+const MOST_ADDRESSES = 8;
+/** The answers and their list, of one look; so many are read at the same time. */
+const MOST_BYTES = MOST_OF_KEPT + 2 * 1024 * 1024;
+const CONNECTIONS = 4;
+
+interface Asking {
+  readonly url: string;
+  readonly clocks: ServerClocks;
+  readonly now: () => number;
+  readonly onRequest?: ((line: RequestLine) => void) | undefined;
+}
+
+/** How a look at a target is played again (`ObserveOptions`), and when it began, by a clock that is never set. */
+export type Played = ReturnType<typeof playedOf>;
+
+/** The looks that came in time and are young enough, by key of the target. */
+export async function askServe(targets: readonly GiteaTarget[], asking: Asking): Promise<ReadonlyMap<string, Played>> {
+  const found = new Map<string, Played>();
+  const wires: Wire[] = [];
+  await new Promise<void>((resolve) => {
+    let leftMs = LONGEST_ASKING_MS;
+    let takeBack = (): void => undefined;
+    const end = (): void => {
+      takeBack();
+      leftMs = 0;
+      resolve();
+    };
+    const tick = (): void => {
+      leftMs -= TICK_MS;
+      if (leftMs <= 0) end();
+      else takeBack = systemClock.after(TICK_MS, tick);
+    };
+    takeBack = systemClock.after(TICK_MS, tick);
+    const askAt = async (origin: string): Promise<void> => {
+      const wire = await directWire(origin, { connections: CONNECTIONS, signal: new AbortController().signal });
+      // The name was found too late. A connection would keep the process.
+      if (leftMs <= 0) return;
+      wires.push(wire);
+      const asked = targets.map(async (target) => {
+        const played = await askOne(wire, new URL(LOOK_PATH, origin), target, asking).catch(() => undefined);
+        if (played) found.set(target.key, played);
+        // Others need not be waited for.
+        if (found.size === targets.length) end();
+      });
+      await Promise.all(asked);
+    };
+    originsOf(asking.url)
+      .then((origins) => Promise.all(origins.map(askAt)))
+      .then(end, end);
+  });
+  for (const wire of wires) void wire.close();
+  return new Map(found);
+}
+
+async function originsOf(url: string): Promise<readonly string[]> {
+  const { hostname, port } = new URL(url);
+  const found = await lookup(hostname.replace(/^\[|\]$/g, ''), { all: true });
+  return found
+    .slice(0, MOST_ADDRESSES)
+    .map(({ address, family }) => `http://${family === 6 ? `[${address}]` : address}:${port || 80}`);
+}
+
+async function askOne(wire: Wire, url: URL, target: GiteaTarget, { clocks, now, onRequest }: Asking) {
+  const { id, secret } = keysOf(target);
+  const nonce = randomBytes(16).toString('hex');
+  const [sentMs, sentSteadyMs] = [now(), systemClock.steadyMs()];
+  const headers = { [ID_HEADER]: id, [NONCE_HEADER]: nonce };
+  const answer = await wire.send({ url, method: 'GET', headers }).answer;
+  const { status } = answer;
+  const bytes = await answer.read(status === 200 ? MOST_BYTES : 1_024);
+  onRequest?.({ method: 'GET', url: url.href, status, ms: systemClock.steadyMs() - sentSteadyMs, queue: '' });
+  const look =
+    status === 200 && bytes
+      ? opened(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), secret, nonce)
+      : undefined;
+  // The age is that at the answer: it may have been on its way since it was asked for.
+  const beganMs = sentSteadyMs - (look?.beganAgoMs ?? 0);
+  if (!look || systemClock.steadyMs() - beganMs > MOST_AGE_MS) return undefined;
+  const receivedMs = now();
+  for (const { date, receivedAgoMs, sentAgoMs } of look.dates)
+    clocks.note(new URL(target.url).origin, {
+      date,
+      sentMs: sentMs - sentAgoMs,
+      receivedMs: receivedMs - receivedAgoMs,
+    });
+  return playedOf(look, target, beganMs);
+}
+
+function playedOf({ sender, version }: OpenLook, { url }: GiteaTarget, beganMs: number) {
+  return { http: sender, versions: new Map([[giteaBase(url), Promise.resolve(version)]]), beganMs };
+}

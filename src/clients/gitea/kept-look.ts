@@ -1,0 +1,188 @@
+/**
+ * Answers of one look, kept as they came: `serve` records them, `generate` plays them again through the code that reads Gitea (docs/adr/0111).
+ *
+ *     token, Gitea, scope ─ HMAC ─► key ─┬─ HMAC ─► id, which is asked for
+ *                                        └─ HKDF with salt and nonce ─► AES-256-GCM of the answers
+ *
+ * So only who has the token can name a look, make one up or read it, and an old one cannot be given as a new one. The token itself does not
+ * travel.
+ */
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import * as z from 'zod';
+import type { Sender } from '../http/http-client.ts';
+import { type HttpAnswer, parseJson } from '../http/request.ts';
+import { describeScope } from './endpoints.ts';
+import type { GiteaTarget } from './observe-gitea.ts';
+import { judgeVersion, type VersionFacts } from './version.ts';
+
+/** Bytes of all answers of a look: about 5,000 runners at work. */
+export const MOST_OF_KEPT = 8 * 1024 * 1024;
+/** And how many. */
+const MOST_ANSWERS = 2_000;
+/** By its beginning. It is as a `generate` that takes so long, and that one may take 20 s. */
+export const MOST_AGE_MS = 5_000;
+/** Where `serve` is asked, and the headers that name a look. */
+export const LOOK_PATH = '/look';
+export const ID_HEADER = 'x-look';
+export const NONCE_HEADER = 'x-nonce';
+
+/** Of all answers that the code reads: those of a list of repositories count in this one. */
+const TOTAL = 'x-total-count';
+const CIPHER = 'aes-256-gcm';
+const [SALT_BYTES, IV_BYTES, TAG_BYTES] = [16, 12, 16];
+
+/** One answer with status 200. Times by a clock that is never set. */
+interface Answer {
+  readonly url: string;
+  readonly body: Buffer;
+  readonly total: string | undefined;
+  readonly date: string | undefined;
+  readonly sentMs: number;
+  readonly receivedMs: number;
+}
+
+/** What a look asked and was answered. */
+export interface KeptLook {
+  readonly version: string;
+  readonly beganMs: number;
+  readonly answers: readonly Answer[];
+}
+
+/** What names a look at a target, and what opens it. */
+export function keysOf({ scope, token }: Pick<GiteaTarget, 'scope' | 'token'>) {
+  const secret = token.keyFor(`a look\n${token.base}\n${describeScope(scope)}`);
+  return { secret, id: createHmac('sha256', secret).update('id').digest('hex') };
+}
+
+/** Passes requests on and keeps what is answered, until something is not as usual: a status, a redirect, too much of it. */
+export class Recording implements Sender {
+  readonly #sender: Sender;
+  readonly #steadyMs: () => number;
+  readonly #take: (bytes: number) => boolean;
+  #answers: Answer[] | undefined = [];
+
+  /** @param take whether there is memory for so many bytes */
+  constructor(sender: Sender, steadyMs: () => number, take: (bytes: number) => boolean) {
+    this.#sender = sender;
+    this.#steadyMs = steadyMs;
+    this.#take = take;
+  }
+
+  /** Undefined: they cannot be given to others. */
+  get answers(): readonly Answer[] | undefined {
+    return this.#answers;
+  }
+
+  readonly send: Sender['send'] = async (request, deadline) => {
+    const sentMs = this.#steadyMs();
+    const mayLeadTo: typeof request.mayLeadTo = (...redirect) => {
+      this.#answers = undefined;
+      return request.mayLeadTo?.(...redirect) ?? true;
+    };
+    const answer = await this.#sender.send({ ...request, mayLeadTo }, deadline);
+    this.#keep(request.url.href, answer, { sentMs, receivedMs: this.#steadyMs() });
+    return answer;
+  };
+
+  #keep(url: string, { header, mediaType, status, text }: HttpAnswer, times: Pick<Answer, 'sentMs' | 'receivedMs'>) {
+    const kept = this.#answers;
+    const isUsual = status === 200 && mediaType === 'application/json';
+    // Another clock speaks where there is an age.
+    const date = header('age') === undefined ? header('date') : undefined;
+    if (isUsual && kept && kept.length < MOST_ANSWERS && this.#take(Buffer.byteLength(text)))
+      kept.push({ url, body: Buffer.from(text), total: header(TOTAL), date, ...times });
+    else this.#answers = undefined;
+  }
+}
+
+const Head = z.object({
+  version: z.string(),
+  beganAgoMs: z.number().nonnegative(),
+  answers: z
+    .array(
+      z.object({
+        url: z.string(),
+        bytes: z.int().nonnegative(),
+        total: z.string().optional(),
+        date: z.string().optional(),
+        sentAgoMs: z.number(),
+        receivedAgoMs: z.number(),
+      }),
+    )
+    .max(MOST_ANSWERS),
+});
+
+/** A look for who has asked with this nonce, in pieces: each costs a moment. Times become ages, because clocks of two machines differ. */
+export function* sealed({ version, beganMs, answers }: KeptLook, secret: Buffer, nonce: string, nowMs: number) {
+  const head: z.infer<typeof Head> = {
+    version,
+    beganAgoMs: nowMs - beganMs,
+    answers: answers.map(({ body, date, receivedMs, sentMs, total, url }) => {
+      return { url, bytes: body.length, total, date, sentAgoMs: nowMs - sentMs, receivedAgoMs: nowMs - receivedMs };
+    }),
+  };
+  const [salt, iv] = [randomBytes(SALT_BYTES), randomBytes(IV_BYTES)];
+  const cipher = createCipheriv(CIPHER, cipherKey(secret, salt, nonce), iv);
+  yield Buffer.concat([salt, iv, cipher.update(`${JSON.stringify(head)}\n`)]);
+  for (const { body } of answers) yield cipher.update(body);
+  yield Buffer.concat([cipher.final(), cipher.getAuthTag()]);
+}
+
+function cipherKey(secret: Buffer, salt: Buffer, nonce: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, salt, `answers\n${nonce}`, 32));
+}
+
+/** An opened look: its age, what a Gitea would answer to it, and what it tells of that clock. */
+export interface OpenLook {
+  readonly version: VersionFacts;
+  readonly beganAgoMs: number;
+  readonly sender: Sender;
+  readonly dates: readonly Readonly<Record<'sentAgoMs' | 'receivedAgoMs', number> & { readonly date: string }>[];
+}
+
+/** Undefined: who made it has not the token, it is for another nonce, or it is not whole. */
+export function opened(bytes: Buffer, secret: Buffer, nonce: string): OpenLook | undefined {
+  const text = decrypted(bytes, secret, nonce);
+  const end = text?.indexOf('\n') ?? -1;
+  const head = text && Head.safeParse(parseJson(text.subarray(0, Math.max(0, end)).toString())).data;
+  const version = head && judgeVersion(head.version);
+  if (!version || 'code' in version) return undefined;
+  const answers = new Map<string, HttpAnswer[]>();
+  let at = end + 1;
+  for (const { bytes: length, total, url } of head.answers) {
+    const body = text.subarray(at, at + length);
+    at += length;
+    const header = (name: string) => (name === TOTAL ? total : undefined);
+    const answer = { status: 200, mediaType: 'application/json', text: body.toString(), header };
+    // A list that moved was read again: each time there is an answer of its own.
+    answers.set(url, [...(answers.get(url) ?? []), answer]);
+  }
+  if (at !== text.length) return undefined;
+  const sender: Sender = {
+    send: async ({ method, url }) => {
+      const answer = method === 'GET' ? answers.get(url.href)?.shift() : undefined;
+      if (!answer) throw new Error('it was not asked when the look was kept');
+      return answer;
+    },
+  };
+  return {
+    version,
+    sender,
+    beganAgoMs: head.beganAgoMs,
+    dates: head.answers.flatMap(({ date, ...times }) => (date ? [{ ...times, date }] : [])),
+  };
+}
+
+function decrypted(bytes: Buffer, secret: Buffer, nonce: string): Buffer | undefined {
+  const [salt, iv] = [bytes.subarray(0, SALT_BYTES), bytes.subarray(SALT_BYTES, SALT_BYTES + IV_BYTES)];
+  if (bytes.length < SALT_BYTES + IV_BYTES + TAG_BYTES) return undefined;
+  try {
+    const decipher = createDecipheriv(CIPHER, cipherKey(secret, salt, nonce), iv, { authTagLength: TAG_BYTES });
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    const text = decipher.update(bytes.subarray(SALT_BYTES + IV_BYTES, -TAG_BYTES));
+    decipher.final();
+    return text;
+  } catch {
+    return undefined;
+  }
+}

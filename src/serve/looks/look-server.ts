@@ -1,0 +1,188 @@
+/**
+ * Looks of the leader for `generate`, so that Gitea is asked once whatever the number of Applications (docs/adr/0111):
+ *
+ *     the poller looks ─ recorded ─► kept for 5 s ─┬─ younger than all that was heard of its scope ─► given
+ *     `generate` asks ─────────────────────────────┘─ else: a look that is due or too long ago ─ within 150 ms ─► given, else not
+ *
+ * Who asks has no rights here: an answer can be read with the token of its target only.
+ */
+import type { RequestListener, ServerResponse } from 'node:http';
+import {
+  ID_HEADER,
+  type KeptLook,
+  keysOf,
+  LOOK_PATH,
+  MOST_AGE_MS,
+  MOST_OF_KEPT,
+  NONCE_HEADER,
+  Recording,
+  sealed,
+} from '../../clients/gitea/kept-look.ts';
+import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
+import type { Sender } from '../../clients/http/http-client.ts';
+import { type Clock, pause } from '../../shared/clock.ts';
+import { keepOnly } from '../../shared/keys.ts';
+import { plain, answer as sendPage } from '../http/http-server.ts';
+import type { Tell } from '../planning/events.ts';
+
+/** Bytes of all looks that are kept or being made. `serve` has 512 MiB, 358 of them for objects (install/). */
+const MOST_KEPT_BYTES = 32 * 1024 * 1024;
+/** Bytes that are on their way to all who asked. A slow reader holds its answer in memory. */
+const MOST_SENT_BYTES = 32 * 1024 * 1024;
+/** `generate` waits 200 ms. */
+const PATIENCE_MS = 150;
+const LONGEST_SENDING_MS = 1_000;
+
+type Given = KeptLook & { readonly bytes: number };
+
+interface Place extends ReturnType<typeof keysOf> {
+  look?: Given | undefined;
+  /** Takes back the end of its time. */
+  takeBack: () => void;
+  /** When something was heard of its scope, and when somebody who asked has had it looked at. */
+  heardMs: number;
+  askedMs: number;
+  readonly waiting: Set<() => void>;
+}
+
+export interface LookServerOptions {
+  readonly clock: Clock;
+  readonly tell: Tell;
+}
+
+export class LookServer {
+  readonly #options: LookServerOptions;
+  readonly #places = new Map<string, Place>();
+  readonly #byId = new Map<string, string>();
+  #lookAt: (key: string) => void = () => undefined;
+  #keptBytes = 0;
+  #sentBytes = 0;
+
+  constructor(options: LookServerOptions) {
+    this.#options = options;
+  }
+
+  /** From now on it has looks at these. @param lookAt has one looked at soon */
+  watch(targets: readonly GiteaTarget[], lookAt: (key: string) => void): void {
+    this.#lookAt = lookAt;
+    const keys = new Set(targets.map(({ key }) => key));
+    for (const key of this.#places.keys()) if (!keys.has(key)) this.forget(key);
+    keepOnly(this.#places, keys);
+    this.#byId.clear();
+    for (const target of targets) {
+      const { key } = target;
+      const known = this.#places.get(key);
+      const place = known ?? {
+        ...keysOf(target),
+        heardMs: 0,
+        askedMs: 0,
+        takeBack: () => undefined,
+        waiting: new Set<() => void>(),
+      };
+      this.#places.set(key, place);
+      this.#byId.set(place.id, key);
+    }
+  }
+
+  /** Something may have changed in this scope: what was seen before is not given any more. */
+  heard(key: string): void {
+    const place = this.#places.get(key);
+    if (place) place.heardMs = this.#options.clock.steadyMs();
+  }
+
+  /** Records one look. `end` has to follow. */
+  record(sender: Sender) {
+    let bytes = 0;
+    const take = (more: number): boolean => {
+      if (bytes + more > MOST_OF_KEPT || this.#keptBytes + more > MOST_KEPT_BYTES) return false;
+      bytes += more;
+      this.#keptBytes += more;
+      return true;
+    };
+    const recording = new Recording(sender, this.#options.clock.steadyMs, take);
+    /** @param version of this Gitea; undefined: the look has failed */
+    const end = (key: string, beganMs: number, version: string | undefined): void => {
+      const { answers } = recording;
+      const place = this.#places.get(key);
+      this.forget(key);
+      if (place && answers && version !== undefined) {
+        place.look = { answers, beganMs, bytes, version };
+        // Nobody is given it after that, so it need not be kept.
+        place.takeBack = this.#options.clock.after(MOST_AGE_MS, () => this.forget(key));
+      } else this.#keptBytes -= bytes;
+      for (const go of place?.waiting ?? []) go();
+    };
+    return { sender: recording, end };
+  }
+
+  forget(key: string): void {
+    const place = this.#places.get(key);
+    if (!place) return;
+    this.#keptBytes -= place.look?.bytes ?? 0;
+    place.look = undefined;
+    place.takeBack();
+  }
+
+  readonly onRequest: RequestListener = (request, response) => {
+    const { [ID_HEADER]: id, [NONCE_HEADER]: nonce } = request.headers;
+    const refuse = (status: number, why: string): void => sendPage(request, response, plain(status, why));
+    if (request.method !== 'GET' || request.url !== LOOK_PATH) return refuse(404, 'not found');
+    const key = this.#byId.get(String(id)) ?? '';
+    const place = this.#places.get(key);
+    const isNonce = typeof nonce === 'string' && /^[0-9a-f]{32}$/.test(nonce);
+    // The two look alike: who has not the token learns nothing.
+    if (!place || !isNonce) return this.#told('unknown', () => refuse(404, 'no such look'));
+    void this.#lookOf(key, place).then(async (look) => {
+      if (!look) return this.#told('late', () => refuse(503, 'no look that is new enough'));
+      if (this.#sentBytes + look.bytes > MOST_SENT_BYTES) return this.#told('busy', () => refuse(503, 'busy'));
+      this.#options.tell({ is: 'look-asked', result: 'given' });
+      await this.#give(look, place.secret, nonce, response);
+    });
+  };
+
+  #told(result: 'unknown' | 'late' | 'busy', refuse: () => void): void {
+    this.#options.tell({ is: 'look-asked', result });
+    refuse();
+  }
+
+  /** A look that is younger than what was heard; one more may be made for that, as often as without anybody who asks. */
+  async #lookOf(key: string, place: Place) {
+    const { clock } = this.#options;
+    const askedMs = clock.steadyMs();
+    const fresh = () => {
+      const { look } = place;
+      const isFresh = look && look.beganMs >= place.heardMs && clock.steadyMs() - look.beganMs <= MOST_AGE_MS;
+      return isFresh ? look : undefined;
+    };
+    if (!fresh() && askedMs - place.askedMs >= MOST_AGE_MS) {
+      place.askedMs = askedMs;
+      this.#lookAt(key);
+    }
+    while (!fresh() && clock.steadyMs() - askedMs < PATIENCE_MS) {
+      const ended = new AbortController();
+      const go = (): void => ended.abort();
+      place.waiting.add(go);
+      await pause(clock, PATIENCE_MS - (clock.steadyMs() - askedMs), ended.signal);
+      place.waiting.delete(go);
+    }
+    return fresh();
+  }
+
+  /** One answer of Gitea in a turn. */
+  async #give(look: Given, secret: Buffer, nonce: string, response: ServerResponse) {
+    if (response.destroyed) return;
+    const { clock } = this.#options;
+    this.#sentBytes += look.bytes;
+    const takeBack = clock.after(LONGEST_SENDING_MS, () => response.destroy());
+    response.once('close', () => {
+      takeBack();
+      this.#sentBytes -= look.bytes;
+    });
+    response.writeHead(200, { 'content-type': 'application/octet-stream' });
+    for (const piece of sealed(look, secret, nonce, clock.steadyMs())) {
+      response.write(piece);
+      await clock.nextTurn();
+    }
+    response.end();
+  }
+}
