@@ -65,7 +65,15 @@ function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation, 
   const profile =
     group.securityProfile === undefined ? `${level}, the default of containerMode ${group.containerMode}` : level;
   const message = `${told} (rule ${rule} of securityProfile ${profile})`;
-  if (inTemplate) return { path: ['spec', 'podTemplate', ...inTemplate], message, code: 'GR-INPUT-10' };
+  if (inTemplate) {
+    const way =
+      level === 'restricted' ? 'a lower securityProfile' : 'securityProfile: privileged, which needs a policy';
+    return {
+      path: ['spec', 'podTemplate', ...inTemplate],
+      message: `${message}: remove it, or set ${way}`,
+      code: 'GR-INPUT-10',
+    };
+  }
   return {
     path: ['spec', 'securityProfile'],
     message: `${placeText(pod, path)} ${message}${more > 0 ? `, and ${count(more, 'more rule')}` : ''}${instead(group)}`,

@@ -113,11 +113,13 @@ test('a switch in the environment is true or false and nothing else', () => {
 
 test('an error names the place where the value was written', () => {
   expect(failureOf('timeout', { timeout: '5s' }).message).toBe(
-    'read --timeout: it must be a number of seconds from 0.001 to 600.',
+    'read --timeout: it must be a number of seconds from 0.001 to 600, not "5s".',
   );
   expect(failureOf('timeout', {}, { GITEA_RUNNERS_TIMEOUT: '5s' }).message).toBe(
-    'read GITEA_RUNNERS_TIMEOUT: it must be a number of seconds from 0.001 to 600.',
+    'read GITEA_RUNNERS_TIMEOUT: it must be a number of seconds from 0.001 to 600, not "5s".',
   );
+  // A token has at least forty characters.
+  expect(failureOf('timeout', { timeout: 'a'.repeat(40) }).message).not.toContain('aaa');
 });
 
 const NO_ADDRESSES = [

@@ -449,6 +449,13 @@ describe('what a runner of ours has in another way', () => {
     expect(JSON.stringify(spec) + comments.join('\n')).toContain('socks5://proxy:1080');
   });
 
+  it('a file is read as kubectl reads it', async () => {
+    const text = `kind: Deployment\nmetadata: {name: r, namespace: ci}\nspec: {template: {spec: {hostUsers: no, containers: [{name: r, image: "${RUNNER}"}]}}}\n`;
+    const { spec } = await imported({ 'x.yaml': text }, ...FLAGS);
+
+    expect(spec).toMatchObject({ podTemplate: { spec: { hostUsers: false } } });
+  });
+
   it('a probe of the old program is told: one that fails would end the runner with its CI job', async () => {
     const livenessProbe = { exec: { command: ['pgrep', 'act_runner'] } };
     const { spec, comments } = await imported(

@@ -53,6 +53,30 @@ it.each<[Spec, string, Spec?]>([
     { image: 'code.forgejo.org/forgejo/runner:6.3.1' },
     "warning: spec.image: code.forgejo.org/forgejo/runner:6.3.1 looks like Forgejo's runner, which does not register at Gitea: use gitea/runner [GR-WARN-09]",
   ],
+  ...[
+    ['git.example.org', '; write "https://git.example.org"'],
+    ['git@git.example.org:acme/web.git', '; write "https://git.example.org"'],
+    ['https://bot:s3cr3t@git.example.org', '. If a password of it is real, revoke it'],
+  ].map(([url = '', way = '']): [Spec, string] => [
+    { gitea: { url } },
+    `spec.gitea.url: must be an http or https URL without credentials, query or fragment, e.g. https://gitea.example.com${way} [GR-INPUT-05]`,
+  ]),
+  [
+    { resources: { requests: { cpu: 1, memory: '1GB' } } },
+    'spec.resources.requests.memory: must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"; got the string "1GB"; write "1G" [GR-INPUT-05]',
+  ],
+  [
+    { proxy: { http: 'http://proxy:3128', noProxy: ['*.svc'] } },
+    'spec.proxy.noProxy[0]: must be a host name (with a dot before it: all hosts below it), an IP address or a CIDR block, e.g. .example.internal or 10.0.0.0/8; write ".svc" [GR-INPUT-05]',
+  ],
+  [
+    { podTemplate: { spec: { tolerations: [{ key: 'ci', operator: 'Exist' }] } } },
+    'spec.podTemplate.spec.tolerations[0].operator: must be one of Exists, Equal, not "Exist"; did you mean Exists? [GR-INPUT-05]',
+  ],
+  [
+    { podTemplate: { spec: { volumes: [{ name: 'c', hostPath: { path: '/srv' } }] } } },
+    'spec.podTemplate.spec.volumes[0].hostPath: must not be set: it is a folder of the node (rule hostPathVolumes of securityProfile baseline, the default of containerMode dind-rootless): remove it, or set securityProfile: privileged, which needs a policy [GR-INPUT-10]',
+  ],
   [
     {},
     'note: 1 RunnerGroup without metadata.namespace: Argo CD takes the destination namespace, here it is default',

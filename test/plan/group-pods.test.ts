@@ -198,7 +198,7 @@ describe('a profile', () => {
     [
       'baseline by default beside dockerd, where a privileged sidecar may not come',
       sidecar({ privileged: true }) + DIND,
-      /^spec\.podTemplate\.spec\.containers\[0\]\.securityContext\.privileged must not be true \(rule privileged of securityProfile baseline, the default of containerMode dind\)$/,
+      /^spec\.podTemplate\.spec\.containers\[0\]\.securityContext\.privileged must not be true \(rule privileged of securityProfile baseline, the default of containerMode dind\): remove it, or set securityProfile: privileged, which needs a policy$/,
     ],
     ['baseline by default beside BuildKit', sidecar() + BUILDKIT],
     [

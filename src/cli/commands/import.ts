@@ -4,6 +4,7 @@ import { basename, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { MOST_BYTES } from '../../config/runnergroup/budget.ts';
+import { AS_KUBECTL } from '../../config/runnergroup/documents.ts';
 import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
 import { API_VERSION, KIND } from '../../config/runnergroup/group-schema.ts';
 import { valueAt } from '../../config/runnergroup/paths.ts';
@@ -92,7 +93,7 @@ function read(file: string, io: Io): readonly unknown[] {
     if (typeof path === 'string' && statSync(path).size > MOST_BYTES) throw new Error('is longer than 4 MiB');
     const text = readFileSync(path, 'utf8');
     if (text.length > MOST_BYTES) throw new Error('is longer than 4 MiB');
-    return parseAllDocuments(text, { logLevel: 'silent', merge: true }).flatMap((document) => {
+    return parseAllDocuments(text, { ...AS_KUBECTL, logLevel: 'silent' }).flatMap((document) => {
       const [error] = document.errors;
       if (TEMPLATED.test(text)) throw new Error(`it is a template. Render it first: ${HELM}`);
       if (error) throw new Error(error.message.split('\n')[0]?.replace(/:$/, ''));

@@ -12,15 +12,19 @@ import type { Source } from './flag.ts';
 
 type Reader<T> = (text: string, source: Source) => T;
 
-function wrong(code: string, { name }: Source, must: string): Failure {
-  return new Failure(code, 2, `read ${name}: it must be ${must}.`);
+/** Longer than any word, number or time, and shorter than any token. */
+const SHOWN = /^[\w.,:+ -]{1,20}$/;
+
+/** @param got what came; a long one may be a token, and is not shown */
+function wrong(code: string, { name }: Source, must: string, got = ''): Failure {
+  return new Failure(code, 2, `read ${name}: it must be ${must}${SHOWN.test(got) ? `, not "${got}"` : ''}.`);
 }
 
 function oneOf<const W extends string>(code: string, words: readonly W[], must: string): Reader<W> {
   return (text, source) => {
     const word = words.find((each) => each === text);
     if (word !== undefined) return word;
-    throw wrong(code, source, must);
+    throw wrong(code, source, must, text);
   };
 }
 
@@ -35,7 +39,7 @@ function numberOf(code: string, form: RegExp, [least, most]: readonly [number, n
   return (text, source) => {
     const value = form.test(text) ? Number(text) : Number.NaN;
     if (value >= least && value <= most) return value;
-    throw wrong(code, source, must);
+    throw wrong(code, source, must, text);
   };
 }
 
@@ -79,7 +83,7 @@ const timeUpTo = (mostMs: number, form: RegExp, must: string): Reader<number> =>
   return (text, source) => {
     const ms = form.test(text) ? durationMs(text) : 0;
     if (ms > 0 && ms <= mostMs) return ms;
-    throw wrong('GR-FLAG-02', source, must);
+    throw wrong('GR-FLAG-02', source, must, text);
   };
 };
 
@@ -150,7 +154,7 @@ export function readSecretNames(text: string, source: Source): readonly string[]
   const names = readList(text);
   const areGood = names.every((name) => name.length <= 253 && DNS_SUBDOMAIN.test(name));
   if (names.length <= MOST_SECRETS && areGood) return names;
-  throw wrong('GR-FLAG-24', source, `up to ${MOST_SECRETS} names of Secrets with commas between`);
+  throw wrong('GR-FLAG-24', source, `up to ${MOST_SECRETS} names of Secrets with commas between`, text);
 }
 
 export function readImage(text: string, source: Source): string {
@@ -163,7 +167,7 @@ export function readStates(text: string, source: Source): readonly JobState[] {
   const words = readList(text).map((word) => (word === 'stuck' ? 'unserved' : word));
   const states = JOB_STATES.filter((state) => words.includes(state));
   if (words.length > 0 && states.length === new Set(words).size) return states;
-  throw wrong('GR-FLAG-18', source, `one or more of ${JOB_STATES.join(', ')}, with commas between`);
+  throw wrong('GR-FLAG-18', source, `one or more of ${JOB_STATES.join(', ')}, with commas between`, text);
 }
 
 export const MOST_ATTRIBUTES = 32;

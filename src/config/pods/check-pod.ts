@@ -29,9 +29,11 @@ export function checkPod(ours: Mapping, template: Mapping): readonly TemplateFau
 interface ValueRule {
   readonly isGood: (value: string | number) => boolean;
   readonly wanted: string;
+  readonly words?: readonly string[];
 }
 
 const oneOf = (...words: readonly string[]): ValueRule => ({
+  words,
   isGood: (value) => words.includes(String(value)),
   wanted: `must be one of ${words.join(', ')}`,
 });
@@ -79,8 +81,17 @@ function checkValues(struct: string, value: Mapping, path: FieldPath): readonly 
   return Object.entries(value).flatMap(([field, set]) => {
     const rule = RULE_OF.get(`${struct}.${field}`);
     const isSet = typeof set === 'number' || (typeof set === 'string' && set !== '');
-    return rule && isSet && !rule.isGood(set) ? [{ path: [...path, field], message: rule.wanted }] : [];
+    return rule && isSet && !rule.isGood(set)
+      ? [{ path: [...path, field], message: rule.wanted + near(rule, set) }]
+      : [];
   });
+}
+
+function near({ words = [] }: ValueRule, set: string | number): string {
+  const meant = words.find((word) => word.toLowerCase().startsWith(String(set).toLowerCase()));
+  return words.length === 0
+    ? ''
+    : `, not ${JSON.stringify(set)}${meant === undefined ? '' : `; did you mean ${meant}?`}`;
 }
 
 const LABELS = new Set(['ObjectMeta.labels', 'PodSpec.nodeSelector', 'LabelSelector.matchLabels']);

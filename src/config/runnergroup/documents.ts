@@ -12,6 +12,7 @@ import {
   LineCounter,
   type Node,
   Parser,
+  type Tags,
 } from 'yaml';
 import { Budget, MOST_DOCUMENT_WORDS, tooMuchInOne, wordsOf } from './budget.ts';
 import { judgeDocument, type Meanings, type TextProblem } from './document-problems.ts';
@@ -37,6 +38,12 @@ export type Read = { readonly document: SourceDocument } | { readonly problem: P
 
 /** YAML 1.1 types that have no JSON form, or that go-yaml (so kubectl) reads as text. */
 const LEFT_OUT = /^tag:yaml\.org,2002:(?:timestamp|binary|omap|pairs|set)$/;
+/** How kubectl reads YAML. */
+export const AS_KUBECTL = {
+  version: '1.1',
+  customTags: (tags: Tags) =>
+    tags.filter((tag) => typeof tag === 'string' || !(LEFT_OUT.test(tag.tag) || tag.format === 'TIME')),
+} as const;
 /** Not allowed in YAML (1.2.2, production 1) and refused by kubectl. */
 const CONTROL = /(?![\t\n\r\u0085])\p{Cc}/u;
 /** Far beyond any manifest: code that calls itself per level must not run out of stack. */
@@ -70,9 +77,7 @@ class DocumentReader {
   readonly #lines = new LineCounter();
   readonly #parser = new Parser(this.#lines.addNewLine);
   readonly #composer = new Composer({
-    version: '1.1',
-    customTags: (tags) =>
-      tags.filter((tag) => typeof tag === 'string' || !(LEFT_OUT.test(tag.tag) || tag.format === 'TIME')),
+    ...AS_KUBECTL,
     prettyErrors: false,
     // The package compares each key with all others: 20,000 keys take 3 s (measured). See wrongKeys.
     uniqueKeys: false,

@@ -62,9 +62,13 @@ export function problemsOfIssue(issue: z.core.$ZodIssue, around: Surroundings): 
     case 'invalid_key':
       return wrong(`has the key ${quoted(String(path.at(-1)))}, which is too long`);
     case 'custom':
-      return wrong(issue.params?.['ofKey'] === true ? issue.message : `${issue.message}${received(path, around)}`);
+      return wrong(
+        issue.params?.['ofKey'] === true
+          ? issue.message
+          : `${issue.message}${received(path, around)}${formInstead(path, around)}`,
+      );
     case 'invalid_format':
-      return wrong(`${issue.message}${received(path, around)}${nameInstead(path, around)}`);
+      return wrong(`${issue.message}${received(path, around)}${formInstead(path, around)}`);
     case 'not_multiple_of':
     case 'invalid_element':
       return wrong(issue.message);
@@ -105,6 +109,10 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   template: 'podTemplate',
   owner: 'org',
   token: 'authToken',
+  // Of KEDA's cron trigger.
+  start: 'from',
+  end: 'to',
+  desiredReplicas: 'runners',
 };
 
 const OWN_SECRET = "Secrets of the RunnerGroup's own namespace are read: remove it";
@@ -197,6 +205,25 @@ function asWanted(path: Path, wanted: string, value: unknown): string {
 }
 
 const SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
+
+/** What was meant by a string of another form, where that can be told. */
+function formInstead(path: Path, around: Surroundings): string {
+  const value = valueAt(around.value, path);
+  const where = path.join('.');
+  if (typeof value !== 'string') return '';
+  if (/^spec\.gitea(?:\.url|URL)$/.test(where)) return urlInstead(value);
+  const [, number, unit] = (where.startsWith('spec.resources.') && /^([0-9.]+ ?)([KMGT]i?)b$/i.exec(value)) || [];
+  if (number !== undefined) return `; write "${number.trim()}${unit}"`;
+  const [, hosts] = (where.startsWith('spec.proxy.noProxy.') && /^\*(\.[\w.-]+)$/.exec(value)) || [];
+  return hosts === undefined ? nameInstead(path, around) : `; write "${hosts}"`;
+}
+
+/** Nothing of a URL that may hold a password is repeated. */
+function urlInstead(value: string): string {
+  const [, host] = /^(?:(?:ssh:\/\/)?git@)?((?=[^/:]*\.)[\w.-]+(?::\d+)?)(?:[:/][\w./-]*)?$/.exec(value) ?? [];
+  if (host !== undefined) return `; write "https://${host}"`;
+  return value.includes('@') ? '. If a password of it is real, revoke it' : '';
+}
 
 /** A name in capitals or with underscores, as Kubernetes takes it. An owner that is written as a repository or a URL. */
 function nameInstead(path: Path, around: Surroundings): string {

@@ -280,7 +280,7 @@ function checkResources(resources: WrittenSpec['resources'], path: Path, report:
     const limit = limits[name];
     const at = [...path, 'requests', name];
     if (limit !== undefined && quantityValue(request) > quantityValue(limit)) {
-      report(at, `is ${request}, more than its limit ${limit}`);
+      report(at, `is ${request}, more than its limit ${limit}: raise that one, or ask for less`);
     } else if (name.includes('/') && (limit === undefined || quantityValue(request) !== quantityValue(limit))) {
       report(at, 'must have an equal limit: Kubernetes does not overcommit this resource');
     }

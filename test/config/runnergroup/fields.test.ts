@@ -73,7 +73,10 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
   giteaURL: [
     ['https://other.example.com', 'differs from gitea.url: remove one of the two spellings [GR-INPUT-06]'],
     ...['https://user:pw@x', 'https://x?token=1', 'https://x#a', 'https://x\\@evil', 'https://a b'].map(
-      (address): Refused => [address, URL_RULE],
+      (address): Refused => [
+        address,
+        address.includes('@') ? `${URL_RULE}. If a password of it is real, revoke it` : URL_RULE,
+      ],
     ),
     ['https://x:99999', 'must be a URL with a host, e.g. https://gitea.example.com'],
   ],
@@ -150,7 +153,7 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     [[{ name: 'a' }, { name: 'a' }], '[1].name: is the name of a size before it: choose another one [GR-INPUT-06]'],
     [
       [{ name: 'large', resources: { requests: { cpu: '4' }, limits: { cpu: '2' } } }],
-      '[0].resources.requests.cpu: is 4, more than its limit 2 [GR-INPUT-06]',
+      '[0].resources.requests.cpu: is 4, more than its limit 2: raise that one, or ask for less [GR-INPUT-06]',
     ],
   ],
   limits: [
@@ -244,7 +247,7 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     [{ limits: { cpus: 1 } }, '.limits.cpus: is no resource of a container; did you mean "cpu"? [GR-INPUT-06]'],
     [
       { requests: { cpu: 2 }, limits: { cpu: '1500m' } },
-      '.requests.cpu: is 2, more than its limit 1500m [GR-INPUT-06]',
+      '.requests.cpu: is 2, more than its limit 1500m: raise that one, or ask for less [GR-INPUT-06]',
     ],
     [
       { requests: { 'example.com/gpu': 1 } },
