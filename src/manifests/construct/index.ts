@@ -16,6 +16,14 @@ export interface RunnerGroupProps {
   readonly spec: z.input<typeof Spec>;
 }
 
+/** Node prints the stack of what an app does not catch: the place in the app is enough. */
+function atItsLine(failure: Failure): Failure {
+  Error.captureStackTrace(failure, RunnerGroupConstruct);
+  const [message = '', place = ''] = (failure.stack ?? '').split('\n    at ');
+  failure.stack = `${message}\n    at ${place}`;
+  return failure;
+}
+
 /**
  * A RunnerGroup as an object of a chart. `RunnerGroup` for users: in here that name is the model's.
  *
@@ -28,7 +36,8 @@ class RunnerGroupConstruct extends ApiObject {
     const [first, ...others] = this.#problems();
     if (first !== undefined) {
       const lines = [first, ...others].map((problem) => `  ${textOf(problem)}`);
-      throw new Failure(first.code, 2, `RunnerGroup ${this.node.path} is not valid:\n${lines.join('\n')}`);
+      const message = `RunnerGroup ${this.node.path} is not valid:\n${lines.join('\n')}`;
+      throw atItsLine(new Failure(first.code, 2, message));
     }
     this.node.addValidation({ validate: () => this.#problems().map(textOf) });
   }

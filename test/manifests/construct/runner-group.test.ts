@@ -63,6 +63,20 @@ describe('the construct RunnerGroup', () => {
     expect(lines.sort()).toEqual(told.map((complaint) => `  ${complaint}`).sort());
   });
 
+  it('is refused with its place in the app, and with no other line of a stack', () => {
+    let stack: string | undefined;
+
+    try {
+      new RunnerGroup(chart(), 'ci', { spec: { ...SPEC, maxActiveRunners: -1 } });
+    } catch (error) {
+      stack = (error as Error).stack;
+    }
+
+    const places = stack?.split('\n').filter((line) => line.startsWith('    at '));
+    expect(stack).toContain('spec.maxActiveRunners: must be at least 0, not the number -1 [GR-INPUT-05]\n    at ');
+    expect(places).toEqual([expect.stringContaining('runner-group.test.ts')]);
+  });
+
   it('is checked again when the app is synthesised', () => {
     const of = chart('runners');
     const group = new RunnerGroup(of, 'ci', { metadata: { name: 'ci' }, spec: SPEC });
