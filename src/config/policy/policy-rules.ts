@@ -93,8 +93,7 @@ const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
     return group.securityProfile === 'privileged' && hasTemplate(group) ? PRIVILEGED_TEMPLATE : NONE;
   const own = neededLevel(group);
   const { highest, withReason = highest } = rule;
-  const reason = hasReason(group);
-  const most = reason && RANK[withReason] > RANK[highest] ? withReason : highest;
+  const most = hasReason(group) && RANK[withReason] > RANK[highest] ? withReason : highest;
   if (RANK[own] <= RANK[most]) return RANK[own] > RANK[highest] ? OWN_REASON : NONE;
   const is =
     group.securityProfile === undefined
@@ -104,7 +103,7 @@ const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
   const meetsMost = group.containerMode === 'host' || (group.containerMode === 'buildkit' && most === 'baseline');
   const lower = `Set it to ${most}${meetsMost ? '' : ', with containerMode: host'}`;
   const advice =
-    !reason && RANK[own] <= RANK[withReason]
+    RANK[own] <= RANK[withReason]
       ? `${lower}, or say in the annotation ${PROFILE_REASON} why this group needs it`
       : lower;
   const isClosed = group.securityProfile === 'privileged' && hasTemplate(group);
@@ -273,9 +272,7 @@ interface Named {
 
 /** Everything of these kinds. Nothing for a template with a fault: the rule `podTemplateFields` denies that one. */
 export function templateAsks(group: RunnerGroup, ...kinds: readonly AskedKind[]): readonly Named[] {
-  const template = readableTemplate(group);
-  if (!template) return [];
-  return asksOf(template)
+  return asksOf(readableTemplate(group) ?? {})
     .filter(({ kind }) => kinds.includes(kind))
     .map(({ path, value }) => ({ path: pathText(path), value }));
 }

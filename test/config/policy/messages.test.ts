@@ -174,5 +174,6 @@ it('each group that is denied is refused with its own denials, and those of all'
     ['b', 2],
     ['good', 1],
   ]);
+  expect(refusalsBy('p', groups, own.slice(0, 1)).all?.message).toMatch(/: 1 denial by the policy p\.\n/);
   expect(refusalsBy('p', groups, [])).toEqual({ of: new Map(), all: undefined });
 });
