@@ -53,7 +53,7 @@ export function namesAtWork(jobs: Iterable<Job>): ReadonlySet<string> {
   return names;
 }
 
-/** Another part of them at another time, so that each gets its turn where nothing is remembered between two looks. */
+/** A part of them, which follows from the time. So each gets its turn, although nothing is remembered between two looks. */
 function inTurn<T>(all: readonly T[], nowMs: number): readonly T[] {
   const first = Math.trunc(nowMs) % Math.max(1, all.length);
   return [...all.slice(first), ...all.slice(0, first)].slice(0, MOST_REPOSITORIES);

@@ -111,14 +111,14 @@ export async function observeEach(
   const { careful = false, queue, versions = new Map() } = options;
   const shares = shareOutBytes(targets);
   const lookAtOne = async (target: GiteaTarget): Promise<Look> => {
-    const { key, url, token, scope, labels, hasPool = false, readsEnds = false } = target;
+    const { key, url, token, scope, labels } = target;
     refuseForeignToken(target);
     const { origin } = new URL(url);
     const furtherPages = targets.every((other) => other === target || new URL(other.url).origin !== origin);
     const shelf = new Shelf(options.bytes ?? shares(target), labels);
     const access = { http, url, token, deadline, versions, careful, queue: queue ?? key, shelf, now: clock?.now };
     const api = new GiteaApi(access);
-    const look = await lookAt(api, target, { ...options, furtherPages, hasPool, readsEnds });
+    const look = await lookAt(api, target, options, furtherPages);
     const renamedTo = api.renamedTo(scope);
     return { ...look, ...(renamedTo && { renamedTo }), ...(shelf.leftOut > 0 && { unreadJobs: shelf.leftOut }) };
   };
@@ -146,34 +146,37 @@ export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): Readon
   return successes(looks);
 }
 
-interface OneLookOptions
-  extends Pick<ObserveOptions, 'includeBlocked' | 'ahead' | 'needsHistory' | 'needsRows' | 'boundRunners'> {
-  /** With `ahead`: also pages that may not be there. */
-  readonly furtherPages: boolean;
-  readonly readsEnds: boolean;
-  readonly hasPool: boolean;
-}
-
-type Place = Pick<GiteaTarget, 'url' | 'scope'>;
-
-async function lookAt(api: GiteaApi, place: Place, options: OneLookOptions): Promise<Look> {
-  const { scope } = place;
+/** @param furtherPages with `ahead`: also pages that may not be there */
+async function lookAt(
+  api: GiteaApi,
+  target: GiteaTarget,
+  options: ObserveOptions,
+  furtherPages: boolean,
+): Promise<Look> {
+  const { readsEnds = false, scope } = target;
+  const { includeBlocked } = options;
   const level = await ownLevel(api, scope);
-  if (level) return await lookAtLevel(api, level, place, options);
+  if (level) return await lookAtLevel(api, level, target, options, furtherPages);
   const jobs: JobsById = new Map();
-  if (scope.kind === 'user') await readJobsByRepo(api, scope.user, options, jobs);
+  if (scope.kind === 'user') await readJobsByRepo(api, scope.user, { includeBlocked, readsEnds }, jobs);
   return { jobs: [...jobs.values()], runners: [] };
 }
 
-async function lookAtLevel(api: GiteaApi, level: Level, place: Place, options: OneLookOptions): Promise<Look> {
+async function lookAtLevel(
+  api: GiteaApi,
+  level: Level,
+  target: GiteaTarget,
+  options: ObserveOptions,
+  furtherPages: boolean,
+): Promise<Look> {
   const jobs: JobsById = new Map();
-  const early = options.ahead ? lookAhead(api, level, options.furtherPages) : undefined;
+  const early = options.ahead ? lookAhead(api, level, furtherPages) : undefined;
   const read = await readActiveJobs(api, level, options.includeBlocked, jobs);
   // A job that is being cancelled (1.27) is in no list. Its runner was seen busy: its Job is pinned or, where nobody sees Jobs, has its
   // grace period.
   const active = [...jobs.values()].some(({ status }) => status !== 'blocked');
-  if (!active && !options.hasPool && !(await options.needsRows?.())) {
-    if (options.readsEnds) await (early ? early(jobs) : readCompletedJobs(api, level, jobs, { rows: PAGE_LIMIT }));
+  if (!active && !target.hasPool && !(await options.needsRows?.())) {
+    if (target.readsEnds) await (early ? early(jobs) : readCompletedJobs(api, level, jobs, { rows: PAGE_LIMIT }));
     return { jobs: [...jobs.values()], runners: [] };
   }
 
@@ -183,7 +186,7 @@ async function lookAtLevel(api: GiteaApi, level: Level, place: Place, options: O
       ? early(jobs)
       : Promise.all([readRunners(api, level), readCompletedJobs(api, level, jobs)]);
   // Jobs that `reading` adds have ended: they name nobody at work.
-  const bound = options.boundRunners?.().then((all) => readBoundRows(api, place, all, jobs.values()));
+  const bound = options.boundRunners?.().then((all) => readBoundRows(api, target, all, jobs.values()));
   const [[ofLevel, completed], ofRepositories = []] = await Promise.all([reading, bound]);
   const runners = [...ofLevel, ...ofRepositories];
   if (lacksHistory(completed, jobs) && (await options.needsHistory?.())) await readHistory(api, completed, jobs);

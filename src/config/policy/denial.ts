@@ -63,7 +63,7 @@ export function warningLines(file: string, warnings: readonly Denial[]): readonl
   return firstLines(lines, SHOWN, `gitea-runners validate --policy ${printable(file)}`);
 }
 
-/** Groups that are refused (exit 3), each with why. `all`: the failure of a run that can do nothing with that; undefined: none is refused. */
+/** Groups that are refused (exit 3), each with the reason. `all`: the failure for a command that does all or nothing. Undefined: no group is refused. */
 export interface Refusals {
   readonly of: ReadonlyMap<RunnerGroup, Failure>;
   readonly all: Failure | undefined;

@@ -72,7 +72,7 @@ const ENFORCING = {
     .meta({ description: 'The same for single rules, by the name that stands behind a denial: `{images: warn}`.' }),
 };
 
-/** Of the whole Application. Also in an entry: there they hold besides. */
+/** Rules about the whole Application. An entry of `namespaces` may have them, too: then both must allow it. */
 const OF_APPLICATION = {
   projects: list(namePattern(), 'Argo CD projects whose Applications may have runners. An offline check may skip it.'),
   repositories: list(

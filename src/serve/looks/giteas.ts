@@ -98,7 +98,7 @@ export class Giteas {
     }
   }
 
-  /** Sends one request in the turn of its queue. @throws Failure, also when its turn does not come: until the deadline, or at all */
+  /** Sends one request when its queue has its turn. @throws Failure, also when that turn does not come before the deadline, or this is closed */
   async send(request: HttpRequest, queue: string, deadline: Deadline): Promise<HttpAnswer> {
     const late = new AbortController();
     const takeBack = this.clock.after(deadline.remainingMs(), () => late.abort());
