@@ -106,7 +106,8 @@ export function unregistered({ statuses }: WhereIAm, job: Waiting, live: LiveJob
   return { why: status.notReady, next, isUnserved: true };
 }
 
-function failureOf(application: ApplicationSeen): NotCreated | undefined {
+/** Why the Application creates nothing. Undefined: it says of nothing. */
+export function failureOf(application: ApplicationSeen): NotCreated | undefined {
   const { name, end, error, isMissing, lastsMs, says = '' } = application;
   if (isMissing) {
     const why = `Application ${name}, which made the RunnerGroup, does not exist any more`;

@@ -2,7 +2,7 @@
 
 import { parseDocument } from 'yaml';
 import * as z from 'zod';
-import { afterError } from '../../answers/not-created.ts';
+import { afterError, failureOf } from '../../answers/not-created.ts';
 import { unwrapped } from '../../clients/argocd/app-state.ts';
 import { JOBS, RUNNER_GROUPS } from '../../clients/kubernetes/resources.ts';
 import {
@@ -16,6 +16,7 @@ import { COMPARE_OPTIONS, SKIP_RECONCILE, TRACKING_LABEL } from '../../shared/ma
 import * as fixes from '../reading/finding.ts';
 import { bad, good, type Judgement, type Judgements, judged, named, unknown } from '../reading/finding.ts';
 import type { Application, AppProject, WithData } from '../reading/reads.ts';
+import { applicationSeen } from '../reading/surroundings.ts';
 import type { Installation } from './installation.ts';
 
 export function account({ accounts }: Installation): Judgements {
@@ -141,7 +142,7 @@ const hasPlugin = (found: Application): boolean => pluginSources(found).length >
 const groupsOf = ({ status }: Application): readonly string[] =>
   status.resources.filter(({ kind }) => kind === 'RunnerGroup').map(keyText);
 
-export function applications({ applications: read, groups: all }: Installation): Judgements {
+export function applications({ applications: read, groups: all, nowMs }: Installation): Judgements {
   return judged(read, fixes.NO_ARGOCD, (found) => {
     const concerned = found.filter((each) => hasPlugin(each) || groupsOf(each).length > 0);
     if (concerned.length === 0) return bad(`no Application has the plugin ${PLUGIN}`, fixes.STEP_3);
@@ -149,7 +150,7 @@ export function applications({ applications: read, groups: all }: Installation):
     const alone = [...new Set(all.map(({ namespace }) => namespace))].filter((namespace) => !namespaces.has(namespace));
     const owners = groupBySeveral(concerned, groupsOf);
     return [
-      ...concerned.flatMap((each) => named(`Application ${each.metadata.name}`, application(each))),
+      ...concerned.flatMap((each) => named(`Application ${each.metadata.name}`, application(each, nowMs))),
       ...[...owners].flatMap(([group, apps]) => {
         const names = apps.map(({ metadata }) => metadata.name).join(' and ');
         const text = `${names} both have RunnerGroup ${group}, and take it from each other with each sync`;
@@ -171,7 +172,7 @@ function sourceTrouble(found: Application): string | undefined {
   return count === 0 ? `it has RunnerGroups, and no source with the plugin ${PLUGIN}` : undefined;
 }
 
-function application(found: Application): Judgement {
+function application(found: Application, nowMs: number): Judgement {
   const { metadata, spec, status } = found;
   const trouble = sourceTrouble(found);
   if (trouble !== undefined) return bad(trouble, `See ${manual('beside-argo-cd.md#sources')}`);
@@ -195,6 +196,8 @@ function application(found: Application): Judgement {
   }
   const error = status.conditions.find(({ type }) => type.endsWith('Error'));
   const [said] = status.conditions;
+  const ofOperation = failureOf(applicationSeen(found, keyText(metadata), nowMs));
+  if (error === undefined && ofOperation) return bad(ofOperation.why, ofOperation.next);
   if (error === undefined)
     return said ? unknown(`Argo CD says ${said.type}: ${said.message}`) : good(`project ${spec.project}`);
   const message = unwrapped(error.message);

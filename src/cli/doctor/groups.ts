@@ -132,9 +132,10 @@ function ready(group: RunnerGroup, seen: Installation): Judgements {
 function ofServe(group: RunnerGroup, seen: Installation): Judgement {
   const { nowMs, statuses } = seen;
   if (serveIsDown(seen)) return unknown('serve does not run');
-  const { lastCheckTime, notReady } = statuses.find((each) => each.group === keyText(group)) ?? {};
+  const { lastCheckTime, notReady, reason } = statuses.find((each) => each.group === keyText(group)) ?? {};
   const fix = `${manual('serve.md#is-all-well')} has the reason; ${serveLogs(seen.argocdNamespace)}`;
-  if (notReady !== undefined) return bad(notReady, fix);
+  if (notReady !== undefined)
+    return bad(notReady, reason === 'InvalidSpec' ? 'Correct it in git: gitea-runners validate shows the line' : fix);
   if (lastCheckTime === undefined)
     return bad('it was never looked at', `${fix}; GITEA_RUNNERS_NAMESPACES must name ${group.namespace}`);
   return nowMs - Date.parse(lastCheckTime) > STALE_CHECK_MS
@@ -162,6 +163,8 @@ function podSecurity(group: RunnerGroup, { namespaces }: Installation): Judgemen
   const read = namespaces.get(namespace);
   const create = `kubectl create namespace ${namespace}`;
   if (!read) return [];
+  if ('unread' in read && read.isMissing)
+    return bad(`namespace ${namespace} does not exist`, `${create}. ${fixes.STEP_2}`);
   return judged(read, create, ({ metadata: { deletionTimestamp, labels } }) => {
     if (deletionTimestamp !== undefined) {
       const fix = `When it is gone: ${create}. Its Secrets are gone, too. ${fixes.STEP_2}`;

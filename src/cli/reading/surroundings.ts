@@ -71,14 +71,19 @@ async function readApp(reader: ClusterReader, called: string, nowMs: number): Pr
     path: `/apis/argoproj.io/v1alpha1/namespaces/${namespace}/applications/${name}`,
   });
   if ('unread' in read) return { name: called, unread: read.unread, ...(read.isMissing && { isMissing: true }) };
+  return applicationSeen(read.value, called, nowMs);
+}
+
+/** @param called `argocd/runners` */
+export function applicationSeen(json: unknown, called: string, nowMs: number): ApplicationSeen {
   try {
-    const app = readApplication(read.value);
+    const app = readApplication(json);
     const { sync, health, errors, operation, warnings } = app;
     const { says: doing, ...lasting } = operationWords(app, nowMs) ?? {};
     const says = [doing ?? [], warnings].flat().join('; ');
     const failed = operation?.phase === 'Failed' || operation?.phase === 'Error' ? operation : undefined;
     const [error] = errors.map(({ type, message }) => `${type}: ${message}`);
-    const git = InGit.safeParse(read.value).data?.spec.source;
+    const git = InGit.safeParse(json).data?.spec.source;
     const told = error ?? (failed && `its last sync has ended with ${failed.phase}: ${failed.message}`);
     return {
       name: called,
@@ -87,7 +92,7 @@ async function readApp(reader: ClusterReader, called: string, nowMs: number): Pr
       ...(told !== undefined && { error: told }),
       ...(says !== '' && { says }),
       ...lasting,
-      isAutomated: IsAutomated.safeParse(read.value).success,
+      isAutomated: IsAutomated.safeParse(json).success,
       ...(git && { source: `folder ${git.path || '.'} of ${git.repoURL}` }),
     };
   } catch (error) {

@@ -39,6 +39,7 @@ import {
 const WITH_GROUP = {
   resources: [{ group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' }],
 };
+const LONG_AGO = '2026-01-01T00:00:00Z';
 const CM_DATA = [CM, 'data'];
 const ENFORCE = [NAMESPACE, 'metadata', 'labels', 'pod-security.kubernetes.io/enforce'];
 const SYNC_POLICY = [...APPLICATION, 'spec', 'syncPolicy'];
@@ -165,6 +166,39 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     ),
     'Application runners: its source hydrator commits what is printed',
     '/docs/beside-argo-cd.md#sources',
+  ],
+  [
+    'a sync that has failed',
+    put([...APPLICATION, 'status'], {
+      operationState: {
+        phase: 'Failed',
+        message: 'jobs.batch is forbidden: exceeded quota: jobs',
+        startedAt: LONG_AGO,
+      },
+    }),
+    'Application runners: Argo CD does not sync Application argocd/runners: its last sync has ended with Failed: jobs.batch is forbidden: exceeded quota: jobs',
+    'raise that quota',
+  ],
+  [
+    'a sync that does not end',
+    all(
+      put([...APPLICATION, 'operation'], { sync: {} }),
+      put([...APPLICATION, 'status'], { operationState: { phase: 'Running', message: 'zzz', startedAt: LONG_AGO } }),
+    ),
+    'Application runners: the sync of Application argocd/runners has lasted for ',
+    'argocd app terminate-op runners',
+  ],
+  [
+    'no namespace',
+    without(NAMESPACE),
+    'RunnerGroup runners/ci: namespace runners does not exist',
+    'kubectl create namespace runners',
+  ],
+  [
+    'a RunnerGroup that is not valid',
+    put([...GROUP, 'status', 'conditions'], [{ ...condition('False'), reason: 'InvalidSpec', message: 'spec.zzz' }]),
+    'RunnerGroup runners/ci, as serve sees it: InvalidSpec: spec.zzz',
+    'gitea-runners validate shows the line',
   ],
   [
     'an Application of RunnerGroups without the plugin',
