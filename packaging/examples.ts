@@ -14,7 +14,7 @@ import {
   applicationSpec,
   projectManifest,
 } from '../src/shared/installed/installed-application.ts';
-import { API_SECRET, ARGOCD_NAMESPACE } from '../src/shared/installed/installed-names.ts';
+import { API_SECRET, ARGOCD_NAMESPACE, SHARD_SETTING } from '../src/shared/installed/installed-names.ts';
 import { HEADER, ManifestFile } from './manifest-file.ts';
 import { RUNNERS_NAMESPACE } from './names.ts';
 
@@ -37,6 +37,9 @@ export function exampleFiles(): Readonly<Record<string, string>> {
     }),
     'examples/applicationset.yaml': write('applicationset', (file) => {
       file.note(applicationSet(file), 'One Application for each folder below groups/.');
+    }),
+    'examples/applicationset-shards.yaml': write('applicationset-shards', (file) => {
+      file.note(shardSet(file), 'One folder for many runners, printed by four Applications: docs/scale.md, "Shards".');
     }),
     'examples/runnergroup.yaml': write('runnergroup', (file) => {
       file.note(exampleGroup(file), 'Goes into the repository of the Application. All fields: docs/runnergroup.md');
@@ -65,9 +68,9 @@ function write(id: string, fill: (file: ManifestFile) => void): string {
 
 /**
  * Plain objects, as in application.ts: the CRD of ApplicationSets has 3 MB of types.
- * `preserveResourcesOnDeletion`: a folder that goes must not end CI jobs that run.
+ * `preserveResourcesOnDeletion`: a folder or a shard that goes must not end CI jobs that run.
  */
-function applicationSet(scope: Construct): ApiObject {
+function setOf(scope: Construct, generator: object, name: string, spec: object): ApiObject {
   return new ApiObject(scope, 'set', {
     apiVersion: 'argoproj.io/v1alpha1',
     kind: 'ApplicationSet',
@@ -75,18 +78,33 @@ function applicationSet(scope: Construct): ApiObject {
     spec: {
       goTemplate: true,
       goTemplateOptions: ['missingkey=error'],
-      generators: [{ git: { repoURL: REPOSITORY, revision: 'HEAD', directories: [{ path: 'groups/*' }] } }],
+      generators: [generator],
       syncPolicy: { preserveResourcesOnDeletion: true },
       template: {
         metadata: {
           annotations: APPLICATION_ANNOTATIONS,
-          name: 'runners-{{.path.basenameNormalized}}',
+          name,
           namespace: ARGOCD_NAMESPACE,
         },
-        spec: applicationSpec({ ...SOURCE, path: '{{.path.path}}' }),
+        spec,
       },
     },
   });
+}
+
+function applicationSet(scope: Construct): ApiObject {
+  const folders = { git: { repoURL: REPOSITORY, revision: 'HEAD', directories: [{ path: 'groups/*' }] } };
+  const spec = applicationSpec({ ...SOURCE, path: '{{.path.path}}' });
+  return setOf(scope, folders, 'runners-{{.path.basenameNormalized}}', spec);
+}
+
+/** The number at the end of a name is that of its shard: `serve` finds them so. */
+function shardSet(scope: Construct): ApiObject {
+  const shards = { list: { elements: ['0', '1', '2', '3'].map((shard) => ({ shard })) } };
+  const spec = applicationSpec(SOURCE);
+  const env = [{ name: SHARD_SETTING, value: '{{.shard}}/4' }];
+  const source = { ...spec.source, plugin: { ...spec.source.plugin, env } };
+  return setOf(scope, shards, 'runners-{{.shard}}', { ...spec, source });
 }
 
 const EXAMPLE_SPEC: RunnerGroupSpec = {

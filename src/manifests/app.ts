@@ -99,8 +99,8 @@ export class RunnerGroupChart extends Chart {
     return JSON.parse(this.templateJson) as JobManifest;
   }
 
-  emit({ runnersOf, emitGroups }: Output): void {
-    if (emitGroups && !this.group.size) new Manifest(this, 'runner-group', groupManifest(this.group));
+  emit({ runnersOf, emitGroups, shards }: Output): void {
+    if (emitGroups && !this.group.size) new Manifest(this, 'runner-group', groupManifest(this.group, shards));
     const runners = runnersOf(this.group);
     if (runners.length === 0) return;
     const { template } = this;

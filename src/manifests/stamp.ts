@@ -2,7 +2,16 @@
 
 import { hash } from 'node:crypto';
 import { OF_REPOSITORY, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import { boundTo, present, QUEUE, REGISTER, REGISTERED_AT, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
+import {
+  boundTo,
+  present,
+  QUEUE,
+  REGISTER,
+  REGISTERED_AT,
+  RUNNER_CONFIG,
+  SHARDS,
+  type Texts,
+} from '../shared/marks.ts';
 import { type Container, type JobManifest, NAME_VARIABLE, type PodTemplate, type Volume } from './job-manifest.ts';
 
 /** What makes a group's template the Job of one runner. */
@@ -143,6 +152,8 @@ export interface Output {
   readonly runnersOf: (group: RunnerGroup) => readonly RunnerParts[];
   /** Print the RunnerGroup objects too. */
   readonly emitGroups: boolean;
+  /** How many shards there are, for those objects to say. Undefined: none. */
+  readonly shards?: number | undefined;
   /** Groups whose chart is not printed. */
   readonly isLeftOut: (group: RunnerGroup) => boolean;
   /** What is printed in place of those charts, in output order. */
@@ -152,13 +163,14 @@ export interface Output {
 }
 
 /** The object as it was written, with the namespace that was found for it. */
-export function groupManifest({ manifest, name, namespace }: RunnerGroup): ObjectManifest {
+export function groupManifest({ manifest, name, namespace }: RunnerGroup, shards?: number): ObjectManifest {
   const { metadata } = manifest;
-  const written = typeof metadata === 'object' && metadata !== null ? metadata : {};
+  const written: { readonly annotations?: object } = typeof metadata === 'object' && metadata !== null ? metadata : {};
+  const annotations = shards !== undefined && { annotations: { ...written.annotations, [SHARDS]: String(shards) } };
   return {
     ...manifest,
     apiVersion: 'gitea.bpg.pw/v1alpha1',
     kind: 'RunnerGroup',
-    metadata: { ...written, name, namespace },
+    metadata: { ...written, ...annotations, name, namespace },
   };
 }

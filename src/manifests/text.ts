@@ -27,7 +27,7 @@ export function manifestPieces(charts: readonly GroupTemplate[], output: Output)
   for (const chart of charts) {
     const { group, templateJson } = chart;
     if (output.isLeftOut(group)) continue;
-    if (output.emitGroups && !group.size) pieces.push(`---\n${document(groupManifest(group))}`);
+    if (output.emitGroups && !group.size) pieces.push(`---\n${document(groupManifest(group, output.shards))}`);
     const runners = output.runnersOf(group);
     if (runners.length > 0) writeJobs(templateJson, runners, pieces);
   }

@@ -3,6 +3,7 @@ import type { ClusterConfig } from '../clients/kubernetes/config.ts';
 import type { BrokenGroup } from '../config/runnergroup/broken.ts';
 import type { Problem } from '../config/runnergroup/problems.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { siblingOf } from '../planner/evidence.ts';
 import { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
 import { TRACKING_ID } from '../shared/marks.ts';
@@ -25,7 +26,9 @@ export async function livingGroups(
   const elsewhere = isolated.filter(({ namespace }) => !judged.has(namespace));
   const namespaces = new Set([...elsewhere.map(({ namespace }) => namespace), ...(hidden.length > 0 ? judged : [])]);
   if (namespaces.size === 0) return isolated;
-  const application = settings.env['ARGOCD_APP_NAME'];
+  const own = settings.env['ARGOCD_APP_NAME'];
+  // The objects of all shards are those of shard 0.
+  const application = own && settings.shard ? siblingOf(own, 0) : own;
   if (!application) refuseAll([{ problems: hidden }, ...elsewhere]);
   const { runnerGroupsIn } = await import('../clients/kubernetes/observe-cluster.ts');
   const list = (namespace: string) =>

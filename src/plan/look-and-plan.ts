@@ -26,13 +26,15 @@ import type { Pods } from './group-pods.ts';
 import type { SomeKept } from './kept-looks.ts';
 import { livingGroups } from './living-groups.ts';
 import type { Planning, PlanSource } from './plan-seen.ts';
-import { findCluster, requestOptions, type Settings } from './settings.ts';
+import { findCluster, refuseShard, requestOptions, type Settings, type Shard } from './settings.ts';
 import { faultyPods, refuseAll, type Trouble, troubleOfBroken } from './troubles.ts';
 
 export interface PlanOfNow {
   readonly plan: Plan;
   /** By Gitea's clock, as all times of CI jobs. */
   readonly nowMs: number;
+  /** The part of the plan that is printed. Absent: all of it. */
+  readonly shard?: Shard | undefined;
   /** Absent: there are no groups. */
   readonly app?: RunnersApp;
   /** What the plan was made from, for `explain`. Absent: there are no groups. */
@@ -83,6 +85,7 @@ export async function lookAndPlan(
     return await planNothing(settings);
   }
   const [config, tokens] = await Promise.all([findCluster(settings), findTargetsOf(groups, settings, deadline)]);
+  refuseShard(settings, config !== undefined);
   const { targets, failed, lookOf } = tokens;
   const isolates = isolate !== undefined && (isOnlyRead || config !== undefined);
   if (!isolates) refuseAll([{ problems: hidden }, ...isolated], failed);
@@ -137,6 +140,7 @@ export async function lookAndPlan(
     return planSeen({
       instance: settings.instance,
       application: settings.env['ARGOCD_APP_NAME'],
+      shards: settings.shard?.of,
       groups: app.groupCharts.map(({ group, templateHash }) => {
         const lookKey = lookOf(baseOf(group));
         return { group, templateHash, lookKey, look: failed.get(baseOf(group)) ?? looks.get(lookKey) };
@@ -164,13 +168,15 @@ export async function lookAndPlan(
     const message = `plan ${groups.length} RunnerGroups: not done within the time limit of ${timeoutMs / 1000} s. Raise --timeout, or spread the RunnerGroups over several Applications.`;
     throw new Failure('GR-PLAN-01', 1, message);
   }
-  return { plan, nowMs: atMs, app, ...(seen && { seen }), troubles, broken };
+  return { plan, nowMs: atMs, shard: settings.shard, app, ...(seen && { seen }), troubles, broken };
 }
 
 async function planNothing(settings: Settings): Promise<PlanOfNow> {
   // A kubeconfig that is named must exist, also when there is nothing to look for.
-  if (settings.kubeconfig !== undefined) await findCluster(settings);
-  return { plan: { groups: [], jobs: [], runners: [] }, nowMs: settings.now(), troubles: [], broken: [] };
+  if (settings.kubeconfig !== undefined || settings.shard)
+    refuseShard(settings, (await findCluster(settings)) !== undefined);
+  const nothing = { groups: [], jobs: [], runners: [] };
+  return { plan: nothing, nowMs: settings.now(), shard: settings.shard, troubles: [], broken: [] };
 }
 
 /** Tells what the administrator should know. @throws Failure for what stops more than one group: who prints all or nothing stops, too */

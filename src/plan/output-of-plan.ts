@@ -1,6 +1,6 @@
 /** From a plan to what is printed, for `generate` and `cdk8s synth` alike. */
 
-import { standIn } from '../config/runnergroup/broken.ts';
+import { type BrokenGroup, standIn } from '../config/runnergroup/broken.ts';
 import {
   groupManifest,
   inOrder,
@@ -12,7 +12,7 @@ import {
 import { manifestPieces } from '../manifests/text.ts';
 import type { EmittedRunner } from '../planner/decisions.ts';
 import { liveJobsOf } from '../planner/evidence.ts';
-import { POOL_LIFE_MS, parseRunnerName, poolIndexOf, type RunnerName } from '../planner/names.ts';
+import { POOL_LIFE_MS, parseRunnerName, poolIndexOf } from '../planner/names.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
 import * as marks from '../shared/marks.ts';
 import type { PlanOfNow } from './look-and-plan.ts';
@@ -23,23 +23,31 @@ interface Printing {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-type Planned = Pick<PlanOfNow, 'plan' | 'app' | 'seen' | 'broken'>;
+type Planned = Pick<PlanOfNow, 'plan' | 'app' | 'seen' | 'shard' | 'broken'>;
 
 /** The whole output of `generate` in pieces, to be joined. */
 export function piecesOf(planned: Planned, printing: Printing): readonly string[] {
   const { groupCharts, added } = planned.app ?? { groupCharts: [], added: [] };
   const output = outputOf(planned, printing);
-  return manifestPieces(groupCharts, { ...output, kept: [...added, ...output.kept] });
+  const first = isFirst(planned) ? added : [];
+  return manifestPieces(groupCharts, { ...output, kept: [...first, ...output.kept] });
+}
+
+/** What is printed once for all shards is printed by the first one. */
+function isFirst({ shard }: Pick<Planned, 'shard'>): boolean {
+  return (shard?.index ?? 0) === 0;
 }
 
 /** In place of the charts of broken groups their objects and kept Jobs are printed. */
-export function outputOf({ plan, seen, broken }: Omit<Planned, 'app'>, { others, env }: Printing): Output {
-  const emitted = plan.runners.filter((decision) => decision.emit);
+export function outputOf({ plan, seen, shard, broken }: Omit<Planned, 'app'>, { others, env }: Printing): Output {
+  const isOurs = (decision: EmittedRunner): boolean => !shard || decision.shard === shard.index;
+  const emitted = plan.runners.filter((decision) => decision.emit && isOurs(decision)) as readonly EmittedRunner[];
   const runners = groupBy(emitted, ({ group }) => keyText(group));
   const specs = new Map(liveJobsOf(seen?.evidence).map((job) => [keyText(job), job.spec]));
   const decisionsOf = (group: { namespace: string; name: string }) => runners.get(keyText(group)) ?? [];
   const liveSpecOf = ({ group, runner }: EmittedRunner) => specs.get(keyText({ ...group, name: runner }));
-  const emitGroups = knowsRunnerGroups(env);
+  const emitGroups = isFirst({ shard }) && knowsRunnerGroups(env);
+  const shards = shard?.of;
   const leftOut = new Set(broken.map(keyText));
   const inOutputOrder = broken.toSorted((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
   return {
@@ -48,13 +56,20 @@ export function outputOf({ plan, seen, broken }: Omit<Planned, 'app'>, { others,
         .filter(({ size }) => size === group.size?.name)
         .map((decision) => partsOf(decision, liveSpecOf(decision))),
     emitGroups,
+    shards,
     isLeftOut: (group) => leftOut.size > 0 && leftOut.has(keyText(group)),
     kept: inOutputOrder.flatMap((group) => [
-      ...(emitGroups ? [group.group ? groupManifest(group.group) : standIn(group)] : []),
+      ...(emitGroups
+        ? [group.group ? groupManifest(group.group, shards) : standIn({ ...group, ...sayShards(group, shards) })]
+        : []),
       ...decisionsOf(group).map((runner) => keptJob(runner, liveSpecOf(runner))),
     ]),
-    others: others.map(({ text }) => text),
+    others: isFirst({ shard }) ? others.map(({ text }) => text) : [],
   };
+}
+
+function sayShards({ annotations }: BrokenGroup, shards: number | undefined) {
+  return shards === undefined ? {} : { annotations: { ...annotations, [marks.SHARDS]: String(shards) } };
 }
 
 /** True when the cluster has the RunnerGroup CRD: Argo CD lists `group/version/Kind` in `KUBE_API_VERSIONS`, with commas (measured on 3.5.3). */
@@ -76,7 +91,7 @@ function keptJob(decision: EmittedRunner, liveSpec?: object): ObjectManifest {
     kind: 'Job',
     metadata: {
       annotations: inOrder(marks.present(jobAnnotations(decision))),
-      labels: inOrder(marks.groupLabels(group.name), runnerLabels(parseRunnerName(name)), inQueue(decision.queue)),
+      labels: inOrder(marks.groupLabels(group.name), runnerLabels(name, decision), inQueue(decision.queue)),
       name,
       namespace: group.namespace,
     },
@@ -93,7 +108,7 @@ export function partsOf(decision: EmittedRunner, spec?: object): RunnerParts {
   const parts = parseRunnerName(name);
   const warmSeconds = poolIndexOf(parts?.madeFor) === undefined ? undefined : POOL_LIFE_MS / 1000;
   const annotations = jobAnnotations(decision);
-  return { name, labels: runnerLabels(parts), annotations, queue, priorityClass, warmSeconds, spec };
+  return { name, labels: runnerLabels(name, decision), annotations, queue, priorityClass, warmSeconds, spec };
 }
 
 /** Far below Kubernetes' 256 KiB for all annotations together; longer than any page of Gitea. */
@@ -103,11 +118,12 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 /** Nearly every repository. Told first, because the tables of Unicode that `UNPRINTABLE` needs cost a start 1 ms. */
 const ASCII = /^[\x20-\x7e]*$/;
 
-/** Labels that follow from the runner's name alone; none for a warm-pool runner. */
-function runnerLabels(parts: RunnerName | undefined): marks.Texts {
-  if (!parts || 'poolIndex' in parts.madeFor) return {};
-  const { id, attempt } = parts.madeFor;
-  return { [marks.JOB_ID]: String(id), [marks.RUN_ATTEMPT]: String(attempt) };
+/** Its shard, and what follows from the runner's name alone: nothing for a warm-pool runner. */
+function runnerLabels(name: string, { shard }: Pick<EmittedRunner, 'shard'>): marks.Texts {
+  const ofShard = shard === undefined ? {} : { [marks.SHARD]: String(shard) };
+  const madeFor = parseRunnerName(name)?.madeFor;
+  if (!madeFor || 'poolIndex' in madeFor) return ofShard;
+  return { [marks.JOB_ID]: String(madeFor.id), [marks.RUN_ATTEMPT]: String(madeFor.attempt), ...ofShard };
 }
 
 /** How Argo CD is to treat a Job, the CI job that it is for, until when it stays for a look, and the places that it takes. */

@@ -28,6 +28,8 @@ export interface Seen {
   readonly instance: string;
   /** Argo CD's name of the Application. Absent: none manages the groups. */
   readonly application?: string | undefined;
+  /** How many Applications share the groups (`Evidence.shards`). */
+  readonly shards?: number | undefined;
   readonly groups: readonly SeenGroup[];
   /** Groups that cannot be planned, whatever their looks show. */
   readonly broken: readonly Trouble[];
@@ -92,6 +94,7 @@ export function planSeen(seen: Seen): Planning {
   const evidence: Evidence = {
     instance: seen.instance,
     ...(seen.application && { application: seen.application }),
+    ...(seen.shards !== undefined && { shards: seen.shards }),
     looks,
     cluster: clusterOf(seen, correction),
     nowMs: seen.nowMs + correction.nowShiftMs,

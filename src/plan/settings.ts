@@ -6,7 +6,9 @@ import type { LogIn } from '../clients/kubernetes/kubeconfig.ts';
 import type { SecretReader, SecretsMode, TokenSources } from '../clients/tokens/api-token.ts';
 import type { Policy } from '../config/policy/policy-schema.ts';
 import type { GroupDefaults } from '../config/runnergroup/to-runner-group.ts';
+import { Failure } from '../shared/failure.ts';
 import { TRACKING_SETTING } from '../shared/installed/installed-names.ts';
+import { printable } from '../shared/printable.ts';
 
 /** Everything from outside that a look depends on; made from flags and environment in `src/cli/reading/command-settings.ts`. */
 export interface Settings extends ClusterChoice, GiteaSettings {
@@ -18,6 +20,8 @@ export interface Settings extends ClusterChoice, GiteaSettings {
   readonly instance: string;
   /** Absent: none is named. Then the rules under "Without a policy file" in docs/policy.md hold. */
   readonly policy?: InstalledPolicy;
+  /** Only this part of the plan is printed. Absent: all of it. */
+  readonly shard?: Shard | undefined;
   readonly now: () => number;
   /** Told about each request. */
   readonly onRequest?: (line: RequestLine) => void;
@@ -30,6 +34,28 @@ export interface InstalledPolicy {
   readonly policy: Policy;
   readonly bounds: Pick<TokenSources, 'boundTo' | 'reachOf'>;
   readonly defaults: GroupDefaults | undefined;
+}
+
+/** One of several Applications that print one folder, counted from 0 (docs/adr/0109). */
+export interface Shard {
+  readonly index: number;
+  readonly of: number;
+}
+
+/** @throws Failure exit 2: shards see each other by their Jobs alone, and `serve` finds them by their names */
+export function refuseShard({ env, shard }: Pick<Settings, 'env' | 'shard'>, seesCluster: boolean): void {
+  if (!shard) return;
+  const { index, of } = shard;
+  const refused = (why: string): Failure => new Failure('GR-FLAG-28', 2, `print shard ${index}/${of}: ${why}.`);
+  if (!seesCluster)
+    throw refused(
+      'no cluster is looked at, and shards must see the Jobs of each other. Mount the service account token of gitea-runners, do not use --cluster off, or leave --shard out',
+    );
+  const name = env['ARGOCD_APP_NAME'] ?? '';
+  if (name !== '' && !name.endsWith(`-${index}`))
+    throw refused(
+      `the Application is called ${printable(name)}. Give it a name that ends with -${index}, and those of the other shards alike`,
+    );
 }
 
 /** How each server is asked. */

@@ -11,12 +11,12 @@
 import { type Allotment, allotPlaces, ownRunner, type Places } from './allot.ts';
 import { compareText } from './collections.ts';
 import type { ServedBy } from './decisions.ts';
-import { type Evidence, type Group, type ListedJob, type LiveJob, liveJobsOf } from './evidence.ts';
+import { type Evidence, type Group, isOfApplication, type ListedJob, type LiveJob, liveJobsOf } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
 import { PENDING_TIMEOUTS } from './judge.ts';
 import { comesUntilMs, FurtherRunners } from './limits.ts';
 import { canServe, type ReadyJob } from './queue.ts';
-import { freeRunners, isKnown, type Runner } from './runners.ts';
+import { endOf, freeRunners, isKnown, type Runner } from './runners.ts';
 
 /** A job and its runner. */
 export interface Assignment {
@@ -46,7 +46,7 @@ export function giveRunners(queue: readonly ReadyJob[], facts: Facts, evidence: 
     const further = new FurtherRunners();
     const assignments = new Map(
       [...places.allotments].map(([group, allotted]) => {
-        const assigned = assignRunners(allotted, facts, places.overdue, further.roomFor(allotted));
+        const assigned = assignRunners(allotted, facts, places.overdue, further.roomFor(allotted), evidence.shards);
         further.take(allotted, assigned.length - allotted.jobs.length);
         return [group, assigned];
       }),
@@ -71,6 +71,7 @@ function assignRunners(
   facts: Facts,
   overdue: ReadonlySet<Runner>,
   room: number,
+  shards: number | undefined,
 ): readonly Assignment[] {
   const { group, jobs, backingOff } = allotment;
   const taken = new Set<string>();
@@ -106,9 +107,10 @@ function assignRunners(
 
   for (const ready of withoutOne()) {
     const { listed } = ready;
-    const fresh = { madeFor: listed, missed: facts.past?.missed(listed, group) ?? 0 };
-    const { madeFor, missed } = askedIn(group, ready) ?? fresh;
-    const name = newName(allotment, madeFor, missed, facts);
+    const fresh = { madeFor: listed, missed: missedBy(listed, group, facts, shards) };
+    const asked = askedIn(group, ready) ?? fresh;
+    const { madeFor } = asked;
+    const name = newName(allotment, madeFor, asked.missed, facts);
     assign(ready, name, madeFor === listed ? 'new-runner' : 'chain');
   }
   return [...assigned.values()];
@@ -117,6 +119,20 @@ function assignRunners(
 /** The runner that the job was given in the past, if it is one of this group. */
 function askedIn(group: Group, { asked }: ReadyJob): PastRequest | undefined {
   return asked?.group === group ? asked : undefined;
+}
+
+/** Turns that a job may lose, before they begin again. With the names that are used up they stay below `ORDINALS_SEARCHED`. */
+const TURNS = 24;
+
+/**
+ * Runners that should have come. With shards it is one for each spawn timeout that the job has waited for one of which no Job is seen: the shard
+ * may be broken, and the next name may fall to another one (`shards.ts`).
+ */
+function missedBy(listed: ListedJob, group: Group, facts: Facts, shards: number | undefined): number {
+  if (shards === undefined) return facts.past?.missed(listed, group) ?? 0;
+  const ended = facts.madeFor(listed.origin, listed.job).filter(({ live }) => live);
+  const sinceMs = Math.max(facts.readySinceMs(listed), ...ended.map(endOf));
+  return Math.max(0, Math.floor((facts.nowMs - sinceMs) / group.spawnTimeoutMs)) % TURNS;
 }
 
 /** The lowest ordinal that is not used up, and one more for each runner that should have come and has not. */
@@ -143,11 +159,9 @@ function elsewhereFinder(
   evidence: Evidence,
   facts: Facts,
 ): (listed: ListedJob, spawnTimeoutMs: number) => string | undefined {
-  const { application } = evidence;
   const { jobs, findRunner, readySinceMs, nowMs } = facts;
   // One of this Application is of a group that is gone, and goes.
-  const isOfOther = (live: LiveJob): boolean =>
-    findRunner(live.name) === undefined && (application === undefined || live.application !== application);
+  const isOfOther = (live: LiveJob): boolean => findRunner(live.name) === undefined && !isOfApplication(live, evidence);
   const ofOthers = liveJobsOf(evidence).filter((live) => live.jobUrl && isOfOther(live));
   // As in most clusters. Then nobody needs to know which runners have jobs.
   if (ofOthers.length === 0) return () => undefined;

@@ -106,7 +106,7 @@ export type EmittedBecause =
   | 'lost'
   /** A CI job names it, but it is none of ours: somebody else registered it under such a name. Doubt prints it, and it takes no place. */
   | 'foreign'
-  /** No job needs it, but its Job is still pinned. It is printed without the pin, so that the sync after this one prunes it. */
+  /** No job needs it, but its Job is still pinned, or is of another Application. It is printed once more, so that the sync after this one prunes it. */
   | 'unpinning'
   /** Its Job failed. The Job stays as a record while its CI job waits for a runner, and takes no place (docs/adr/0002). */
   | 'back-off-record'
@@ -160,7 +160,7 @@ export type RunnerDecision =
       /** From the next sync on nothing prunes its Job. */
       readonly pinned: boolean;
       /**
-       * Argo CD keeps the Job as it is and does not create it. For records, runners that no job needs, groups in trouble, and runners
+       * Argo CD keeps the Job as it is and does not create it. For records, new runners that wait for places (`shards.ts`), runners that no job needs, groups in trouble, and runners
        * at work whose Job is pinned or unseen (docs/adr/0020).
        */
       readonly skip?: true;
@@ -181,6 +181,8 @@ export type RunnerDecision =
       readonly registeredAt?: string;
       /** The queue of Kueue that lets it start. Absent: none. A living one keeps it. */
       readonly queue?: string;
+      /** The shard that prints it. Absent: there are none. */
+      readonly shard?: number;
       readonly trouble?: RunnerTrouble;
       /** Runners before it that were given up one after the other. Absent: none. */
       readonly triedBefore?: number;

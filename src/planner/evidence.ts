@@ -182,6 +182,8 @@ export interface LiveJob {
   readonly registeredAt?: string;
   /** `owner/name`: Gitea gives its runner only jobs of this repository. Absent: it serves all of its scope. */
   readonly boundTo?: string;
+  /** The shard that it was made for (`shards.ts`). Absent: none. */
+  readonly shard?: number;
   /** Argo CD's name of the Application that manages it, as its tracking annotation tells. */
   readonly application?: string;
   /** Its whole spec, where it is to be printed again (docs/adr/0063). The planner does not use it. */
@@ -295,6 +297,8 @@ export interface Evidence {
   readonly nowMs: number;
   /** Argo CD's name of the Application that is planned, all its groups together. Absent: nobody says it. */
   readonly application?: string;
+  /** So many Applications print these groups, each its shard of them. It needs sight of the cluster. Absent: one alone. */
+  readonly shards?: number;
   /** Groups that cannot be planned. Their Jobs stay where the cluster is seen. */
   readonly troubled?: readonly Pick<Group, 'namespace' | 'name'>[];
 }
@@ -302,6 +306,17 @@ export interface Evidence {
 /** The Jobs that are seen. */
 export function liveJobsOf(evidence: Evidence | undefined): readonly LiveJob[] {
   return evidence?.cluster.is === 'seen' ? evidence.cluster.jobs : [];
+}
+
+/** True for a Job of the Application that is planned, or of another shard of it: their names differ by the number at their end. */
+export function isOfApplication({ application }: LiveJob, { application: own, shards }: Evidence): boolean {
+  if (application === undefined || own === undefined) return false;
+  return application === own || (shards !== undefined && siblingOf(application, 0) === siblingOf(own, 0));
+}
+
+/** The Application of another shard. */
+export function siblingOf(application: string, shard: number): string {
+  return application.replace(/-\d+$/, `-${shard}`);
 }
 
 /** A job, its Gitea, and the looks that list it. */

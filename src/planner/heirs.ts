@@ -6,6 +6,7 @@ import type { GroupKey } from './decisions.ts';
 import {
   type Evidence,
   type Group,
+  isOfApplication,
   isPinnedAlive,
   type ListedJob,
   type LiveJob,
@@ -63,7 +64,7 @@ function orphansOf(groups: readonly Group[], evidence: Evidence): readonly LiveJ
   if (application === undefined) return [];
   const findGroup = groupFinder<GroupKey>([...groups, ...troubled], instance);
   return liveJobsOf(evidence).filter((live) => {
-    const parts = live.application === application ? parseRunnerName(live.name) : undefined;
+    const parts = isOfApplication(live, evidence) ? parseRunnerName(live.name) : undefined;
     return parts !== undefined && findGroup(parts) === undefined;
   });
 }

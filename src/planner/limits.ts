@@ -6,6 +6,7 @@ import { addTo, compareText, count, memo } from './collections.ts';
 import {
   type Evidence,
   type Group,
+  isOfApplication,
   isOver,
   type Job,
   type Limit,
@@ -249,12 +250,9 @@ export function comesUntilMs(live: LiveJob, spawnTimeoutMs: number, sinceMs = 0)
  * A limit is shared within an Application. Anybody in the namespace may write its name, so other Applications share it only within one Gitea,
  * for scopes of one owner. A Job of this Application that is none of its runners is of a group that is gone, or that cannot be planned now.
  */
-function isSharedWith(
-  group: Group,
-  { application, giteaUrl, scope, repository }: LiveJob,
-  evidence: Evidence,
-): boolean {
-  if (application !== undefined && application === evidence.application) return true;
+function isSharedWith(group: Group, live: LiveJob, evidence: Evidence): boolean {
+  if (isOfApplication(live, evidence)) return true;
+  const { giteaUrl, scope, repository } = live;
   const ownerOf = (path: string | undefined): string | undefined => path?.toLowerCase().split('/')[0];
   // A Job of an older version does not say its scope.
   const owners = [group.covers ?? WHOLE_GITEA, evidence.looks.get(group.look)?.renamedTo].map(ownerOf);

@@ -10,6 +10,7 @@
  *     6 IDLE ........... runners that are kept for jobs to come: warm pool, spares                  idle.ts
  *     7 DECIDE ......... one decision for every job and every runner                                decide.ts
  *     8 TROUBLE ........ Jobs of groups that cannot be planned stay                                 `withTroubled`
+ *     9 SHARDS ......... where several Applications print the folder: whose each runner is          shards.ts
  *
  * The laws P1 to P28 (docs/spec.md) are kept here. Every busy runner is in the output, pinned. Every ready job within the caps has one
  * runner. Nothing else is started, but for the pools. Doubt keeps.
@@ -22,6 +23,7 @@ import { establishFacts, type Facts } from './facts.ts';
 import { keepIdle } from './idle.ts';
 import { parseRunnerName } from './names.ts';
 import { queueReadyJobs } from './queue.ts';
+import { inShards, waitingForPlaces } from './shards.ts';
 import { groupFinder } from './traces.ts';
 
 /** `withPast` of `unseen/`. Only those who may not see Kubernetes load it. */
@@ -40,7 +42,9 @@ export function plan(groups: readonly Group[], evidence: Evidence, withPast?: Wi
   const queue = queueReadyJobs(facts);
   const given = giveRunners(queue, facts, evidence);
   const idle = keepIdle(given, facts);
-  return withTroubled(decide(facts, queue, given, idle), groups, evidence);
+  const decided = withTroubled(decide(facts, queue, given, idle), groups, evidence);
+  const { shards } = evidence;
+  return shards === undefined ? decided : inShards(decided, shards, evidence, waitingForPlaces(given, idle, facts));
 }
 
 /**

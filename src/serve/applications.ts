@@ -7,7 +7,7 @@
  * have woken the Application, and others refresh it.
  */
 import { type AppState, operationWords } from '../clients/argocd/app-state.ts';
-import type { ApplicationRef, ObjectRef } from '../clients/argocd/application.ts';
+import { type ApplicationRef, type ObjectRef, shardRef } from '../clients/argocd/application.ts';
 import { Deadline } from '../clients/http/request.ts';
 import { parseRunnerName } from '../planner/names.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -16,7 +16,7 @@ import { keepOnly, keyText } from '../shared/keys.ts';
 import type { Tell } from './planning/events.ts';
 import type { AppVerdict, WakeFacts } from './planning/reconcile.ts';
 import type { Again, KeyQueue, Turn, WorkQueue } from './queue/work-queue.ts';
-import { applicationOfGroup, type LiveGroup, refOf } from './seen/live.ts';
+import { applicationOfGroup, type LiveGroup, refOf, siblingsOf } from './seen/live.ts';
 import { ANSWER_MS, noting, type WakeResult, type WakeStep, type WakeTarget, wake } from './waking/wake.ts';
 import * as wakeState from './waking/wake-state.ts';
 
@@ -32,11 +32,16 @@ interface ApplicationsOptions {
 
 interface Managed {
   readonly ref: ApplicationRef;
-  /** The RunnerGroups whose annotations name this Application. */
+  /** The RunnerGroups whose annotations name this Application. Of a shard besides shard 0: that it is this shard. */
   groups: readonly ObjectRef[];
+  /** Of such a shard: shard 0, which has made the RunnerGroups. */
+  readonly head?: string;
+  lane: string;
   state: wakeState.WakeState;
   /** Keys of our Jobs in Argo CD's copy of the output, as it has said last. */
   printed: ReadonlySet<string>;
+  /** Argo CD has said that it manages one of them. */
+  isProven: boolean;
   /** Argo CD may have met a fault that is not known here: nobody has asked since this began, or since Gitea failed. */
   isUnknown: boolean;
 }
@@ -66,7 +71,7 @@ export class Applications {
     const { queue, wakes: width } = options;
     this.#wakes = queue.open('wake', {
       width,
-      laneOf: (key) => this.#apps.get(key)?.groups[0]?.namespace ?? '',
+      laneOf: (key) => this.#apps.get(key)?.lane ?? '',
       slow: { afterMs: () => hangsAfterMs(this.#lastMs), most: MOST_HANGING },
       deadlineMs: WAKE_MS + 2 * ANSWER_MS,
       // Its own deadline comes first: this one is for mistakes of ours.
@@ -94,21 +99,28 @@ export class Applications {
 
   /** These exist now, with their groups. The key of groups without an Application is ''. */
   keep(byApp: ReadonlyMap<string, readonly LiveGroup[]>): void {
-    keepOnly(this.#apps, byApp);
-    this.#wakes.keepOnly(this.#apps);
-    this.#asks.keepOnly(this.#apps);
+    const existing = new Map<string, Pick<Managed, 'ref' | 'groups' | 'head' | 'lane'>>();
     for (const [key, members] of byApp) {
       if (key === '') continue;
-      const groups = members.map(({ object }) => refOf(object.metadata));
-      const known = this.#apps.get(key);
-      if (known) {
-        known.groups = groups;
-        continue;
-      }
       const [first] = members;
       const ref = first && applicationOfGroup(first);
       if (!ref) throw new Error(`no Application behind ${key}`);
-      this.#apps.set(key, { ref, groups, state: wakeState.NEVER_WOKEN, printed: new Set(), isUnknown: true });
+      const lane = first.object.metadata.namespace;
+      existing.set(key, { ref, groups: members.map(({ object }) => refOf(object.metadata)), lane });
+      for (const sibling of siblingsOf(members, key))
+        existing.set(sibling.key, { ref: sibling.ref, groups: [shardRef(sibling.shard)], head: key, lane });
+    }
+    keepOnly(this.#apps, existing);
+    this.#wakes.keepOnly(this.#apps);
+    this.#asks.keepOnly(this.#apps);
+    for (const [key, app] of existing) {
+      const known = this.#apps.get(key);
+      if (known) {
+        [known.groups, known.lane] = [app.groups, app.lane];
+        continue;
+      }
+      const nothing = { state: wakeState.NEVER_WOKEN, printed: new Set<string>(), isProven: false, isUnknown: true };
+      this.#apps.set(key, { ...app, ...nothing });
       this.#asks.add(key);
     }
   }
@@ -155,8 +167,11 @@ export class Applications {
       refreshed();
       giveWay();
     };
-    const asked = wake({ ...noted, sync }, app.ref, app.groups, new Deadline(WAKE_MS, clock), undefined, onBusy);
-    const result = await orFailure(asked);
+    const deadline = new Deadline(WAKE_MS, clock);
+    const begin = async () =>
+      (await this.#stranger(app, noted)) ??
+      (await wake({ ...noted, sync }, app.ref, app.groups, deadline, undefined, onBusy));
+    const result = await orFailure(begin());
     if (!(result instanceof Failure)) note(app, result.app);
     const outcome = result instanceof Failure ? wakeState.failedOutcome(result, steps) : outcomeOf(result, clock.now());
     const ms = clock.steadyMs() - beganMs;
@@ -168,6 +183,15 @@ export class Applications {
     this.#hears(key, app, { is: 'woken', outcome, comparedMs: refreshedMs });
     this.#asks.set(key, ASK_EVERY_MS);
     onNews(key, outcome);
+  }
+
+  /** Everybody may say that a RunnerGroup has shards. Nobody is woken for one that shard 0 does not manage. */
+  async #stranger({ head = '' }: Managed, argocd: WakeTarget): Promise<WakeResult | undefined> {
+    const first = this.#apps.get(head);
+    if (!first || first.isProven) return undefined;
+    const state = await argocd.read(first.ref, new Deadline(ANSWER_MS, argocd.clock));
+    note(first, state);
+    return first.isProven ? undefined : { is: 'foreign', app: state };
   }
 
   #failed(key: string, failure: Failure): void {
@@ -211,7 +235,8 @@ export class Applications {
  * are not ours. Answers whether one of ours is out of sync.
  */
 function note(app: Managed, { errors, jobs, manages, sync }: AppState): boolean {
-  if (sync === 'Unknown' || !app.groups.some(manages) || errors.some(({ stops }) => stops)) return false;
+  app.isProven = app.groups.some(manages);
+  if (sync === 'Unknown' || !app.isProven || errors.some(({ stops }) => stops)) return false;
   const ours = jobs.filter(({ name }) => parseRunnerName(name) !== undefined);
   app.printed = new Set(ours.map(keyText));
   return ours.some(({ outOfSync }) => outOfSync);

@@ -204,6 +204,7 @@ export class Leader {
       if (verdict === known) continue;
       this.#tell({ is: 'planned', verdict, ms: clock.steadyMs() - beganMs });
       this.#apps.follow(application, verdict);
+      for (const [key, difference] of verdict.siblings) this.#apps.follow(key, { ...verdict, difference });
       // A plan blocks the process, and there may be many.
       await clock.nextTurn();
       if (this.#closed) return TICK;

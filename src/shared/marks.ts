@@ -40,6 +40,10 @@ export const SCOPE = 'gitea.bpg.pw/scope';
 export const REGISTERED_AT = 'gitea.bpg.pw/registered-at';
 /** Label of a Job that waits for its place in a queue of Kueue (docs/adr/0100). What lives keeps it, whatever its group says now. */
 export const QUEUE = 'kueue.x-k8s.io/queue-name';
+/** Label: the shard that prints the Job (docs/adr/0109). Absent: it was made where there were none. */
+export const SHARD = 'gitea.bpg.pw/shard';
+/** Annotation of a RunnerGroup, printed by shard 0: how many shards there are. */
+export const SHARDS = 'gitea.bpg.pw/shards';
 /** Type of the Secret with the credentials of one runner. It is named as the Job that owns it. */
 export const CREDENTIALS_TYPE = 'gitea.bpg.pw/runner';
 /** Its only key: the file that the runner reads. */

@@ -46,6 +46,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> 
   repository: ['acme/web', 'acme/web'],
   state: ['running,unserved', ['unserved', 'running']],
   secretTool: ['sealed-secrets', 'sealed-secrets'],
+  shard: ['2/7', { index: 2, of: 7 }],
 };
 
 /** Any flag, read without the types that tell flags apart. */

@@ -7,6 +7,7 @@ import { type Cluster, isAstray, isFree, type KubeJob, type Pod } from './cluste
 import { type GroupSpec, ordinaryWake, type Wake } from './history.ts';
 import { lookout } from './look.ts';
 import type { Generator, Wanted } from './policies/policy.ts';
+import type { Shard } from './shards.ts';
 import type { Stage } from './stage.ts';
 
 /** However still the world is, time alone may end a back-off or a spawn timeout: look again after this long. */
@@ -35,13 +36,15 @@ interface ApplicationParts {
   readonly generator: Generator;
   /** Those of the Application. */
   readonly groups: readonly GroupSpec[];
+  /** Its part of them. Absent: it prints all. */
+  readonly shard?: Shard | undefined;
   /** How much later than the others it is woken. */
   readonly delayMs: number;
   readonly onSynced: (applied: Applied) => void;
 }
 
 /** Begins the wakes of one Application. */
-export function startArgoCd({ stage, cluster, generator, groups, delayMs, onSynced }: ApplicationParts): void {
+export function startArgoCd({ stage, cluster, generator, groups, shard, delayMs, onSynced }: ApplicationParts): void {
   const { history, timeline } = stage;
   const look = (generator.lookout ?? lookout)(stage, cluster, groups, generator.seesPods);
   /** What successful refreshes printed, and when their looks began; newest last, for as long as a stale sync may want them. */
@@ -78,12 +81,13 @@ export function startArgoCd({ stage, cluster, generator, groups, delayMs, onSync
     if (wake.fault === 'prunes-only') return;
     // Resources of one kind are applied in the order of their names.
     const byName = [...wanted].sort((a, b) => (a.name < b.name ? -1 : 1));
-    for (const { name, group, skip, madeFor, priorityClass, boundTo, ...annotations } of byName) {
+    for (const { name, group, skip, madeFor, priorityClass, boundTo, shard: index, ...annotations } of byName) {
       if (skip) continue;
       if (wake.fault === 'partial' && stage.luck('partial') < 0.5) continue;
       cluster.create(name, group, madeFor, applied.askedAtMs, { priorityClass, boundTo });
       const job = cluster.jobs.get(name);
       if (job) cluster.annotate(job, annotations);
+      if (job && shard && index !== undefined) job.tracked = { application: shard.application, shard: index };
     }
     if (wake.fault !== 'partial') onSynced(applied);
   };
@@ -93,9 +97,15 @@ export function startArgoCd({ stage, cluster, generator, groups, delayMs, onSync
     if (!cached || wake.fault === 'sync-fails' || (syncing > 0 && !history.syncsOverlap)) return;
     const { wanted, askedAtMs } = cached;
     const names = new Set(wanted.map(({ name }) => name));
-    const live = [...cluster.jobs.values()].filter(({ group }) => groups.includes(group));
+    const live = [...cluster.jobs.values()].filter(
+      ({ group, tracked }) => groups.includes(group) && tracked?.application === shard?.application,
+    );
     const prunes = live.filter(({ name, pinned }) => !names.has(name) && !pinned);
-    const news = wanted.filter((each) => !each.skip && !isAsWanted(cluster.jobs.get(each.name), each));
+    const isTracked = (job: KubeJob | undefined): boolean => job?.tracked?.application === shard?.application;
+    const news = wanted.filter(({ skip, ...each }) => {
+      const job = cluster.jobs.get(each.name);
+      return !skip && !(isTracked(job) && isAsWanted(job, each));
+    });
     if (prunes.length === 0 && news.length === 0) {
       still = { version, atMs: stage.nowMs };
       onSynced({ lookedAtMs, askedAtMs });
@@ -118,6 +128,8 @@ export function startArgoCd({ stage, cluster, generator, groups, delayMs, onSync
   const begin = (wake: Wake): void => {
     const { nowMs, nowS, version } = stage;
     if (history.troubles.some((each) => each.kind === 'argo-away' && each.atS <= nowS && nowS < each.untilS)) return;
+    if (shard && shard.index >= shard.of()) cache.length = 0;
+    if (shard && !shard.works()) return;
     if (wake.fault === 'stale-sync') {
       sync(wake, version, 0);
       return;
@@ -128,7 +140,7 @@ export function startArgoCd({ stage, cluster, generator, groups, delayMs, onSync
       if (wake.fault === 'refresh-fails' || isDown(nowMs)) return;
       // With a kept look it is as slow as that one is old.
       const askedAtMs = sight.kept?.beganMs ?? nowMs;
-      remember({ wanted: generator.decide(stage, cluster, sight), askedAtMs });
+      remember({ wanted: generator.decide(stage, cluster, sight, shard), askedAtMs });
       if (wake.fault === 'no-sync') return;
       timeline.after(wake.syncAfterS * 1000, () => sync(wake, sight.version, nowMs));
     });

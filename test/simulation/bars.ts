@@ -52,6 +52,8 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   renamed: { 'ours, live Jobs': { prunedAtWork: 1.5, p99: 1.05, needless: 3, needlessWarm: 2 } },
   /** What hangs, or is suspended, decides how long its job waits. */
   held: {},
+  /** Which shard a job falls to, and for how long that one is broken, decides how long it waits. */
+  sharded: { 'ours, live Jobs': { prunedAtWork: 1.5, needless: 2, needlessWarm: 2 } },
   calm: {
     'ours, live Jobs': { prunedAtWork: 0.1, p99: 1.01, later: 1, needless: 0.5 },
     'ours, Gitea alone': { p99: 1.01, needless: 1.5 },
@@ -61,6 +63,7 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
 const SIGHTED: readonly Kind[] = [
   'mixed',
   'held',
+  'sharded',
   'limited',
   'renamed',
   'changed',

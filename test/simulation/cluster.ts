@@ -156,6 +156,8 @@ export interface KubeJob {
   stay: PrintedStay | undefined;
   /** Runners that were given up before it. */
   triedBefore: number | undefined;
+  /** What its tracking annotation and its label say, where there are shards. */
+  tracked: { readonly application: string; readonly shard: number } | undefined;
   /** Id of the CI job in its annotation, now and before, newest first. */
   readonly prints: Print[];
   /** Somebody has deleted it, and it is there until its pod has ended. */
@@ -263,6 +265,7 @@ export class Cluster {
       pinned: false,
       stay: undefined,
       triedBefore: undefined,
+      tracked: undefined,
       prints: [],
       deleting: false,
       finished: undefined,

@@ -17,6 +17,8 @@ export interface History {
   readonly pageSize: number;
   /** In which order a Gitea up to 1.26 lists completed jobs. */
   readonly database: 'by-id' | 'shuffled';
+  /** So many Applications print the groups from then on, each its shard of them. Absent: one alone. */
+  readonly shards?: readonly { readonly atS: number; readonly of: number }[];
   readonly groups: readonly GroupSpec[];
   readonly statics: readonly StaticRunner[];
   readonly pushes: readonly Push[];
@@ -158,6 +160,8 @@ export type Trouble =
   | { readonly kind: 'outage'; readonly atS: number; readonly untilS: number }
   /** Argo CD is away: it refreshes and syncs nothing. A sync under way goes on. */
   | { readonly kind: 'argo-away'; readonly atS: number; readonly untilS: number }
+  /** The same for the Application of one shard. */
+  | { readonly kind: 'shard-broken'; readonly shard: number; readonly atS: number; readonly untilS: number }
   /** The same for the look of one group: its Gitea, or its token. */
   | { readonly kind: 'group-outage'; readonly group: string; readonly atS: number; readonly untilS: number }
   /** Every third pod, by order of creation, is lost without a word. */

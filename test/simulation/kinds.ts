@@ -24,6 +24,7 @@ export const KINDS = {
   'bound-per-repository': (seed: number) => allBound(makeLimitedHistory(seed, { isPer: true })),
   'bound-beside': (seed: number) => withBound(makeLimitedHistory(seed, { isPer: true }), seed),
   'bound-per-branch': (seed: number) => withBound(withBranches(makeLimitedHistory(seed, { isPer: true }), seed), seed),
+  sharded: makeShardedHistory,
   'per-branch': (seed: number) => withBranches(makeLimitedHistory(seed, { isPer: true }), seed),
 } as const;
 export type Kind = keyof typeof KINDS;
@@ -335,6 +336,35 @@ function withGroupChanges(history: History, seed: number): History {
     push.atS > atS && random.chance(0.5) ? { ...push, repo: `${ELSEWHERE}/app` } : push,
   );
   return { ...history, pushes, acts: [...acts, { atS, kind: 'move' as const, group: first.name }].sort(byTime) };
+}
+
+/**
+ * Wide, mixed and limited ones in turn, which 1 to 40 Applications print. In half of them their number changes: 4, 7, 3. In half of them one
+ * or two are broken for up to half an hour.
+ */
+function makeShardedHistory(seed: number): History {
+  const random = new Random(seed, 'sharded');
+  const make = random.pick([makeWideHistory, makeMixedHistory, (of: number) => makeLimitedHistory(of, {})]);
+  const base = make(seed);
+  const arrivalsS = Math.max(600, ...base.pushes.map(({ atS }) => atS));
+  const [first, second] = [random.seconds(0, arrivalsS), random.seconds(0, arrivalsS)].sort((a, b) => a - b);
+  const changes = [
+    { atS: 0, of: 4 },
+    { atS: first ?? 0, of: 7 },
+    { atS: second ?? 0, of: 3 },
+  ];
+  // Forty take as long as forty histories.
+  const of = random.chance(0.02) ? 40 : random.pick([1, 2, 3, 5, 8]);
+  const shards = random.chance(0.5) ? changes : [{ atS: 0, of }];
+  const broken = Array.from({ length: random.chance(0.5) ? random.whole(1, 2) : 0 }, (): Trouble => {
+    const atS = random.seconds(0, arrivalsS);
+    return { kind: 'shard-broken', shard: random.whole(0, 4), atS, untilS: atS + random.whole(30, 1800) };
+  });
+  return {
+    ...{ ...base, shards, troubles: [...base.troubles, ...broken] },
+    // A job may wait for the next ordinal, and for the next.
+    patienceS: base.patienceS + 14_400,
+  };
 }
 
 function byTime(a: Act, b: Act): number {

@@ -323,7 +323,8 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
     giteaUrl: 'https://gitea.example.com',
     ...(printedFor !== undefined && { jobUrl: urlOf(printedFor, runId, repository ?? '') }),
     ...(repository !== undefined && { repository }),
-    application: job.group.application,
+    application: job.tracked?.application ?? job.group.application,
+    ...(job.tracked && { shard: job.tracked.shard }),
     ...placesOf(job.group),
     ...stayOf(job.stay),
   };

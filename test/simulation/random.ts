@@ -33,6 +33,7 @@ export type Stream =
   | 'mixed'
   | 'held'
   | 'limited'
+  | 'sharded'
   | 'bound'
   | 'bound-groups'
   | 'branches'

@@ -12,6 +12,7 @@ import { staying } from './keeping.ts';
 import { People } from './people.ts';
 import type { Policy } from './policies/policy.ts';
 import { comesBack, hasOpenJob, isRecreated } from './recreated.ts';
+import { shardName, shardsAt, shardsOf } from './shards.ts';
 import { type Claim, START_MS, Stage } from './stage.ts';
 import { startStatics } from './statics.ts';
 
@@ -102,6 +103,8 @@ function sumByJob(claims: readonly Claim[]): ReadonlyMap<number, number> {
 
 /** The second Application is woken so much later than the first: about when the Jobs of that one are made. */
 const APPLICATIONS_APART_MS = 500;
+/** Of many shards some are woken at the same moment. */
+const MOST_APART = 9;
 
 function applicationsOf({ groups }: History): readonly (readonly GroupSpec[])[] {
   const names = new Set(groups.map(({ application }) => application));
@@ -111,13 +114,18 @@ function applicationsOf({ groups }: History): readonly (readonly GroupSpec[])[] 
 function startPolicy(stage: Stage, cluster: Cluster, policy: Policy, watcher: Watcher): void {
   if (policy.kind === 'generator') {
     for (const [nth, groups] of applicationsOf(stage.history).entries()) {
-      startArgoCd({
-        ...{ stage, cluster, generator: policy, groups, delayMs: nth * APPLICATIONS_APART_MS },
-        onSynced: ({ lookedAtMs, askedAtMs }) => {
-          watcher.checkCaps(lookedAtMs, groups);
-          if (policy.keepsPools) watcher.checkFloors(Math.min(lookedAtMs, askedAtMs), groups);
-        },
-      });
+      const application = groups[0]?.application ?? '';
+      const shards = policy.knowsShards ? shardsOf(stage.history, application, () => stage.nowS) : [];
+      for (const [index, shard] of [shards.length > 0 ? shards : undefined].flat().entries()) {
+        const delayMs = (nth + (index % MOST_APART)) * APPLICATIONS_APART_MS;
+        startArgoCd({
+          ...{ stage, cluster, generator: policy, groups, delayMs, shard },
+          onSynced: ({ lookedAtMs, askedAtMs }) => {
+            watcher.checkCaps(lookedAtMs, groups, shard?.application);
+            if (policy.keepsPools && !shard) watcher.checkFloors(Math.min(lookedAtMs, askedAtMs), groups);
+          },
+        });
+      }
     }
     return;
   }
@@ -148,9 +156,12 @@ class Watcher {
   overRepository = 0;
   /** The policy sees which pods are on their way. */
   readonly #seesPods: boolean;
+  readonly #knowsShards: boolean;
 
   constructor(stage: Stage, cluster: Cluster, policy: Policy) {
     this.#seesPods = policy.kind === 'generator' && policy.seesPods;
+    this.#knowsShards =
+      policy.kind === 'generator' && policy.knowsShards === true && stage.history.shards !== undefined;
     this.#stage = stage;
     this.#cluster = cluster;
     this.#ceilings = ceilingsOf(stage.history, (group) => stage.specOf(group));
@@ -166,13 +177,13 @@ class Watcher {
   }
 
   /** After a sync of what a look begun at `lookedAtMs` had asked for. Where several Applications share a limit, each has its turn. */
-  checkCaps(lookedAtMs: number, groups: readonly GroupSpec[]): void {
+  checkCaps(lookedAtMs: number, groups: readonly GroupSpec[], shard?: string): void {
     for (const [ceiling, { atMs: sinceMs, unsynced, again }] of this.#overSince) {
       const own = ceiling.groups.filter((group) => groups.includes(group));
       if (own.length === 0) continue;
       const excess = overCap(this.#stage, this.#cluster, ceiling);
       if (excess && sinceMs >= lookedAtMs) continue;
-      for (const { application } of own) unsynced.delete(application);
+      this.#noteSynced(unsynced, own, shard);
       if (excess && unsynced.size > 0) continue;
       if (excess && again > 0) {
         this.#noteSince(ceiling, again - 1);
@@ -255,8 +266,25 @@ class Watcher {
 
   /** Two Applications may start a runner each for the last place. That one sees the other, and may start the next, takes a sync of each. */
   #noteSince(ceiling: Ceiling, again?: number): void {
-    const unsynced = new Set(ceiling.groups.map(({ application }) => application));
+    const { history, nowS } = this.#stage;
+    const shards = this.#knowsShards ? shardsAt(history, nowS) : undefined;
+    const unsynced = new Set(
+      ceiling.groups.flatMap(({ application }) =>
+        shards === undefined
+          ? application
+          : Array.from({ length: shards }, (_, index) => shardName(application, index)),
+      ),
+    );
     this.#overSince.set(ceiling, { atMs: this.#stage.nowMs, unsynced, again: again ?? Math.min(1, unsynced.size - 1) });
+  }
+
+  /** Shards that are no more will not sync. */
+  #noteSynced(unsynced: Set<string>, own: readonly GroupSpec[], shard: string | undefined): void {
+    for (const { application } of own) unsynced.delete(shard ?? application);
+    const { history, nowS } = this.#stage;
+    const shards = shardsAt(history, nowS) ?? 0;
+    if (!this.#knowsShards || shards === 0) return;
+    for (const name of unsynced) if (Number(name.split('-').at(-1)) >= shards) unsynced.delete(name);
   }
 
   #noteRepository(claimed: Pod): void {

@@ -63,7 +63,17 @@ const WORDS: Readonly<Record<Breach['law'], string>> = {
 
 /** Nobody but Gitea, or another Application, knows enough to make the jobs of these wait no longer than need be. Their laws hold. */
 const SOMETIMES: readonly Kind[] = IS_LONG ? ['limited-apart', 'per-repository', 'per-branch', 'bound-beside'] : [];
-const ALWAYS: readonly Kind[] = ['ordinary', 'wide', 'warm', 'mixed', 'held', 'limited', 'renamed', 'changed'];
+const ALWAYS: readonly Kind[] = [
+  'ordinary',
+  'wide',
+  'warm',
+  'mixed',
+  'held',
+  'limited',
+  'renamed',
+  'changed',
+  'sharded',
+];
 /** Nobody else waits for a limit of a bound group, and none is passed. */
 const BOUND: readonly Kind[] = ['bound', 'bound-per-repository', 'bound-per-branch'];
 const TESTED: readonly Kind[] = ONLY_KIND ? [ONLY_KIND] : [...ALWAYS, ...BOUND, ...SOMETIMES];

@@ -84,6 +84,7 @@ export interface Scene {
   readonly nowMs?: number;
   readonly troubled?: readonly GroupKey[];
   readonly application?: string;
+  readonly shards?: number;
 }
 
 /** The plan of a scene, and what tests ask of it. */
@@ -122,7 +123,7 @@ function verdictOf(decision: JobDecision): string {
 export function evidenceOfScene(scene: Scene): Evidence {
   const { jobs = [], runners = [], liveJobs, nowMs = NOW } = scene;
   const looks = new Map(Object.entries(scene.looks ?? { acme: { jobs, runners } }));
-  const { listedAtMs = nowMs - 20_000, troubled, application } = scene;
+  const { listedAtMs = nowMs - 20_000, troubled, application, shards } = scene;
   const cluster: Evidence['cluster'] = liveJobs ? { is: 'seen', jobs: liveJobs, listedAtMs } : { is: 'unseen' };
   return {
     instance: INSTANCE,
@@ -131,6 +132,7 @@ export function evidenceOfScene(scene: Scene): Evidence {
     nowMs,
     ...(troubled && { troubled }),
     ...(application && { application }),
+    ...(shards !== undefined && { shards }),
   };
 }
 

@@ -7,6 +7,7 @@ export function verdictOf(over: Partial<AppVerdict>): AppVerdict {
     application: '',
     planning: { is: 'waiting' },
     difference: NO_DIFFERENCE,
+    siblings: new Map(),
     settled: true,
     clockWarnings: [],
     groups: [],

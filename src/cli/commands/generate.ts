@@ -17,7 +17,8 @@ import { readAndPlan } from '../reading/read-and-plan.ts';
 export async function generate(args: readonly string[], flags: FlagsOf<'generate'>, io: Io): Promise<ExitCode> {
   // Argo CD has been woken, so there is something to see, and it waits for us.
   const ahead = Boolean(io.env['ARGOCD_APP_NAME']);
-  const options = { includeBlocked: false, ahead, looks: flagValue('looks', flags, io), isolate: true };
+  const [looks, shard] = [flagValue('looks', flags, io), flagValue('shard', flags, io)];
+  const options = { includeBlocked: false, ahead, looks, isolate: true, shard };
   const endTrace = await openTrace(flags, io);
   const planned = await readAndPlan(args, flags, io, options);
   const { read, others, plan } = planned;

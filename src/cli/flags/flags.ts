@@ -7,6 +7,7 @@
 
 import { DEFAULT_IMAGES } from '../../config/runnergroup/group-schema.ts';
 import { Failure } from '../../shared/failure.ts';
+import { SHARD_SETTING } from '../../shared/installed/installed-names.ts';
 import type { Io } from '../../shared/io.ts';
 import { printable } from '../../shared/printable.ts';
 import { readAllowedUrls } from '../../tasks/notify/allowed-urls.ts';
@@ -171,6 +172,15 @@ export const FLAGS = {
     help: '`serve`, which is asked for its looks before Gitea is',
     more: '[How](serve.md#one-look-for-many-applications). http without a path.',
     read: readers.readLooksUrl,
+  },
+  shard: {
+    of: ['generate'],
+    value: 'K/N',
+    standard: [`ARGOCD_ENV_${SHARD_SETTING}`],
+    defaultNote: 'all of the folder',
+    help: 'print only part K of N of the folder, e.g. 0/4: one of N Applications',
+    more: '[How](scale.md#shards). It is the only variable that an Application may set (`spec.source.plugin.env`). It needs sight of the cluster.',
+    read: readers.readShard,
   },
   ...of(['serve'], {
     looksListen: {

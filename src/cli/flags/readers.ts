@@ -3,6 +3,7 @@ import { isAbsolute } from 'node:path';
 import { JOB_STATES, type JobState } from '../../answers/job-state.ts';
 import type { Dimension } from '../../answers/usage.ts';
 import { DNS_SUBDOMAIN, IMAGE_REFERENCE, LONGEST_IMAGE } from '../../config/runnergroup/words.ts';
+import type { Shard } from '../../plan/settings.ts';
 import { LONGEST_KEEP_MS } from '../../planner/debugging.ts';
 import { Failure } from '../../shared/failure.ts';
 import { normalBase } from '../../shared/url.ts';
@@ -55,6 +56,14 @@ export const readRatio = numberOf('GR-FLAG-22', RATIO, [0, 1], 'a number from 0 
 export const readBudget = numberOf('GR-SWEEP-02', /^[1-9][0-9]{0,2}$/, [1, LARGEST_BUDGET], DELETIONS);
 export const readCount = (least: number, most: number): Reader<number> =>
   numberOf('GR-FLAG-21', /^[0-9]{1,9}$/, [least, most], `a whole number from ${least} to ${most}`);
+
+/** @throws Failure exit 2: `7/7` is none, shards are counted from 0 */
+export function readShard(text: string, source: Source): Shard {
+  const [, index, of] = /^(0|[1-9]\d?)\/([1-9]\d?|100)$/.exec(text) ?? [];
+  const shard = { index: Number(index), of: Number(of) };
+  if (shard.index < shard.of) return shard;
+  throw wrong('GR-FLAG-27', source, 'K/N, N from 1 to 100 and K from 0 to N - 1, e.g. 2/7');
+}
 
 /** It becomes a part of a path. */
 const DNS_LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;

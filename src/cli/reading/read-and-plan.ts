@@ -4,7 +4,7 @@ import type { ReadResult } from '../../config/runnergroup/read.ts';
 import { withImages } from '../../config/runnergroup/to-runner-group.ts';
 import { podsOf } from '../../plan/group-pods.ts';
 import { type LookOptions, lookAndPlan, type PlanOfNow } from '../../plan/look-and-plan.ts';
-import type { Settings } from '../../plan/settings.ts';
+import type { Settings, Shard } from '../../plan/settings.ts';
 import { refuseAll, refuseUnseen, troubleLines } from '../../plan/troubles.ts';
 import type { Io } from '../../shared/io.ts';
 import { isOn } from '../flags/flag.ts';
@@ -24,6 +24,8 @@ interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
   readonly isolate?: boolean;
   /** Default: those of the flags. */
   readonly settings?: Settings;
+  /** Absent: all of the plan is printed. */
+  readonly shard?: Shard | undefined;
   /** Default: from a look at Gitea. */
   readonly plan?: typeof lookAndPlan;
 }
@@ -33,9 +35,9 @@ export async function readAndPlan(
   args: readonly string[],
   flags: LookFlags & ImageFlags & GivenFlags<'recursive'>,
   io: Io,
-  { isolate = false, settings: given, plan = lookAndPlan, ...options }: PlanOptions,
+  { isolate = false, settings: given, shard, plan = lookAndPlan, ...options }: PlanOptions,
 ): Promise<{ readonly read: ReadResult; readonly others: readonly { readonly text: string }[] } & PlanOfNow> {
-  const settings = given ?? (await settingsFrom(flags, io));
+  const settings = given ?? { ...(await settingsFrom(flags, io)), shard };
   const installation = await installationFrom(flags, io);
   const { defaults } = settings.policy ?? {};
   const written = await readGroups({ ...pathsFrom(args, flags, io), isolate, defaults }, io);

@@ -4,10 +4,11 @@
  */
 import * as z from 'zod';
 import { HARMFUL_OPTIONS } from '../../shared/installed/installed-application.ts';
+import { SHARD_SETTING } from '../../shared/installed/installed-names.ts';
 import { groupBy } from '../../shared/keys.ts';
 import { REFRESH, SKIP_RECONCILE, timeText } from '../../shared/marks.ts';
 import { printable } from '../../shared/printable.ts';
-import { type ObjectRef, objectKey } from './application.ts';
+import { type ObjectRef, objectKey, shardRef } from './application.ts';
 
 /** A condition of the Application. Both texts are safe to show. */
 export type AppError = Readonly<ReturnType<typeof toError>>;
@@ -56,13 +57,23 @@ const Status = z.object({
   resources: z.array(Resource).nullish(),
 });
 
+const Source = z.object({
+  plugin: z.object({ env: z.array(z.object({ name: z.string(), value: z.string().default('') })).nullish() }).nullish(),
+});
+
 const Application = z.object({
   metadata: z.object({
     name: z.string().min(1).max(253),
     namespace: z.string().min(1).max(253),
     annotations: z.record(z.string(), z.string()).nullish(),
   }),
-  spec: z.object({ syncPolicy: z.object({ syncOptions: z.array(z.string()).nullish() }).nullish() }).nullish(),
+  spec: z
+    .object({
+      syncPolicy: z.object({ syncOptions: z.array(z.string()).nullish() }).nullish(),
+      source: Source.nullish(),
+      sources: z.array(Source).nullish(),
+    })
+    .nullish(),
   // What is asked for, until it is over.
   operation: z.unknown().optional(),
   status: Status.nullish(),
@@ -87,7 +98,9 @@ export function readApplication(json: unknown) {
   const health = status?.health?.status;
   const reconciledAtMs = status?.reconciledAt;
   const resources = (status?.resources ?? []).filter(({ hook }) => hook !== true);
-  const managed = new Set(resources.map(objectKey));
+  const sources = [spec?.source, spec?.sources].flat();
+  const shards = sources.flatMap((source) => source?.plugin?.env?.filter(({ name }) => name === SHARD_SETTING) ?? []);
+  const managed = new Set([...resources, ...shards.map(({ value }) => shardRef(value))].map(objectKey));
   return {
     name: metadata.name,
     namespace: metadata.namespace,
@@ -117,7 +130,7 @@ export function readApplication(json: unknown) {
     ...(reconciledAtMs != null && { reconciledAtMs }),
     /** A refresh is asked for or under way (annotation `argocd.argoproj.io/refresh`): one asked for now may be lost in it. */
     refreshPending: metadata.annotations?.[REFRESH] !== undefined,
-    /** True when the object is among the Application's resources, also when it waits to be pruned. */
+    /** True when the object is among the Application's resources, also when it waits to be pruned. And for the shard that its plugin prints. */
     manages: (object: ObjectRef): boolean => managed.has(objectKey(object)),
     /** Those that Argo CD compares, in its copy of the output. Without hooks and Jobs that are only to be pruned. */
     jobs: resources.flatMap(toJob),

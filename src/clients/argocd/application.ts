@@ -8,6 +8,8 @@
  * the object can write the annotation. So it tells where to look and proves nothing; `wake.ts` asks Argo CD itself.
  */
 
+import { SHARDS, type Texts } from '../../shared/marks.ts';
+
 /** An Application. Without `namespace` it lives in Argo CD's own (control-plane) namespace. */
 export interface ApplicationRef {
   readonly namespace?: string;
@@ -35,6 +37,17 @@ export function applicationOf(trackingId: string | undefined, object: ObjectRef)
 /** Equal for equal Applications, whether the control-plane namespace is written out or not. */
 export function applicationKey({ namespace, name }: ApplicationRef, controlPlaneNamespace: string): string {
   return `${namespace ?? controlPlaneNamespace}/${name}`;
+}
+
+/** How many Applications print what has these annotations, as shard 0 says. Undefined: one alone. */
+export function shardCount(annotations: Texts | null | undefined): number | undefined {
+  const text = annotations?.[SHARDS] ?? '';
+  return /^(?:[1-9]\d?|100)$/.test(text) ? Number(text) : undefined;
+}
+
+/** Stands for "its plugin prints this shard" among what an Application manages. No object has such a name. @param shard e.g. `2/7` */
+export function shardRef(shard: string): ObjectRef {
+  return { group: '', kind: 'Shard', namespace: '', name: shard };
 }
 
 /** One text per object; its parts hold no slash. */

@@ -80,6 +80,7 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     // A copy of a Job names its original.
     ...(application && tracked.join(':') === `batch/Job:${namespace}/${name}` && { application }),
     ...placesOf(annotations),
+    ...shardOf(job),
     ...keepOf(annotations),
   };
 }
@@ -102,6 +103,11 @@ function placesOf(
 }
 
 const MOST_WEIGHT = 10_000;
+
+function shardOf({ metadata: { labels } }: KubeJob): Pick<LiveJob, 'shard'> {
+  const shard = labels?.[marks.SHARD] ?? '';
+  return /^\d{1,2}$/.test(shard) ? { shard: Number(shard) } : {};
+}
 
 /** What the annotations say about the stay of a runner whose CI job failed. Our own that are no times are as if they were not there. */
 function keepOf(annotations: marks.Texts): Pick<LiveJob, 'endedAtMs' | 'keepUntilMs' | 'extendUntilMs'> {

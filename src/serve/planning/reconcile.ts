@@ -23,9 +23,17 @@ import { hasEnded } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import { TRACKING_ID, timeText } from '../../shared/marks.ts';
 import { type Difference, differenceOf, differingByGroup, NO_DIFFERENCE } from '../seen/difference.ts';
-import { type ClusterSnapshot, type LiveGroup, type LiveRunner, NO_RUNNERS, type Observation } from '../seen/live.ts';
+import {
+  type ClusterSnapshot,
+  type LiveGroup,
+  type LiveRunner,
+  NO_RUNNERS,
+  type Observation,
+  shardsOf,
+  siblingsOf,
+} from '../seen/live.ts';
 import { oncePerObject, sameElements } from '../seen/unchanged.ts';
-import { NEVER_WOKEN, type WakeState, waitText } from '../waking/wake-state.ts';
+import { NEVER_WOKEN, troubleOf, type WakeState, waitText } from '../waking/wake-state.ts';
 import { countsOf } from './group-counts.ts';
 import type { GroupFacts } from './group-status.ts';
 
@@ -61,6 +69,8 @@ export interface AppVerdict {
   readonly application: string;
   readonly planning: Planning;
   readonly difference: Difference;
+  /** The same of its other shards, by their keys. Empty: there are none. */
+  readonly siblings: ReadonlyMap<string, Difference>;
   /** False: a runner ended after the last look began, so the difference may be about nothing. */
   readonly settled: boolean;
   readonly clockWarnings: readonly ClockWarning[];
@@ -129,8 +139,11 @@ export function judgeApplication(
 ): AppVerdict {
   const { nowMs, snapshot } = input;
   const isManaged = application !== '';
-  const wake = (isManaged && input.wakes.get(application)) || UNKNOWN;
-  const live = snapshot.runnersOfApp.get(application) ?? NO_RUNNERS;
+  const shards = [application, ...siblingsOf(groups, application).map(({ key }) => key)].map((key) => {
+    const wake = (isManaged && input.wakes.get(key)) || UNKNOWN;
+    return { key, wake, live: snapshot.runnersOfApp.get(key) ?? NO_RUNNERS };
+  });
+  const live = shards.flatMap((shard) => shard.live);
   const members = groups.map((group) => memberOf(input, group));
   const others = printedElsewhere(input, members);
   const own = members.flatMap(
@@ -138,20 +151,28 @@ export function judgeApplication(
       return [group, target, observation?.look, observation?.failure, its, lostJobs, unregistered, warnings];
     },
   );
-  const inputs = [wake.state.last, wake.printed, live, ...own, ...others];
+  const ofShards = shards.flatMap((shard) => [shard.wake.state.last, shard.wake.printed, shard.live]);
+  const inputs = [...ofShards, ...own, ...others];
   if (before && holds(before, nowMs) && sameElements(before.inputs, inputs)) return before;
 
   const planning = planMembers(input, members, [...live, ...others]);
   const runners = planning.is === 'planned' ? planning.plan.runners : [];
-  const difference =
-    isManaged && planning.is === 'planned' ? differenceOf(runners, live, planning.atMs, wake.printed) : NO_DIFFERENCE;
-  const differing = differingByGroup(difference, runners, live);
-  const argocdOf = ({ key }: LiveGroup): GroupFacts['argocd'] =>
-    isManaged ? argocdFacts(wake.state, differing.get(key) ?? [], input) : { is: 'unmanaged' };
+  const parts = shards.map((shard, index) => {
+    const its = runners.filter((decision) => decision.emit && (decision.shard ?? 0) === index);
+    const isPlanned = isManaged && planning.is === 'planned';
+    const difference = isPlanned ? differenceOf(its, shard.live, planning.atMs, shard.wake.printed) : NO_DIFFERENCE;
+    return { ...shard, difference, differing: differingByGroup(difference, runners, shard.live) };
+  });
+  const [{ difference } = { difference: NO_DIFFERENCE }, ...siblings] = parts;
+  const argocdOf = ({ key }: LiveGroup): GroupFacts['argocd'] => {
+    if (!isManaged) return { is: 'unmanaged' };
+    return worstOf(parts.map((part) => [part.key, argocdFacts(part.wake.state, part.differing.get(key) ?? [], input)]));
+  };
   return {
     application,
     planning,
     difference,
+    siblings: new Map(siblings.map((part) => [part.key, part.difference])),
     settled: members.every((member) => isSettled(member, snapshot)),
     clockWarnings: (planning.is === 'planned' && planning.clockWarnings) || [],
     groups: members.map((member) => {
@@ -185,6 +206,7 @@ function planMembers(
   try {
     return planSeen({
       instance,
+      shards: shardsOf(members.map(({ live }) => live)),
       application: objects[0]?.metadata.annotations?.[TRACKING_ID]?.split(':')[0],
       groups,
       broken: members.flatMap(({ live: { group, key, object, problem = '' } }) => {
@@ -246,11 +268,23 @@ function factsOf(
   };
 }
 
+/** Of several shards what is told is the first that is in trouble, with its name, or else the one that has differed longest. */
+function worstOf(shards: readonly (readonly [key: string, facts: ManagedFacts])[]): ManagedFacts {
+  const isBad = ([, { last }]: (typeof shards)[number]): boolean => troubleOf({ ...(last && { last }) }) !== undefined;
+  const byDifference = shards.toSorted(([, a], [, b]) => b.differsForMs - a.differsForMs);
+  const [key, facts] = shards.find(isBad) ?? (byDifference[0] as (typeof shards)[number]);
+  const { last } = facts;
+  if (shards.length === 1 || last === undefined || !('message' in last) || last.message === undefined) return facts;
+  return { ...facts, last: { ...last, message: `Application ${key}: ${last.message}` } };
+}
+
+type ManagedFacts = Extract<GroupFacts['argocd'], { readonly is: 'managed' }>;
+
 function argocdFacts(
   state: WakeState,
   differing: readonly string[],
   { nowMs, steadyMs }: ReconcileInput,
-): GroupFacts['argocd'] {
+): ManagedFacts {
   const { differSince, last } = state;
   const differsForMs = Math.max(0, ...differing.map((key) => steadyMs - (differSince.get(key) ?? steadyMs)));
   const waits = waitText(state, (atMs) => timeText(nowMs + atMs - steadyMs));

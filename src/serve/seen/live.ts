@@ -4,13 +4,14 @@ import {
   applicationKey,
   applicationOf,
   type ObjectRef,
+  shardCount,
 } from '../../clients/argocd/application.ts';
 import type { LossReason } from '../../clients/kubernetes/kube-pods.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { pagesOf } from '../../planner/assign.ts';
 import type { RunnerDecision } from '../../planner/decisions.ts';
-import { isOver, type LiveJob, type Look } from '../../planner/evidence.ts';
+import { isOver, type LiveJob, type Look, siblingOf } from '../../planner/evidence.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { groupBy, groupBySeveral, keyText } from '../../shared/keys.ts';
 import { INSTALLATION_ID, type Texts, TRACKING_ID } from '../../shared/marks.ts';
@@ -57,6 +58,32 @@ export function refOf({ namespace, name }: { readonly namespace: string; readonl
 
 export function applicationOfGroup({ object: { metadata } }: LiveGroup): ApplicationRef | undefined {
   return applicationOf(metadata.annotations?.[TRACKING_ID], refOf(metadata));
+}
+
+/** Another shard of an Application (docs/adr/0110). */
+export interface Sibling {
+  readonly key: string;
+  readonly ref: ApplicationRef;
+  /** What its plugin is told: `2/7`. */
+  readonly shard: string;
+}
+
+/** How many Applications print these groups, as shard 0 says on them. Undefined: one alone. */
+export function shardsOf(groups: readonly LiveGroup[]): number | undefined {
+  const counts = groups.flatMap(({ object: { metadata } }) => shardCount(metadata.annotations) ?? []);
+  return counts.length > 0 ? Math.max(...counts) : undefined;
+}
+
+/** The shards besides shard 0, which has made these groups. @param application its key */
+export function siblingsOf(groups: readonly LiveGroup[], application: string): readonly Sibling[] {
+  const [first] = groups;
+  const ref = first && applicationOfGroup(first);
+  const shards = shardsOf(groups) ?? 1;
+  if (!ref?.name.endsWith('-0')) return [];
+  return Array.from({ length: shards - 1 }, (_, nth): Sibling => {
+    const key = application.replace(/-0(?=@|$)/, `-${nth + 1}`);
+    return { key, ref: { ...ref, name: siblingOf(ref.name, nth + 1) }, shard: `${nth + 1}/${shards}` };
+  });
 }
 
 function keyOfJob({ annotations, job: { namespace, name } }: LiveRunner, controlPlaneNamespace: string) {

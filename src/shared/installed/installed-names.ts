@@ -30,6 +30,8 @@ export const SETTINGS = 'gitea-runners-settings';
 export const POLICY = 'gitea-runners-policy';
 /** Argo CD's `application.instanceLabelKey`, where that is no default. For sidecar and `serve` alike. */
 export const TRACKING_SETTING = 'GITEA_RUNNERS_TRACKING_LABEL';
+/** The one setting that an Application may have: which shard its plugin prints. Argo CD writes ARGOCD_ENV_ before it. */
+export const SHARD_SETTING = 'GITEA_RUNNERS_SHARD';
 
 /** In the sidecar: Argo CD's plugin server, and the folder in which it puts the socket of a plugin for the repo-server. */
 export const PLUGIN_SERVER = '/var/run/argocd/argocd-cmp-server';

@@ -25,7 +25,8 @@ function ours(seesJobs: boolean): Generator {
     kind: 'generator',
     seesPods: seesJobs,
     keepsPools: true,
-    decide: (stage, _cluster, { groups: ofApp, commit, kept, looks, liveJobs, liveSinceMs }) => {
+    ...(seesJobs && { knowsShards: true }),
+    decide: (stage, _cluster, { groups: ofApp, commit, kept, looks, liveJobs, liveSinceMs }, ofShards) => {
       const keyOf = (name: string, size = ''): string => `${name} ${size}`;
       const specs = new Map(ofApp.map((group) => [keyOf(specIn(commit, group).name, group.size), group]));
       const groups = [...specs.values()].map((group) => toPlanned(specIn(commit, group), commit));
@@ -33,7 +34,8 @@ function ours(seesJobs: boolean): Generator {
         isInTrouble(stage.history, specs.get(keyOf(name))?.name ?? name, stage.nowS);
       const troubled = seesJobs ? groups.filter(isTroubled) : [];
       const { nowMs } = stage;
-      const of = { instance: 'test', application: ofApp[0]?.application ?? '' };
+      const application = ofShards?.application ?? ofApp[0]?.application ?? '';
+      const of = { instance: 'test', application, ...(ofShards && { shards: ofShards.of() }) };
       const planOf = (seen: typeof looks, jobs: typeof liveJobs) => {
         const cluster: Evidence['cluster'] = seesJobs
           ? { is: 'seen', jobs, listedAtMs: liveSinceMs }
@@ -49,11 +51,11 @@ function ours(seesJobs: boolean): Generator {
       const planned = first && !letsGo(first, then) ? first : planOf(looks, liveJobs);
       stage.tell(() => describePlan(planned));
       return planned.runners.flatMap((decision) => {
-        if (!decision.emit) return [];
+        if (!decision.emit || decision.shard !== ofShards?.index) return [];
         const group = specs.get(keyOf(decision.group.name, decision.size));
         if (!group) return [];
         const madeFor = parseRunnerName(decision.runner)?.madeFor;
-        const { runner, pinned, skip, job, priorityClass, keep: stay, triedBefore, registeredAt } = decision;
+        const { runner, pinned, skip, job, priorityClass, keep: stay, triedBefore, registeredAt, shard } = decision;
         return [
           {
             name: runner,
@@ -67,6 +69,7 @@ function ours(seesJobs: boolean): Generator {
             boundTo: boundTo(registeredAt),
             stay,
             triedBefore,
+            shard,
           },
         ];
       });

@@ -3,6 +3,7 @@ import type { MadeFor } from '../../../src/planner/names.ts';
 import type { Annotations, Cluster } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
 import type { lookout, Observation } from '../look.ts';
+import type { Shard } from '../shards.ts';
 import type { Stage } from '../stage.ts';
 
 /** A Job that is to be there. */
@@ -15,6 +16,8 @@ export interface Wanted extends Annotations {
   readonly priorityClass?: string | undefined;
   /** Gitea gives it only jobs of this repository. */
   readonly boundTo?: string | undefined;
+  /** Whose label it has. */
+  readonly shard?: number | undefined;
 }
 
 /** One that prints the whole set of Jobs, which Argo CD then brings about. */
@@ -24,7 +27,9 @@ export interface Generator {
   readonly seesPods: boolean;
   /** It fills the warm pools of the groups. */
   readonly keepsPools?: true;
-  readonly decide: (stage: Stage, cluster: Cluster, sight: Observation) => readonly Wanted[];
+  /** @param shard whose part is printed; only of one that knows shards */
+  readonly decide: (stage: Stage, cluster: Cluster, sight: Observation, shard?: Shard) => readonly Wanted[];
+  readonly knowsShards?: true;
   /** Default: `lookout`. */
   readonly lookout?: typeof lookout;
 }
