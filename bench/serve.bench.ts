@@ -27,7 +27,7 @@ it('serve while nothing happens', async () => {
   const argocd = await startArgoCd();
   try {
     const machine = await Machine.start(playground);
-    const kubernetes = await startKubernetes(machine, inject('clusterBuilds').kubernetes);
+    const kubernetes = await startKubernetes(machine, inject('clusterBuilds'));
     await kubernetes.kubectl(['apply', '-f', resolve('install/crd.yaml')]);
     await kubernetes.kubectl(['wait', '--for=condition=Established', 'crd/runnergroups.gitea.bpg.pw']);
     simulator.gitea.addUser('anna', { admin: true });

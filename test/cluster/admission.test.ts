@@ -19,7 +19,7 @@ let kubectl: Kubernetes['kubectl'];
 let client: KubeClient;
 
 beforeAll(async () => {
-  cluster = await startCluster('admission', inject('clusterBuilds').kubernetes);
+  cluster = await startCluster('admission', inject('clusterBuilds'));
   kubectl = cluster.kubernetes.kubectl;
   client = new KubeClient(await readKubeconfig(cluster.kubernetes.kubeconfig, readOneDocument));
   await installCrd(cluster.kubernetes);

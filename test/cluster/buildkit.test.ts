@@ -30,12 +30,12 @@ let base: string;
 beforeAll(async () => {
   const { runner, buildkit: builds } = inject('clusterBuilds');
   if (!builds) throw new Error('this file needs BuildKit: name it on the command line, or leave out CLUSTER_SCENARIOS');
-  rig = await PodsRig.start('buildkit', `${builds.containerd}:${builds.runc}`);
+  rig = await PodsRig.start('buildkit', { runtime: builds.runtime });
   const { gitea, kubernetes, machine, playground } = rig;
   const archive = join(rig.images, 'image.tar');
   for (const write of [
-    () => buildkitImage(archive, builds.buildkit),
-    () => runnerWithBuildxImage(archive, runner, builds.buildkit),
+    () => buildkitImage(archive, builds.programs),
+    () => runnerWithBuildxImage(archive, runner, builds.programs),
   ]) {
     await write();
     await kubernetes.importImage(archive);

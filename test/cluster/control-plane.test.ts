@@ -16,7 +16,7 @@ let cluster: Cluster;
 let client: KubeClient;
 
 beforeAll(async () => {
-  cluster = await startCluster('control-plane', inject('clusterBuilds').kubernetes);
+  cluster = await startCluster('control-plane', inject('clusterBuilds'));
   client = new KubeClient(await readKubeconfig(cluster.kubernetes.kubeconfig, readOneDocument));
   await installCrd(cluster.kubernetes);
 });

@@ -33,7 +33,7 @@ let argocd: (...args: readonly string[]) => Promise<string>;
 let stock: unknown;
 
 beforeAll(async () => {
-  cluster = await startCluster('manifests', builds.kubernetes);
+  cluster = await startCluster('manifests', builds);
   const { kubernetes } = cluster;
   kubectl = kubernetes.kubectl;
   const env = { ...process.env, KUBECONFIG: kubernetes.kubeconfig, ARGOCD_BINARY_NAME: 'argocd' };

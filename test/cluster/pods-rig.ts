@@ -27,7 +27,7 @@ import {
   sidecarImage,
 } from './stack/docker-images.ts';
 import { PAUSE_IMAGE, pauseImage, RUNNER_IMAGE, runnerImage } from './stack/images.ts';
-import type { Kubernetes } from './stack/kubernetes.ts';
+import type { Kubernetes, KubernetesBuild } from './stack/kubernetes.ts';
 import { collectLogs } from './stack/logs.ts';
 import type { Machine } from './stack/machine.ts';
 import { Registry } from './stack/registry.ts';
@@ -109,11 +109,11 @@ export class PodsRig {
     this.gitea = gitea;
   }
 
-  /** Starts all of it, about half a minute. `name` names its folder. Ends what it has started when it fails. @param runtime of the node */
-  static async start(name: string, runtime?: string): Promise<PodsRig> {
+  /** Starts all of it, about half a minute. `name` names its folder. Ends what it has started when it fails. @param more builds of this node */
+  static async start(name: string, more: Partial<KubernetesBuild> = {}): Promise<PodsRig> {
     const builds = inject('clusterBuilds');
     const compose = HAS_COMPOSE ? buildCompose((line) => process.stdout.write(`servers: ${line}\n`)) : undefined;
-    const cluster = await startCluster(name, builds.kubernetes, runtime);
+    const cluster = await startCluster(name, { ...builds, ...more });
     try {
       const { images, kubernetes, machine, playground } = cluster;
       await kubernetes.startNode();

@@ -14,7 +14,7 @@ let kubectl: Kubernetes['kubectl'];
 let env: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
-  cluster = await startCluster('secrets-api', inject('clusterBuilds').kubernetes);
+  cluster = await startCluster('secrets-api', inject('clusterBuilds'));
   const { kubernetes, playground } = cluster;
   kubectl = kubernetes.kubectl;
   await kubectl(['create', 'namespace', 'argocd']);

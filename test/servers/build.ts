@@ -98,25 +98,27 @@ const GITEA: Readonly<Record<GiteaVersion, Recipe>> = {
   }),
 };
 
-const KUBERNETES_VERSION = 'k8s.io/component-base/version';
+/** `KUBERNETES_VERSION` chooses one of them; default: 1.37. */
+const KUBERNETES: Readonly<Record<string, Recipe>> = {
+  '1.34': kubernetes('k8s', '1.34.4'),
+  '1.37': kubernetes('k8s137', '1.37.2'),
+};
 
-const KUBERNETES = recipe({
-  name: 'k8s',
-  title: 'Kubernetes 1.34.4',
-  binaries: {
-    'kube-apiserver': 'k8s.io/kubernetes/cmd/kube-apiserver',
-    'kube-controller-manager': 'k8s.io/kubernetes/cmd/kube-controller-manager',
-    'kube-scheduler': 'k8s.io/kubernetes/cmd/kube-scheduler',
-    kubelet: 'k8s.io/kubernetes/cmd/kubelet',
-    'kube-proxy': 'k8s.io/kubernetes/cmd/kube-proxy',
-    kubectl: 'k8s.io/kubernetes/cmd/kubectl',
-  },
-  flags: [
-    '-ldflags',
-    `-s -w -X ${KUBERNETES_VERSION}.gitVersion=v1.34.4 -X ${KUBERNETES_VERSION}.gitMajor=1 -X ${KUBERNETES_VERSION}.gitMinor=34`,
-  ],
-  module: 'k8s.io/kubernetes',
-});
+function kubernetes(name: string, version: string): Recipe {
+  const variable = 'k8s.io/component-base/version';
+  const [major, minor] = version.split('.');
+  const programs = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy', 'kubectl'];
+  return recipe({
+    name,
+    title: `Kubernetes ${version}`,
+    binaries: Object.fromEntries(programs.map((program) => [program, `k8s.io/kubernetes/cmd/${program}`])),
+    flags: [
+      '-ldflags',
+      `-s -w -X ${variable}.gitVersion=v${version} -X ${variable}.gitMajor=${major} -X ${variable}.gitMinor=${minor}`,
+    ],
+    module: 'k8s.io/kubernetes',
+  });
+}
 
 /** `ARGOCD_VERSION` chooses one of them; default: 3.5. */
 const ARGOCD: Readonly<Record<string, Recipe>> = {
@@ -135,11 +137,11 @@ function argoCd(name: string, version: string): Recipe {
   });
 }
 
-function chosenArgoCd(): Recipe {
-  const version = process.env['ARGOCD_VERSION'] ?? '3.5';
-  const chosen = ARGOCD[version];
-  if (chosen) return chosen;
-  throw new Error(`ARGOCD_VERSION is ${version}. Set it to ${Object.keys(ARGOCD).join(' or ')}, or leave it out.`);
+function chosen(variable: string, recipes: Readonly<Record<string, Recipe>>, byDefault: string): Recipe {
+  const version = process.env[variable] ?? byDefault;
+  const found = recipes[version];
+  if (found) return found;
+  throw new Error(`${variable} is ${version}. Set it to ${Object.keys(recipes).join(' or ')}, or leave it out.`);
 }
 
 const HELM = recipe({
@@ -200,8 +202,10 @@ export interface ClusterBuilds {
   readonly gitea: string;
   /** Folder with `helm`. */
   readonly helm: string;
-  /** Folders with BuildKit and buildx, and with a node's programs that know user namespaces. */
-  readonly buildkit?: { readonly buildkit: string; readonly containerd: string; readonly runc: string };
+  /** Folders with the node's containerd and runc, for a PATH. Absent: those of this computer, which may be older. */
+  readonly runtime?: string;
+  /** Folder with BuildKit and buildx, and a `runtime` that knows user namespaces. */
+  readonly buildkit?: { readonly programs: string; readonly runtime: string };
 }
 
 const BUILDKIT = recipe({
@@ -215,7 +219,6 @@ const BUILDKIT = recipe({
   module: 'github.com/moby/buildkit',
 });
 
-/** Debian 12 has containerd 1.6, which knows no user namespaces. */
 const CONTAINERD = recipe({
   name: 'containerd',
   title: 'containerd 2.4.2',
@@ -239,12 +242,15 @@ const RUNC = recipe({
 /** @param buildkit also what test/cluster/buildkit.test.ts needs. */
 export function buildCluster(say: (line: string) => void, buildkit = false): ClusterBuilds {
   needTools();
+  const kubernetes = chosen('KUBERNETES_VERSION', KUBERNETES, '1.37');
+  // From 1.36 on the kubelet needs containerd 2. Debian 12 has 1.6.
+  const needsRuntime = kubernetes !== KUBERNETES['1.34'];
+  const runtime = needsRuntime || buildkit ? `${build(CONTAINERD, say)}:${build(RUNC, say)}` : '';
   return {
-    ...(buildkit && {
-      buildkit: { buildkit: build(BUILDKIT, say), containerd: build(CONTAINERD, say), runc: build(RUNC, say) },
-    }),
-    kubernetes: build(KUBERNETES, say),
-    argocd: build(chosenArgoCd(), say),
+    ...(buildkit && { buildkit: { programs: build(BUILDKIT, say), runtime } }),
+    ...(needsRuntime && { runtime }),
+    kubernetes: build(kubernetes, say),
+    argocd: build(chosen('ARGOCD_VERSION', ARGOCD, '3.5'), say),
     runner: build(RUNNER, say),
     gitea: build(GITEA['1.27.3'], say),
     helm: build(HELM, say),

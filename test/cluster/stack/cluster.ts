@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Playground } from '../../servers/process.ts';
-import { type Kubernetes, startKubernetes } from './kubernetes.ts';
+import { type Kubernetes, type KubernetesBuild, startKubernetes } from './kubernetes.ts';
 import { Machine } from './machine.ts';
 import { needPackages } from './packages.ts';
 
@@ -16,8 +16,8 @@ export interface Cluster {
   readonly close: (keep?: boolean) => Promise<void>;
 }
 
-/** @param name of its folder. @param build and `runtime`: as `startKubernetes` takes them. Leaves nothing when it fails. */
-export async function startCluster(name: string, build: string, runtime?: string): Promise<Cluster> {
+/** @param name of its folder. Leaves nothing when it fails. */
+export async function startCluster(name: string, build: KubernetesBuild): Promise<Cluster> {
   needPackages();
   const playground = new Playground(name);
   let machine: Machine | undefined;
@@ -32,7 +32,7 @@ export async function startCluster(name: string, build: string, runtime?: string
     for (const large of [images, join(playground.folder, 'kubernetes')]) playground.removeAtEnd(large);
     mkdirSync(images);
     machine = await Machine.start(playground);
-    return { playground, machine, kubernetes: await startKubernetes(machine, build, runtime), images, close };
+    return { playground, machine, kubernetes: await startKubernetes(machine, build), images, close };
   } catch (error) {
     await close();
     throw error;

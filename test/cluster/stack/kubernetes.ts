@@ -2,10 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ClusterBuilds } from '../../servers/build.ts';
 import { makeCertificates } from './certificates.ts';
 import { type Dns, DOMAIN, startDns } from './dns.ts';
 import { PAUSE_IMAGE } from './images.ts';
 import type { Machine, Service } from './machine.ts';
+
+/** Where its programs and those of its node lie. */
+export type KubernetesBuild = Pick<ClusterBuilds, 'kubernetes' | 'runtime'>;
 
 export interface Kubernetes {
   /** `https://<machine>:6443`. */
@@ -44,12 +48,10 @@ export interface Kubernetes {
 
 /**
  * Starts the control plane and waits until it answers.
- *
- * @param build folder with the programs.
- * @param runtime folders with a containerd and a runc that know user namespaces; absent: those of this computer, which need not.
  */
-export async function startKubernetes(machine: Machine, build: string, runtime?: string): Promise<Kubernetes> {
-  const bin = (name: string): string => join(build, name);
+export async function startKubernetes(machine: Machine, build: KubernetesBuild): Promise<Kubernetes> {
+  const { kubernetes: programs, runtime } = build;
+  const bin = (name: string): string => join(programs, name);
   const folder = join(machine.folder, 'kubernetes');
   mkdirSync(folder, { recursive: true });
   await makeCertificates(machine, folder);

@@ -42,7 +42,7 @@ ALLOWED_HOST_LIST = private
 export async function startStack(builds: ClusterBuilds, say: (line: string) => void): Promise<Stack> {
   let cluster: Cluster | undefined;
   try {
-    cluster = await startCluster('cluster', builds.kubernetes);
+    cluster = await startCluster('cluster', builds);
     const { images, kubernetes, machine, playground } = cluster;
     const [pause, runner] = [join(images, 'pause.tar'), join(images, 'runner.tar')];
     await pauseImage(pause);
