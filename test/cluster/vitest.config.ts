@@ -20,6 +20,7 @@ export default defineConfig({
           'kept',
           'doctor',
           'explain',
+          'policy',
           'pods',
           'buildkit',
           'pre-pull',

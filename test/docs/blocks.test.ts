@@ -26,6 +26,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'docs/recipes/tokens.md': 'test/cluster/tutorial.test.ts',
   'docs/recipes/daemon.md': 'test/docs/recipes.test.ts',
   'docs/recipes/repository-cache.md': 'test/manifests/by-serve.test.ts',
+  'docs/policy.md': 'test/cluster/policy.test.ts',
   'docs/report.md': 'test/cli/report/report.test.ts',
   'docs/recipes/without-argo-cd.md': 'test/cluster/tutorial.test.ts',
 };
