@@ -18,6 +18,7 @@ export default defineConfig({
           'losses',
           'losses-ended',
           'kept',
+          'kueue',
           'doctor',
           'explain',
           'policy',

@@ -184,6 +184,14 @@ const KEDA = recipe({
   assets: ['config'],
 });
 
+const KUEUE = recipe({
+  name: 'kueue',
+  title: 'Kueue 0.17.0',
+  binaries: { kueue: 'sigs.k8s.io/kueue/cmd/kueue' },
+  module: 'sigs.k8s.io/kueue',
+  assets: ['config'],
+});
+
 /** The last one that talks to Debian's dockerd 20.10. */
 const COMPOSE = recipe({
   name: 'compose',
@@ -261,6 +269,12 @@ export function buildCluster(say: (line: string) => void, buildkit = false): Clu
 export function buildKeda(say: (line: string) => void): string {
   needTools();
   return build(KEDA, say);
+}
+
+/** Only test/cluster/kueue.test.ts needs it. */
+export function buildKueue(say: (line: string) => void): string {
+  needTools();
+  return build(KUEUE, say);
 }
 
 /** It takes minutes, and only DOCKER_COMPOSE=build needs it. @returns its path */
