@@ -160,8 +160,8 @@ export type RunnerDecision =
       /** From the next sync on nothing prunes its Job. */
       readonly pinned: boolean;
       /**
-       * Argo CD keeps the Job as it is and does not create it. For records, new runners that wait for places (`shards.ts`), runners that no job needs, groups in trouble, and runners
-       * at work whose Job is pinned or unseen (docs/adr/0020).
+       * Argo CD keeps the Job as it is and does not create it. For records, new runners that wait for places (`shards.ts`), runners that
+       * no job needs, groups in trouble, and runners at work whose Job is pinned or unseen (docs/adr/0020).
        */
       readonly skip?: true;
       /**

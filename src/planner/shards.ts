@@ -41,8 +41,8 @@ function mixed(bits: number): number {
 
 /** The shard that prints a runner. */
 function shardOf(name: string, live: LiveJob | undefined, shards: number): number {
-  const { shard = live ? 0 : shards } = live ?? {};
-  return shard < shards ? shard : shardOfName(name, shards);
+  const home = live && (live.shard ?? 0);
+  return home !== undefined && home < shards ? home : shardOfName(name, shards);
 }
 
 /** New runners that wait for places: those that are left when every Job that goes still has its own. */
