@@ -2,8 +2,8 @@
  * Looks that `serve` has kept, in place of new ones, and what a plan may not make of them (docs/adr/0112). They are some seconds old, and the
  * Jobs of the cluster are listed after them. So two things are taken back that such an order of looks would show:
  *
- *     a Job that has ended since ........ counts as running: its CI job may look as if it still waited
- *     a Job at work that the plan lets go  all is looked at anew, for the look may be older than the CI job that its runner has taken
+ *     a Job has ended since the look ..... it counts as running. Else its CI job may look as if it still waited
+ *     the plan lets a living Job go ...... Gitea is asked anew. Its runner may have taken a CI job after the look
  */
 import { askServe } from '../clients/gitea/ask-serve.ts';
 import { type GiteaTarget, type ObserveOptions, observeEach } from '../clients/gitea/observe-gitea.ts';

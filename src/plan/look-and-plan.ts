@@ -113,7 +113,7 @@ export async function lookAndPlan(
   const observeNow = isolates ? observeEach : observe;
   const seeNow = async (options: typeof asking): Promise<SomeKept> => ({ looks: await observeNow(targets, options) });
   const see = async (): Promise<SomeKept> => {
-    // Of a runner that nobody sees, no one can tell whether it has ended since.
+    // Without a cluster nobody knows whether a runner has ended since the look.
     if (looksUrl === undefined || !config) return await seeNow(asking);
     return await (await import('./kept-looks.ts')).looksKept(targets, asking, observeNow, settings, looksUrl);
   };

@@ -715,7 +715,7 @@ describe('explain, at 3 a.m., when', () => {
         }),
         code: 4,
         cause: `Argo CD does not sync Application argocd/runners: ComparisonError: ${message}`,
-        next: `${next}`,
+        next,
       }),
     ),
     {

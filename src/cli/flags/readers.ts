@@ -2,6 +2,7 @@
 import { isAbsolute } from 'node:path';
 import { JOB_STATES, type JobState } from '../../answers/job-state.ts';
 import type { Dimension } from '../../answers/usage.ts';
+import { readShards } from '../../clients/argocd/application.ts';
 import { DNS_SUBDOMAIN, IMAGE_REFERENCE, LONGEST_IMAGE } from '../../config/runnergroup/words.ts';
 import type { Shard } from '../../plan/settings.ts';
 import { LONGEST_KEEP_MS } from '../../planner/debugging.ts';
@@ -59,8 +60,8 @@ export const readCount = (least: number, most: number): Reader<number> =>
 
 /** @throws Failure exit 2: `7/7` is none, shards are counted from 0 */
 export function readShard(text: string, source: Source): Shard {
-  const [, index, of] = /^(0|[1-9]\d?)\/([1-9]\d?|100)$/.exec(text) ?? [];
-  const shard = { index: Number(index), of: Number(of) };
+  const [, index, of = ''] = /^(0|[1-9]\d?)\/(\d+)$/.exec(text) ?? [];
+  const shard = { index: Number(index), of: readShards(of) ?? 0 };
   if (shard.index < shard.of) return shard;
   throw wrong('GR-FLAG-27', source, 'K/N, N from 1 to 100 and K from 0 to N - 1, e.g. 2/7');
 }

@@ -9,10 +9,9 @@ import {
   type WhereIAm,
 } from '../../answers/where.ts';
 import { AppShapeError, operationWords, readApplication } from '../../clients/argocd/app-state.ts';
-import { applicationOf, shardCount } from '../../clients/argocd/application.ts';
+import { applicationOf, shardCount, shardNames } from '../../clients/argocd/application.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { API_VERSION, KIND } from '../../config/runnergroup/group-schema.ts';
-import { siblingOf } from '../../planner/evidence.ts';
 import { SERVE_LEASE } from '../../shared/installed/installed-names.ts';
 import { keyText } from '../../shared/keys.ts';
 import { TRACKING_ID } from '../../shared/marks.ts';
@@ -34,8 +33,13 @@ export async function lookAround(
   objects: readonly RunnerGroupObject[],
   nowMs: number,
 ): Promise<Pick<WhereIAm, 'serve' | 'applications' | 'statuses'>> {
-  const statuses = objects.map((object) => statusSeen(object, applicationOfObject(object, reader.argocdNamespace)));
-  const names = new Set(objects.flatMap((object) => applicationsOfObject(object, reader.argocdNamespace)));
+  const seen = objects.map((object) => ({ object, made: applicationOfObject(object, reader.argocdNamespace) }));
+  const statuses = seen.map(({ object, made }) => statusSeen(object, made));
+  const names = new Set(
+    seen.flatMap(({ object: { metadata }, made }) =>
+      made === undefined ? [] : shardNames(made, shardCount(metadata.annotations) ?? 1),
+    ),
+  );
   const [serve, ...applications] = await Promise.all([
     readLease(reader, nowMs),
     ...[...names].slice(0, MOST_APPLICATIONS).map((name) => readApp(reader, name, nowMs)),
@@ -49,14 +53,6 @@ function applicationOfObject({ metadata }: RunnerGroupObject, argocdNamespace: s
   const [group = ''] = API_VERSION.split('/');
   const made = applicationOf(annotations?.[TRACKING_ID], { group, kind: KIND, namespace, name });
   return made && keyText({ namespace: made.namespace ?? argocdNamespace, name: made.name });
-}
-
-/** The same, and the other shards of it. */
-function applicationsOfObject(object: RunnerGroupObject, argocdNamespace: string): readonly string[] {
-  const made = applicationOfObject(object, argocdNamespace);
-  const shards = shardCount(object.metadata.annotations) ?? 1;
-  if (!made?.endsWith('-0')) return made === undefined ? [] : [made];
-  return Array.from({ length: shards }, (_, shard) => siblingOf(made, shard));
 }
 
 export async function readLease(reader: ClusterReader, nowMs: number): Promise<ServeSeen> {

@@ -8,6 +8,7 @@
  * the object can write the annotation. So it tells where to look and proves nothing; `wake.ts` asks Argo CD itself.
  */
 
+import { siblingOf } from '../../planner/evidence.ts';
 import { SHARDS, type Texts } from '../../shared/marks.ts';
 
 /** An Application. Without `namespace` it lives in Argo CD's own (control-plane) namespace. */
@@ -39,10 +40,20 @@ export function applicationKey({ namespace, name }: ApplicationRef, controlPlane
   return `${namespace ?? controlPlaneNamespace}/${name}`;
 }
 
+/** A number of shards, from 1 to 100. Undefined: the text is none. */
+export function readShards(text: string): number | undefined {
+  return /^(?:[1-9]\d?|100)$/.test(text) ? Number(text) : undefined;
+}
+
 /** How many Applications print what has these annotations, as shard 0 says. Undefined: one alone. */
 export function shardCount(annotations: Texts | null | undefined): number | undefined {
-  const text = annotations?.[SHARDS] ?? '';
-  return /^(?:[1-9]\d?|100)$/.test(text) ? Number(text) : undefined;
+  return readShards(annotations?.[SHARDS] ?? '');
+}
+
+/** The names of all shards, this one first. It alone where it is not shard 0. */
+export function shardNames(application: string, shards: number): readonly string[] {
+  if (!application.endsWith('-0')) return [application];
+  return Array.from({ length: shards }, (_, shard) => siblingOf(application, shard));
 }
 
 /** Stands for "its plugin prints this shard" among what an Application manages. No object has such a name. @param shard e.g. `2/7` */

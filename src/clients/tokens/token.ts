@@ -50,7 +50,7 @@ export class Token {
     return `${this.#scheme} ${this.#secret}`;
   }
 
-  /** A key that nobody can make who has not this token. It tells nothing of the token. @param purpose another one, another key */
+  /** Only who has this token can make this key. The key tells nothing of the token. @param purpose Each has a key of its own. */
   keyFor(purpose: string): Buffer {
     return createHmac('sha256', this.#secret).update(purpose).digest();
   }

@@ -5,13 +5,14 @@ import {
   applicationOf,
   type ObjectRef,
   shardCount,
+  shardNames,
 } from '../../clients/argocd/application.ts';
 import type { LossReason } from '../../clients/kubernetes/kube-pods.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { pagesOf } from '../../planner/assign.ts';
 import type { RunnerDecision } from '../../planner/decisions.ts';
-import { isOver, type LiveJob, type Look, siblingOf } from '../../planner/evidence.ts';
+import { isOver, type LiveJob, type Look } from '../../planner/evidence.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { groupBy, groupBySeveral, keyText } from '../../shared/keys.ts';
 import { INSTALLATION_ID, type Texts, TRACKING_ID } from '../../shared/marks.ts';
@@ -78,11 +79,12 @@ export function shardsOf(groups: readonly LiveGroup[]): number | undefined {
 export function siblingsOf(groups: readonly LiveGroup[], application: string): readonly Sibling[] {
   const [first] = groups;
   const ref = first && applicationOfGroup(first);
+  if (!ref) return [];
   const shards = shardsOf(groups) ?? 1;
-  if (!ref?.name.endsWith('-0')) return [];
-  return Array.from({ length: shards - 1 }, (_, nth): Sibling => {
-    const key = application.replace(/-0(?=@|$)/, `-${nth + 1}`);
-    return { key, ref: { ...ref, name: siblingOf(ref.name, nth + 1) }, shard: `${nth + 1}/${shards}` };
+  return shardNames(ref.name, shards).flatMap((name, shard): readonly Sibling[] => {
+    if (shard === 0) return [];
+    const key = application.replace(/-0(?=@|$)/, `-${shard}`);
+    return [{ key, ref: { ...ref, name }, shard: `${shard}/${shards}` }];
   });
 }
 
