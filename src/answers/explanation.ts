@@ -280,12 +280,16 @@ export function withNotCreated(explanation: Explanation): Explanation {
   // Nobody looked: a Job that is not seen may be there.
   if (!liveJobs) return explanation;
   const seen = new Map(liveJobs.map((each) => [each.name, each]));
+  const emitted = emittedRunners(explanation);
   const nowMs = Date.parse(explanation.checkedAt);
   const jobs = explanation.jobs.map((job): ExplainedJob => {
     if (job.verdict !== 'served') return job;
     const live = seen.get(job.runner);
     const isMissing = !live && job.by === 'new-runner';
-    const notCreated = isMissing ? whyNotCreated(where, job, nowMs) : live && where && unregistered(where, job, live);
+    const shard = emitted.get(job.runner)?.shard;
+    const notCreated = isMissing
+      ? whyNotCreated(where, { ...job, shard }, nowMs)
+      : live && where && unregistered(where, job, live);
     if (!notCreated) return job;
     return { ...job, notCreated, ...(notCreated.isUnserved && { state: 'unserved' as const }) };
   });

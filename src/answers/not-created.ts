@@ -1,7 +1,7 @@
 /** Why the runner of a CI job does not come, by what stands in the cluster besides Jobs and pods. Pure. */
 import { UNREGISTERED } from '../config/runnergroup/status.ts';
 import type { GroupKey } from '../planner/decisions.ts';
-import { type LiveJob, NO_POD } from '../planner/evidence.ts';
+import { type LiveJob, NO_POD, siblingOf } from '../planner/evidence.ts';
 import { ARGOCD_NAMESPACE, manual, NAME, serveLogs } from '../shared/installed/installed-names.ts';
 import { keyText } from '../shared/keys.ts';
 import { SKIP_RECONCILE, timeText } from '../shared/marks.ts';
@@ -16,6 +16,8 @@ export const USUAL: NotCreated = { why: `${NO_JOB} yet`, next: 'wait a few secon
 /** A CI job whose runner is wanted. */
 interface Waiting {
   readonly group: GroupKey;
+  /** The shard that its runner falls to. Absent: there are none. */
+  readonly shard?: number | undefined;
   /** Until then its runner may take its time. */
   readonly waitUntilMs?: number;
 }
@@ -24,9 +26,11 @@ interface Waiting {
 export function whyNotCreated(where: WhereIAm | undefined, job: Waiting, nowMs: number): NotCreated {
   const group = keyText(job.group);
   const status = where?.statuses.find((each) => each.group === group);
-  const application = where?.applications.find(({ name }) => name === status?.application);
+  const { application: made } = status ?? {};
+  const called = job.shard === undefined ? made : made && siblingOf(made, job.shard);
+  const application = where?.applications.find(({ name }) => name === called);
   const found =
-    (application && failureOf(application)) ??
+    (application && failureOfShard(application, job)) ??
     (where && downOf(where, application)) ??
     (status && unready(status, application));
   if (found) return found;
@@ -52,6 +56,18 @@ export function whyNotCreated(where: WhereIAm | undefined, job: Waiting, nowMs: 
     };
   const lateMs = nowMs - waitUntilMs;
   return { why: `${of}${NO_JOB}, and it is ${duration(lateMs)} late`, next: known ?? shows, isUnserved: true };
+}
+
+/** Of the Application that is to make the runner. A shard that is in trouble loses the job in the end (docs/adr/0109). */
+function failureOfShard(application: ApplicationSeen, { shard }: Waiting): NotCreated | undefined {
+  const found = failureOf(application);
+  if (!found || shard === undefined) return found;
+  const isLacking = application.isMissing && shard > 0;
+  const { why, next } = isLacking
+    ? { why: `there is no Application ${application.name}`, next: 'create it, or lower the number of shards in all' }
+    : found;
+  const falls = `the runner falls to shard ${shard}. ${why}. After the spawn timeout it may fall to another shard`;
+  return { ...found, why: falls, next };
 }
 
 /** `serve` renews the time of its last look once a minute. */

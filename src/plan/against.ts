@@ -20,6 +20,7 @@ import {
   type Job,
   type LiveJob,
   type RegisteredRunner,
+  siblingOf,
 } from '../planner/evidence.ts';
 import { type MadeFor, parseRunnerName, poolIndexOf, runnerName } from '../planner/names.ts';
 import { groupFinder } from '../planner/traces.ts';
@@ -261,7 +262,7 @@ function madeUp(of: SideGroup, now: RunnerMoment, nth: number, { instance, nowMs
 /** By group before: its living runners. Of groups that do not change only those to which something happens. */
 function fatesOfLiving(before: Side, after: Side, changed: ReadonlySet<string>, { jobs = [], ...seen }: Seen) {
   const findGroup = groupFinder(plannedOf(before), seen.instance);
-  const living = jobs.filter(({ state }) => !isOver(state));
+  const living = jobs.filter(({ state }) => !isOver(state)).map(ofOneApplication);
   const seenRunners = living.flatMap((live, nth): readonly SeenRunner[] => {
     const parts = parseRunnerName(live.name);
     const key = parts && findGroup(parts);
@@ -280,6 +281,12 @@ function fatesOfLiving(before: Side, after: Side, changed: ReadonlySet<string>, 
     }
   }
   return { fates, unknown: living.length - seenRunners.length };
+}
+
+/** Shards plan as one Application (docs/adr/0109). */
+function ofOneApplication(live: LiveJob): LiveJob {
+  const { application, shard } = live;
+  return shard === undefined || application === undefined ? live : { ...live, application: siblingOf(application, 0) };
 }
 
 function plannedOf(side: Side): readonly Group[] {

@@ -16,7 +16,7 @@ import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { baseOf } from '../config/runnergroup/sizes.ts';
 import type { RunnersApp } from '../manifests/app.ts';
 import type { Plan } from '../planner/decisions.ts';
-import { hasEnded, isBoundAtWork, isPinnedAlive, type LiveJob } from '../planner/evidence.ts';
+import { type Evidence, hasEnded, isBoundAtWork, isPinnedAlive, type LiveJob } from '../planner/evidence.ts';
 import { systemClock } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
 import { keyText } from '../shared/keys.ts';
@@ -67,6 +67,8 @@ export interface LookOptions {
   readonly isolate?: readonly BrokenGroup[];
   /** With `isolate`: of files that hide groups. What lives of this Application and is in no other file may be theirs. */
   readonly hidden?: readonly Problem[];
+  /** The Application and its number of shards, where they are not those of this process. */
+  readonly printedBy?: Pick<Evidence, 'application' | 'shards'> | undefined;
   /** With `isolate`: also where no cluster is seen. For a plan that is only read, since Jobs of a group that is left out are not kept. */
   readonly isOnlyRead?: boolean;
 }
@@ -75,7 +77,16 @@ export interface LookOptions {
 export async function lookAndPlan(
   groups: readonly RunnerGroup[],
   settings: Settings,
-  { includeBlocked, ahead = false, looks: looksUrl, pods, isolate, hidden = [], isOnlyRead = false }: LookOptions,
+  {
+    includeBlocked,
+    ahead = false,
+    looks: looksUrl,
+    pods,
+    isolate,
+    hidden = [],
+    printedBy,
+    isOnlyRead = false,
+  }: LookOptions,
 ): Promise<PlanOfNow> {
   const { timeoutMs } = settings;
   const deadline = new Deadline(timeoutMs);
@@ -139,8 +150,7 @@ export async function lookAndPlan(
     const jobs = jobsThen?.(seen, settings.now(), clocks.of(origin ?? '')) ?? seen;
     return planSeen({
       instance: settings.instance,
-      application: settings.env['ARGOCD_APP_NAME'],
-      shards: settings.shard?.of,
+      ...(printedBy ?? { application: settings.env['ARGOCD_APP_NAME'], shards: settings.shard?.of }),
       groups: app.groupCharts.map(({ group, templateHash }) => {
         const lookKey = lookOf(baseOf(group));
         return { group, templateHash, lookKey, look: failed.get(baseOf(group)) ?? looks.get(lookKey) };

@@ -209,7 +209,7 @@ runners/ci  busy      no difference    finishes its CI job, then ends
 });
 
 /** Three CI jobs of org acme and their runners in the cluster: the first one works, the second one is idle, the third one starts. */
-async function threeRunners() {
+async function threeRunners(applications: readonly string[] = ['app', 'app', 'app']) {
   const { simulator, env } = await startAcme();
   const { gitea, url } = simulator;
   gitea.addOrg('beta', { owners: ['anna'] });
@@ -223,16 +223,25 @@ async function threeRunners() {
     if (name === busy) gitea.poll(row.id);
   }
   const creationTimestamp = new Date().toISOString();
-  const jobs = parseAllDocuments(stdout).map((document) => {
-    const { metadata, spec } = document.toJS() as { metadata: { name: string; annotations: Texts }; spec: object };
+  const jobs = parseAllDocuments(stdout).map((document, nth) => {
+    const { metadata, spec } = document.toJS() as {
+      metadata: { name: string; annotations: Texts; labels?: Texts };
+      spec: object;
+    };
     const { name } = metadata;
     const pin = { 'argocd.argoproj.io/sync-options': 'Prune=false' };
-    const tracking = { 'argocd.argoproj.io/tracking-id': `app:batch/Job:runners/${name}` };
+    const application = applications[nth] ?? '';
+    const tracking = { 'argocd.argoproj.io/tracking-id': `${application}:batch/Job:runners/${name}` };
+    const [, shard] = application.split('-');
     const annotations = { ...metadata.annotations, ...tracking, ...(name === busy && pin) };
     const labels = { 'batch.kubernetes.io/controller-uid': `uid-${name}` };
     const live = { ...spec, selector: { matchLabels: labels } };
     return {
-      metadata: { ...metadata, uid: `uid-${name}`, creationTimestamp, annotations },
+      metadata: {
+        ...metadata,
+        ...{ uid: `uid-${name}`, creationTimestamp, annotations },
+        labels: { ...metadata.labels, ...(shard !== undefined && { 'gitea.bpg.pw/shard': shard }) },
+      },
       spec: live,
       status: { active: 1 },
     };
@@ -291,6 +300,20 @@ describe('with a cluster at hand', () => {
       scope: ['busy finishes', 'idle removed', 'starting removed'],
       nothing: ['busy finishes', 'idle stays', 'starting stays'],
     });
+  });
+
+  it('counts the runners of all shards under one cap', async () => {
+    const { url, base, kubeconfig } = await threeRunners(['runners-0', 'runners-1', 'runners-2']);
+    const next = folderWith({ 'ci.yaml': groupYaml(url).replace('maxActiveRunners: 5', 'maxActiveRunners: 2') });
+
+    const { stdout } = await runCli(['validate', '--against', base, '--kubeconfig', kubeconfig, '-o', 'json', next]);
+
+    const runners = (JSON.parse(stdout) as Told).against.changes.flatMap((group) => group.runners);
+    expect(runners.map(({ now, outcome }) => `${now} ${outcome}`)).toEqual([
+      'busy finishes',
+      'idle stays',
+      'starting removed',
+    ]);
   });
 
   it('says when the living Jobs are none of these RunnerGroups, and fails when the cluster does not answer', async () => {

@@ -5,7 +5,7 @@ import { CERTIFICATES, kubeconfigFor, startCluster } from '../clients/kubernetes
 import { type Override, TOKEN } from '../support/api-server.ts';
 import { answering, groupList, groupObject, secretObject } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
-import { TOKEN as GITEA_TOKEN, startWithJob } from '../support/start-acme.ts';
+import { TOKEN as GITEA_TOKEN, startAcme, startWithJob } from '../support/start-acme.ts';
 
 /** The object that `generate` prints for a RunnerGroup whose spec cannot be used. */
 function standInObject(name: string): object {
@@ -20,6 +20,11 @@ function standInObject(name: string): object {
     problems,
   });
   return { ...object, metadata: { ...object.metadata, uid: `uid-${name}` } };
+}
+
+interface ExplainedJob {
+  readonly runner: string;
+  readonly notCreated: { readonly why: string };
 }
 
 const lease = () => ({ spec: { holderIdentity: 'gitea-runners-7c9_ab12', renewTime: new Date().toISOString() } });
@@ -86,6 +91,51 @@ describe('without PATH and without files here', () => {
       / acme\/web one +linux +\d+s +Argo CD does not sync Application argocd\/runners: ComparisonError: error: GR-GITEA-01/,
     );
     expect(stdout + stderr).not.toContain(TOKEN);
+  });
+
+  it('says of each CI job what keeps the shard that its runner falls to', async () => {
+    const acme = await startAcme();
+    acme.simulator.gitea.push('acme/web', {
+      jobs: Array.from({ length: 24 }, (_, nth) => ({ key: `job-${nth}`, runsOn: ['linux'] })),
+    });
+    const { url } = acme.simulator;
+    const text = groupYaml(url).replace('maxActiveRunners: 5', 'maxActiveRunners: 24');
+    const tracking = 'runners-0:gitea.bpg.pw/RunnerGroup:runners/ci';
+    const annotations = { 'argocd.argoproj.io/tracking-id': tracking, 'gitea.bpg.pw/shards': '2' };
+    const made = groupObject(text) as { readonly metadata: object };
+    const group = { ...made, metadata: { ...made.metadata, annotations } };
+    const well = { sync: { status: 'Synced' }, health: { status: 'Healthy' } };
+    const server = await startCluster({
+      override: answering({
+        '/runnergroups': groupList([group]),
+        '/argocd/leases/gitea-runners-serve': lease(),
+        '/argocd/applications/runners-0': { metadata: { name: 'runners-0', namespace: 'argocd' }, status: well },
+        '/argocd/applications/runners-1': { ...APPLICATION, metadata: { name: 'runners-1', namespace: 'argocd' } },
+        '/secrets/gitea-api': secretObject({ token: GITEA_TOKEN, url }),
+        '/secrets/gitea-runner': { data: {} },
+      }),
+    });
+    const kubeconfig = kubeconfigFor(server);
+
+    const explained = await runHere(
+      ['explain', '--kubeconfig', kubeconfig, '-A', '-o', 'json'],
+      acme.env,
+      folderWith({}),
+    );
+    const folder = folderWith({ 'ci.yaml': text });
+    const env = { ...acme.env, ARGOCD_APP_NAME: 'runners-1', GITEA_RUNNERS_SHARD: '1/2' };
+    const printed = await runHere(['generate', '--kubeconfig', kubeconfig, folder], env);
+
+    expect([explained.code, printed.code], explained.stderr + printed.stderr).toEqual([0, 0]);
+    const jobs: readonly ExplainedJob[] = JSON.parse(explained.stdout).jobs;
+    const kept = jobs.filter(({ notCreated }) =>
+      notCreated.why.startsWith('the runner falls to shard 1. Argo CD does not sync Application argocd/runners-1: '),
+    );
+    expect(jobs).toHaveLength(24);
+    expect(kept.map(({ runner }) => runner).sort()).toEqual(
+      [...printed.stdout.matchAll(/^ {2}name: "(ci-\S+)"$/gm)].map(([, name]) => name).sort(),
+    );
+    expect(kept.length).toBeGreaterThan(0);
   });
 
   it('tells what is wrong with a RunnerGroup whose object stands in for a spec that cannot be used', async () => {

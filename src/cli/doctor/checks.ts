@@ -28,6 +28,7 @@ import { type Deployment, valueAt } from '../reading/reads.ts';
 import { account, applications, projects, rights, tracking, watched } from './doctor-argocd.ts';
 import { groups } from './groups.ts';
 import { type Installation, serveIsDown } from './installation.ts';
+import { shards } from './sibling-shards.ts';
 
 const CHECKS: readonly (readonly [check: string, judge: (seen: Installation) => Judgements])[] = [
   ['Kubernetes', kubernetes],
@@ -44,6 +45,7 @@ const CHECKS: readonly (readonly [check: string, judge: (seen: Installation) => 
   ['tracking in Argo CD', tracking],
   ['what Argo CD watches', watched],
   ['Application', applications],
+  ['shards of one folder', shards],
   ['projects in Argo CD', projects],
   ['RunnerGroups', groups],
   ['dead rows in Gitea', deadRows],

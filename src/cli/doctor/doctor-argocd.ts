@@ -135,7 +135,7 @@ export function projects({ projects: read, applications: apps, groups }: Install
 }
 
 /** Sources that run the plugin. Several work, but one can take over runners of another (docs/adr/0054). */
-const pluginSources = ({ spec: { source, sources, sourceHydrator } }: Application) =>
+export const pluginSources = ({ spec: { source, sources, sourceHydrator } }: Application) =>
   (sources.length > 0 ? sources : [source, sourceHydrator?.drySource]).filter((each) => each?.plugin?.name === PLUGIN);
 const hasPlugin = (found: Application): boolean => pluginSources(found).length > 0;
 /** `runners/ci`, as the last comparison has found them. */

@@ -1,6 +1,7 @@
 /** RunnerGroups of a cluster, for `explain` without PATH: the objects that Argo CD applied, read as `serve` reads them. */
 
 import { statusSeen, type UnservedGroup, type WhereIAm } from '../../answers/where.ts';
+import { instanceName, shardCount } from '../../clients/argocd/application.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import type { ClusterConfig } from '../../clients/kubernetes/config.ts';
 import { KubeClient } from '../../clients/kubernetes/kube-client.ts';
@@ -9,7 +10,7 @@ import { RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { DENIED } from '../../config/runnergroup/status.ts';
 import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
-import { lookAndPlan, type PlanOfNow } from '../../plan/look-and-plan.ts';
+import { type LookOptions, lookAndPlan, type PlanOfNow } from '../../plan/look-and-plan.ts';
 import { finishOwn, groupOfObject } from '../../plan/own-pod.ts';
 import type { Settings } from '../../plan/settings.ts';
 import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
@@ -23,7 +24,7 @@ import { byHand, clusterByHand, noCluster } from './own-kubeconfig.ts';
 import { noGroups } from './read-groups.ts';
 import type { ClusterReader } from './read-object.ts';
 import { installedSecrets, READS, readOne } from './reads.ts';
-import { lookAround, whereText } from './surroundings.ts';
+import { lookAround, madeBy, whereText } from './surroundings.ts';
 
 export interface ClusterSource {
   readonly config: ClusterConfig;
@@ -116,6 +117,7 @@ export async function planOfCluster(
     pods: { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() },
     // One group's trouble must not hide what is to be told of the others.
     isolate: [],
+    printedBy: shardsOf(objects),
   });
   const [around, planned] = await Promise.allSettled([lookAround(reader, objects, seen.now()), looking]);
   if (around.status === 'rejected') throw around.reason;
@@ -137,6 +139,13 @@ export async function planOfCluster(
   const isUnreached = reason instanceof Failure && isOfConnection(reason) && !isRateLimit(reason);
   if (context !== undefined && (isRefused || isUnreached)) io.err(`${fromWithin(reader.argocdNamespace)}\n\n`);
   throw reason;
+}
+
+/** The shards that print all of these. Undefined: none do, or others print some. */
+function shardsOf(objects: readonly RunnerGroupObject[]): LookOptions['printedBy'] {
+  const [application, ...others] = new Set(objects.map(madeBy).map((made) => made && instanceName(made)));
+  const shards = shardCount(objects[0]?.metadata.annotations);
+  return application === undefined || shards === undefined || others.length > 0 ? undefined : { application, shards };
 }
 
 /** RunnerGroups as Argo CD applied them, and the settings with which their Gitea is asked. @throws Failure when they cannot be listed */

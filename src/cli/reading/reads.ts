@@ -56,8 +56,18 @@ const SyncPolicy = z.looseObject({
   syncOptions: strings,
 });
 const Condition = z.looseObject({ type: z.string(), message: z.string() });
-const Source = z.looseObject({ plugin: z.looseObject({ name: z.string().optional() }).optional() });
 const named = z.string().default('');
+const Source = z.looseObject({
+  repoURL: named,
+  path: named,
+  targetRevision: named,
+  plugin: z
+    .looseObject({
+      name: z.string().optional(),
+      env: z.array(z.looseObject({ name: named, value: named })).default([]),
+    })
+    .optional(),
+});
 const Resource = z.looseObject({ kind: named, namespace: named, name: named });
 const Application = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string(), annotations: texts.default({}) }),

@@ -9,7 +9,7 @@ import {
   type WhereIAm,
 } from '../../answers/where.ts';
 import { AppShapeError, operationWords, readApplication } from '../../clients/argocd/app-state.ts';
-import { applicationOf, shardCount, shardNames } from '../../clients/argocd/application.ts';
+import { type ApplicationRef, applicationOf, shardCount, shardNames } from '../../clients/argocd/application.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import { API_VERSION, KIND } from '../../config/runnergroup/group-schema.ts';
 import { SERVE_LEASE } from '../../shared/installed/installed-names.ts';
@@ -48,11 +48,16 @@ export async function lookAround(
 }
 
 /** The Application that made the object: `argocd/runners`. */
-function applicationOfObject({ metadata }: RunnerGroupObject, argocdNamespace: string): string | undefined {
+function applicationOfObject(object: RunnerGroupObject, argocdNamespace: string): string | undefined {
+  const made = madeBy(object);
+  return made && keyText({ namespace: made.namespace ?? argocdNamespace, name: made.name });
+}
+
+/** The Application that made the object. */
+export function madeBy({ metadata }: RunnerGroupObject): ApplicationRef | undefined {
   const { namespace, name, annotations } = metadata;
   const [group = ''] = API_VERSION.split('/');
-  const made = applicationOf(annotations?.[TRACKING_ID], { group, kind: KIND, namespace, name });
-  return made && keyText({ namespace: made.namespace ?? argocdNamespace, name: made.name });
+  return applicationOf(annotations?.[TRACKING_ID], { group, kind: KIND, namespace, name });
 }
 
 export async function readLease(reader: ClusterReader, nowMs: number): Promise<ServeSeen> {

@@ -35,6 +35,11 @@ export function applicationOf(trackingId: string | undefined, object: ObjectRef)
   return { ...(namespace && { namespace }), name };
 }
 
+/** As its Jobs and its plugin name it: `ARGOCD_APP_NAME`. */
+export function instanceName({ namespace, name }: ApplicationRef): string {
+  return namespace === undefined ? name : `${namespace}_${name}`;
+}
+
 /** Equal for equal Applications, whether the control-plane namespace is written out or not. */
 export function applicationKey({ namespace, name }: ApplicationRef, controlPlaneNamespace: string): string {
   return `${namespace ?? controlPlaneNamespace}/${name}`;

@@ -1,0 +1,92 @@
+/** Judges Applications that print one folder together (docs/scale.md, "Shards"). Pure. */
+import { readShards, shardNames } from '../../clients/argocd/application.ts';
+import { siblingOf } from '../../planner/evidence.ts';
+import { manual, SHARD_SETTING } from '../../shared/installed/installed-names.ts';
+import { groupBy } from '../../shared/keys.ts';
+import { bad, good, type Judgement, type Judgements } from '../reading/finding.ts';
+import type { Application } from '../reading/reads.ts';
+import { pluginSources } from './doctor-argocd.ts';
+import type { Installation } from './installation.ts';
+
+/** An Application with the plugin. */
+interface Printing {
+  readonly name: string;
+  /** What its plugin is told, e.g. `2/7`. Undefined: it prints all of its folder. */
+  readonly shard: string | undefined;
+  readonly place: Readonly<Record<(typeof PLACE)[number], string>>;
+}
+
+const PLACE = ['repository', 'folder', 'revision', 'destination namespace'] as const;
+
+/** Names that `generate` refuses are left out: Argo CD shows its error. */
+export function shards({ applications }: Installation): Judgements {
+  const all = 'value' in applications ? applications.value.flatMap(printingOf) : [];
+  const ofSets = all.filter(({ name, shard }) => shard !== undefined && /-\d+$/.test(name));
+  const alone = all.filter(({ shard }) => shard === undefined);
+  return [...groupBy(ofSets, ({ name }) => siblingOf(name, 0))].flatMap(([first, set]) => {
+    const found = [...numbersOf(first, set), ...placesOf(set), ...besides(set, alone)];
+    return found.length > 0 ? found : good(`${namesOf(set)}: all are there`);
+  });
+}
+
+function printingOf(found: Application): readonly Printing[] {
+  const { metadata, spec } = found;
+  return pluginSources(found).flatMap((source) => {
+    if (!source) return [];
+    const { path, plugin, repoURL, targetRevision } = source;
+    const place = {
+      repository: repoURL,
+      folder: path.replace(/^(?:\.?\/)+|\/+$/g, '') || '.',
+      revision: targetRevision || 'HEAD',
+      'destination namespace': spec.destination.namespace ?? '',
+    };
+    return { name: metadata.name, shard: plugin?.env.find(({ name }) => name === SHARD_SETTING)?.value, place };
+  });
+}
+
+const namesOf = (set: readonly Printing[]): string => set.map(({ name }) => name).join(', ');
+
+const ONE_SET = `Let one ApplicationSet make all of them: ${manual('scale.md#shards')}`;
+
+/** Shard 0 says how many there are, as `serve` takes it. */
+function numbersOf(first: string, set: readonly Printing[]): readonly Judgement[] {
+  const countOf = ({ shard = '' }: Printing) => readShards(shard.replace(/^\d+\//, '')) ?? 0;
+  const ofFirst = set.filter(({ name }) => name === first).map(countOf);
+  const count = Math.max(...(ofFirst.length > 0 ? ofFirst : set.map(countOf)));
+  const names = shardNames(first, count);
+  const missing = names.filter((name) => set.every((each) => each.name !== name));
+  const wrong = set.filter(({ name, shard }) => shard !== `${names.indexOf(name)}/${count}`);
+  const lost = missing.includes(first)
+    ? 'nobody prints RunnerGroups'
+    : 'CI jobs that fall to it wait for a spawn timeout';
+  const said = wrong.map(({ name, shard }) => `${name} is told ${shard}`).join(', ');
+  return [
+    ...(missing.length > 0 ? [bad(`of ${count} shards ${missing.join(', ')} is missing: ${lost}`, ONE_SET)] : []),
+    ...(wrong.length > 0
+      ? [bad(`of ${count} shards ${said}: each must be told its number, and the same count`, ONE_SET)]
+      : []),
+  ];
+}
+
+function placesOf(set: readonly Printing[]): readonly Judgement[] {
+  return PLACE.flatMap((part) => {
+    const said = set.map(({ name, place }) => `${name} has ${place[part]}`).join(', ');
+    const isOne = new Set(set.map(({ place }) => place[part])).size === 1;
+    return isOne ? [] : bad(`shards must have the same ${part}: ${said}`, ONE_SET);
+  });
+}
+
+/** Applications that print the same folder again: each CI job would get two runners. */
+function besides(set: readonly Printing[], alone: readonly Printing[]): readonly Judgement[] {
+  const keyOf = ({ place }: Printing) =>
+    JSON.stringify([place.repository, place.folder, place['destination namespace']]);
+  const keys = new Set(set.map(keyOf));
+  return alone
+    .filter((each) => keys.has(keyOf(each)))
+    .map(({ name }) =>
+      bad(
+        `${name} prints the folder of ${namesOf(set)} once more: CI jobs can get two runners`,
+        `Remove it without its resources: argocd app delete ${name} --cascade=false`,
+      ),
+    );
+}
