@@ -34,7 +34,7 @@ export interface RunnerGroupSpec {
     /** The runners of the group up to this number have the class, unless an earlier tier has given them theirs. */
     readonly threshold: number;
   })[];
-  /** Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has room. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait. Default: `0`. */
+  /** Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has slots. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait. Default: `0`. */
   readonly minIdleRunners?: number;
   /** The warm pool by the calendar: at these hours it has so many runners, if that is more than `minIdleRunners`. Default: `[]`. */
   readonly idleSchedule?: readonly ({
@@ -60,7 +60,7 @@ export interface RunnerGroupSpec {
   readonly sizes?: readonly ({
     /** The label of `runs-on` that chooses the size. */
     readonly name: string;
-    /** Places that one runner of this size takes under the cap and under each of `limits`. Default: `1`. */
+    /** Slots that one runner of this size takes under the cap and under each of `limits`. Default: `1`. */
     readonly weight?: number;
     /** In place of `spec.resources`. */
     readonly resources?: {
@@ -76,9 +76,9 @@ export interface RunnerGroupSpec {
   readonly limits?: readonly ({
     /** Groups that name it share it. The lowest `max` of them counts. */
     readonly name?: string;
-    /** At most this many places at a time. A runner takes 1, or the `weight` of its size. */
+    /** At most this many slots at a time. A runner takes 1, or the `weight` of its size. */
     readonly max: number;
-    /** Each repository, or each organization or user, has so many places. Unless runners are bound (`registration.for: repository`), a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule` and `idleDemand`, and with `fairness: per-repository` only for bound runners. */
+    /** Each repository, or each organization or user, has so many slots. Unless runners are bound (`registration.for: repository`), a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule` and `idleDemand`, and with `fairness: per-repository` only for bound runners. */
     readonly per?: "repository" | "organization";
     /** Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for it stops the other jobs of its group, of bound runners those of its repository. Not with `name` and idle runners, and with `fairness: per-repository` only for bound runners. */
     readonly branches?: readonly (string)[];
@@ -96,7 +96,7 @@ export interface RunnerGroupSpec {
   };
   /** Only jobs of these repositories are served: names, or patterns with one `*`. One with `/` is for `owner/name`, one without for the name. Case does not matter. Needs `registration: {by: serve, for: repository}`. Default: `[]`. */
   readonly repositories?: readonly (string)[];
-  /** Repositories whose jobs come first, as patterns of `repositories`. A repository has the place of the first pattern that fits; one that fits none comes last. Needs `registration: {by: serve, for: repository}`. Default: `[]`. */
+  /** Repositories whose jobs come first, as patterns of `repositories`. A repository comes where the first pattern that fits it stands; one that fits none comes last. Needs `registration: {by: serve, for: repository}`. Default: `[]`. */
   readonly order?: readonly (string)[];
   /** Secret with the registration token of the scope, in the group's namespace. Only the init container that registers a runner gets it: no CI job can read it, and the generator never does. Not used with `registration.by: serve`. */
   readonly registrationToken?: {
@@ -284,11 +284,11 @@ export interface RunnerGroupSpec {
   readonly commitStatusAfterSeconds?: number;
   /** Command and its arguments, at most 16,384 characters, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`). Default: `[]`. */
   readonly setupCommand?: readonly (string)[];
-  /** How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a place under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: `0`. */
+  /** How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a slot under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: `0`. */
   readonly keepFailedSeconds?: number;
   /** How long a runner may take to register. After that its job gets another one, which may take twice as long. Without live Jobs the other runners of the group that are on their way get more time, too, until one comes. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on. Default: `300`. */
   readonly spawnTimeoutSeconds?: number;
-  /** How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its place while other jobs of the group wait for it. Then one of them gets the place. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster. */
+  /** How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its slot while other jobs of the group wait for it. Then one of them gets the slot. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster. */
   readonly pendingDeadlineSeconds?: number;
   /** Longest life of a runner, waiting included; also the runner's own time limit for a CI job. Greater than `gracefulStopSeconds`. Gitea's `ENDLESS_TASK_TIMEOUT` (3 h) ends CI jobs on its own. Default: `21600`. */
   readonly activeDeadlineSeconds?: number;

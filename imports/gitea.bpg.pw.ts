@@ -175,7 +175,7 @@ export interface RunnerGroupSpec {
   readonly priorityTiers?: RunnerGroupSpecPriorityTiers[];
 
   /**
-   * Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has room. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait. Default: 0.
+   * Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has slots. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait. Default: 0.
    *
    * @schema RunnerGroupSpec#minIdleRunners
    */
@@ -238,7 +238,7 @@ export interface RunnerGroupSpec {
   readonly repositories?: string[];
 
   /**
-   * Repositories whose jobs come first, as patterns of `repositories`. A repository has the place of the first pattern that fits; one that fits none comes last. Needs `registration: {by: serve, for: repository}`.
+   * Repositories whose jobs come first, as patterns of `repositories`. A repository comes where the first pattern that fits it stands; one that fits none comes last. Needs `registration: {by: serve, for: repository}`.
    *
    * @schema RunnerGroupSpec#order
    */
@@ -371,7 +371,7 @@ export interface RunnerGroupSpec {
   readonly setupCommand?: string[];
 
   /**
-   * How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a place under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: 0.
+   * How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a slot under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: 0.
    *
    * @schema RunnerGroupSpec#keepFailedSeconds
    */
@@ -385,7 +385,7 @@ export interface RunnerGroupSpec {
   readonly spawnTimeoutSeconds?: number;
 
   /**
-   * How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its place while other jobs of the group wait for it. Then one of them gets the place. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster.
+   * How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its slot while other jobs of the group wait for it. Then one of them gets the slot. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster.
    *
    * @schema RunnerGroupSpec#pendingDeadlineSeconds
    */
@@ -677,7 +677,7 @@ export interface RunnerGroupSpecSizes {
   readonly name: string;
 
   /**
-   * Places that one runner of this size takes under the cap and under each of `limits`. Default: 1.
+   * Slots that one runner of this size takes under the cap and under each of `limits`. Default: 1.
    *
    * @schema RunnerGroupSpecSizes#weight
    */
@@ -729,14 +729,14 @@ export interface RunnerGroupSpecLimits {
   readonly name?: string;
 
   /**
-   * At most this many places at a time. A runner takes 1, or the `weight` of its size.
+   * At most this many slots at a time. A runner takes 1, or the `weight` of its size.
    *
    * @schema RunnerGroupSpecLimits#max
    */
   readonly max: number;
 
   /**
-   * Each repository, or each organization or user, has so many places. Unless runners are bound (`registration.for: repository`), a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule` and `idleDemand`, and with `fairness: per-repository` only for bound runners.
+   * Each repository, or each organization or user, has so many slots. Unless runners are bound (`registration.for: repository`), a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule` and `idleDemand`, and with `fairness: per-repository` only for bound runners.
    *
    * @schema RunnerGroupSpecLimits#per
    */
@@ -1248,7 +1248,7 @@ export function toJson_RunnerGroupSpecSizesResources(obj: RunnerGroupSpecSizesRe
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
- * Each repository, or each organization or user, has so many places. Unless runners are bound (`registration.for: repository`), a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule` and `idleDemand`, and with `fairness: per-repository` only for bound runners.
+ * Each repository, or each organization or user, has so many slots. Unless runners are bound (`registration.for: repository`), a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule` and `idleDemand`, and with `fairness: per-repository` only for bound runners.
  *
  * @schema RunnerGroupSpecLimitsPer
  */

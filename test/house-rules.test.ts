@@ -14,6 +14,15 @@ function exportedTypes(text: string): readonly string[] {
 }
 
 describe('one word means one thing', () => {
+  it('what a runner takes under a limit is a slot, not a place or a room (docs/glossary.md)', () => {
+    const words = /\b(?:takes?|gets?|gives?|keeps?|free) (?:its |the |an? |no )?(?:places?|rooms?)\b/i;
+    const names = /\b(?:place|room)s?[A-Z]|(?:Place|Room)s?\b/;
+    const planner = files.filter(({ file }) => file.startsWith('src/planner/'));
+
+    expect(planner.filter(({ text }) => words.test(text) || names.test(text)).map(({ file }) => file)).toEqual([]);
+    expect('/** Free places go to the jobs that wait. */').toMatch(words);
+  });
+
   it('no two files export a type of one name', () => {
     const homes = new Map<string, string[]>();
     for (const { file, text } of files) {

@@ -1,6 +1,6 @@
 /** The answer of `explain` about one job or one group, as lines that begin with a word. Pure. */
 import type { Run } from '../clients/gitea/runs.ts';
-import { type EmittedRunner, type RunnerDecision, takesPlace } from '../planner/decisions.ts';
+import { type EmittedRunner, type RunnerDecision, takesSlot } from '../planner/decisions.ts';
 import type { Job, LiveJob } from '../planner/evidence.ts';
 import { isSame, keyText } from '../shared/keys.ts';
 import { timeText } from '../shared/marks.ts';
@@ -162,7 +162,7 @@ function slotLines(group: ExplainedGroup, explanation: Explanation): readonly Li
   };
   const rank = ({ trouble, because }: EmittedRunner): number => (trouble ? 0 : because === 'debugging' ? 1 : 2);
   const holders = [...emittedRunners(explanation).values()]
-    .filter((each) => isSame(each.group, group) && takesPlace(each))
+    .filter((each) => isSame(each.group, group) && takesSlot(each))
     .sort((a, b) => rank(a) - rank(b))
     .map((each) => `${each.runner} ${runnerText(each, groups, nowMs)}${since(each.runner)}`);
   return lines('Slot', firstLines(holders, MOST_TOLD));

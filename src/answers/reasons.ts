@@ -137,7 +137,7 @@ function limitAdvice({ limit }: HeldJob): readonly string[] {
 /** Whom to ask. It is no part of the cause: that one is read by all who may read the repository. */
 function othersText({ others = [] }: Partial<HoldingLimit> = {}): string {
   const names = others.map(({ name, application = '<unknown>' }) => `${name} (Application ${application})`);
-  return names.length === 0 ? '' : `. Jobs of other Applications have places there: ${names.join(', ')}`;
+  return names.length === 0 ? '' : `. Jobs of other Applications have slots there: ${names.join(', ')}`;
 }
 
 function partText({ of, branches }: HoldingLimit): string {
@@ -272,7 +272,7 @@ export const RUNNERS: Readonly<
   },
   foreign: {
     ...GONE,
-    text: 'takes no place: a CI job names it, but its runner is gone, or was registered by somebody else',
+    text: 'takes no slot: a CI job names it, but its runner is gone, or was registered by somebody else',
   },
   unpinning: {
     ...WANTED,
@@ -302,7 +302,7 @@ export const RUNNERS: Readonly<
   surplus: { ...NEEDLESS, text: 'goes: no job needs it, or Gitea gives it none' },
   drained: {
     ...NEEDLESS,
-    text: 'goes: its group was changed, keeps fewer idle runners, or has no room for them under its cap',
+    text: 'goes: its group was changed, keeps fewer idle runners, or has no slots for them under its cap',
   },
   deleting: { ...GONE, text: 'goes: its Job is being deleted' },
   gone: { ...GONE, text: 'goes: its Job is gone, which Gitea has not noticed yet' },

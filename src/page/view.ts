@@ -20,7 +20,7 @@ import { runWords } from '../answers/run-words.ts';
 import type { Run } from '../clients/gitea/runs.ts';
 import type { RunnerPlace } from '../clients/kubernetes/kube-pods.ts';
 import { memo } from '../planner/collections.ts';
-import { type GroupKey, takesPlace } from '../planner/decisions.ts';
+import { type GroupKey, takesSlot } from '../planner/decisions.ts';
 import { isOver, type Job } from '../planner/evidence.ts';
 import { groupHash, namePrefix, parseRunnerName } from '../planner/names.ts';
 import { groupBy, isSame, keyText } from '../shared/keys.ts';
@@ -256,7 +256,7 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
   const open = new Set(explanation.jobs.map(({ job }) => job.id));
   const lives = new Map((explanation.liveJobs ?? []).map((live) => [keyText(live), live]));
   const own = runners.flatMap((each) => (each.emit && isSame(each.group, group) ? each : []));
-  const shown = [...own].sort((a, b) => Number(takesPlace(b)) - Number(takesPlace(a))).slice(0, MOST_RUNNERS);
+  const shown = [...own].sort((a, b) => Number(takesSlot(b)) - Number(takesSlot(a))).slice(0, MOST_RUNNERS);
   const jobs: ExplainedJob[] = [];
   for (const job of explanation.jobs) {
     if (jobs.length === PAGE_ROWS) break;

@@ -201,7 +201,7 @@ function fatesOfMoments(of: SideGroup, before: Side, after: Side, seen: Seen): r
   const next = after.get(keyText(planned))?.planned;
   const lost = next ? planned.labels.filter((label) => !next.labels.includes(label)) : [];
   const kept = planned.labels.filter((label) => !lost.includes(label));
-  /** @param most bounds the cap and the pool after the change, and a second runner is there, which finds no room */
+  /** @param most bounds the cap and the pool after the change, and a second runner is there, which finds no slot */
   const play = (now: RunnerMoment, labels: readonly string[], most?: 1) => {
     const seenRunners = Array.from({ length: most ? 2 : 1 }, (_, nth) =>
       seenRunnerOf(madeUp(of, now, nth + 1, seen, next), of, labels, nth, seen.nowMs),
@@ -215,7 +215,7 @@ function fatesOfMoments(of: SideGroup, before: Side, after: Side, seen: Seen): r
     const usual = play(now, kept.length > 0 ? kept : lost);
     const isPoolSmaller = now === 'warm' && next !== undefined && next.minIdleRunners < planned.minIdleRunners;
     const isTight = isPoolSmaller || (next !== undefined && next.maxActiveRunners < planned.maxActiveRunners);
-    // One place shows what happens to a runner that has none. With more places the same would happen.
+    // One slot shows what happens to a runner that has none. With more slots the same would happen.
     const beyond = isTight ? play(now, kept, 1).filter(({ outcome }) => outcome !== usual[0]?.outcome) : [];
     const wantsJob = (now === 'starting' || now === 'idle') && kept.length > 0 && lost.length > 0;
     const ofLost = wantsJob ? play(now, lost) : [];
@@ -301,7 +301,7 @@ function fatesOf(seenRunners: readonly SeenRunner[], before: Side, after: Side, 
   const [was, will] = [byName(planBefore), byName(planAfter)];
   const jobs = new Map(planAfter?.jobs.map((each) => [each.job, each]));
   const newWarm = [...will.values()].filter((each) => each.because === 'warm' && !was.has(each.runner));
-  /** Each new runner of the pool takes the place of one. */
+  /** Each new runner of the pool takes the slot of one. */
   const hasNewWarm = ({ group }: SideGroup): boolean => {
     const index = newWarm.findIndex((each) => isSame(each.group, group));
     return index >= 0 && newWarm.splice(index, 1).length > 0;

@@ -126,7 +126,7 @@ function runnerLabels(name: string, { shard }: Pick<EmittedRunner, 'shard'>): ma
   return { [marks.JOB_ID]: String(madeFor.id), [marks.RUN_ATTEMPT]: String(madeFor.attempt), ...ofShard };
 }
 
-/** How Argo CD is to treat a Job, the CI job that it is for, until when it stays for a look, and the places that it takes. */
+/** How Argo CD is to treat a Job, the CI job that it is for, until when it stays for a look, and the slots that it takes. */
 type Treatment = Pick<EmittedRunner, 'pinned'> & Partial<EmittedRunner>;
 
 /**

@@ -1,18 +1,18 @@
 /**
- * 4 ALLOT: which jobs get a runner? A runner takes `weight` places under each limit of its group, and the cap is one of the limits
+ * 4 ALLOT: which jobs get a runner? A runner takes `weight` slots under each limit of its group, and the cap is one of the limits
  * (limits.ts). The jobs are sorted once by one key (`rankOf`), and gone through once (`allotInOrder`).
  *
  * THE KEY. The queue is sorted already (queue.ts). Of these ranks the lowest comes first:
  *
- *     0 living ..... a living runner can serve it, and its group shares places with another one
+ *     0 living ..... a living runner can serve it, and its group shares slots with another one
  *     1 others
- *     2 stalled .... it takes none of the runners that it is given, and its group shares places (`isStalled`)
- *     3 in the way . the pods of all its runners cannot start, and other jobs wait for their places (docs/adr/0034)
+ *     2 stalled .... it takes none of the runners that it is given, and its group shares slots (`isStalled`)
+ *     3 in the way . the pods of all its runners cannot start, and other jobs wait for their slots (docs/adr/0034)
  *
- * THE PASS. A job that finds no room at a limit waits there, and what is left of that limit is kept for it. It stops nobody who does not
- * need that limit. It takes a group that has a living runner for it, or else the first one with room (law P7).
+ * THE PASS. A job that finds too few slots under a limit waits there, and what is left of that limit is kept for it. It stops nobody who does not
+ * need that limit. It takes a group that has a living runner for it, or else the first one with a free slot (law P7).
  *
- * EXAMPLE. Runners of `ci` take one place and those of its size `large` two, under one cap of 4. One runner works, so 3 places are left. The
+ * EXAMPLE. Runners of `ci` take one slot and those of its size `large` two, under one cap of 4. One runner works, so 3 slots are left. The
  * oldest job is A of `large`, then come B, C and D of `ci`. The pod of C starts.
  *
  *     sorted: C, A, B, D     A comes after C: to drop the pod of C and to start two for A and B would help nobody
@@ -20,52 +20,52 @@
  *     A takes 2, 0 are left
  *     B and D wait at the cap
  *
- * Were two runners at work, 1 place would be left after C. A would wait at the cap, and the place would be kept for it. So B and D would wait, too:
- * if they passed, A would never find two free places. Were C's pod stuck for 15 minutes, C would come last, after B and D. It would find
- * no room. So its pod goes, and its place serves B. If nobody else waited, C would keep its pod: a twin would be as stuck.
+ * Were two runners at work, 1 slot would be left after C. A would wait at the cap, and the slot would be kept for it. So B and D would wait, too:
+ * if they passed, A would never find two free slots. Were C's pod stuck for 15 minutes, C would come last, after B and D. It would find
+ * none. So its pod goes, and its slot serves B. If nobody else waited, C would keep its pod: a twin would be as stuck.
  *
  * Two cases need more:
  *
- *   - Gitea knows no limit per repository or branch. Where more jobs wait than such a limit has room for, all free runners of the group must
- *     fit under it, because Gitea may give any of these jobs to any of them (free-rooms.ts).
- *   - Two limits may never have room at the same moment. So the first one in line at a limit that has waited long keeps its places elsewhere.
+ *   - Gitea knows no limit per repository or branch. Where more jobs wait than such a limit has slots for, all free runners of the group must
+ *     fit under it, because Gitea may give any of these jobs to any of them (free-limits.ts).
+ *   - Two limits may never have free slots at the same moment. So the first one in line at a limit that has waited long keeps its slots elsewhere.
  */
 import { type BackOff, backOffOf, groupBackOff } from './back-off.ts';
 import { addTo, memo } from './collections.ts';
 import type { Group, Job } from './evidence.ts';
 import type { Facts } from './facts.ts';
-import { roomsOfFree } from './free-rooms.ts';
-import { dependsOnJob, limitsJobs, type Room, weightOf } from './limits.ts';
+import { limitsOfFree } from './free-limits.ts';
+import { dependsOnJob, limitsJobs, type OpenLimit, weightOf } from './limits.ts';
 import { firstWorking, type Owners } from './owners.ts';
 import { canServe, hasWaitedLong, isStalled, type ReadyJob } from './queue.ts';
 import { type GroupRunners, patienceMs, type Runner } from './runners.ts';
 
-/** The places of one group. */
+/** What one group is allotted. */
 export interface Allotment extends GroupRunners {
-  /** Its limits that are the same for all jobs, the cap first, less the places of all jobs. Groups may share them. The last may be that of `roomsOfFree`. */
-  readonly rooms: readonly Readonly<Room>[];
-  /** Jobs that have a place, first come first. */
+  /** Its limits that are the same for all jobs, the cap first, less the slots of all jobs. Groups may share them. The last may be that of `limitsOfFree`. */
+  readonly limits: readonly Readonly<OpenLimit>[];
+  /** Jobs that have a slot, first come first. */
   readonly jobs: readonly ReadyJob[];
-  /** Jobs that may not have a new runner yet. They have no place. */
+  /** Jobs that may not have a new runner yet. They have no slot. */
   readonly backingOff: ReadonlyMap<ReadyJob, BackOff>;
 }
 
 interface OpenAllotment extends Allotment {
-  readonly rooms: readonly Room[];
+  readonly limits: readonly OpenLimit[];
   readonly jobs: ReadyJob[];
   readonly backingOff: Map<ReadyJob, BackOff>;
 }
 
-/** The places of the groups, and the runners that cannot start and are in the way. */
-export interface Places {
+/** Who gets the slots of the groups, and the runners that cannot start and are in the way. */
+export interface Slots {
   readonly allotments: ReadonlyMap<Group, Allotment>;
   readonly overdue: ReadonlySet<Runner>;
-  /** Where jobs without a place wait. Jobs that back off, and those of suspended groups, wait nowhere. */
-  readonly waitsAt: ReadonlyMap<ReadyJob, Room>;
+  /** Where jobs without a slot wait. Jobs that back off, and those of suspended groups, wait nowhere. */
+  readonly waitsAt: ReadonlyMap<ReadyJob, OpenLimit>;
 }
 
 /** Only a pass tells where jobs wait. So where pods are stuck there is a second one, with the jobs last whose runners are in the way. */
-export function allotPlaces(queue: readonly ReadyJob[], facts: Facts): Places {
+export function allotSlots(queue: readonly ReadyJob[], facts: Facts): Slots {
   const allotted = allotInOrder(byRank(queue, new Set(), facts), facts);
   const late = [...facts.byGroup.values()].flatMap(({ runners }) => runners.filter((each) => isLate(each, facts, 0)));
   // As in nearly all plans.
@@ -81,7 +81,7 @@ export function allotPlaces(queue: readonly ReadyJob[], facts: Facts): Places {
   return { ...again, overdue: new Set([...inTheWay, ...replaced]) };
 }
 
-/** The jobs in the order in which they get places. Those of one rank stay as they are. */
+/** The jobs in the order in which they get slots. Those of one rank stay as they are. */
 function byRank(queue: readonly ReadyJob[], inTheWay: ReadonlySet<Runner>, facts: Facts): readonly ReadyJob[] {
   const sharing = groupsThatShare(facts);
   if (sharing.size === 0 && inTheWay.size === 0) return queue;
@@ -95,7 +95,7 @@ function byRank(queue: readonly ReadyJob[], inTheWay: ReadonlySet<Runner>, facts
   return ranked.sort((a, b) => a.rank - b.rank).map(({ ready }) => ready);
 }
 
-/** Jobs of groups that share places, as many as living runners can serve. Each first its own one, then the oldest. */
+/** Jobs of groups that share slots, as many as living runners can serve. Each first its own one, then the oldest. */
 function livingJobs(
   queue: readonly ReadyJob[],
   sharing: ReadonlySet<Group>,
@@ -123,56 +123,56 @@ function livingJobs(
  * Groups that have their cap or a named limit in common. With a limit per repository or branch the oldest job still comes first (law P24). And
  * those with bound runners: a job of another repository cannot take such a runner.
  */
-function groupsThatShare({ groups, openRooms }: Pick<Facts, 'groups' | 'openRooms'>): ReadonlySet<Group> {
-  const rooms = openRooms();
-  const sharers = new Map<Room, Group[]>();
-  for (const group of groups) for (const room of rooms.ofGroup(group)) addTo(sharers, room, group);
+function groupsThatShare({ groups, openLimits }: Pick<Facts, 'groups' | 'openLimits'>): ReadonlySet<Group> {
+  const limits = openLimits();
+  const sharers = new Map<OpenLimit, Group[]>();
+  for (const group of groups) for (const limit of limits.ofGroup(group)) addTo(sharers, limit, group);
   const sharing = [...sharers.values()].filter(({ length }) => length > 1).flat();
   return new Set([...sharing.filter((group) => !limitsJobs(group)), ...groups.filter(({ isBound }) => isBound)]);
 }
 
-type Allotted = Pick<Places, 'allotments' | 'waitsAt'>;
+type Allotted = Pick<Slots, 'allotments' | 'waitsAt'>;
 
 /**
- * Each job gets a place of one of its owners, if one has room. The first of these that there is gives it:
+ * Each job gets a slot of one of its owners, if one has it free. The first of these that there is gives it:
  *
  *  1. an owner that has a living runner for the job;
  *  2. the owner that was asked in the past;
  *  3. the first owner that need not back off.
  */
 function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
-  const rooms = facts.openRooms();
-  const ofFree = roomsOfFree(queue, rooms, facts);
+  const limits = facts.openLimits();
+  const ofFree = limitsOfFree(queue, limits, facts);
   const allotments = new Map<Group, OpenAllotment>();
   for (const ofGroup of facts.byGroup.values()) {
     const { group } = ofGroup;
-    const own = rooms.ofGroup(group);
+    const own = limits.ofGroup(group);
     const nothing = { jobs: [], backingOff: new Map() };
-    allotments.set(group, { ...ofGroup, rooms: [...own, ...ofFree.ofGroup(group)], ...nothing });
+    allotments.set(group, { ...ofGroup, limits: [...own, ...ofFree.ofGroup(group)], ...nothing });
   }
-  const roomsOfJob = memo((group: Group) =>
-    memo((job: Job) => [...new Set([...rooms.ofJob(group, job), ...ofFree.ofJob(group, job)])]),
+  const limitsOfJob = memo((group: Group) =>
+    memo((job: Job) => [...new Set([...limits.ofJob(group, job), ...ofFree.ofJob(group, job)])]),
   );
-  const allRooms = ({ group, rooms: ofGroup }: OpenAllotment, job: Job): readonly Room[] =>
-    limitsJobs(group) ? [...roomsOfJob(group)(job), ...ofGroup] : ofGroup;
+  const allLimits = ({ group, limits: ofGroup }: OpenAllotment, job: Job): readonly OpenLimit[] =>
+    limitsJobs(group) ? [...limitsOfJob(group)(job), ...ofGroup] : ofGroup;
   const ofWholeGroup = groupBackOff(facts);
-  // Owners with room are kept from job to job (200 groups, 10,000 jobs). A group that is full stays full.
+  // Owners with free slots are kept from job to job (200 groups, 10,000 jobs). A group that is full stays full.
   const known = new Map<Owners, readonly OpenAllotment[]>();
   const findOpen = (owners: Owners): readonly OpenAllotment[] => {
     if (!owners.covered) return [];
     const before = known.get(owners) ?? owners.groups.flatMap((group) => allotments.get(group) ?? []);
-    const open = before.filter(({ group, rooms }) => firstWithout(rooms, weightOf(group)) === undefined);
+    const open = before.filter(({ group, limits }) => firstWithout(limits, weightOf(group)) === undefined);
     known.set(owners, open);
     return open;
   };
-  const waitsAt = new Map<ReadyJob, Room>();
-  const keptFor = new Set<Room>();
+  const waitsAt = new Map<ReadyJob, OpenLimit>();
+  const keptFor = new Set<OpenLimit>();
   for (const ready of queue) {
     const { own, asked } = ready;
     const { job } = ready.listed;
     const owners = facts.ownersOf(ready.listed);
     const open = findOpen(owners).filter(({ group }) => {
-      return !limitsJobs(group) || firstWithout(roomsOfJob(group)(job), weightOf(group)) === undefined;
+      return !limitsJobs(group) || firstWithout(limitsOfJob(group)(job), weightOf(group)) === undefined;
     });
     const [first] = open;
     if (!first) {
@@ -187,7 +187,7 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
       open.find(({ group }) => group === asked?.group) ??
       open.find((each) => !backOffIn(each));
     const backOff = owner ? undefined : backOffIn(first);
-    if (owner) for (const room of allRooms(owner, job)) room.left -= weightOf(owner.group);
+    if (owner) for (const limit of allLimits(owner, job)) limit.left -= weightOf(owner.group);
     owner?.jobs.push(ready);
     if (backOff) first.backingOff.set(ready, backOff);
   }
@@ -195,21 +195,21 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
 
   function wait(ready: ReadyJob, full: OpenAllotment): void {
     const weight = weightOf(full.group);
-    const needed = allRooms(full, ready.listed.job);
+    const needed = allLimits(full, ready.listed.job);
     const at = firstWithout(needed, weight);
     if (!at) return;
     waitsAt.set(ready, at);
     const keeps = !keptFor.has(at) && hasWaitedLong(ready.listed, facts);
     if (keeps) keptFor.add(at);
-    for (const room of needed) {
-      if (room === at || keeps) room.left = Math.max(0, room.left - weight);
+    for (const limit of needed) {
+      if (limit === at || keeps) limit.left = Math.max(0, limit.left - weight);
     }
   }
 }
 
-/** The first of these rooms that a runner of this weight does not fit into. */
-function firstWithout(rooms: readonly Room[], weight: number): Room | undefined {
-  return rooms.find(({ left }) => left < weight);
+/** The first of these limits that leaves too few slots for a runner of this weight. */
+function firstWithout(limits: readonly OpenLimit[], weight: number): OpenLimit | undefined {
+  return limits.find(({ left }) => left < weight);
 }
 
 /** The runner that serves the job it was made for. An overdue one does when no new one would do better. */
@@ -232,7 +232,7 @@ function isLate({ live, group }: Runner, { nowMs }: Facts, times = 1): boolean {
 }
 
 /**
- * Groups for whose places jobs wait, and when the latest of these jobs became ready. A job that waits for others of its repository or branch
+ * Groups for whose slots jobs wait, and when the latest of these jobs became ready. A job that waits for others of its repository or branch
  * waits for none.
  */
 function groupsThatHoldBack({ waitsAt }: Allotted, { ownersOf, readySinceMs }: Facts): ReadonlyMap<Group, number> {

@@ -1,5 +1,5 @@
 /**
- * 5 ASSIGN: a runner for each job that has a place. In this order, so that runners that are starting are kept and nothing is started twice:
+ * 5 ASSIGN: a runner for each job that has a slot. In this order, so that runners that are starting are kept and nothing is started twice:
  *
  *  1. its own living runner;
  *  2. the living runner that the past has asked for in another job's name, where Kubernetes is unseen;
@@ -8,7 +8,7 @@
  *  4. that of another Application (`elsewhereFinder`);
  *  5. a new one.
  */
-import { type Allotment, allotPlaces, ownRunner, type Places } from './allot.ts';
+import { type Allotment, allotSlots, ownRunner, type Slots } from './allot.ts';
 import { compareText } from './collections.ts';
 import type { ServedBy } from './decisions.ts';
 import { type Evidence, type Group, isOfApplication, type ListedJob, type LiveJob, liveJobsOf } from './evidence.ts';
@@ -27,26 +27,26 @@ export interface Assignment {
 }
 
 /** What the ready jobs were given. */
-export interface Given extends Places {
+export interface Given extends Slots {
   readonly assignments: ReadonlyMap<Group, readonly Assignment[]>;
   /** Runners of other Applications that jobs wait for. */
   readonly elsewhere: ReadonlyMap<ListedJob, string>;
 }
 
 /**
- * A job that would get a new runner, but has one elsewhere, leaves its place to the next job. That one may have one elsewhere, too, so the
- * places are given again until none is left.
+ * A job that would get a new runner, but has one elsewhere, leaves its slot to the next job. That one may have one elsewhere, too, so the
+ * slots are given again until none is left.
  */
 export function giveRunners(queue: readonly ReadyJob[], facts: Facts, evidence: Evidence): Given {
   const findElsewhere = elsewhereFinder(evidence, facts);
   const elsewhere = new Map<ListedJob, string>();
   for (;;) {
     const stillHere = queue.filter(({ listed }) => !elsewhere.has(listed));
-    const places = allotPlaces(stillHere, facts);
+    const slots = allotSlots(stillHere, facts);
     const further = new FurtherRunners();
     const assignments = new Map(
-      [...places.allotments].map(([group, allotted]) => {
-        const assigned = assignRunners(allotted, facts, places.overdue, further.roomFor(allotted), evidence.shards);
+      [...slots.allotments].map(([group, allotted]) => {
+        const assigned = assignRunners(allotted, facts, slots.overdue, further.howManyMore(allotted), evidence.shards);
         further.take(allotted, assigned.length - allotted.jobs.length);
         return [group, assigned];
       }),
@@ -57,20 +57,20 @@ export function giveRunners(queue: readonly ReadyJob[], facts: Facts, evidence: 
       const other = isThere ? undefined : findElsewhere(listed, group.spawnTimeoutMs);
       if (other !== undefined) elsewhere.set(listed, other);
     }
-    if (elsewhere.size === before) return { ...places, assignments, elsewhere };
+    if (elsewhere.size === before) return { ...slots, assignments, elsewhere };
   }
 }
 
 /**
- * One runner for each job that has a place. Jobs that back off get free runners that are left, as far as there is room.
+ * One runner for each job that has a slot. Jobs that back off get free runners that are left, as far as slots are left.
  * @param overdue runners that cannot start: they serve at most the job that they were made for
- * @param room for runners of jobs that back off
+ * @param most runners for jobs that back off
  */
 function assignRunners(
   allotment: Allotment,
   facts: Facts,
   overdue: ReadonlySet<Runner>,
-  room: number,
+  most: number,
   shards: number | undefined,
 ): readonly Assignment[] {
   const { group, jobs, backingOff } = allotment;
@@ -98,7 +98,7 @@ function assignRunners(
   }
 
   const free = freeRunners(allotment.runners, taken).filter((runner) => !overdue.has(runner));
-  const mayShare = [...backingOff.keys()].slice(0, room);
+  const mayShare = [...backingOff.keys()].slice(0, most);
   for (const ready of [...withoutOne().toReversed(), ...mayShare]) {
     const fitting = free.findIndex((runner) => canServe(runner, ready, facts));
     const [runner] = fitting < 0 ? [] : free.splice(fitting, 1);

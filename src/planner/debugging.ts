@@ -1,7 +1,7 @@
 /**
  * Runners that are held for debugging after their CI job failed (`keepFailedSeconds`, docs/adr/0037).
  *
- *     CI job fails ────────► the pod waits ──► printed and pinned, with a place under the cap
+ *     CI job fails ────────► the pod waits ──► printed and pinned, with a slot under the cap
  *                                              └─► its time is over: unpinned, then pruned
  *     CI job is cancelled ─► the pod waits, because the runner cannot tell ──► no time: unpinned, then pruned
  *

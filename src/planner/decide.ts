@@ -17,7 +17,7 @@ import { type Group, hasEnded, type ListedJob, type LiveJob } from './evidence.t
 import type { Facts } from './facts.ts';
 import { type IdleByGroup, isWanted } from './idle.ts';
 import { isOutlived } from './judge.ts';
-import type { Room } from './limits.ts';
+import type { OpenLimit } from './limits.ts';
 import { poolIndexOf } from './names.ts';
 import { firstWorking } from './owners.ts';
 import type { ReadyJob } from './queue.ts';
@@ -114,10 +114,10 @@ function answerReady(
   return answers;
 }
 
-function holdingLimit(room: Room | undefined): HoldingLimit | undefined {
-  if (!room?.limit) return undefined;
-  const { of, others } = room;
-  const { name, most, branches } = room.limit;
+function holdingLimit(open: OpenLimit | undefined): HoldingLimit | undefined {
+  if (!open?.limit) return undefined;
+  const { of, others } = open;
+  const { name, most, branches } = open.limit;
   return {
     ...(name !== undefined && { name }),
     most,
@@ -174,7 +174,7 @@ function decideUnwanted(
     case 'foreign':
       return { ...print('foreign', true), ...SKIP, ...(job && { job }) };
     case 'lost':
-      // The proof that it has ended must not be pruned: without it Gitea's word alone would count, and the place be taken again.
+      // The proof that it has ended must not be pruned: without it Gitea's word alone would count, and the slot be taken again.
       return { ...print('lost', !live), ...SKIP, ...(isOutlived(of, job, facts.nowMs) && { isOutlived: true }) };
     case 'failed':
       // The back-off counts the failures of a job: their records must not be pruned while it waits.

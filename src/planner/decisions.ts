@@ -29,7 +29,7 @@ export type HeldBecause =
   | 'repository-not-chosen'
   | 'suspended'
   | 'cap'
-  /** Another limit has no room for it, or for a job to which Gitea could give its runner. */
+  /** Another limit has no slot for it, or for a job to which Gitea could give its runner. */
   | 'limit'
   /** Its last runner failed. The next one is tried later. */
   | 'backing-off'
@@ -63,9 +63,9 @@ export type JobDecision =
       /** For `labels-not-covered`: the labels that the nearest group lacks, and that group. */
       readonly missing?: readonly string[];
       readonly nearest?: GroupKey;
-      /** For `cap`: its place among the jobs that wait for places of the group, from 1. */
+      /** For `cap`: its position among the jobs that wait for slots of the group, from 1. */
       readonly position?: number;
-      /** For `cap` with fairness `per-repository`: the repository whose job gets the next place of the group. */
+      /** For `cap` with fairness `per-repository`: the repository whose job gets the next slot of the group. */
       readonly next?: string;
       /** For `limit`: that one. */
       readonly limit?: HoldingLimit;
@@ -84,7 +84,7 @@ export interface HoldingLimit {
   readonly of?: string;
   /** Patterns of the branches that it is for. Absent: for all. */
   readonly branches?: readonly string[];
-  /** Jobs of other Applications that take places under it: the first three. Absent: none. */
+  /** Jobs of other Applications that take slots under it: the first three. Absent: none. */
   readonly others?: readonly Pick<LiveJob, 'name' | 'application'>[];
 }
 
@@ -102,13 +102,13 @@ export type EmittedBecause =
   | 'spare'
   /** No job needs it. It fills the pool of its group (`minIdleRunners`, docs/adr/0035). */
   | 'warm'
-  /** Its pod is lost, but Gitea still shows its CI job in progress. Its Job stays as a record and takes no place (docs/adr/0003, 0021). */
+  /** Its pod is lost, but Gitea still shows its CI job in progress. Its Job stays as a record and takes no slot (docs/adr/0003, 0021). */
   | 'lost'
-  /** A CI job names it, but it is none of ours: somebody else registered it under such a name. Doubt prints it, and it takes no place. */
+  /** A CI job names it, but it is none of ours: somebody else registered it under such a name. Doubt prints it, and it takes no slot. */
   | 'foreign'
   /** No job needs it, but its Job is still pinned, or is of another Application. It is printed once more, so that the sync after this one prunes it. */
   | 'unpinning'
-  /** Its Job failed. The Job stays as a record while its CI job waits for a runner, and takes no place (docs/adr/0002). */
+  /** Its Job failed. The Job stays as a record while its CI job waits for a runner, and takes no slot (docs/adr/0002). */
   | 'back-off-record'
   /** Its group cannot be planned now. Its Job stays as it is, whatever it is doing (docs/adr/0036). */
   | 'group-in-trouble';
@@ -119,14 +119,14 @@ export type DroppedBecause =
   /** Its Job has ended, and no CI job is known that it ran. */
   | 'failed'
   | 'never-came'
-  /** Its pod has not started within `pendingDeadlineMs`: a job that waits gets its place, or its job another runner (docs/adr/0034). */
+  /** Its pod has not started within `pendingDeadlineMs`: a job that waits gets its slot, or its job another runner (docs/adr/0034). */
   | 'stuck'
   /** Its RunnerGroup was changed before it registered. */
   | 'replaced'
   | 'disabled'
   | 'suspended'
   | 'surplus'
-  /** An idle runner of a pool: the group was changed, keeps fewer, or has no room left under its cap. */
+  /** An idle runner of a pool: the group was changed, keeps fewer, or has no slot left under its cap. */
   | 'drained'
   | 'deleting'
   /** Gitea lists it as idle, but its Job is gone, while other Jobs of its group are seen. */
@@ -160,7 +160,7 @@ export type RunnerDecision =
       /** From the next sync on nothing prunes its Job. */
       readonly pinned: boolean;
       /**
-       * Argo CD keeps the Job as it is and does not create it. For records, new runners that wait for places (`shards.ts`), runners that
+       * Argo CD keeps the Job as it is and does not create it. For records, new runners that wait for slots (`shards.ts`), runners that
        * no job needs, groups in trouble, and runners at work whose Job is pinned or unseen (docs/adr/0020).
        */
       readonly skip?: true;
@@ -171,7 +171,7 @@ export type RunnerDecision =
       readonly job?: Job;
       /** PriorityClass of its pod. A Job that exists has the one that it was created with. */
       readonly priorityClass?: string;
-      /** The size of its group that it is of, and the places that it takes, if there are more than 1. */
+      /** The size of its group that it is of, and the slots that it takes, if there are more than 1. */
       readonly size?: string;
       readonly weight?: number;
       /** Names of its limits that other groups share, and the scope of a group that has some, or bound runners. Absent: none. */
@@ -196,8 +196,8 @@ export type RunnerDecision =
 /** A decision that puts a runner's Job into the output. */
 export type EmittedRunner = Extract<RunnerDecision, { readonly emit: true }>;
 
-/** False for records, for runners of somebody else, and for a Job that only loses its pin: the next runner gets their place. */
-export function takesPlace({ because }: EmittedRunner): boolean {
+/** False for records, for runners of somebody else, and for a Job that only loses its pin: the next runner gets their slot. */
+export function takesSlot({ because }: EmittedRunner): boolean {
   return because !== 'lost' && because !== 'foreign' && because !== 'back-off-record' && because !== 'unpinning';
 }
 
@@ -208,7 +208,7 @@ export interface GroupSummary {
   readonly busy: number;
   /** Runners in the output that are not busy and wanted for a job. */
   readonly waiting: number;
-  /** Runners in the output whose CI job failed and that stay for a look. They take places under the cap. */
+  /** Runners in the output whose CI job failed and that stay for a look. They take slots under the cap. */
   readonly debugging: number;
   /** Runners in the output that are kept while CI goes on. */
   readonly spare: number;

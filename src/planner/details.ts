@@ -10,7 +10,7 @@ import {
   type JobDecision,
   type RunnerDecision,
   type RunnerTrouble,
-  takesPlace,
+  takesSlot,
 } from './decisions.ts';
 import { type Group, type LiveJob, NO_POD } from './evidence.ts';
 import type { Facts } from './facts.ts';
@@ -35,9 +35,9 @@ const POD_WITHIN_MS = 30_000;
  */
 export function withDetails(
   decisions: readonly RunnerDecision[],
-  { group, runners, rooms }: Allotment,
+  { group, runners, limits }: Allotment,
   nowMs: number,
-  followOne: (rooms: Allotment['rooms']) => number,
+  followOne: (limits: Allotment['limits']) => number,
 ): readonly RunnerDecision[] {
   const liveOf = new Map(runners.map(({ name, live }) => [name, live]));
   const classes = priorityClasses(decisions, group, liveOf);
@@ -45,11 +45,11 @@ export function withDetails(
   const details = (decision: RunnerDecision): RunnerDecision => {
     if (!decision.emit) return decision;
     const priorityClass = classes.get(decision.runner);
-    const isTold = takesPlace(decision) || decision.because === 'back-off-record';
+    const isTold = takesSlot(decision) || decision.because === 'back-off-record';
     const live = liveOf.get(decision.runner);
     const trouble = isTold ? troubleOf(live, group, nowMs) : undefined;
     const isNew = !live && (decision.because === 'new-runner' || decision.because === 'warm');
-    const triedBefore = isNew ? followOne(rooms) : (live?.triedBefore ?? 0);
+    const triedBefore = isNew ? followOne(limits) : (live?.triedBefore ?? 0);
     const registeredAt = live ? live.registeredAt : levelOf(decision, group);
     const queue = live ? live.queue : group.queue;
     return {
@@ -77,7 +77,7 @@ function levelOf({ job }: EmittedRunner, { isBound, registeredAt }: Group): stri
 }
 
 /**
- * Counts how many runners in a row were given up before a new one. Each runner that this plan gives up is followed by one that gets places
+ * Counts how many runners in a row were given up before a new one. Each runner that this plan gives up is followed by one that gets slots
  * under a limit of it. What was tried for a CI job that waits no longer says nothing of others.
  */
 export function followers(
@@ -85,7 +85,7 @@ export function followers(
   { allotments, assignments, overdue }: Given,
   idle: IdleByGroup,
   facts: Facts,
-): (rooms: Allotment['rooms']) => number {
+): (limits: Allotment['limits']) => number {
   // It did not come in time, ended at its deadline with nothing done, or Gitea has given it no job.
   const isGivenUp = (runner: Runner, live: LiveJob): boolean => {
     const { group, state } = runner;
@@ -93,7 +93,7 @@ export function followers(
     if (state === 'never-came' || overdue.has(runner)) return true;
     return state === 'free' && queue.some((of) => coversJob(runner, of.listed.job) && !canServe(runner, of, facts));
   };
-  const givenUp = [...allotments.values()].flatMap(({ group, runners, rooms }) => {
+  const givenUp = [...allotments.values()].flatMap(({ group, runners, limits }) => {
     const kept = new Set([...(assignments.get(group) ?? []), ...(idle.get(group) ?? [])].map(({ runner }) => runner));
     return runners.flatMap((runner) => {
       const { live } = runner;
@@ -101,12 +101,12 @@ export function followers(
       // Asked first: to see whether a free one idles in vain, the whole queue is read.
       const waits = poolIndexOf(runner.madeFor) !== undefined || isWanted(runner, facts);
       if (!waits || !isGivenUp(runner, live)) return [];
-      return { rooms, before: Math.min((live.triedBefore ?? 0) + 1, MOST_TRIED) };
+      return { limits, before: Math.min((live.triedBefore ?? 0) + 1, MOST_TRIED) };
     });
   });
   givenUp.sort((a, b) => b.before - a.before);
-  return (rooms) => {
-    const nth = givenUp.findIndex((each) => each.rooms.some((room) => rooms.includes(room)));
+  return (limits) => {
+    const nth = givenUp.findIndex((each) => each.limits.some((limit) => limits.includes(limit)));
     return nth < 0 ? 0 : (givenUp.splice(nth, 1)[0]?.before ?? 0);
   };
 }
@@ -126,7 +126,7 @@ function sizeParts(group: Group): Pick<EmittedRunner, 'size' | 'weight' | 'limit
 
 /**
  * The PriorityClasses by runner. A Job that exists keeps its class, because its pod template cannot be changed. The others get the lowest
- * tiers with a place. First come runners at work (nobody sees their Jobs), then new ones in the order of their jobs.
+ * tiers with a slot. First come runners at work (nobody sees their Jobs), then new ones in the order of their jobs.
  */
 function priorityClasses(
   decisions: readonly RunnerDecision[],
@@ -137,7 +137,7 @@ function priorityClasses(
   const tiers = priorityTiers.map(({ priorityClassName, threshold }, nth) => {
     return { priorityClassName, free: threshold - (priorityTiers[nth - 1]?.threshold ?? 0) };
   });
-  /** Takes a place of the first tier that has one and fits. Undefined: there is none, as when more runners work than the cap allows. */
+  /** Takes a slot of the first tier that has one and fits. Undefined: there is none, as when more runners work than the cap allows. */
   const take = (fits: (name: string) => boolean): string | undefined => {
     const tier = tiers.find(({ priorityClassName, free }) => free > 0 && fits(priorityClassName));
     if (tier) tier.free -= 1;
@@ -148,9 +148,9 @@ function priorityClasses(
     if (!decision.emit) continue;
     const live = liveOf.get(decision.runner);
     if (live) classes.set(decision.runner, live.priorityClass);
-    // A class that no tier has, or that is full after a commit lowered it, takes no place.
-    if (live && takesPlace(decision)) take((name) => name === live.priorityClass);
-    if (!live && takesPlace(decision)) unseen.push(decision);
+    // A class that no tier has, or that is full after a commit lowered it, takes no slot.
+    if (live && takesSlot(decision)) take((name) => name === live.priorityClass);
+    if (!live && takesSlot(decision)) unseen.push(decision);
   }
   const atWork = unseen.filter(isBusy).sort((a, b) => compareText(a.runner, b.runner));
   for (const { runner } of [...atWork, ...unseen.filter((decision) => !isBusy(decision))]) {

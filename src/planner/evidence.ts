@@ -172,7 +172,7 @@ export interface LiveJob {
   readonly giteaUrl?: string;
   /** The size that it was made for, as it was printed. */
   readonly size?: string;
-  /** Places that it takes under each limit, as it was printed. Absent: 1. */
+  /** Slots that it takes under each limit, as it was printed. Absent: 1. */
   readonly weight?: number;
   /** Names of the limits that it counts under, as they were printed. */
   readonly limits?: readonly string[];
@@ -194,7 +194,7 @@ export interface LiveJob {
 export type ScopeWidth = 'repo' | 'owner' | 'global';
 
 /**
- * Which ready jobs get the places when the cap holds some back.
+ * Which ready jobs get the slots when the cap holds some back.
  * - `oldest`: those that have been ready longest, as Gitea hands them out.
  * - `per-repository`: round robin, the repository with the fewest runners at work first.
  */
@@ -206,7 +206,7 @@ export interface PriorityTier {
   readonly threshold: number;
 }
 
-/** At most so many places at a time, besides the cap. */
+/** At most so many slots at a time, besides the cap. */
 export interface Limit {
   /** The same for groups that share it. */
   readonly key: string;
@@ -225,7 +225,7 @@ export interface Group {
   readonly name: string;
   /** The label by which jobs choose it. Absent: for all other jobs. */
   readonly size?: string;
-  /** Places that one runner takes under the cap and under each limit. Absent: 1. */
+  /** Slots that one runner takes under the cap and under each limit. Absent: 1. */
   readonly weight?: number;
   readonly limits?: readonly Limit[];
   /** Base URL of its Gitea, without a trailing slash. */
@@ -238,13 +238,13 @@ export interface Group {
   /** Effective label names: own and default ones, without schema. */
   readonly labels: readonly string[];
   readonly maxActiveRunners: number;
-  /** Idle runners that are kept for jobs to come, as far as the cap has room. 0: no pool. */
+  /** Idle runners that are kept for jobs to come, as far as the cap has slots. 0: no pool. */
   readonly minIdleRunners: number;
   readonly suspend: boolean;
   readonly acceptUnlabelledJobs: boolean;
   readonly fairness: Fairness;
   readonly spawnTimeoutMs: number;
-  /** How long a pod that cannot start keeps its place while jobs wait for it. At least `spawnTimeoutMs`. */
+  /** How long a pod that cannot start keeps its slot while jobs wait for it. At least `spawnTimeoutMs`. */
   readonly pendingDeadlineMs: number;
   /** No runner works longer on one CI job: its deadline, and the grace period after that. */
   readonly longestRunMs: number;

@@ -2,7 +2,7 @@
 import { byKey, type Evidence, type Group, type JobList, joinLooks, type ListedJob } from './evidence.ts';
 import { findHeirs } from './heirs.ts';
 import { judgeRunners } from './judge.ts';
-import { countTaken, Rooms } from './limits.ts';
+import { countTaken, OpenLimits } from './limits.ts';
 import { type Owners, ownersFinder } from './owners.ts';
 import { readySinceFinder } from './ready-since.ts';
 import { indexRunners, type Runners } from './runners.ts';
@@ -18,8 +18,8 @@ export interface Facts extends JobList, Runners {
   /** Queued jobs of its scope that were not read. */
   readonly unreadJobsOf: (group: Group) => number;
   readonly renamedTo: (group: Group) => string | undefined;
-  /** What runners at work, or held for debugging, leave of the cap and of the limits. New ones each time, to take places of. */
-  readonly openRooms: () => Rooms;
+  /** What runners at work, or held for debugging, leave of the cap and of the limits. New ones each time, to take slots of. */
+  readonly openLimits: () => OpenLimits;
   readonly nowMs: number;
   /** Only where nobody sees Kubernetes (`unseen/`). */
   readonly past?: Past;
@@ -59,7 +59,7 @@ export function establishFacts(groups: readonly Group[], evidence: Evidence): Fa
     readySinceMs: readySinceFinder(list.jobs, runners.madeFor),
     unreadJobsOf: ({ look }) => evidence.looks.get(look)?.unreadJobs ?? 0,
     renamedTo: ({ look }) => evidence.looks.get(look)?.renamedTo,
-    openRooms: () => new Rooms(taken),
+    openLimits: () => new OpenLimits(taken),
     nowMs: evidence.nowMs,
   };
 }

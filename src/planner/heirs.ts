@@ -16,7 +16,7 @@ import {
 import { WHOLE_GITEA } from './limits.ts';
 import { parseRunnerName } from './names.ts';
 import { byOwnership, type Owners } from './owners.ts';
-import { groupFinder, isOfOtherPlace } from './traces.ts';
+import { groupFinder, isOfOtherScope } from './traces.ts';
 
 /**
  * Such runners, by name, and the group that each belongs to now. A Job may tell the scope of its group. Where one has that scope, no other is
@@ -47,8 +47,8 @@ export function findHeirs(
     if (ofRow) return ofRow;
     const owners = listed && listed.job.labels.length > 0 ? ownersOf(listed) : undefined;
     if (owners) return willing.find((group) => owners.covered && owners.groups.includes(group));
-    const isOfPlace = (group: Group): boolean => !isOfOtherPlace(live, group, evidence.looks.get(group.look));
-    return isPinnedAlive(live) ? willing.find(isOfPlace) : undefined;
+    const isOfScope = (group: Group): boolean => !isOfOtherScope(live, group, evidence.looks.get(group.look));
+    return isPinnedAlive(live) ? willing.find(isOfScope) : undefined;
   };
   const heirs = new Map<string, Group>();
   for (const live of orphans) {

@@ -1,5 +1,5 @@
 /**
- * 6 IDLE: free runners that no job was given, and that are kept for jobs to come, in what room the limits have left after runners at work and
+ * 6 IDLE: free runners that no job was given, and that are kept for jobs to come, in the slots that the limits have left after runners at work and
  * jobs. They are free runners for every other rule, so a ready job gets one before a new one is asked for. A runner is kept while it is
  *
  *   - warm: its group has a pool that it fills (`minIdleRunners`, docs/adr/0035), whatever it was started for. An index whose runner was given
@@ -63,13 +63,13 @@ export function keepIdle({ allotments, assignments, overdue }: Given, facts: Fac
       };
 
       const given = runners.filter(({ name }) => taken.has(name));
-      const room = further.roomFor(allotment);
+      const most = further.howManyMore(allotment);
       const fit = freeRunners(runners, taken)
         .filter((each) => !overdue.has(each) && isFit(each, nowMs))
         .sort(byIndex);
       const indexes = new Set(given.filter(isOfPool).map(indexOf));
-      const missing = Math.min(minIdleRunners - indexes.size, room);
-      const filled = keep(fit, 'warm', Math.min(minIdleRunners, room));
+      const missing = Math.min(minIdleRunners - indexes.size, most);
+      const filled = keep(fit, 'warm', Math.min(minIdleRunners, most));
       for (const runner of filled.filter(isOfPool)) indexes.add(indexOf(runner));
       // While all runners of a group fail, one at a time is tried: for a job, if there is one.
       if (minIdleRunners > 0) for (const { by } of assigned) if (by === 'new-runner') backOff(group);
@@ -89,7 +89,7 @@ export function keepIdle({ allotments, assignments, overdue }: Given, facts: Fac
         (each) => mayBeAwaited(each) && isNotDrained(each) && each.live?.trouble?.queue === undefined,
       );
       // Gitea would give an idle runner to any job, also to one that the limit of its repository or branch holds back.
-      keep(awaited, 'spare', limitsJobs(group) ? 0 : further.roomFor(allotment));
+      keep(awaited, 'spare', limitsJobs(group) ? 0 : further.howManyMore(allotment));
       return [group, idle];
     }),
   );

@@ -38,7 +38,7 @@ import {
 } from './evidence.ts';
 import { isMadeForSame, ORDINALS_SEARCHED, poolIndexOf, RING, type RunnerNamer, runnerNamer } from './names.ts';
 import { type GroupRunners, patienceMs, type Runner, type RunnerState } from './runners.ts';
-import { isOfOtherPlace, type RunnerTraces } from './traces.ts';
+import { isOfOtherScope, type RunnerTraces } from './traces.ts';
 
 /** A pod that is on its way has so many spawn timeouts (an hour by default). Then its node will not come. */
 export const PENDING_TIMEOUTS = 12;
@@ -100,7 +100,7 @@ function judge(traces: RunnerTraces, context: Context): Runner {
     madeFor,
     state: stateOf(traces, hold, context),
     hold,
-    places: runnersAtWork(traces, context) + (isRecreated(traces, running, context) ? 1 : 0),
+    slots: runnersAtWork(traces, context) + (isRecreated(traces, running, context) ? 1 : 0),
     registered: row?.online ?? false,
     job: running ?? completed,
     live,
@@ -154,7 +154,7 @@ function boundTo({ group, live, madeFor }: RunnerTraces, { findJob, look }: Cont
   return (own ?? nameNow(live.boundTo, group, look) ?? live.boundTo).toLowerCase();
 }
 
-/** Gitea believes a lost runner busy for 10-15 minutes. The end of its Job is the newer truth and frees the place. */
+/** Gitea believes a lost runner busy for 10-15 minutes. The end of its Job is the newer truth and frees the slot. */
 function stateAtWork(traces: RunnerTraces, running: Job, context: Context): RunnerState {
   if (isOutlived(traces, running, context.nowMs)) return 'lost';
   if (isForeign(traces, running, context)) return 'foreign';
@@ -180,7 +180,7 @@ export function isOutlived(
 
 /**
  * True for a runner of somebody else under a name of our form. The owner of a repository can register a runner of any name, give it any
- * labels, and let it run any number of CI jobs. Names of ours stand in the page of every job. What it does takes no place of a group.
+ * labels, and let it run any number of CI jobs. Names of ours stand in the page of every job. What it does takes no slot of a group.
  *
  * Kubernetes shows no Job of it, and two of three things speak against it:
  *
@@ -237,7 +237,7 @@ function stateIfMoved(traces: RunnerTraces, context: Context): 'moved' | 'replac
   const { row, isListedHere, completed, live, madeFor } = traces;
   if (!live || isListedHere || completed || live.endedAtMs !== undefined) return undefined;
   const isOfOldPool = row !== undefined && poolIndexOf(madeFor) !== undefined && !isOfThisTemplate(traces, context);
-  if (!isOfOldPool && !isOfOtherPlace(live, context.group, context.look)) return undefined;
+  if (!isOfOldPool && !isOfOtherScope(live, context.group, context.look)) return undefined;
   return live.pinned && live.state !== 'starting' ? 'moved' : 'replaced';
 }
 

@@ -1,5 +1,5 @@
 /**
- * Limits: how many places are left for runners. A runner takes `weight` places under each limit of its group. The first limit is the cap. The
+ * Limits: how many slots are left for runners. A runner takes `weight` slots under each limit of its group. The first limit is the cap. The
  * others are named ones, which groups share, and those per repository, organization or branch (docs/adr/0072).
  */
 import { addTo, compareText, count, memo } from './collections.ts';
@@ -22,19 +22,19 @@ import { isAtWork, type Runner, type Runners } from './runners.ts';
 /** `LiveJob.scope` of a group that serves all of its Gitea. */
 export const WHOLE_GITEA = '*';
 
-/** What is left under one limit. */
-export interface Room {
+/** A limit with the slots that it leaves. */
+export interface OpenLimit {
   /** Absent: it is the cap. */
   readonly limit?: Limit;
   /** The repository or organization that it is of. */
   readonly of?: string;
   /** Below 0: more runners work than may. */
   left: number;
-  /** Jobs of other Applications that take places here. The first three, for people. */
+  /** Jobs of other Applications that take slots here. The first three, for people. */
   readonly others: readonly Pick<LiveJob, 'name' | 'application'>[];
 }
 
-/** Places that one runner of a group takes. */
+/** Slots that one runner of a group takes. */
 export function weightOf({ weight = 1 }: Pick<Group, 'weight'>): number {
   return weight;
 }
@@ -55,10 +55,10 @@ export function limitsBranch({ branches }: Pick<Limit, 'branches'>, branch: stri
   return branch !== '' && branches.some((pattern) => fitsPattern(pattern, branch));
 }
 
-/** What takes places, by key of the limit. */
+/** What takes slots, by key of the limit. */
 interface Taken {
   /** Of our runners at work. */
-  readonly places: Map<string, number>;
+  readonly slots: Map<string, number>;
   readonly shared: ReadonlyMap<string, readonly Sharer[]>;
   /** Of groups that share a limit the lowest number counts. */
   readonly most: Map<string, number>;
@@ -74,93 +74,93 @@ interface Sharer {
   readonly isOurs: boolean;
 }
 
-/** What is left of the limits before any job has a place. The same limit has the same room. */
-export class Rooms {
+/** All limits, before any job has a slot. Groups that share a limit get the same object. */
+export class OpenLimits {
   readonly #taken: Taken;
-  readonly #rooms = new Map<string, Room>();
+  readonly #open = new Map<string, OpenLimit>();
 
   constructor(taken: Taken) {
     this.#taken = taken;
   }
 
   /** The cap of a group, and its limits that are the same for all jobs. */
-  ofGroup(group: Group): readonly Room[] {
+  ofGroup(group: Group): readonly OpenLimit[] {
     const { limits = [], maxActiveRunners, suspend } = group;
     const key = capKey(group);
-    const left = suspend ? 0 : maxActiveRunners - (this.#taken.places.get(key) ?? 0);
-    const cap = this.#rooms.get(key) ?? { left, others: [] };
-    this.#rooms.set(key, cap);
-    return [cap, ...limits.filter((limit) => !dependsOnJob(limit)).map((limit) => this.#roomOf(limit))];
+    const left = suspend ? 0 : maxActiveRunners - (this.#taken.slots.get(key) ?? 0);
+    const cap = this.#open.get(key) ?? { left, others: [] };
+    this.#open.set(key, cap);
+    return [cap, ...limits.filter((limit) => !dependsOnJob(limit)).map((limit) => this.#openLimit(limit))];
   }
 
   /** Its limits per repository, organization or branch that the job counts under. */
-  ofJob({ limits = [] }: Group, { repository, branch }: Job): readonly Room[] {
+  ofJob({ limits = [] }: Group, { repository, branch }: Job): readonly OpenLimit[] {
     const own = limits.filter((limit) => dependsOnJob(limit) && this.#taken.isFor(limit)(branch));
-    return own.map((limit) => this.#roomOf(limit, repository));
+    return own.map((limit) => this.#openLimit(limit, repository));
   }
 
   /** The least that its limits leave to a job of which nothing is known. A bound runner is of a repository, but of no branch. */
-  leastOf({ isBound, limits = [] }: Group): readonly Room[] {
+  leastOf({ isBound, limits = [] }: Group): readonly OpenLimit[] {
     return limits.flatMap((limit) => {
       if (isBound && limit.branches === undefined) return [];
-      const taken = [...this.#taken.places].flatMap(([key, places]) => (key.startsWith(`${limit.key} `) ? places : []));
-      const room = this.#roomOf(limit);
-      return { ...room, left: room.left - Math.max(0, ...taken) };
+      const taken = [...this.#taken.slots].flatMap(([key, slots]) => (key.startsWith(`${limit.key} `) ? slots : []));
+      const open = this.#openLimit(limit);
+      return { ...open, left: open.left - Math.max(0, ...taken) };
     });
   }
 
-  #roomOf(limit: Limit, repository?: string): Room {
-    const { places, shared, most } = this.#taken;
+  #openLimit(limit: Limit, repository?: string): OpenLimit {
+    const { slots, shared, most } = this.#taken;
     const key = keyFor(limit, repository);
-    const known = this.#rooms.get(key);
+    const known = this.#open.get(key);
     if (known) return known;
     const of = repository === undefined ? undefined : partOf(limit, repository);
     // A runner of which nobody knows for whom it works may work for anybody.
     const keys = limit.key === key ? [key] : [key, limit.key];
-    const atWork = keys.reduce((sum, each) => sum + (places.get(each) ?? 0), 0);
+    const atWork = keys.reduce((sum, each) => sum + (slots.get(each) ?? 0), 0);
     const sharers = keys.flatMap((each) => shared.get(each) ?? []);
     const left = leftForOurs((most.get(limit.key) ?? 0) - atWork, sharers);
     const others = sharers.filter(({ isOurs }) => !isOurs).slice(0, 3);
     const told = others.map(({ live: { name, application } }) => ({ name, ...(application && { application }) }));
-    const room = { limit, ...(of && { of }), left, others: told };
-    this.#rooms.set(key, room);
-    return room;
+    const open = { limit, ...(of && { of }), left, others: told };
+    this.#open.set(key, open);
+    return open;
   }
 }
 
 interface OfGroup {
   readonly group: Group;
-  readonly rooms: readonly Readonly<Room>[];
+  readonly limits: readonly Readonly<OpenLimit>[];
 }
 
-/** Counts places of runners that serve no job of `Allotment.jobs`. */
+/** Counts slots of runners that serve no job of `Allotment.jobs`. */
 export class FurtherRunners {
-  readonly #taken = new Map<Readonly<Room>, number>();
+  readonly #taken = new Map<Readonly<OpenLimit>, number>();
 
   /** How many more of this group may be there. */
-  roomFor({ group, rooms }: OfGroup): number {
-    const left = (room: Readonly<Room>): number => room.left - (this.#taken.get(room) ?? 0);
-    return Math.max(0, Math.min(...rooms.map((room) => Math.floor(left(room) / weightOf(group)))));
+  howManyMore({ group, limits }: OfGroup): number {
+    const left = (limit: Readonly<OpenLimit>): number => limit.left - (this.#taken.get(limit) ?? 0);
+    return Math.max(0, Math.min(...limits.map((limit) => Math.floor(left(limit) / weightOf(group)))));
   }
 
-  take({ group, rooms }: OfGroup, runners: number): void {
-    for (const room of rooms) count(this.#taken, room, runners * weightOf(group));
+  take({ group, limits }: OfGroup, runners: number): void {
+    for (const limit of limits) count(this.#taken, limit, runners * weightOf(group));
   }
 }
 
 /**
- * What other Applications leave of so many places. Each Application sees all these runners. The oldest free ones stay, as far as they fit,
- * and each Application drops its own that do not. So ours have the places of those of ours that stay. A new one needs a place that no runner
+ * What other Applications leave of so many slots. Each Application sees all these runners. The oldest free ones stay, as far as they fit,
+ * and each Application drops its own that do not. So ours have the slots of those of ours that stay. A new one needs a slot that no runner
  * has.
  */
-function leftForOurs(places: number, sharers: readonly Sharer[]): number {
+function leftForOurs(slots: number, sharers: readonly Sharer[]): number {
   const byAge = [...sharers].sort(
     (a, b) =>
       Number(a.isFree) - Number(b.isFree) ||
       a.live.createdAtMs - b.live.createdAtMs ||
       compareText(a.live.name, b.live.name),
   );
-  let open = places;
+  let open = slots;
   let ours = 0;
   let others = 0;
   for (const { weight, isFree, isOurs } of byAge) {
@@ -169,7 +169,7 @@ function leftForOurs(places: number, sharers: readonly Sharer[]): number {
     open -= weight;
     if (isOurs) ours += weight;
   }
-  return Math.max(ours, places - others);
+  return Math.max(ours, slots - others);
 }
 
 /** Counts runners at work, or held for debugging, and the Jobs of other Applications that are seen. */
@@ -180,7 +180,7 @@ export function countTaken(
   jobs: readonly ListedJob[],
 ): Taken {
   const isFor = memo((limit: Limit) => memo((branch: string | undefined) => limitsBranch(limit, branch)));
-  const places = new Map<string, number>();
+  const slots = new Map<string, number>();
   const most = new Map<string, number>();
   const named = new Map<string, Limit>();
   for (const limit of groups.flatMap(({ limits = [] }) => limits)) {
@@ -189,17 +189,17 @@ export function countTaken(
     if (limit.name !== undefined) named.set(limit.name, { ...limit, most: lowest });
   }
   const ours = [...runners.byGroup.values()].flatMap((ofGroup) => ofGroup.runners);
-  for (const { group, places: taken, job, live } of ours.filter(takesPlaces)) {
+  for (const { group, slots: taken, job, live } of ours.filter(holdsSlots)) {
     const weight = taken * Math.max(weightOf(group), live?.weight ?? 1);
     // One that works while the spec changes counts under the limits of before, too.
     const before = (live?.limits ?? []).flatMap((name) => named.get(name) ?? []);
     const limits = [...(group.limits ?? []), ...before].filter((limit) => isFor(limit)(job?.branch));
     const said = live?.repository && nameNow(live.repository, group, evidence.looks.get(group.look));
     const keys = limits.map((limit) => keyFor(limit, job?.repository ?? said ?? live?.repository));
-    for (const key of new Set([capKey(group), ...keys])) count(places, key, weight);
+    for (const key of new Set([capKey(group), ...keys])) count(slots, key, weight);
   }
   const shared = named.size === 0 ? new Map() : sharersOf(named, groups, runners, evidence, jobs);
-  return { places, shared, most, isFor };
+  return { slots, shared, most, isFor };
 }
 
 function sharersOf(
@@ -259,7 +259,7 @@ function isSharedWith(group: Group, live: LiveJob, evidence: Evidence): boolean 
   return giteaUrl === group.origin && owners.includes(ownerOf(scope ?? repository ?? ''));
 }
 
-function takesPlaces(runner: Runner): boolean {
+function holdsSlots(runner: Runner): boolean {
   return isAtWork(runner) || runner.state === 'debugging';
 }
 

@@ -84,8 +84,8 @@ export function runnerNamer(instance: string, group: NamedGroup): RunnerNamer {
   return (madeFor, ordinal) => {
     const [id, attempt] = numbersOf(madeFor);
     // The CI job in a name is of one scope. A pool is not: its runners carry where they are registered (docs/adr/0055).
-    const place = 'poolIndex' in madeFor ? [group.covers ?? ''] : [];
-    const own = hash(4, group.origin, id, attempt, ordinal, group.templateHash, ...place);
+    const scope = 'poolIndex' in madeFor ? [group.covers ?? ''] : [];
+    const own = hash(4, group.origin, id, attempt, ordinal, group.templateHash, ...scope);
     return `${prefix}-${id}-${attempt}-${ofGroup}${own}`;
   };
 }

@@ -5,7 +5,7 @@
  *     1 JOIN, 2 JUDGE .. every job and every runner once, what is true of it, who may serve it      evidence.ts, facts.ts, judge.ts
  *                        where nobody sees Kubernetes: which runners may be starting (handed in)    unseen/
  *     3 QUEUE .......... the ready jobs, the longest ready first                                    queue.ts
- *     4 ALLOT .......... each gets a place under each limit of a group: its cap, and others         allot.ts, limits.ts
+ *     4 ALLOT .......... each gets a slot under each limit of a group: its cap, and others         allot.ts, limits.ts
  *     5 ASSIGN ......... and a runner, unless another Application has one for it                    assign.ts
  *     6 IDLE ........... runners that are kept for jobs to come: warm pool, spares                  idle.ts
  *     7 DECIDE ......... one decision for every job and every runner                                decide.ts
@@ -23,7 +23,7 @@ import { establishFacts, type Facts } from './facts.ts';
 import { keepIdle } from './idle.ts';
 import { parseRunnerName } from './names.ts';
 import { queueReadyJobs } from './queue.ts';
-import { inShards, waitingForPlaces } from './shards.ts';
+import { inShards, waitingForSlots } from './shards.ts';
 import { groupFinder } from './traces.ts';
 
 /** `withPast` of `unseen/`. Only those who may not see Kubernetes load it. */
@@ -44,12 +44,12 @@ export function plan(groups: readonly Group[], evidence: Evidence, withPast?: Wi
   const idle = keepIdle(given, facts);
   const decided = withTroubled(decide(facts, queue, given, idle), groups, evidence);
   const { shards } = evidence;
-  return shards === undefined ? decided : inShards(decided, shards, evidence, waitingForPlaces(given, idle, facts));
+  return shards === undefined ? decided : inShards(decided, shards, evidence, waitingForSlots(given, idle, facts));
 }
 
 /**
  * The plan, and a decision for each live Job of a group that cannot be planned now: its Gitea does not answer, or its spec is not valid. What
- * Kubernetes shows stays as it is, and nothing is started (docs/adr/0036). For all other groups these are full groups: they have no room. A
+ * Kubernetes shows stays as it is, and nothing is started (docs/adr/0036). For all other groups these are full groups: they have no free slot. A
  * job that one of their runners was made for waits for it, as for a runner of another Application (assign.ts).
  * @throws GroupsCollide when two groups would share runner names
  */

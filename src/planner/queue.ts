@@ -1,4 +1,4 @@
-/** 3 QUEUE: the ready jobs, in the order in which they are given places, and who may serve them. */
+/** 3 QUEUE: the ready jobs, in the order in which they are given slots, and who may serve them. */
 import { addTo, count } from './collections.ts';
 import type { Group, ListedJob } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
@@ -45,9 +45,9 @@ function isAsleep({ registered, live, group }: Runner, { listed, asked }: ReadyJ
 }
 
 /**
- * True when Gitea may give the job to nobody, while others need its places: a runner that was made for it sleeps or, of a heavy job, has
+ * True when Gitea may give the job to nobody, while others need its slots: a runner that was made for it sleeps or, of a heavy job, has
  * begun a younger one in the last half hour. Gitea gives a runner the oldest job, but some to none: one that calls a workflow, or whose
- * repository has no Actions any more. The runners of a heavy one would take many places for light jobs.
+ * repository has no Actions any more. The runners of a heavy one would take many slots for light jobs.
  */
 export function isStalled({ listed, own }: ReadyJob, groups: ReadonlySet<Group>, facts: Facts): boolean {
   const { madeFor, ownersOf, readySinceMs, nowMs } = facts;
@@ -78,12 +78,12 @@ export function queueReadyJobs(facts: Facts): readonly ReadyJob[] {
 /** So long a job may be passed by others, ms. */
 const PASSED_MS = 1_800_000;
 
-/** Then it comes first, whatever the order of repositories, and keeps its places under other limits while it is the first in line at one. */
+/** Then it comes first, whatever the order of repositories, and keeps its slots under other limits while it is the first in line at one. */
 export function hasWaitedLong(listed: ListedJob, { nowMs, readySinceMs }: Clocks): boolean {
   return nowMs - readySinceMs(listed) >= PASSED_MS;
 }
 
-/** The first pattern of `order` that fits a job's repository is its rank. Jobs of one group change places, so no other group waits for it. */
+/** The first pattern of `order` that fits a job's repository is its rank. Only the jobs of one group change their order, so no other group waits for it. */
 function byRank(inOrder: readonly ReadyJob[], facts: Facts): readonly ReadyJob[] {
   const { groups, ownersOf } = facts;
   // As in nearly all plans.

@@ -29,8 +29,8 @@ export interface Runner {
   readonly group: Group;
   readonly madeFor: MadeFor;
   readonly state: RunnerState;
-  /** Places under the cap that it takes while it works. More than 1 when its Job was re-created: a second runner has its name. */
-  readonly places: number;
+  /** Slots under the cap that it takes while it works. More than 1 when its Job was re-created: a second runner has its name. */
+  readonly slots: number;
   /** Online in Gitea's list: it can take a job this second. */
   readonly registered: boolean;
   /** The job that it runs, or else the last one that it ran. */

@@ -9,7 +9,7 @@
  * Shards sync at different times, and one may be broken for hours. So:
  *
  *   - a job that no Job was seen for gets the next ordinal after each spawn timeout (`turnsLost` in assign.ts);
- *   - a runner that goes keeps its places until its Job is gone: the one in its place may be another shard's (`waitingForPlaces`);
+ *   - a runner that goes keeps its slots until its Job is gone: the one after it may be another shard's (`waitingForSlots`);
  *   - what another Application has left behind is printed so that it is applied once: then it can be pruned (`inShards`).
  */
 import { hash } from 'node:crypto';
@@ -19,7 +19,7 @@ import type { EmittedRunner, Plan, RunnerDecision } from './decisions.ts';
 import { type Evidence, isOver, type LiveJob, liveJobsOf, siblingOf } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import type { IdleByGroup } from './idle.ts';
-import { type Room, weightOf } from './limits.ts';
+import { type OpenLimit, weightOf } from './limits.ts';
 
 /** The shard that a name falls to. With another number of shards few names fall to another one (rendezvous hashing). */
 export function shardOfName(name: string, shards: number): number {
@@ -45,40 +45,41 @@ function shardOf(name: string, live: LiveJob | undefined, shards: number): numbe
   return home !== undefined && home < shards ? home : shardOfName(name, shards);
 }
 
-/** New runners that wait for places: those that are left when every Job that goes still has its own. */
-export function waitingForPlaces(
+/** New runners that wait for slots: those that are left when every Job that goes still has its own. */
+export function waitingForSlots(
   { allotments, assignments }: Given,
   idle: IdleByGroup,
   facts: Facts,
 ): ReadonlySet<string> {
-  const taken = new Map<Readonly<Room>, number>();
-  const take = (rooms: readonly Readonly<Room>[], places: number): void => {
-    for (const room of rooms) count(taken, room, places);
+  const taken = new Map<Readonly<OpenLimit>, number>();
+  const take = (limits: readonly Readonly<OpenLimit>[], slots: number): void => {
+    for (const limit of limits) count(taken, limit, slots);
   };
-  const started: { readonly name: string; readonly weight: number; readonly rooms: readonly Readonly<Room>[] }[] = [];
-  for (const [group, { rooms, jobs, runners }] of allotments) {
+  const started: { readonly name: string; readonly weight: number; readonly limits: readonly Readonly<OpenLimit>[] }[] =
+    [];
+  for (const [group, { limits, jobs, runners }] of allotments) {
     const weight = weightOf(group);
     const assigned = assignments.get(group) ?? [];
     const kept = [...assigned, ...(idle.get(group) ?? [])].map(({ runner }) => runner);
-    take(rooms, (kept.length - jobs.length) * weight);
-    for (const name of kept) if (!facts.findRunner(name)?.live) started.push({ name, weight, rooms });
+    take(limits, (kept.length - jobs.length) * weight);
+    for (const name of kept) if (!facts.findRunner(name)?.live) started.push({ name, weight, limits });
     const stays = new Set(kept);
     const goes = runners.filter(
       ({ name, state, live }) => GOES.has(state) && !stays.has(name) && live && !isOver(live.state),
     );
-    for (const { live } of goes) take(rooms, Math.max(weight, live?.weight ?? 1));
+    for (const { live } of goes) take(limits, Math.max(weight, live?.weight ?? 1));
   }
   const waiting = new Set<string>();
   // Who came last waits first.
-  for (const { name, weight, rooms } of started.toReversed()) {
-    if (rooms.every((room) => room.left >= (taken.get(room) ?? 0))) continue;
+  for (const { name, weight, limits } of started.toReversed()) {
+    if (limits.every((limit) => limit.left >= (taken.get(limit) ?? 0))) continue;
     waiting.add(name);
-    take(rooms, -weight);
+    take(limits, -weight);
   }
   return waiting;
 }
 
-/** It takes no place in a plan that does not keep it, and may take a CI job as long as it is there. */
+/** It takes no slot in a plan that does not keep it, and may take a CI job as long as it is there. */
 const GOES: ReadonlySet<string> = new Set(['free', 'never-came', 'replaced', 'disabled']);
 
 /**

@@ -148,7 +148,7 @@ export class GroupsCollide extends Error {
  * True when the Job was made for another place than that of its group now. Either its pod has the address of another Gitea, or it was
  * printed for a repository that the scope does not cover. What the Job does not tell proves nothing.
  */
-export function isOfOtherPlace({ giteaUrl, repository }: LiveJob, group: Group, look: Look | undefined): boolean {
+export function isOfOtherScope({ giteaUrl, repository }: LiveJob, group: Group, look: Look | undefined): boolean {
   if (giteaUrl !== undefined && giteaUrl !== group.origin) return true;
   return repository !== undefined && nameNow(repository, group, look) === undefined;
 }

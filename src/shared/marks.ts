@@ -24,7 +24,7 @@ export const JOB_URL = 'gitea.bpg.pw/job-url';
 export const REPOSITORY = 'gitea.bpg.pw/repository';
 /** Annotation: the size of its group that the runner is of. Absent: it is of none. */
 export const SIZE = 'gitea.bpg.pw/size';
-/** Annotation: places that the runner takes under each limit. Absent: 1. */
+/** Annotation: slots that the runner takes under each limit. Absent: 1. */
 export const WEIGHT = 'gitea.bpg.pw/weight';
 /** Annotation: names of the limits that it counts under besides its cap, separated by commas. Also read of Jobs of other Applications. */
 export const LIMITS = 'gitea.bpg.pw/limits';

@@ -141,7 +141,7 @@ describe('a limit that other Applications share', () => {
 
   it('is told with their Jobs in the advice, which the person on call reads', () => {
     expect(adviceFor(limited, [])).toEqual([
-      'wait for a runner under limit gpus (20), or raise its max in spec.limits. Jobs of other Applications have places there: gpu-1-1-9c31e0aa (Application team-b), x (Application <unknown>)',
+      'wait for a runner under limit gpus (20), or raise its max in spec.limits. Jobs of other Applications have slots there: gpu-1-1-9c31e0aa (Application team-b), x (Application <unknown>)',
     ]);
   });
 

@@ -42,7 +42,7 @@ export function checkBusy(world: World, plan: Plan, busy: readonly string[]): vo
 
 /** P2 and P3: one runner for one job, and no more than the cap. */
 export function checkCounts(world: World, plan: Plan): void {
-  // What is somebody else's takes no place (P19).
+  // What is somebody else's takes no slot (P19).
   const runners = emitted(plan).filter(({ because }) => because !== 'foreign');
   const served = plan.jobs.filter(({ verdict }) => verdict === 'served');
   const wanted = runners.filter((of) => !isWorking(of));

@@ -27,7 +27,7 @@ describe('a bound runner', () => {
     expect(planScene({ ...scene, jobs: [job(2, ofApi)] }).verdicts[2]).toBe(`new-runner ${named(bound, 2)}`);
   });
 
-  it('takes the place of one that was made before its group had bound runners', () => {
+  it('takes the slot of one that was made before its group had bound runners', () => {
     const { verdicts, reasons } = planScene({
       groups: [bound],
       jobs: [job(1)],
@@ -62,7 +62,7 @@ describe('a bound runner', () => {
     expect(reasons).toEqual({ [named(bound, 1)]: 'finishing' });
   });
 
-  it('has a place of the cap while its pod ends without a Job, though the list of the owner lacks its row', () => {
+  it('has a slot of the cap while its pod ends without a Job, though the list of the owner lacks its row', () => {
     const jobs = [running(1, named(bound, 1)), job(2)];
     const looks = { acme: { jobs, runners: [], rowsWereRead: true as const } };
     const full = { ...bound, maxActiveRunners: 1 };
@@ -70,7 +70,7 @@ describe('a bound runner', () => {
     expect(planScene({ groups: [full], looks, liveJobs: [] }).verdicts).toEqual({ 1: 'running', 2: 'cap' });
   });
 
-  it('takes the place of one that is not bound and was asked for before the group was', () => {
+  it('takes the slot of one that is not bound and was asked for before the group was', () => {
     const unbound = live(named(bound, 1), 'starting', { registeredAt: 'org:acme' });
     const { verdicts, reasons } = planScene({ groups: [bound], jobs: [job(1)], liveJobs: [unbound] });
 
@@ -126,7 +126,7 @@ describe('limits of bound groups', () => {
     expect(planScene({ groups, looks, liveJobs: [liveFor(1)] }).served).toEqual([2]);
   });
 
-  it('give the places by turns with fairness per repository', () => {
+  it('give the slots by turns with fairness per repository', () => {
     const fair = { ...bound, fairness: 'per-repository' as const, maxActiveRunners: 4 };
     const atWork = [running(1, named(bound, 1)), running(9, named(bound, 9))];
     const jobs = [...atWork, job(2), job(3), job(4, ofApi), job(5, ofApi)];
@@ -140,7 +140,7 @@ describe('order', () => {
   const served = (jobs: readonly Job[], liveJobs: readonly LiveJob[] = []) =>
     planScene({ groups: [ordered], jobs, liveJobs }).served;
 
-  it('gives the place to the repository that comes first', () => {
+  it('gives the slot to the repository that comes first', () => {
     expect(served([job(1), job(2, ofApi)])).toEqual([2]);
   });
 
@@ -167,7 +167,7 @@ describe('order', () => {
     expect(planScene({ groups, jobs: [job(1), ofOther(2), job(3, ofApi)], liveJobs: [] }).served).toEqual([3]);
   });
 
-  it('takes no place from a runner that starts', () => {
+  it('takes no slot from a runner that starts', () => {
     expect(served([job(1), job(2, ofApi)], [liveFor(1, 'starting')])).toEqual([1]);
   });
 

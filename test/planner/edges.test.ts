@@ -63,7 +63,7 @@ describe('a limit per repository', () => {
   });
 });
 
-describe('places for heavy runners', () => {
+describe('slots for heavy runners', () => {
   it('are so few as the weight says', () => {
     const heavy = group({ weight: 2, maxActiveRunners: 5 });
     const liveJobs = [1, 2, 3].map((id) => live(named(heavy, id), id === 1 ? 'running' : 'starting'));

@@ -3,7 +3,7 @@
  * the plan asks for come, and then idle or hang. Kubernetes ends Jobs at their deadline, and removes ended ones.
  */
 import { expect } from 'vitest';
-import { type EmittedRunner, type Plan, takesPlace } from '../../src/planner/decisions.ts';
+import { type EmittedRunner, type Plan, takesSlot } from '../../src/planner/decisions.ts';
 import { type Evidence, type Group, isOver, type LiveJob, type RegisteredRunner } from '../../src/planner/evidence.ts';
 import { plan } from '../support/plan.ts';
 import { fc, test } from '../support/property.ts';
@@ -66,7 +66,7 @@ class Frozen {
       const { runner, pinned, skip } = decision;
       const live = this.#lives.get(runner);
       if (live) this.#lives.set(runner, { ...live, pinned });
-      else if (!this.#idle.has(runner) && !skip && takesPlace(decision)) this.#create(decision, nowMs);
+      else if (!this.#idle.has(runner) && !skip && takesSlot(decision)) this.#create(decision, nowMs);
     }
   }
 
@@ -130,7 +130,7 @@ test(
     const { asked } = frozen;
 
     const known = new Set(plan(scene.groups, scene.evidence).runners.map(({ runner }) => runner));
-    const holders = last.runners.flatMap((each) => (each.emit && takesPlace(each) ? each.runner : []));
+    const holders = last.runners.flatMap((each) => (each.emit && takesSlot(each) ? each.runner : []));
     expect(holders.filter((runner) => known.has(runner) && !asked.has(runner))).toEqual([]);
     const queued = new Set([...scene.evidence.looks.values()].flatMap(({ jobs }) => jobs.map(({ id }) => id))).size;
     const pools = scene.groups.reduce((sum, { minIdleRunners }) => sum + minIdleRunners, 0);

@@ -86,9 +86,9 @@ describe('for any groups and any evidence', () => {
       for (const { name, suspend, maxActiveRunners } of scene.groups) {
         const out = planned.runners.flatMap((each) => (each.emit && each.group.name === name ? each.because : []));
         const records = ['lost', 'unpinning', 'back-off-record', 'foreign'];
-        const places = out.filter((because) => !records.includes(because)).length;
+        const slots = out.filter((because) => !records.includes(because)).length;
         const taken = out.filter((because) => ['busy', 'finishing', 'debugging'].includes(because)).length;
-        expect(places).toBeLessThanOrEqual(Math.max(taken, suspend ? 0 : maxActiveRunners));
+        expect(slots).toBeLessThanOrEqual(Math.max(taken, suspend ? 0 : maxActiveRunners));
       }
     },
   );

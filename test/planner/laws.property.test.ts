@@ -1,6 +1,6 @@
 /** The laws as properties: any groups, any evidence, also evidence that contradicts itself. */
 import { describe, expect } from 'vitest';
-import { type HeldBecause, type JobDecision, type Plan, takesPlace } from '../../src/planner/decisions.ts';
+import { type HeldBecause, type JobDecision, type Plan, takesSlot } from '../../src/planner/decisions.ts';
 import { type Group, type Job, type Limit, type LiveJob, liveJobsOf } from '../../src/planner/evidence.ts';
 import { parseRunnerName, poolIndexOf } from '../../src/planner/names.ts';
 import { plan } from '../support/plan.ts';
@@ -37,10 +37,10 @@ const endedIn = ({ evidence }: Scene): ReadonlySet<string> =>
  * Places under the cap: one for each runner; more for a busy one under whose name several jobs run, or whose Job was re-created while the
  * first runner works (ADR 3).
  */
-function placesTaken(scene: Scene, planned: Plan, group: Group): number {
+function slotsTaken(scene: Scene, planned: Plan, group: Group): number {
   const { nowMs } = scene.evidence;
   const live = liveIn(scene);
-  const places = ofGroup(planned, group).map(({ runner, because, job }) => {
+  const slots = ofGroup(planned, group).map(({ runner, because, job }) => {
     // A pool gives way to jobs.
     if (because === 'warm') return 0;
     if (because !== 'busy' || !job) return 1;
@@ -48,7 +48,7 @@ function placesTaken(scene: Scene, planned: Plan, group: Group): number {
     const began = (job.startedAtMs ?? nowMs) < nowMs - 22_000;
     return runs + (began && live.get(runner)?.state === 'starting' ? 1 : 0);
   });
-  return places.reduce((sum, each) => sum + each, 0);
+  return slots.reduce((sum, each) => sum + each, 0);
 }
 
 /**
@@ -101,7 +101,7 @@ function isTrue(because: HeldBecause, job: Job, scene: Scene, planned: Plan): bo
     'no-labels': willing.length === 0,
     'labels-not-covered': willing.length > 0 && covering.length === 0,
     suspended: covering.length > 0 && working.length === 0,
-    cap: working.length > 0 && working.every((group) => placesTaken(scene, planned, group) >= group.maxActiveRunners),
+    cap: working.length > 0 && working.every((group) => slotsTaken(scene, planned, group) >= group.maxActiveRunners),
     // Its records of failures are kept while it waits.
     'backing-off':
       planned.runners.some(({ because, runner }) => because === 'back-off-record' && isMadeFor(runner, job.id)) ||
@@ -158,7 +158,7 @@ describe('for any groups and any evidence', () => {
   });
 
   property(
-    'P22 no limit and no cap has more places taken than there are, unless so many runners are at work',
+    'P22 no limit and no cap has more slots taken than there are, unless so many runners are at work',
     [anyScene, fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 5 }), fc.boolean(), fc.boolean()],
     ({ groups, evidence }, weight, most, isPer, isOfBranches) => {
       const limits: readonly Limit[] = [
@@ -172,7 +172,7 @@ describe('for any groups and any evidence', () => {
         .map((group) => ({ ...group, size: 'gpu', weight, labels: [...group.labels, 'gpu'] }));
       const limited: readonly Group[] = [...groups, ...large].map((group) => ({ ...group, limits, priorityTiers: [] }));
 
-      const out = plan(limited, evidence).runners.flatMap((each) => (each.emit && takesPlace(each) ? each : []));
+      const out = plan(limited, evidence).runners.flatMap((each) => (each.emit && takesSlot(each) ? each : []));
 
       const placesOf = (own: typeof out): number => own.reduce((sum, { weight: of = 1 }) => sum + of, 0);
       const isFree = ({ because }: (typeof out)[number]): boolean =>
@@ -225,7 +225,7 @@ describe('for any groups and any evidence', () => {
         const backsOff = planned.runners.some(
           ({ group: of, because }) => of.name === group.name && (because === 'failed' || because === 'back-off-record'),
         );
-        const full = placesTaken(scene, planned, group) >= group.maxActiveRunners;
+        const full = slotsTaken(scene, planned, group) >= group.maxActiveRunners;
         expect(group.suspend || full || backsOff || mayHaveBeenFull(scene, planned, group)).toBe(true);
       }
     }
@@ -339,15 +339,15 @@ describe('for any groups and any evidence', () => {
     }
   });
 
-  test('P13 a runner that exists keeps its class, and no tier gets more new runners than it has places', (planned, scene) => {
+  test('P13 a runner that exists keeps its class, and no tier gets more new runners than it has slots', (planned, scene) => {
     const liveOf = liveIn(scene);
 
     for (const group of scene.groups) {
       const out = outOf(planned, group);
       const classes = out.map((decision) => (decision.emit ? decision.priorityClass : undefined));
-      const places = new Map<string, number>();
+      const slots = new Map<string, number>();
       group.priorityTiers.forEach(({ priorityClassName, threshold }, nth) => {
-        places.set(priorityClassName, threshold - (group.priorityTiers[nth - 1]?.threshold ?? 0));
+        slots.set(priorityClassName, threshold - (group.priorityTiers[nth - 1]?.threshold ?? 0));
       });
       for (const [nth, { runner, because }] of out.entries()) {
         const live = liveOf.get(runner);
@@ -355,7 +355,7 @@ describe('for any groups and any evidence', () => {
         if (live) expect(own).toBe(live.priorityClass);
         else if (because === 'new-runner' && group.priorityTiers.length > 0) {
           const taken = classes.filter((other) => other === own).length;
-          expect(taken).toBeLessThanOrEqual(places.get(own ?? '') ?? 0);
+          expect(taken).toBeLessThanOrEqual(slots.get(own ?? '') ?? 0);
         }
       }
     }
@@ -392,7 +392,7 @@ describe('for any groups and any evidence', () => {
       if (!group || !live) throw new Error('of nobody');
       expect(live).toMatchObject({ state: 'starting', trouble: expect.anything() });
       expect(scene.evidence.nowMs - live.createdAtMs).toBeGreaterThanOrEqual(group.pendingDeadlineMs);
-      const isFull = placesTaken(scene, planned, group) >= group.maxActiveRunners;
+      const isFull = slotsTaken(scene, planned, group) >= group.maxActiveRunners;
       expect(isFull || live.trouble?.ofNode).toBe(true);
     }
   });
@@ -444,15 +444,15 @@ describe('for any groups and any evidence', () => {
       if (group.suspend || failures(scene, group) >= 3) continue;
       const out = outOf(planned, group);
       const warm = out.filter(({ because }) => because === 'warm').length;
-      const slots = planned.runners.filter(
+      const ofPool = planned.runners.filter(
         ({ runner, group: of, because }) =>
           of.name === group.name &&
           poolIndexOf(parseRunnerName(runner)?.madeFor) !== undefined &&
           ['back-off-record', 'failed', 'free-runner'].includes(because),
       );
-      const places = placesTaken(scene, planned, group) + warm;
-      if (places >= group.maxActiveRunners) continue;
-      expect(warm + slots.length).toBeGreaterThanOrEqual(group.minIdleRunners);
+      const taken = slotsTaken(scene, planned, group) + warm;
+      if (taken >= group.maxActiveRunners) continue;
+      expect(warm + ofPool.length).toBeGreaterThanOrEqual(group.minIdleRunners);
     }
   });
 

@@ -102,8 +102,8 @@ const ARGO_CD: Readonly<Record<RunnerFate['argocd'], string>> = {
 
 /** What a change of groups makes of a reason. The others are told as everywhere. */
 const REMOVED: Readonly<Partial<Record<RunnerFate['because'], string>>> = {
-  drained: 'goes: there is no room for it in the pool',
-  surplus: 'goes: there is no room for it',
+  drained: 'goes: there is no slot for it in the pool',
+  surplus: 'goes: there is no slot for it',
   unpinning: 'goes: failed CI jobs are not kept any more',
 };
 

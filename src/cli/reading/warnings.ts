@@ -142,7 +142,7 @@ function aboutOverlap(overlap: Overlap | undefined): readonly Warning[] {
   return [['labels', 'GR-WARN-05', message]];
 }
 
-/** About sizes that weigh more than a limit has places: of the groups that share it, the lowest number counts. Its own numbers a group is held to. */
+/** About sizes that weigh more than a limit has slots: of the groups that share it, the lowest number counts. Its own numbers a group is held to. */
 function aboutSharedLimits(groups: readonly RunnerGroup[]): (group: RunnerGroup) => readonly LateProblem[] {
   const lowest = new Map<string, { readonly max: number; readonly of: RunnerGroup }>();
   for (const group of groups)

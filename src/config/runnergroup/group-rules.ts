@@ -294,7 +294,7 @@ function ruleSizes(draft: Draft, report: Report): NormalFields['sizes'] | undefi
   const { sizes = [], priorityTiers = [] } = spec;
   if (unclear('sizes')) return undefined;
   if (sizes.length > 0 && priorityTiers.length > 0)
-    return report(['sizes'], 'does not go with priorityTiers, which count runners and not places: remove one of them');
+    return report(['sizes'], 'does not go with priorityTiers, which count runners and not slots: remove one of them');
   const labels = ruleLabels(draft, () => undefined) ?? [];
   const cap = ruleCap(draft, () => undefined) ?? 0;
   return sizes.map(({ name, weight, resources, podTemplate }, index) => {

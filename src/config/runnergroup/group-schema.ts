@@ -192,7 +192,7 @@ export const Spec = z.strictObject({
   ),
   minIdleRunners: described(
     wholeNumber(0, MOST_IDLE).default(0),
-    'Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has room. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait.',
+    'Warm pool: so many idle, registered runners are kept for jobs to come, as far as the cap has slots. At most the cap. They ask Gitea for work every second. `setupCommand` is done before they wait.',
   ),
   idleSchedule: described(
     listOf(20, 'Hours with a warm pool.', () => ({
@@ -226,7 +226,7 @@ export const Spec = z.strictObject({
       ),
       weight: described(
         wholeNumber(1, MOST_RUNNERS).default(1),
-        'Places that one runner of this size takes under the cap and under each of `limits`.',
+        'Slots that one runner of this size takes under the cap and under each of `limits`.',
       ),
       resources: described(resources().optional(), 'In place of `spec.resources`.', '`spec.resources`'),
       podTemplate: described(
@@ -247,11 +247,11 @@ export const Spec = z.strictObject({
       ),
       max: described(
         wholeNumber(1, MOST_RUNNERS),
-        'At most this many places at a time. A runner takes 1, or the `weight` of its size.',
+        'At most this many slots at a time. A runner takes 1, or the `weight` of its size.',
       ),
       per: described(
         z.enum(['repository', 'organization']).optional(),
-        'Each repository, or each organization or user, has so many places. Unless runners are bound (`registration.for: repository`), a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule` and `idleDemand`, and with `fairness: per-repository` only for bound runners.',
+        'Each repository, or each organization or user, has so many slots. Unless runners are bound (`registration.for: repository`), a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule` and `idleDemand`, and with `fairness: per-repository` only for bound runners.',
         'all runners together',
       ),
       branches: described(
@@ -299,7 +299,7 @@ export const Spec = z.strictObject({
   ),
   order: described(
     repositoryPatterns(20),
-    'Repositories whose jobs come first, as patterns of `repositories`. A repository has the place of the first pattern that fits; one that fits none comes last. Needs `registration: {by: serve, for: repository}`.',
+    'Repositories whose jobs come first, as patterns of `repositories`. A repository comes where the first pattern that fits it stands; one that fits none comes last. Needs `registration: {by: serve, for: repository}`.',
     'all alike',
   ),
   registrationToken: described(
@@ -390,7 +390,7 @@ export const Spec = z.strictObject({
   ),
   keepFailedSeconds: described(
     wholeNumber(0, ONE_DAY).default(0),
-    'How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a place under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
+    'How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a slot under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
   ),
   // No pod starts faster than in some seconds: a smaller value would only start and prune runners in turn.
   spawnTimeoutSeconds: described(
@@ -399,7 +399,7 @@ export const Spec = z.strictObject({
   ),
   pendingDeadlineSeconds: described(
     wholeNumber(30, THIRTY_DAYS).optional(),
-    'How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its place while other jobs of the group wait for it. Then one of them gets the place. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster.',
+    'How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its slot while other jobs of the group wait for it. Then one of them gets the slot. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster.',
     `\`${PENDING_DEADLINE_SECONDS}\` (15 minutes), or \`spawnTimeoutSeconds\` if that is longer`,
   ),
   // 6 hours, as agent-stack-k8s. Gitea itself ends CI jobs after 3 h (`ENDLESS_TASK_TIMEOUT`) unless told otherwise.

@@ -75,9 +75,9 @@ function hasBegunBefore({ attempts, begunBefore }: Repository, base: string, oth
 function indexRuns(jobs: readonly ListedJob[]): ReadonlyMap<string, Repository> {
   const repositories = new Map<string, Repository>();
   for (const { job, origin } of jobs) {
-    const place = `${origin} ${job.repository}`;
-    const repository = repositories.get(place) ?? { attempts: new Map<string, Attempt>(), begunBefore: new Map() };
-    repositories.set(place, repository);
+    const at = `${origin} ${job.repository}`;
+    const repository = repositories.get(at) ?? { attempts: new Map<string, Attempt>(), begunBefore: new Map() };
+    repositories.set(at, repository);
     // A rerun keeps the run's id: what began at the first attempt says nothing about ends of the second.
     const key = `${job.runId} ${job.attempt}`;
     const attempt: Attempt = repository.attempts.get(key) ?? new Map<string, Span>();

@@ -2,8 +2,8 @@
  * Which runners may be starting? Gitea shows when its jobs began and ended, so the past is played again.
  * Each event does to the runners that have been asked for what the plans of that time did:
  *
- *     a job becomes ready ... its first owner with room is asked for a runner; when none has room, it waits in line
- *     a job ends ............ its place goes to the first in line
+ *     a job becomes ready ... its first owner with a free slot is asked for a runner; when none has one, it waits in line
+ *     a job ends ............ its slot goes to the first in line
  *     a job begins .......... the name of its runner tells which job asked for that one; that job now waits for the runner of the
  *                             one that began
  *     a job is cancelled .... its runner goes to the first in line
@@ -21,7 +21,7 @@ import {
   askOrWait,
   countAtWork,
   exchange,
-  fillPlaces,
+  fillSlots,
   keepCap,
   leave,
   openGroup,
@@ -124,7 +124,7 @@ function end(job: PastJob, atMs: number, past: Past): void {
   const group = groupAtWork(job, past);
   if (!group) return;
   countAtWork(group, job, -1);
-  fillPlaces(group, atMs);
+  fillSlots(group, atMs);
 }
 
 /** The group of the runner that took the job. */
@@ -183,7 +183,7 @@ export function eventsOf(jobs: Iterable<PastJob>, facts: Facts): readonly PastEv
   return events.sort((a, b) => a.atMs - b.atMs || ORDER[a.what] - ORDER[b.what]);
 }
 
-/** When the place of a lost runner became free. Nobody knows, so it is the first moment at which it may have been. */
+/** When the slot of a lost runner became free. Nobody knows, so it is the first moment at which it may have been. */
 function lostMs({ job, origin }: ListedJob, { findRunner }: Facts): number | undefined {
   if (job.status !== 'in_progress' || job.startedAtMs === undefined) return undefined;
   const runner = findRunner(job.runner ?? '');

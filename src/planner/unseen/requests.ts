@@ -1,5 +1,5 @@
 /**
- * What has been asked for, at one moment of the past: runners that are still unseen, and jobs that wait in line for a place. The
+ * What has been asked for, at one moment of the past: runners that are still unseen, and jobs that wait in line for a slot. The
  * functions are the moves of the replay. They change this state, which lives for one replay only.
  */
 import type { Group, ListedJob } from '../evidence.ts';
@@ -21,8 +21,8 @@ export interface PastGroup {
   newestMs: number;
   /** Runners that have not come, although they were asked for after that. */
   missed: number;
-  /** Places in use, by the repository of their job. Only where repositories take turns. */
-  readonly places: Map<string, number>;
+  /** Slots in use, by the repository of their job. Only where repositories take turns. */
+  readonly slots: Map<string, number>;
 }
 
 /** A runner that was asked for. */
@@ -37,7 +37,7 @@ export interface PastRunner {
   serves: PastJob;
 }
 
-/** Jobs that wait for a place of the same groups, and have the same turn there. */
+/** Jobs that wait for a slot of the same groups, and have the same turn there. */
 export interface WaitingLine {
   /** First owner first. */
   readonly groups: readonly PastGroup[];
@@ -67,18 +67,18 @@ export interface PastJob {
 
 export function openGroup(group: Group): PastGroup {
   const cap = group.suspend ? 0 : group.maxActiveRunners;
-  return { group, cap, lines: [], asked: new Set(), busy: 0, slowestMs: 0, newestMs: 0, missed: 0, places: new Map() };
+  return { group, cap, lines: [], asked: new Set(), busy: 0, slowestMs: 0, newestMs: 0, missed: 0, slots: new Map() };
 }
 
-/** Asks the first owner with room for a runner. When none has room, the job waits in line, or another job that loses its place to it. */
+/** Asks the first owner with a free slot for a runner. When none has one, the job waits in line, or another job that loses its slot to it. */
 export function askOrWait(job: PastJob, atMs: number): void {
   for (let next: PastJob | undefined = job; next; ) next = askOnce(next, atMs);
 }
 
-/** @returns the job that has lost its place to this one */
+/** @returns the job that has lost its slot to this one */
 function askOnce(job: PastJob, atMs: number): PastJob | undefined {
   const groups = job.line?.groups ?? [];
-  const free = job.home && hasRoom(job.home) ? job.home : groups.find(hasRoom);
+  const free = job.home && hasSlot(job.home) ? job.home : groups.find(hasSlot);
   if (free) {
     ask(free, job, job, atMs);
     return undefined;
@@ -95,7 +95,7 @@ function askOnce(job: PastJob, atMs: number): PastJob | undefined {
   return undefined;
 }
 
-/** The runner that a repository loses to the one of this job: after that it still has as many places as the other one. */
+/** The runner that a repository loses to the one of this job: after that it still has as many slots as the other one. */
 function loserTo(job: PastJob, from: PastGroup): PastRunner | undefined {
   const last = from.group.fairness === 'per-repository' ? lastInTurn(from) : undefined;
   return last && turnOf(from, last.serves) > turnOf(from, job) + 1 ? last : undefined;
@@ -104,12 +104,12 @@ function loserTo(job: PastJob, from: PastGroup): PastRunner | undefined {
 /** One runner more works for this job, or one less. */
 export function countAtWork(at: PastGroup, job: PastJob, by: 1 | -1): void {
   at.busy += by;
-  countPlace(at, job, by);
+  countSlot(at, job, by);
 }
 
-/** Free places go to the jobs that wait. */
-export function fillPlaces(of: PastGroup, atMs: number): void {
-  while (hasRoom(of)) {
+/** Free slots go to the jobs that wait. */
+export function fillSlots(of: PastGroup, atMs: number): void {
+  while (hasSlot(of)) {
     const job = takeFirst(of);
     if (!job) return;
     ask(of, job, job, atMs);
@@ -139,7 +139,7 @@ export function exchange(used: PastRunner, taken: PastJob, atMs: number): void {
     leave(taken);
     askOrWait(bereft, atMs);
   }
-  fillPlaces(from, atMs);
+  fillSlots(from, atMs);
 }
 
 /** A runner has come. A start that took so long tells how long the others may take that have been asked for already. */
@@ -200,7 +200,7 @@ export function timeOut(of: PastGroup, atMs: number): number {
   }
 }
 
-function hasRoom({ busy, asked, cap }: PastGroup): boolean {
+function hasSlot({ busy, asked, cap }: PastGroup): boolean {
   return busy + asked.size < cap;
 }
 
@@ -215,7 +215,7 @@ function giveUp(runner: PastRunner): void {
   const { from, serves } = runner;
   from.asked.delete(runner);
   serves.runner = undefined;
-  countPlace(from, serves, -1);
+  countSlot(from, serves, -1);
 }
 
 /** Gives a new runner, or one that was given up, to a job. */
@@ -223,16 +223,16 @@ function serve(runner: PastRunner, job: PastJob): void {
   runner.from.asked.add(runner);
   runner.serves = job;
   job.runner = runner;
-  countPlace(runner.from, job, 1);
+  countSlot(runner.from, job, 1);
 }
 
-function countPlace(of: PastGroup, job: PastJob, by: 1 | -1): void {
-  if (of.group.fairness === 'per-repository') of.places.set(job.listed.job.repository, turnOf(of, job) + by);
+function countSlot(of: PastGroup, job: PastJob, by: 1 | -1): void {
+  if (of.group.fairness === 'per-repository') of.slots.set(job.listed.job.repository, turnOf(of, job) + by);
 }
 
-/** Places that the job's repository has already; 0 where repositories do not take turns. */
-function turnOf({ places }: PastGroup, { listed }: PastJob): number {
-  return places.get(listed.job.repository) ?? 0;
+/** Slots that the job's repository has already; 0 where repositories do not take turns. */
+function turnOf({ slots }: PastGroup, { listed }: PastJob): number {
+  return slots.get(listed.job.repository) ?? 0;
 }
 
 /** Longest ready first, then oldest. No two jobs are equal. */
@@ -244,7 +244,7 @@ function inTurn(of: PastGroup, a: PastJob, b: PastJob): number {
   return turnOf(of, a) - turnOf(of, b) || inLine(a, b);
 }
 
-/** The runner whose job would get its place last. */
+/** The runner whose job would get its slot last. */
 function lastInTurn(of: PastGroup): PastRunner | undefined {
   let last: PastRunner | undefined;
   for (const runner of of.asked) if (!last || inTurn(of, last.serves, runner.serves) < 0) last = runner;
@@ -266,7 +266,7 @@ function takeFirst(of: PastGroup): PastJob | undefined {
   return first;
 }
 
-/** Most often its place is at the end. */
+/** Most often it goes to the end. */
 function insertInLine(waiting: PastJob[], job: PastJob): void {
   let at = waiting.length;
   for (let last = waiting[at - 1]; last && inLine(last, job) > 0; last = waiting[at - 1]) at -= 1;

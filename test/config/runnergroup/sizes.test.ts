@@ -121,7 +121,7 @@ describe('sizes and limits that no job could get', () => {
       'sizes beside tiers',
       { sizes: [{ name: 'large' }], priorityTiers: [{ threshold: 10, priorityClassName: 'low' }] },
       [
-        'spec.sizes: does not go with priorityTiers, which count runners and not places: remove one of them [GR-INPUT-06]',
+        'spec.sizes: does not go with priorityTiers, which count runners and not slots: remove one of them [GR-INPUT-06]',
       ],
     ],
     [

@@ -54,7 +54,7 @@ describe('P10 doubt keeps', () => {
   it.each<[string, readonly LiveJob[] | undefined]>([
     ['cancelling', undefined],
     ['cancelling, while its Job is being deleted', [live(name, 'deleting')]],
-  ])('a runner that Gitea shows busy though it lists no job (%s), with its place under the cap', (_, liveJobs) => {
+  ])('a runner that Gitea shows busy though it lists no job (%s), with its slot under the cap', (_, liveJobs) => {
     const scene = { groups: [one], jobs: [job(2)], runners: [row(name, { busy: true })], liveJobs };
 
     expect(planScene(scene).emitted).toMatchObject([{ runner: name, because: 'finishing', pinned: true, skip: true }]);

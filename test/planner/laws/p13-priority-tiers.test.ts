@@ -1,4 +1,4 @@
-/** Law P13 (docs/spec.md): a runner keeps its PriorityClass, and no tier gets more runners than it has places. */
+/** Law P13 (docs/spec.md): a runner keeps its PriorityClass, and no tier gets more runners than it has slots. */
 import { describe, expect, it } from 'vitest';
 import type { LiveJob } from '../../../src/planner/evidence.ts';
 import { group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
@@ -26,7 +26,7 @@ describe('P13 priority tiers', () => {
     });
   });
 
-  it('never change the class of a runner that exists, and give a new one the lowest place that no runner has', () => {
+  it('never change the class of a runner that exists, and give a new one the lowest slot that no runner has', () => {
     const atWork = (priorityClass: string) => [alive(2, priorityClass, { pinned: true })];
     const jobs = [running(2, named(ci, 2)), job(3)];
     const [two, three, four] = [2, 3, 4].map((id) => named(ci, id)) as [string, string, string];
@@ -79,7 +79,7 @@ describe('P13 priority tiers', () => {
     expect(lostIn(gone)).toEqual([expect.not.objectContaining({ priorityClass: expect.anything() })]);
   });
 
-  it('count the places of two tiers with the same class together', () => {
+  it('count the slots of two tiers with the same class together', () => {
     const priorityTiers = ['critical', 'standard', 'critical', 'low'].map((priorityClassName, nth) => ({
       priorityClassName,
       threshold: nth + 1,
@@ -92,7 +92,7 @@ describe('P13 priority tiers', () => {
     });
   });
 
-  it('count a runner at work whose Job nobody sees in the lowest free place', () => {
+  it('count a runner at work whose Job nobody sees in the lowest free slot', () => {
     const jobs = [running(1, named(ci, 1)), job(2)];
     const liveJobs = [live(named(ci, 9), 'complete')];
 

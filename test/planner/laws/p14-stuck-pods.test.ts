@@ -1,4 +1,4 @@
-/** Law P14 (docs/spec.md): a pod that cannot start is waited for, and keeps no place that others wait for. */
+/** Law P14 (docs/spec.md): a pod that cannot start is waited for, and keeps no slot that others wait for. */
 import { describe, expect, it } from 'vitest';
 import { type LiveJob, NO_POD } from '../../../src/planner/evidence.ts';
 import {
@@ -33,7 +33,7 @@ describe('P14 a pod that cannot start', () => {
     expect(planScene({ jobs: [old(1)], liveJobs: [stuck(named(ci, 1), minutes)] }).verdicts).toEqual({ 1: OWN });
   });
 
-  it('loses its place to the job that waits for it, after pendingDeadlineMs and not before', () => {
+  it('loses its slot to the job that waits for it, after pendingDeadlineMs and not before', () => {
     const stuckFor = (minutes: number): Scene => ({
       groups: [one],
       jobs: [old(1), old(2)],
@@ -53,7 +53,7 @@ describe('P14 a pod that cannot start', () => {
       { 1: `free-runner ${named(one, 2)}`, 2: 'cap' },
     ],
     [
-      'loses no more places than jobs wait',
+      'loses no more slots than jobs wait',
       {
         groups: [two],
         jobs: [old(1), old(2), old(3)],
@@ -62,17 +62,17 @@ describe('P14 a pod that cannot start', () => {
       { 1: OWN, 2: 'cap', 3: `new-runner ${named(two, 3)}` },
     ],
     [
-      'serves no job but its own when places are short',
+      'serves no job but its own when slots are short',
       { groups: [one], jobs: [old(2), old(3)], liveJobs: [stuck(named(one, 1), 20)] },
       { 2: `new-runner ${named(one, 2)}`, 3: 'cap' },
     ],
     [
-      'serves another job while places are left: a twin would be as stuck',
+      'serves another job while slots are left: a twin would be as stuck',
       { jobs: [old(2)], liveJobs: [stuck(named(ci, 1), 20)] },
       { 2: `free-runner ${named(ci, 1)}` },
     ],
     [
-      'is on its way when Kubernetes shows no trouble: it keeps its place',
+      'is on its way when Kubernetes shows no trouble: it keeps its slot',
       {
         groups: [one],
         jobs: [old(1), old(2)],
@@ -81,7 +81,7 @@ describe('P14 a pod that cannot start', () => {
       { 1: OWN, 2: 'cap' },
     ],
     [
-      'keeps its place from jobs that another group can serve',
+      'keeps its slot from jobs that another group can serve',
       {
         groups: [one, other],
         jobs: [old(1), old(2)],
@@ -93,7 +93,7 @@ describe('P14 a pod that cannot start', () => {
     expect(planScene(scene).verdicts).toEqual(expected);
   });
 
-  it('takes no place from a runner that starts well: neither from that of another job nor from the second one of its own', () => {
+  it('takes no slot from a runner that starts well: neither from that of another job nor from the second one of its own', () => {
     const jobs = [old(1), old(2)];
     const starting = (name: string) => live(name, 'starting', { createdAtMs: NOW - 30 * MINUTE });
     const besideAnother = [stuck(named(two, 1), 20), starting(named(two, 2))];
@@ -171,7 +171,7 @@ describe('P14 a pod that cannot start', () => {
 });
 
 describe('P14 a job with two runners, of which one cannot start', () => {
-  it('waits for the other one, while others wait for its place', () => {
+  it('waits for the other one, while others wait for its slot', () => {
     const liveJobs = [stuck(named(one, 1), 20), live(named(one, 1, 1), 'starting')];
 
     expect(planScene({ groups: [one], jobs: [old(1), old(2)], liveJobs }).verdicts).toEqual({
@@ -198,7 +198,7 @@ describe('P32 a pod with a node that gets no further, without a word of Kubernet
   const waitedFor = (minutes: number, over: Partial<LiveJob> = {}) =>
     planScene({ groups: [one], jobs: [old(1), old(2)], liveJobs: [still(named(one, 1), minutes, over)] });
 
-  it.each([{}, dead])('gives its place to a job that waits after pendingDeadlineMs, and not before: %j', (over) => {
+  it.each([{}, dead])('gives its slot to a job that waits after pendingDeadlineMs, and not before: %j', (over) => {
     expect(waitedFor(14.9, over).verdicts).toEqual({ 1: OWN, 2: 'cap' });
     expect(waitedFor(15, over).verdicts).toEqual({ 1: 'cap', 2: `new-runner ${named(one, 2)}` });
     expect(waitedFor(15, over).reasons).toMatchObject({ [named(one, 1)]: 'stuck' });
@@ -295,7 +295,7 @@ describe('P34 a runner that follows one that was given up', () => {
     expect(triedOf({ groups: [a, b], jobs, liveJobs, runners })).toEqual([[named(b, 2), 1]]);
   });
 
-  it('keeps no place longer from a job that has come since its pod was asked for', () => {
+  it('keeps no slot longer from a job that has come since its pod was asked for', () => {
     const stuckFor = (minutes: number, jobs: readonly ReturnType<typeof job>[]) =>
       planScene({
         groups: [one],

@@ -11,7 +11,7 @@ const fatesIn = (scene: Scene) => planScene({ groups: [one], ...scene }).reasons
 describe('P15 a runner that no job needs any more', () => {
   const left = named(pool, 5);
 
-  it('fills the pool, is not created again, and nothing else is started for its place', () => {
+  it('fills the pool, is not created again, and nothing else is started for its slot', () => {
     const out = planScene({ groups: [pool], ...join(idle(left), idle(warm(2))) }).emitted;
 
     expect(out).toEqual([

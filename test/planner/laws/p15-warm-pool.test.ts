@@ -150,7 +150,7 @@ describe('P15 the floor comes last', () => {
     expect(planScene({ groups: [tight], jobs: [...jobs, running(3, left)] }).because).toEqual(['busy', 'busy', 'busy']);
   });
 
-  it('queued jobs get their places before the floor', () => {
+  it('queued jobs get their slots before the floor', () => {
     const planned = planScene({ groups: [tight], jobs: [running(1, named(tight, 1)), job(2), job(3)] });
 
     expect(planned.runners.map(({ because }) => because)).toEqual(['busy', 'new-runner', 'new-runner']);

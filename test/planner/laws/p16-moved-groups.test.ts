@@ -45,7 +45,7 @@ describe('P16 a runner of the place where its group was before', () => {
     expect(fateOf(atWork, 'running', [{ ...ci, keepFailedMs: 600_000 }])).toMatchObject([{ because: 'moved' }]);
   });
 
-  test('takes a place under the cap', () => {
+  test('takes a slot under the cap', () => {
     const tight = group({ covers: 'acme', maxActiveRunners: 1 });
     const planned = planScene({ groups: [tight], jobs: [job(9)], liveJobs: [live(name, 'running', atWork)] });
 

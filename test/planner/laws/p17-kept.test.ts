@@ -1,4 +1,4 @@
-/** Law P17 (docs/spec.md): a runner whose CI job failed stays for a look, for as long as its group says, with a place under the cap. */
+/** Law P17 (docs/spec.md): a runner whose CI job failed stays for a look, for as long as its group says, with a slot under the cap. */
 import { describe, expect, it } from 'vitest';
 import type { Job, LiveJob } from '../../../src/planner/evidence.ts';
 import { done, group, job, live, NOW, named, planScene, row, running, type Scene } from '../../support/scenario.ts';
@@ -96,7 +96,7 @@ describe('P17 a runner whose CI job failed', () => {
     expect(decided(scene)?.because).toBe(because);
   });
 
-  it('takes a place under the cap, and is counted', () => {
+  it('takes a slot under the cap, and is counted', () => {
     const planned = planScene({ groups: [ci], jobs: [failed(), job(2)], liveJobs: [waiting()] });
 
     expect(planned.verdicts).toEqual({ 1: 'done', 2: 'cap' });
@@ -182,7 +182,7 @@ describe('P17 the time of a runner that stays', () => {
     });
   });
 
-  it('is over to the second: the pin goes, then the Job, and the place is free', () => {
+  it('is over to the second: the pin goes, then the Job, and the slot is free', () => {
     const at = (nowMs: number, over: Partial<LiveJob> = {}) =>
       planScene({ groups: [ci], jobs: [job(2)], liveJobs: [waiting({ ...printed, ...over })], nowMs }).runners;
     const next = { because: 'new-runner' };
@@ -221,7 +221,7 @@ describe('P17 a pod that waits although its CI job did not fail', () => {
     });
   });
 
-  it('holds no place', () => {
+  it('holds no slot', () => {
     const scene = { groups: [ci], ...cancelled(1_000, job(2)), liveJobs: [waiting()] };
 
     expect(planScene(scene).reasons).toMatchObject({ [named(ci, 2)]: 'new-runner' });

@@ -31,7 +31,7 @@ describe('P19 a runner at work without a Job', () => {
       { liveJobs: [] },
     ],
     ['whose CI job has such labels, and rows were not read', unread, { liveJobs: [] }],
-  ] as const)('%s takes no place', (_, look, seen) => {
+  ] as const)('%s takes no slot', (_, look, seen) => {
     const planned = scene(look, seen);
 
     expect(planned.verdicts).toEqual({ 1: `new-runner ${named(one, 1)}`, 7: 'running' });
@@ -52,7 +52,7 @@ describe('P19 a runner at work without a Job', () => {
     ],
     ['whose CI job has labels that the group had before', { runners: [row(theirs, { busy: true })] }, {}],
     ['whose Job Kubernetes shows', {}, { liveJobs: [live(theirs, 'running')] }],
-  ] as const)('%s keeps its place', (_, look, seen) => {
+  ] as const)('%s keeps its slot', (_, look, seen) => {
     const planned = scene(look, seen);
 
     expect(planned.verdicts).toEqual({ 1: 'cap', 7: 'running' });
@@ -60,7 +60,7 @@ describe('P19 a runner at work without a Job', () => {
     expect(planned.runners).toMatchObject([{ runner: theirs, because: 'busy', pinned: true }]);
   });
 
-  it('takes no place in the past', () => {
+  it('takes no slot in the past', () => {
     const ago = (seconds: number) => NOW - seconds * 1000;
     const times = { startedAtMs: ago(300), completedAtMs: ago(200) };
     const jobs = [
@@ -92,8 +92,8 @@ describe('P19 several CI jobs under one name', () => {
   const liveJobs = [live(theirs, 'running')];
 
   it.each<[string, Partial<Look>, string]>([
-    ['one place when one row has that name', { runners: [row(theirs)] }, `new-runner ${named(two, 1)}`],
-    ['one place when no row has it', {}, `new-runner ${named(two, 1)}`],
+    ['one slot when one row has that name', { runners: [row(theirs)] }, `new-runner ${named(two, 1)}`],
+    ['one slot when no row has it', {}, `new-runner ${named(two, 1)}`],
     ['two when two rows have it: its Job was created again', { runners: [row(theirs), row(theirs, { id: 2 })] }, 'cap'],
     ['two where nobody has read rows', unread, 'cap'],
   ])('take %s', (_, look, verdict) => {

@@ -27,7 +27,7 @@ describe('P20 a runner of a group that its Application has no more', () => {
     expect(decision && 'skip' in decision).toBe(isPinned);
   });
 
-  test('takes a place under the cap of the group that serves such jobs now', () => {
+  test('takes a slot under the cap of the group that serves such jobs now', () => {
     const liveJobs = [pinned, lives({ name: second })];
     const jobs = [...working.jobs, running(2, second), job(3)];
     const planned = planScene({ application: APP, groups: [now], jobs, liveJobs });

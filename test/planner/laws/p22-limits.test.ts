@@ -32,7 +32,7 @@ const atWork = (of: Group, id: number, over: Partial<LiveJob> = {}) =>
 const served = (groups: readonly Group[], jobs: readonly Job[], liveJobs: readonly LiveJob[] = []) =>
   planScene({ groups, jobs, liveJobs, application: 'mine' }).served;
 
-describe('P22 a runner takes places under the cap and under each limit, and none has more than there are', () => {
+describe('P22 a runner takes slots under the cap and under each limit, and none has more than there are', () => {
   const one = group({ name: 'one', covers: 'acme', limits: [gpus] });
   const two = group({ name: 'two', covers: 'acme', ...arm, limits: [gpus] });
   const withMost = (most: number) => [one, two].map((each) => ({ ...each, limits: [{ ...gpus, most }] }));
@@ -77,7 +77,7 @@ describe('P22 a runner takes places under the cap and under each limit, and none
       expect(told(2)).toEqual({ 1: `free-runner ${named(one, 5)}`, 2: `free-runner ${named(two, 6)}` });
     });
 
-    it('a job that has a place counts once', () => {
+    it('a job that has a slot counts once', () => {
       const liveJobs = [...twice(two, 2), idleOf(two, 6)];
 
       expect(planScene({ groups: [one, two], jobs: [job(1), job(2, arm)], liveJobs }).verdicts[2]).toContain(
@@ -163,14 +163,14 @@ describe('P22 a runner takes places under the cap and under each limit, and none
       expect(served(groups, [job(1, arm), job(2)], liveJobs)).toEqual([2]);
     });
 
-    it('starts none for the place of one that will go, either', () => {
+    it('starts none for the slot of one that will go, either', () => {
       const [old, young] = [light({ createdAtMs: NOW - 9_000 }), rival({ createdAtMs: NOW - 1_000 }, 'y')];
 
       expect(served([one], [job(1)], [old, young])).toEqual([]);
       expect(served([one], [job(1)], [old])).toEqual([1]);
     });
 
-    it('opens no place for a new runner by an older runner of a group without the limit', () => {
+    it('opens no slot for a new runner by an older runner of a group without the limit', () => {
       const web = group({ name: 'web', covers: 'acme/web', scope: 'repo', look: 'web', maxActiveRunners: 1 });
       const look = { jobs: [job(1), job(2)], runners: [] };
       const own = live(named(web, 2), 'starting', { createdAtMs: NOW - 60_000, application: 'mine' });
@@ -282,7 +282,7 @@ describe('P22 a runner takes places under the cap and under each limit, and none
         expect(served([global], [job(1)], [working({})])).toEqual([1]);
       });
 
-      it('with as many places as our own limit has', () => {
+      it('with as many slots as our own limit has', () => {
         const heavy = { weight: 10_000, createdAtMs: NOW - 6_000 };
 
         expect(served([one], [job(1)], [mine, light(heavy)])).toEqual([]);
@@ -394,7 +394,7 @@ describe('P22 a runner takes places under the cap and under each limit, and none
     expect(kept({ ...(heavy as Group), weight: 4 }, light as Group)).toBe(3);
   });
 
-  describe('where an older job of another group needs the place of a runner that lives', () => {
+  describe('where an older job of another group needs the slot of a runner that lives', () => {
     const jobs = [job(1), job(2), job(4, arm), job(5, arm)];
     const idle = live(named(two, 4), 'starting');
 
@@ -541,7 +541,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
       expect(planScene({ groups: off, jobs, liveJobs: [] }).verdicts[2]).toBe('suspended');
     });
 
-    it('does not get one when the job is light: its runner takes no more places than another one', () => {
+    it('does not get one when the job is light: its runner takes no more slots than another one', () => {
       expect(served(withCap(1), [job(2), job(3), done(1, named(base, 2), young)])).toEqual([2]);
     });
   });
@@ -630,7 +630,7 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     expect(kept(upTo(9))).toMatchObject([{ spare: 0 }]);
   });
 
-  it('starts no runner for any job while one waits whose repository has no place', () => {
+  it('starts no runner for any job while one waits whose repository has no slot', () => {
     const jobs = [busy, job(2, api), job(3), job(4, docs)];
     const planned = planScene({ groups: [limited], jobs, liveJobs });
 
@@ -900,7 +900,7 @@ describe('P24 of a limit for branches', () => {
     });
   });
 
-  it('lets a job take a place under each limit of its branch', () => {
+  it('lets a job take a slot under each limit of its branch', () => {
     const groups = [
       group({
         limits: [
@@ -976,11 +976,11 @@ describe('P25 no job waits for ever for limits that never have room at the same 
     expect(served([one, two], [busy, job(2), young], liveJobs)).toEqual([3]);
   });
 
-  it('keeps the place of the first in line when that one has waited half an hour', () => {
+  it('keeps the slot of the first in line when that one has waited half an hour', () => {
     expect(served([one, two], [busy, old, young], liveJobs)).toEqual([]);
   });
 
-  it('keeps the place of one that has waited so long, although younger ones come first there by their turn', () => {
+  it('keeps the slot of one that has waited so long, although younger ones come first there by their turn', () => {
     const taking = groupsWith(3).map((each) => ({ ...each, fairness: 'per-repository' as const }));
     const servedBeside = (waiting: Job) =>
       served(
@@ -1003,7 +1003,7 @@ describe('P25 no job waits for ever for limits that never have room at the same 
     const jobs = [job(2, { createdAtMs: NOW - 400_000 }), young];
     const own = named(one, 2);
 
-    it('gives its place to a job of another group, when its runner has been idle for a spawn timeout', () => {
+    it('gives its slot to a job of another group, when its runner has been idle for a spawn timeout', () => {
       const seen = (ageMs: number) => {
         const sinceMs = { createdAtMs: NOW - ageMs, runningSinceMs: NOW - ageMs };
         return planScene({
@@ -1018,7 +1018,7 @@ describe('P25 no job waits for ever for limits that never have room at the same 
       expect(seen(300_000)).toEqual([3]);
     });
 
-    it('does not take the place back while the runner of the other job starts', () => {
+    it('does not take the slot back while the runner of the other job starts', () => {
       expect(served(groupsWith(1), jobs, [live(named(two, 3), 'starting')])).toEqual([3]);
       expect(served(groupsWith(1), jobs)).toEqual([2]);
     });

@@ -22,7 +22,7 @@ function giveAway(line: readonly Job[], runners: readonly Group[]) {
 }
 
 test(
-  'P24 whichever jobs Gitea gives the runners, no repository has more places than its limit',
+  'P24 whichever jobs Gitea gives the runners, no repository has more slots than its limit',
   [
     fc.integer({ min: 1, max: 3 }),
     fc.integer({ min: 0, max: 2 }),
@@ -60,8 +60,8 @@ test(
     const begun = giveAway(line, isLargeFirst ? sizes.reverse() : sizes);
     const taken = [...atWork.map((each) => ({ repository: each.job.repository, by: each.by })), ...begun];
     for (const { repository } of begun) {
-      const places = taken.map((each) => (each.repository === repository ? (each.by.weight ?? 1) : 0));
-      expect(places.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(weight + more);
+      const slots = taken.map((each) => (each.repository === repository ? (each.by.weight ?? 1) : 0));
+      expect(slots.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(weight + more);
     }
     // Some job is served, unless a repository is full.
     if (working.length === 0 && waiting.length > 0) expect(free).not.toEqual([]);

@@ -1,4 +1,4 @@
-/** Law P31 (docs/spec.md): a CI job that Gitea leaves in progress takes no place longer than a runner lives. */
+/** Law P31 (docs/spec.md): a CI job that Gitea leaves in progress takes no slot longer than a runner lives. */
 import { describe, expect, it } from 'vitest';
 import type { Look } from '../../../src/planner/evidence.ts';
 import { group, job, live, NOW, named, planScene, running, type Scene } from '../../support/scenario.ts';
@@ -22,7 +22,7 @@ describe('P31 a CI job that Gitea leaves in progress', () => {
     ['with Gitea alone, whose rows were read', { look: { rowsWereRead: true } }],
     ['where Jobs are seen and rows are not', { liveJobs: [] }],
     ['whose Job is being deleted for ever', { liveJobs: [live(left, 'deleting')] }],
-  ])('%s takes its place for as long as a runner lives, and no longer', (_, more) => {
+  ])('%s takes its slot for as long as a runner lives, and no longer', (_, more) => {
     expect(scene(LIFE_MS, more).verdicts[2]).toBe('cap');
 
     const late = scene(24 * HOURS, more);
@@ -48,7 +48,7 @@ describe('P31 a CI job that Gitea leaves in progress', () => {
     expect(withoutBegin(24 * HOURS + LIFE_MS + 1)).not.toBe('cap');
   });
 
-  it.each(['starting', 'running', 'unknown'] as const)('keeps its place while its Job is %s', (state) => {
+  it.each(['starting', 'running', 'unknown'] as const)('keeps its slot while its Job is %s', (state) => {
     const seen = scene(24 * HOURS, { liveJobs: [live(left, state, { pinned: true })] });
 
     expect(seen.verdicts[2]).toBe('cap');

@@ -103,7 +103,7 @@ describe('P34 a new runner follows', () => {
 });
 
 describe('P34 a job that came after a stuck pod was asked for', () => {
-  it('gets its place also when an older job of another repository waits behind it', () => {
+  it('gets its slot also when an older job of another repository waits behind it', () => {
     const one = group({ maxActiveRunners: 1, fairness: 'per-repository' });
     const trouble = { reason: 'Unschedulable' };
     const stuck = live(named(one, 1), 'starting', { createdAtMs: NOW - 20 * MINUTE, trouble, triedBefore: 6 });

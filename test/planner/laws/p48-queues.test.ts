@@ -81,7 +81,7 @@ describe('P49 a runner that waits in a queue', () => {
     expect(planned.verdicts).toEqual({ 1: 'running', 2: `free-runner ${ci(1)}` });
   });
 
-  it('holds its place under the cap', () => {
+  it('holds its slot under the cap', () => {
     const one = group({ queue: 'team-a', maxActiveRunners: 1 });
 
     expect(planScene({ groups: [one], jobs: [old(1), old(2)], liveJobs: [waiting(ci(1), 600)] }).verdicts).toEqual({
@@ -114,7 +114,7 @@ describe('P51 a runner that Kueue has stopped', () => {
     );
   });
 
-  it('takes no place: its CI job is lost, and another one gets its place', () => {
+  it('takes no slot: its CI job is lost, and another one gets its slot', () => {
     const one = group({ queue: 'team-a', maxActiveRunners: 1 });
 
     expect(planScene({ groups: [one], jobs: [running(1, ci(1)), job(2)], liveJobs: [stopped()] }).verdicts).toEqual({
@@ -129,7 +129,7 @@ describe('P51 a runner that Kueue has stopped', () => {
     expect(planned.verdicts).toEqual({ 1: `new-runner ${named(queued, 1, 1)}`, 2: `new-runner ${ci(2)}` });
   });
 
-  it('keeps its place and its pin while its pod may end its CI job', () => {
+  it('keeps its slot and its pin while its pod may end its CI job', () => {
     const ending = stopped({ state: 'deleting', pinned: true });
 
     expect(only({ jobs: [running(1, ci(1))], liveJobs: [ending] })).toMatchObject([

@@ -157,14 +157,14 @@ describe('P55 a job whose runner does not come', () => {
   });
 });
 
-describe('P56 a runner that goes keeps its places until its Job is gone', () => {
+describe('P56 a runner that goes keeps its slots until its Job is gone', () => {
   const small = group({ maxActiveRunners: 1 });
   const changed = group({ maxActiveRunners: 1, templateHash: 't2' });
   const goes = live(named(small, 1), 'starting');
   const begun = (scene: Scene) =>
     sharded(4, { groups: [changed], ...scene }).emitted.map(({ runner, skip = false }) => [runner, skip]);
 
-  it('the one in its place is not made yet', () => {
+  it('the one in its slot is not made yet', () => {
     expect(begun({ jobs: [job(1)], liveJobs: [goes] })).toEqual([[named(changed, 1), true]]);
     expect(begun({ jobs: [job(1)], liveJobs: [{ ...goes, state: 'deleting' }] })).toEqual([[named(changed, 1), false]]);
     expect(begun({ jobs: [job(1)] })).toEqual([[named(changed, 1), false]]);

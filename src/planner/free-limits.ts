@@ -1,11 +1,11 @@
 /**
- * The room of free runners where a limit is for CI jobs of each repository, organization or branch. Gitea does not know it, and does not tell
+ * The limits of free runners, where a limit is for CI jobs of each repository, organization or branch. Gitea does not know it, and does not tell
  * in which order it gives jobs away (docs/adr/0072).
  */
 import { addTo, count, memo } from './collections.ts';
 import type { Group, Job } from './evidence.ts';
 import type { Facts } from './facts.ts';
-import { FurtherRunners, limitsJobs, type Room, type Rooms, weightOf } from './limits.ts';
+import { FurtherRunners, limitsJobs, type OpenLimit, type OpenLimits, weightOf } from './limits.ts';
 import type { Owners } from './owners.ts';
 import type { ReadyJob } from './queue.ts';
 
@@ -21,29 +21,29 @@ interface Covering {
 }
 
 /**
- * Where more jobs wait than a limit per repository or branch has room for, all free runners of a pool share one room, which is what that limit
- * has left. Then it does not matter which jobs Gitea gives them.
+ * Where more jobs wait than a limit per repository or branch has slots for, all free runners of a pool together get only the slots that this
+ * limit leaves. Then it does not matter which jobs Gitea gives them.
  *
- * The own runner of a job that waits and has room stays: when it was started those jobs did not wait yet, so Gitea gives it an older one.
+ * The own runner of a job that waits, and that its limits have slots for, stays: when it was started those jobs did not wait yet, so Gitea gives it an older one.
  */
-export function roomsOfFree(queue: readonly ReadyJob[], rooms: Rooms, facts: Facts) {
-  const ofFree = new Map<Pool, Room[]>();
-  const capOf = memo((group: Group): Pool => rooms.ofGroup(group)[0] ?? group);
+export function limitsOfFree(queue: readonly ReadyJob[], limits: OpenLimits, facts: Facts) {
+  const ofFree = new Map<Pool, OpenLimit[]>();
+  const capOf = memo((group: Group): Pool => limits.ofGroup(group)[0] ?? group);
   const ofRepository = memo((cap: Pool) => memo((repository: string) => ({ cap, repository })));
   const poolOf = (group: Group, { repository }: Job): Pool =>
     group.isBound ? ofRepository(capOf(group))(repository.toLowerCase()) : capOf(group);
   const found = {
-    ofGroup: (group: Group): readonly Room[] => ofFree.get(capOf(group)) ?? [],
-    ofJob: (group: Group, job: Job): readonly Room[] =>
+    ofGroup: (group: Group): readonly OpenLimit[] => ofFree.get(capOf(group)) ?? [],
+    ofJob: (group: Group, job: Job): readonly OpenLimit[] =>
       (group.isBound && ofFree.size > 0 && ofFree.get(poolOf(group, job))) || [],
   };
   // As in nearly all plans.
   if (!facts.groups.some(limitsJobs)) return found;
-  const living = livingPlaces(queue, rooms, poolOf);
-  const short = shortRooms(wantedPlaces(coveringGroups(queue, facts, poolOf), rooms));
+  const living = livingSlots(queue, limits, poolOf);
+  const short = shortLimits(wantedSlots(coveringGroups(queue, facts, poolOf), limits));
   // Jobs that were not read may be of any repository and branch.
   for (const group of facts.groups)
-    if (facts.unreadJobsOf(group) > 0) for (const room of rooms.leastOf(group)) addTo(short, capOf(group), room);
+    if (facts.unreadJobsOf(group) > 0) for (const limit of limits.leastOf(group)) addTo(short, capOf(group), limit);
   for (const [pool, some] of short) {
     const [least] = some.sort((a, b) => a.left - b.left);
     if (isOfRepository(pool)) ofFree.set(pool, some);
@@ -52,15 +52,15 @@ export function roomsOfFree(queue: readonly ReadyJob[], rooms: Rooms, facts: Fac
   return found;
 }
 
-/** By pool, the limits that have less room than is wanted. Bound runners of several repositories may be wanted under one limit. */
-function shortRooms(wantedBy: ReadonlyMap<Pool, ReadonlyMap<Room, number>>): Map<Pool, Room[]> {
-  const inAll = new Map<Room, number>();
-  for (const wanted of wantedBy.values()) for (const [room, places] of wanted) count(inAll, room, places);
-  const short = new Map<Pool, Room[]>();
+/** By pool, the limits that leave fewer slots than are wanted. Bound runners of several repositories may be wanted under one limit. */
+function shortLimits(wantedBy: ReadonlyMap<Pool, ReadonlyMap<OpenLimit, number>>): Map<Pool, OpenLimit[]> {
+  const inAll = new Map<OpenLimit, number>();
+  for (const wanted of wantedBy.values()) for (const [limit, slots] of wanted) count(inAll, limit, slots);
+  const short = new Map<Pool, OpenLimit[]>();
   for (const [pool, wanted] of wantedBy)
-    for (const [room, places] of wanted) {
-      const most = isOfRepository(pool) ? (inAll.get(room) ?? 0) : places;
-      if (most > room.left) addTo(short, pool, room);
+    for (const [limit, slots] of wanted) {
+      const most = isOfRepository(pool) ? (inAll.get(limit) ?? 0) : slots;
+      if (most > limit.left) addTo(short, pool, limit);
     }
   return short;
 }
@@ -71,14 +71,14 @@ function isOfRepository(pool: Pool): boolean {
 
 type PoolOf = (group: Group, job: Job) => Pool;
 
-/** The places of the own runners of jobs, by pool, as far as the limits of these jobs have room. */
-function livingPlaces(queue: readonly ReadyJob[], rooms: Rooms, poolOf: PoolOf) {
+/** The slots of the own runners of jobs, by pool, as far as the limits of these jobs have them. */
+function livingSlots(queue: readonly ReadyJob[], limits: OpenLimits, poolOf: PoolOf) {
   const living = new Map<Pool, number>();
   const kept = new FurtherRunners();
   for (const { listed, own } of queue)
     for (const { group } of own) {
-      const needed = { group, rooms: rooms.ofJob(group, listed.job) };
-      if (kept.roomFor(needed) === 0) continue;
+      const needed = { group, limits: limits.ofJob(group, listed.job) };
+      if (kept.howManyMore(needed) === 0) continue;
       kept.take(needed, 1);
       count(living, poolOf(group, listed.job), weightOf(group));
     }
@@ -103,15 +103,15 @@ function coveringGroups(queue: readonly ReadyJob[], { ownersOf }: Facts, poolOf:
   );
 }
 
-/** The places that these jobs may take under their limits, by pool. One without a size counts as the heaviest: a large runner could take it. */
-function wantedPlaces(covering: readonly Covering[], rooms: Rooms): ReadonlyMap<Pool, Map<Room, number>> {
+/** The slots that these jobs may take under their limits, by pool. One without a size counts as the heaviest: a large runner could take it. */
+function wantedSlots(covering: readonly Covering[], limits: OpenLimits): ReadonlyMap<Pool, Map<OpenLimit, number>> {
   const heaviest = new Map<Pool, number>();
   for (const { pool, group } of covering) heaviest.set(pool, Math.max(weightOf(group), heaviest.get(pool) ?? 1));
-  const wanted = new Map<Pool, Map<Room, number>>();
+  const wanted = new Map<Pool, Map<OpenLimit, number>>();
   for (const { pool, group, job, jobs } of covering) {
     const weight = group.size === undefined ? (heaviest.get(pool) ?? 1) : weightOf(group);
-    const ofPool = wanted.get(pool) ?? new Map<Room, number>();
-    for (const room of rooms.ofJob(group, job)) count(ofPool, room, jobs * weight);
+    const ofPool = wanted.get(pool) ?? new Map<OpenLimit, number>();
+    for (const limit of limits.ofJob(group, job)) count(ofPool, limit, jobs * weight);
     wanted.set(pool, ofPool);
   }
   return wanted;

@@ -1,4 +1,4 @@
-/** Law L18 (docs/spec.md): what the annotations of a Job say about its places. */
+/** Law L18 (docs/spec.md): what the annotations of a Job say about its slots. */
 import { expect, test } from 'vitest';
 import { judgeJob } from '../../../src/clients/kubernetes/judge-job.ts';
 import { KubeJob } from '../../../src/clients/kubernetes/resources.ts';
@@ -17,9 +17,9 @@ function read(annotations: Readonly<Record<string, string>>) {
 }
 
 test('what is printed is read', () => {
-  const places = { size: 'large', weight: 4, limits: ['gpus', 'team-web'], scope: 'acme/web' };
+  const slots = { size: 'large', weight: 4, limits: ['gpus', 'team-web'], scope: 'acme/web' };
 
-  expect(read(jobAnnotations({ pinned: false, ...places }))).toEqual(places);
+  expect(read(jobAnnotations({ pinned: false, ...slots }))).toEqual(slots);
 });
 
 test.each([
