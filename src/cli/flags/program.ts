@@ -2,7 +2,7 @@
  * The commands and their help, for commander; their flags are in `flags/flags.ts`, their code is loaded by `src/cli/cli.ts`. commander does
  * not read the environment here: for a switch it takes any value of the variable as "on", `false` too (commander 14, `_parseOptionsEnv`).
  */
-import { Argument, Command, Option } from 'commander';
+import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { COMMANDS, type CommandName, type Flag, helpOf, longName, variableOf } from './flag.ts';
 import { flagsOf, hasPaths, PATH } from './flags.ts';
@@ -250,5 +250,15 @@ function optionOf(name: string, flag: Flag, command: CommandName): Option {
   const long = `${longName(name)}${value === undefined ? '' : ` <${value}>`}`;
   const without = defaultIn?.[command] ?? flag.defaultNote ?? flag.default;
   const notes = [`env: ${variableOf(name)}`, ...(without === undefined ? [] : [`default: ${without}`])];
-  return new Option(short === undefined ? long : `${short}, ${long}`, `${helpOf(flag, command)} (${notes.join('; ')})`);
+  const option = new Option(
+    short === undefined ? long : `${short}, ${long}`,
+    `${helpOf(flag, command)} (${notes.join('; ')})`,
+  );
+  return name === 'policy' ? option.argParser(onlyOnce) : option;
+}
+
+/** Of other flags the last one counts, as everywhere. Here the rules of the first file would vanish without a word. */
+function onlyOnce(file: string, before: string | undefined): string {
+  if (before === undefined) return file;
+  throw new InvalidArgumentError(`It is given twice, and only one file counts: write all rules into one.`);
 }

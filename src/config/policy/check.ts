@@ -9,7 +9,7 @@ import { quoted } from '../runnergroup/problems.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { withSizes } from '../runnergroup/sizes.ts';
 import { type Asker, allowedBy, type Denial, type Finding, finding, type GroupRule, NONE } from './denial.ts';
-import { allLevels, entryOf, levelsOf, type Rules, wordsFor } from './levels.ts';
+import { allLevels, coversScope, entryOf, levelsOf, type Rules } from './levels.ts';
 import { matchesAny, matchesGlob, normalRepository } from './policy-patterns.ts';
 import { GROUP_RULES } from './policy-rules.ts';
 import type { Policy, RuleName } from './policy-schema.ts';
@@ -181,8 +181,8 @@ export function tokenBounds(policy: Policy) {
         return entry.scopes && is === 'denied' ? [entry.scopes] : [];
       });
       const covers = (owner: string, repo: string) => {
-        const words = ['global', ...wordsFor({ kind: 'repo', owner, repo })];
-        return lists.every((allowed) => words.some((word) => matchesAny(allowed, word)));
+        const scopes = [{ kind: 'global' }, { kind: 'repo', owner, repo }] as const;
+        return lists.every((allowed) => scopes.some((scope) => coversScope(allowed, scope)));
       };
       return lists.length === 0 ? undefined : { id: lists.map((allowed) => allowed.join(' ')).join('; '), covers };
     },

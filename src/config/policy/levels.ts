@@ -40,13 +40,15 @@ function fits({ namespace = '**', name = '**', scope, labels = {} }: GroupMatch,
   return (
     matchesGlob(namespace, group.namespace) &&
     matchesGlob(name, group.name) &&
-    (scope === undefined || wordsFor(group.scope).some((word) => matchesGlob(scope, word))) &&
+    (scope === undefined || coversScope([scope], group.scope)) &&
     Object.entries(labels).every(([key, value]) => valueAt(group.manifest, ['metadata', 'labels', key]) === value)
   );
 }
 
-/** What a scope may be called in a policy, itself first. A repository is covered by its owner, too. */
-export function wordsFor(scope: Scope): readonly string[] {
-  const own = scopeWord(scope);
-  return scope.kind === 'repo' ? [own, `org:${scope.owner}`, `user:${scope.owner}`] : [own];
+/** A repository is covered by its owner, too. Upper and lower case are one, as in Gitea: `org: ACME` gets the jobs of acme. */
+export function coversScope(patterns: readonly string[], scope: Scope): boolean {
+  const ofOwner = scope.kind === 'repo' ? [`org:${scope.owner}`, `user:${scope.owner}`] : [];
+  return [scopeWord(scope), ...ofOwner].some((word) =>
+    patterns.some((pattern) => matchesGlob(pattern.toLowerCase(), word.toLowerCase())),
+  );
 }

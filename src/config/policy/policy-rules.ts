@@ -1,5 +1,6 @@
 /** The rules about one group: its namespace, what it may name there, and its pods. */
 
+import { scopeWord } from '../../shared/scope.ts';
 import { mergePodTemplate } from '../pods/apply-template.ts';
 import { type AskedKind, asksOf } from '../pods/asks.ts';
 import { checkShape } from '../pods/check-shape.ts';
@@ -18,7 +19,7 @@ import { mostAskedOf } from '../runnergroup/resource-requests.ts';
 import { JUDGES, neededLevel, type RunnerGroup } from '../runnergroup/runner-group.ts';
 import { quantityValue } from '../runnergroup/words.ts';
 import { allowedBy, type Finding, finding, type GroupRule, NONE, PROFILE_REASON } from './denial.ts';
-import { entryOf, levelsOf, type Rules, wordsFor } from './levels.ts';
+import { coversScope, entryOf, levelsOf, type Rules } from './levels.ts';
 import { coversImage, matchesAny, parseImage } from './policy-patterns.ts';
 import { OTHERS, type RuleName } from './policy-schema.ts';
 
@@ -43,9 +44,8 @@ const destinations: GroupRule = ({ destinations: allowed = [] }, group, { isArgo
 };
 
 const scopes: GroupRule = ({ scopes: allowed }, group) => {
-  const words = wordsFor(group.scope);
-  if (allowed === undefined || words.some((word) => matchesAny(allowed, word))) return NONE;
-  const message = `is ${words[0]}; ${allowedBy(allowed)} in namespace ${group.namespace}. Use one of these scopes`;
+  if (allowed === undefined || coversScope(allowed, group.scope)) return NONE;
+  const message = `is ${scopeWord(group.scope)}; ${allowedBy(allowed)} in namespace ${group.namespace}. Use one of these scopes`;
   return finding('spec.scope', message);
 };
 

@@ -444,6 +444,12 @@ function ruleRunnerConfig({ spec, unclear }: Draft, report: Report): NormalField
   }
   if (runnerConfig.container && containerMode === 'host')
     return wrong(['container'], 'does not go with containerMode host, which starts no containers');
+  const tokens = [spec.registrationToken, spec.authToken].map((token) => token?.secretRef ?? token);
+  if (tokens.some((token) => cache && token?.name === cache.secretRef.name && token.key === cache.secretRef.key))
+    report(
+      ['cache', 'secretRef'],
+      'is a token of Gitea; CI jobs can read the secret of the cache, so name another key',
+    );
   if (cache && runnerConfig.cache?.enabled === false)
     return wrong(['cache', 'enabled'], 'is false, but spec.cache names a cache: remove one of them');
   return runnerConfig;

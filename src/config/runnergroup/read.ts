@@ -292,10 +292,13 @@ function sortOut(document: SourceDocument): Sorted {
 /** Fields of every Kubernetes object, as they may be misspelt: a RunnerGroup must not vanish because of its capitals. */
 const FIELDS_OF_OBJECTS: ReadonlySet<string> = new Set(['apiversion', 'kind', 'metadata', 'spec']);
 
-/** Argo CD and kubectl open everything that has `items`, whatever its kind. */
+/** Argo CD and kubectl open everything that has `items`, whatever its kind. kubectl takes an item of a JobList without a type for a Job. */
 export function allIn(value: unknown): readonly unknown[] {
   const items = valueAt(value, ['items']);
-  return [value, ...(Array.isArray(items) ? items.flatMap(allIn) : [])];
+  if (!Array.isArray(items)) return [value];
+  const { apiVersion, kind } = value as Readonly<Record<string, unknown>>;
+  const ofItems = { apiVersion, kind: String(kind).replace(/List$/, '') };
+  return [value, ...items.flatMap((item) => allIn(isMapping(item) && !item['kind'] ? { ...item, ...ofItems } : item))];
 }
 
 function nameOf(value: unknown): NamedObject {

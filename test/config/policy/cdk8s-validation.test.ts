@@ -155,6 +155,12 @@ describe('RunnerPolicyValidation', () => {
     ['a Job without a pod, which no API server takes', IMAGES, [{ ...GOOD, spec: {} }], []],
     ['another kind of that API group', IMAGES, [{ ...GOOD, kind: 'Other' }], []],
     [
+      'an item of a JobList, which needs no type for kubectl',
+      IMAGES,
+      [{ apiVersion: 'batch/v1', kind: 'JobList', items: [{ metadata: job('').metadata, spec: job('bash').spec }] }],
+      ['images by-hand spec.template.spec.containers[0].image'],
+    ],
+    [
       'a privileged pod, also if the policy says nothing of it',
       {},
       [job('a:1', { container: { securityContext: { privileged: true } } })],

@@ -347,6 +347,7 @@ it.each<[readonly string[] | undefined, string, boolean | undefined]>([
   [['org:beta'], 'beta/web', true],
   [['user:beta'], 'beta/web', true],
   [['global'], 'beta/web', true],
+  [['org:Beta'], 'bETA/web', true],
 ])('scopes %j: tokens are used for %s: %s', (scopes, name, covered) => {
   const [owner = '', repo = ''] = name.split('/');
   const { reachOf } = tokenBounds({ namespaces: [{ name: 'runners', ...(scopes && { scopes: [...scopes] }) }] });

@@ -1,7 +1,7 @@
 /** `--policy` through the program: exit codes, what is printed, and that nothing is served when in doubt. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { folderWith, groupYaml, runHere, runNode } from '../../support/run-cli.ts';
+import { folderWith, groupYaml, runCli, runHere, runNode } from '../../support/run-cli.ts';
 import { startAcme } from '../../support/start-acme.ts';
 
 const policyYaml = (spec: string) => `apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec: ${spec}\n`;
@@ -50,10 +50,6 @@ describe('a group that the policy denies', () => {
     const generated = await runHere(['generate', '--policy', policy], {}, folder);
     expect(generated.stderr.trimEnd().split('\n')).toHaveLength(17);
     expect(generated.stderr).toContain('… and 15 more: gitea-runners validate --policy ');
-  });
-
-  it('is refused also when commander reads the command line', async () => {
-    expect((await run(['validate', '.', '--recursive', '--policy=/nowhere'], '{images: []}')).code).toBe(3);
   });
 
   it('is refused with cdk8s synth, too', async () => {
@@ -171,6 +167,16 @@ describe('a policy that cannot be used', () => {
       stderr: expect.stringContaining('/nowhere/policy.yaml: cannot be read: no such file (ENOENT)'),
     });
   });
+
+  it.each([['generate'], ['validate']])(
+    'two of them end %s with exit 2: the rules of one would vanish',
+    async (command) => {
+      const outcome = await runCli([command, '--policy', 'strict.yaml', '--policy', 'open.yaml']);
+
+      expect(outcome).toMatchObject({ code: 2, stdout: '' });
+      expect(outcome.stderr).toContain('It is given twice, and only one file counts: write all rules into one.');
+    },
+  );
 
   it('a relative path in the variable is refused: it would lie in the repository', async () => {
     const folder = folderWith({ 'policy.yaml': policyYaml('{}') });

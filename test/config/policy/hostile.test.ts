@@ -192,7 +192,6 @@ describe('names', () => {
   });
 
   it.each<RunnerGroup['scope']>([
-    { kind: 'org', org: 'ACME' },
     { kind: 'org', org: 'acme2' },
     { kind: 'org', org: '*' },
     { kind: 'repo', owner: 'acme2', repo: 'x' },

@@ -49,7 +49,10 @@ const DENIED: Readonly<Record<string, readonly [spec: Readonly<Record<string, un
       { maxActiveRunners: 2, sizes: [{ name: 'l', weight: 2, resources: { limits: { cpu: '9' } } }] },
       'maxResources spec.sizes[0].resources',
     ],
-    cache: [{ cache: { url: 'http://c:1', ...SECRET } }, 'namespaces.secrets spec.cache.secretRef.name'],
+    cache: [
+      { cache: { url: 'http://c:1', secretRef: { name: 'c', key: 'd' } } },
+      'namespaces.secrets spec.cache.secretRef.name',
+    ],
     proxy: [
       { proxy: { http: 'http://p:1', secretRef: { name: 'x' } } },
       'namespaces.secrets spec.proxy.secretRef.name',

@@ -101,6 +101,16 @@ describe('which groups an entry means', () => {
     expect(denialsOf({ groups: [{ match: { scope: 'org:acme' }, ...STRICT }] }, { scope })).toHaveLength(1);
   });
 
+  it.each(['ACME', 'acme'])('its scope as Gitea reads it, in any case: %s', (org) => {
+    const entry = { match: { scope: 'org:Acme' }, ...STRICT };
+
+    expect(denialsOf({ groups: [entry] }, { scope: { kind: 'org', org } })).toHaveLength(1);
+    expect(denialsOf({ groups: [entry] }, { scope: { kind: 'repo', owner: org, repo: 'web' } })).toHaveLength(1);
+    expect(denialsOf({ namespaces: [{ name: '*', scopes: ['org:Acme'] }] }, { scope: { kind: 'org', org } })).toEqual(
+      [],
+    );
+  });
+
   it('scopes, Secrets and destinations, too', () => {
     const asker = { isArgoCd: true, destination: 'elsewhere' };
     const entry = { match: {}, scopes: [], secrets: [], destinations: ['elsewhere'] };

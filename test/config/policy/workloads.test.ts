@@ -112,6 +112,8 @@ describe('what would start pods is not passed on', () => {
     ['behind the end of a document', `apiVersion: v1\nkind: ConfigMap\n...\n${JOB}`],
     ['in a List', 'apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod}\n'],
     ['in a JobList', 'apiVersion: batch/v1\nkind: JobList\nitems:\n- {apiVersion: batch/v1, kind: Job}\n'],
+    // As kubectl reads it.
+    ['in a JobList whose items have no type', 'apiVersion: batch/v1\nkind: JobList\nitems:\n- {metadata: {name: a}}\n'],
     // Argo CD opens whatever has items.
     ['in what calls itself otherwise', 'apiVersion: v1\nkind: ConfigMap\nitems: [{apiVersion: v1, kind: Pod}]\n'],
     [

@@ -33,6 +33,10 @@ const PATTERN =
 const NEEDS_BOUND =
   'needs runners that are bound to a repository: write "registration: {by: serve, for: repository}", or remove it';
 
+/** Of the group that the values are put into. */
+const REGISTRATION_TOKEN = { name: 'gitea-runner', key: 'registration-token' };
+const API_TOKEN = { name: 'gitea-api', key: 'token' };
+
 type Refused = readonly [value: unknown, message: string];
 
 /** One below the least number that a field takes, and one above the most. */
@@ -304,6 +308,12 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
       `.url: ${URL_RULE.replace('https://gitea.example.com', 'http://gitea-runner-cache.runners.svc:8088')}`,
     ],
     ['http://c', 'must be a mapping, not a string'],
+    ...[API_TOKEN, REGISTRATION_TOKEN].map(
+      (secretRef): Refused => [
+        { url: 'http://c:1', secretRef },
+        '.secretRef: is a token of Gitea; CI jobs can read the secret of the cache, so name another key [GR-INPUT-06]',
+      ],
+    ),
   ],
   notify: [
     [{ slack: { channel: '#ci' } }, 'must be a list, not a mapping'],
