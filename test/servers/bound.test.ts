@@ -14,6 +14,7 @@ import type { Scope } from '../../src/shared/scope.ts';
 import { failureOf } from '../support/failure-of.ts';
 import { OPTIONS } from '../support/looking.ts';
 import { type Account, type ApiJob, type LevelPath, repositoryOf } from './account.ts';
+import { IdleRunner } from './bare-runner.ts';
 import { GITEA_VERSIONS } from './build.ts';
 import { sleep, waitUntil } from './process.ts';
 import { useSite } from './site.ts';
@@ -27,19 +28,26 @@ const BETA = repoOf('acme', 'beta');
 /** Written without a schema: the runner would add one, and write the file again. */
 const LABEL = 'lab';
 const ONE = { 'one.yml': workflow({ one: { runsOn: LABEL } }) };
+/** Jobs of each repository, in two runs. */
+const MANY = 100;
+const HALF = { 'half.yml': workflow({ half: { runsOn: LABEL, matrix: MANY / 2 } }) };
 
 describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   let mia: Account;
   /** An owner of the org, who is no administrator of the site. */
   let olga: Account;
-  const site = useSite('bound', { version, repositories: { alpha: ONE, beta: ONE } }, async ({ admin }) => {
-    mia = await admin.createUser('mia');
-    olga = await admin.createUser('olga');
-    await mia.createRepo('mine');
-    const teams = (await admin.call('GET', `${ORG}/teams`)) as { readonly id: number; readonly name: string }[];
-    const owners = teams.find(({ name }) => name === 'Owners');
-    await admin.call('PUT', `/teams/${owners?.id}/members/olga`);
-  });
+  const site = useSite(
+    'bound',
+    { version, repositories: { alpha: ONE, beta: ONE, left: HALF, right: HALF } },
+    async ({ admin }) => {
+      mia = await admin.createUser('mia');
+      olga = await admin.createUser('olga');
+      await mia.createRepo('mine');
+      const teams = (await admin.call('GET', `${ORG}/teams`)) as { readonly id: number; readonly name: string }[];
+      const owners = teams.find(({ name }) => name === 'Owners');
+      await admin.call('PUT', `/teams/${owners?.id}/members/olga`);
+    },
+  );
 
   async function tokenOf(scope: Scope, apiToken: string): Promise<string> {
     const found = await readRegistrationToken(site.access(apiToken), scope);
@@ -126,6 +134,31 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect((await queuedIn('acme/alpha')).map(({ id }) => id)).toEqual([a1?.id, a2?.id]);
     expect((await queuedIn('acme/beta')).map(({ id }) => id)).toEqual([b2?.id]);
     expect(await rowsAt('/admin')).not.toContain('beta-1');
+  });
+
+  it('has never a job of the other one of two repositories with one label, in 200 jobs', async () => {
+    const repositories = ['left', 'right'];
+    const jobsOf = (status: string) => site.admin.jobs(ORG, status);
+    for (const repository of [...repositories, ...repositories])
+      await site.admin.dispatch(`acme/${repository}`, 'half.yml');
+    const runsOfBoth = async (): Promise<number> =>
+      (await jobsOf('queued')).filter((job) => /left|right/.test(repositoryOf(job))).length;
+    await waitUntil('all jobs are queued', async () => (await runsOfBoth()) === 2 * MANY);
+
+    await Promise.all(
+      repositories.map(async (repository) => {
+        const registrationToken = await tokenOf(repoOf('acme', repository), olga.token);
+        for (let nth = 1; nth <= MANY; nth += 1) {
+          const name = `${repository}-${nth}`;
+          const runner = await IdleRunner.register(site.url, { name, registrationToken, labels: [LABEL] });
+          await runner.take('RESULT_SUCCESS');
+        }
+      }),
+    );
+
+    const done = (await jobsOf('completed')).filter((job) => /left|right/.test(repositoryOf(job)));
+    expect(done).toHaveLength(2 * MANY);
+    for (const job of done) expect(`acme/${job.runner_name}`).toMatch(new RegExp(`^${repositoryOf(job)}-`));
   });
 
   it('waits while its repository has no job, however many jobs others have', async () => {
