@@ -11,6 +11,7 @@
 import { isRefusal } from '../clients/gitea/failures.ts';
 import type { SecretReader, TokenSources } from '../clients/tokens/api-token.ts';
 import type { TargetOf } from '../plan/find-targets.ts';
+import { compareText } from '../planner/collections.ts';
 import { isBoundAtWork, isPinnedAlive } from '../planner/evidence.ts';
 import { untilAborted } from '../shared/clock.ts';
 import { Failure } from '../shared/failure.ts';
@@ -21,9 +22,16 @@ import { Poller, type PollerOptions } from './looks/poller.ts';
 import { TargetBook } from './looks/targets.ts';
 import { LossBook } from './losses/losses.ts';
 import { type Tell, tellAll } from './planning/events.ts';
-import { type AppVerdict, judgeApplication, type ReconcileInput, skewsOf, TICK_MS } from './planning/reconcile.ts';
+import {
+  type AppVerdict,
+  judgeApplication,
+  noteStarts,
+  type ReconcileInput,
+  skewsOf,
+  TICK_MS,
+} from './planning/reconcile.ts';
 import { type Again, type KeyQueue, type QueueRow, WorkQueue } from './queue/work-queue.ts';
-import { type ClusterSnapshot, groupKeyOfRunner, type LiveGroup, snapshot } from './seen/live.ts';
+import { type ClusterSnapshot, groupKeyOfRunner, type LiveGroup, type LiveRunner, snapshot } from './seen/live.ts';
 import type { StartTask, TaskContext } from './task.ts';
 import type { WakeTarget } from './waking/wake.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
@@ -196,11 +204,15 @@ export class Leader {
     // Of groups that have changed meanwhile no look is known: another reconcile follows.
     const input = this.#input(groups);
     const verdicts = new Map<string, AppVerdict>();
-    for (const [application, members] of input.snapshot.byApp) {
+    const startedBefore = new Map<string, readonly LiveRunner[]>();
+    // Always the same one first: who was before the others has their CI jobs.
+    const ordered = [...input.snapshot.byApp].toSorted(([a], [b]) => compareText(a, b));
+    for (const [application, members] of ordered) {
       const beganMs = clock.steadyMs();
       const known = this.#verdicts?.get(application);
-      const verdict = judgeApplication(input, application, members, known);
+      const verdict = judgeApplication({ ...input, startedBefore }, application, members, known);
       verdicts.set(application, verdict);
+      noteStarts(startedBefore, verdict);
       if (verdict === known) continue;
       this.#tell({ is: 'planned', verdict, ms: clock.steadyMs() - beganMs });
       this.#apps.follow(application, verdict);

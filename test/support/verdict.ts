@@ -11,6 +11,7 @@ export function verdictOf(over: Partial<AppVerdict>): AppVerdict {
     settled: true,
     clockWarnings: [],
     groups: [],
+    starts: [],
     inputs: [],
     untilMs: 0,
     ...over,

@@ -18,9 +18,11 @@ import { type ClockWarning, correctClocks } from '../../plan/clock-correction.ts
 import type { TargetOf } from '../../plan/find-targets.ts';
 import { ownTemplateHash } from '../../plan/own-pod.ts';
 import { type Planning, planSeen, type SeenGroup } from '../../plan/plan-seen.ts';
-import { pageOf } from '../../planner/assign.ts';
+import { pageOf, pagesOf } from '../../planner/assign.ts';
+import type { RunnerDecision } from '../../planner/decisions.ts';
 import { hasEnded } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
+import { isSame, keyText } from '../../shared/keys.ts';
 import { TRACKING_ID, timeText } from '../../shared/marks.ts';
 import { type Difference, differenceOf, differingByGroup, NO_DIFFERENCE } from '../seen/difference.ts';
 import {
@@ -56,6 +58,8 @@ export interface ReconcileInput {
   /** Why its Jobs wait for the credentials of their runners. Undefined: they do not. */
   readonly unregistered: (key: string) => Failure | undefined;
   readonly wakes: ReadonlyMap<string, WakeFacts>;
+  /** Runners that Applications before this one are about to start, by the pages of their CI jobs (`AppVerdict.starts`). */
+  readonly startedBefore?: ReadonlyMap<string, readonly LiveRunner[]>;
 }
 
 export interface WakeFacts {
@@ -75,6 +79,8 @@ export interface AppVerdict {
   readonly settled: boolean;
   readonly clockWarnings: readonly ClockWarning[];
   readonly groups: readonly GroupVerdict[];
+  /** Runners that its wake is about to start, as Jobs (docs/adr/0115). None of a wake that is in trouble. */
+  readonly starts: readonly LiveRunner[];
   /** The verdict holds while its inputs are the same objects, and until this time: plans depend on the time, too. */
   readonly inputs: readonly unknown[];
   readonly untilMs: number;
@@ -161,7 +167,9 @@ export function judgeApplication(
     const its = runners.filter((decision) => decision.emit && (decision.shard ?? 0) === index);
     const isPlanned = isManaged && planning.is === 'planned';
     const difference = isPlanned ? differenceOf(its, shard.live, planning.atMs, shard.wake.printed) : NO_DIFFERENCE;
-    return { ...shard, difference, differing: differingByGroup(difference, runners, shard.live) };
+    const { last } = shard.wake.state;
+    const starts = isPlanned && troubleOf({ ...(last && { last }) }) === undefined ? startsOf(its, groups, live) : [];
+    return { ...shard, difference, differing: differingByGroup(difference, runners, shard.live), starts };
   });
   const [{ difference } = { difference: NO_DIFFERENCE }, ...siblings] = parts;
   const argocdOf = ({ key }: LiveGroup): GroupFacts['argocd'] => {
@@ -179,9 +187,38 @@ export function judgeApplication(
       const facts = factsOf(member, planning, argocdOf(member.live), nowMs);
       return { live: member.live, runners: member.runners, facts };
     }),
+    starts: parts.flatMap((part) => part.starts),
     inputs,
     untilMs: nowMs + (isQuiet(planning, groups) ? QUIET_MS : TICK_MS),
   };
+}
+
+/**
+ * Runners that no Job is seen of yet. To another Application each is the free runner that has a CI job (law P11), for one spawn timeout since
+ * that became ready.
+ */
+function startsOf(
+  decisions: readonly RunnerDecision[],
+  groups: readonly LiveGroup[],
+  live: readonly LiveRunner[],
+): readonly LiveRunner[] {
+  const existing = new Set(live.map(({ job }) => keyText(job)));
+  return decisions.flatMap((decision): readonly LiveRunner[] => {
+    if (!decision.emit || decision.skip || !decision.job) return [];
+    const { group: key, job: wanted, runner: name } = decision;
+    const { namespace } = key;
+    const of = groups.find(({ group }) => isSame(group, key))?.group;
+    if (!of || existing.has(keyText({ namespace, name }))) return [];
+    const made = { namespace, name, giteaUrl: originOf(of), jobUrl: wanted.url };
+    return [{ job: { ...made, state: 'running', createdAtMs: 0 }, annotations: {} }];
+  });
+}
+
+/** Notes what an Application starts, for those after it (`ReconcileInput.startedBefore`). */
+export function noteStarts(startedBefore: Map<string, readonly LiveRunner[]>, { starts }: AppVerdict): void {
+  for (const runner of starts)
+    for (const page of pagesOf(runner.job.jobUrl))
+      startedBefore.set(page, [...(startedBefore.get(page) ?? []), runner]);
 }
 
 /** No verdict is made for longer than `QUIET_MS`. One that says so was made before the clock was set back. */
@@ -231,11 +268,18 @@ function planMembers(
 }
 
 /** Jobs of other groups that were printed for a queued job that these groups see, or that count under their limits. The planner reads no other foreign Jobs. */
-function printedElsewhere({ snapshot }: ReconcileInput, members: readonly Member[]): readonly LiveRunner[] {
+function printedElsewhere(
+  { snapshot, startedBefore }: ReconcileInput,
+  members: readonly Member[],
+): readonly LiveRunner[] {
   const own = new Set(members.flatMap(({ runners }) => runners));
   const looks = new Set(members.map(({ observation }) => observation?.look));
   const jobs = [...looks].flatMap((look) => look?.jobs ?? []);
-  const printed = jobs.flatMap((job) => (job.status === 'queued' && snapshot.printedFor.get(pageOf(job))) || []);
+  const printed = jobs.flatMap((job) =>
+    job.status === 'queued'
+      ? [snapshot.printedFor, startedBefore].flatMap((runners) => runners?.get(pageOf(job)) ?? [])
+      : [],
+  );
   const limits = new Set(members.flatMap(({ live }) => live.group?.limits ?? []).map(({ name }) => name));
   const sharing = [...limits].flatMap((name) => snapshot.sharing.get(name ?? '') ?? []);
   return [...new Set([...printed, ...sharing])].filter((runner) => !own.has(runner));

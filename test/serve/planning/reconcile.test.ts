@@ -2,17 +2,19 @@
 import { describe, expect, it } from 'vitest';
 import type { GiteaTarget } from '../../../src/clients/gitea/observe-gitea.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
+import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import type { Look } from '../../../src/planner/evidence.ts';
 import { isReady } from '../../../src/serve/planning/group-status.ts';
 import {
   type AppVerdict,
   judgeApplication,
+  noteStarts,
   type ReconcileInput,
   skewsOf,
 } from '../../../src/serve/planning/reconcile.ts';
 import { NO_DIFFERENCE } from '../../../src/serve/seen/difference.ts';
 import { type LiveGroup, type LiveRunner, type Observation, snapshot } from '../../../src/serve/seen/live.ts';
-import { NEVER_WOKEN } from '../../../src/serve/waking/wake-state.ts';
+import { NEVER_WOKEN, type WakeOutcome } from '../../../src/serve/waking/wake-state.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { SUSPENDED, TRACKING_ID } from '../../../src/shared/marks.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
@@ -100,6 +102,16 @@ function play(input: ReconcileInput, before = NO_VERDICTS): ReadonlyMap<string, 
   return new Map(
     [...input.snapshot.byApp].map(([key, groups]) => [key, judgeApplication(input, key, groups, before.get(key))]),
   );
+}
+
+/** As the leader does: each is told what those before it start. */
+function playInOrder(input: ReconcileInput): readonly AppVerdict[] {
+  const startedBefore = new Map<string, readonly LiveRunner[]>();
+  return [...input.snapshot.byApp].map(([key, groups]) => {
+    const verdict = judgeApplication({ ...input, startedBefore }, key, groups, undefined);
+    noteStarts(startedBefore, verdict);
+    return verdict;
+  });
 }
 
 function only(verdicts: ReadonlyMap<string, AppVerdict>): AppVerdict {
@@ -497,4 +509,37 @@ it('the skew of a Gitea is what its clock and that of Kubernetes tell', () => {
     skewsOf({ ...input, clocks: { kubernetes: 'https://kubernetes', of: (origin) => bounds.get(origin) } }),
   ).toEqual(new Map([[ORIGIN, 30_000]]));
   expect(skewsOf(input)).toEqual(new Map());
+});
+
+describe('two Applications that cover the same CI jobs', () => {
+  const look = seen({ ...IDLE, jobs: [job(1), job(2), job(3)] });
+  const parts = (one: Partial<RunnerGroup> = {}) => [
+    { live: { ...liveGroup('a'), group: runnerGroup({ name: 'a', ...one }) }, observation: look },
+    { live: liveGroup('b'), observation: look },
+  ];
+  const missing = (input: ReconcileInput) => playInOrder(input).map(({ difference }) => difference.missing.length);
+  const lastOf = (last: WakeOutcome) =>
+    new Map([['argocd/a', { printed: new Set<string>(), state: { ...NEVER_WOKEN, last } }]]);
+
+  it('the first one is woken for them, and the second one is not', () => {
+    expect(missing(sceneOf(parts()))).toEqual([3, 0]);
+  });
+
+  it('the second one is woken for those that the first one has no room for', () => {
+    expect(missing(sceneOf(parts({ maxActiveRunners: 2 })))).toEqual([2, 1]);
+    expect(missing(sceneOf(parts({ suspend: true })))).toEqual([0, 3]);
+  });
+
+  it('the second one is woken where the first one is in trouble, and not while it only waits', () => {
+    expect(missing(sceneOf(parts(), { wakes: lastOf({ is: 'error', message: 'no plugin' }) }))).toEqual([3, 3]);
+    expect(missing(sceneOf(parts(), { wakes: lastOf({ is: 'synced' }) }))).toEqual([3, 0]);
+  });
+
+  it('the second one is woken when a CI job has been ready for a spawn timeout', () => {
+    const { spawnTimeoutSeconds } = runnerGroup();
+    const late = NOW + spawnTimeoutSeconds * 1_000;
+
+    expect(missing({ ...sceneOf(parts()), nowMs: late - 30_000 })).toEqual([3, 0]);
+    expect(missing({ ...sceneOf(parts()), nowMs: late })).toEqual([3, 3]);
+  });
 });
