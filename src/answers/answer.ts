@@ -103,7 +103,8 @@ function runnerOf(job: ExplainedJob): string | undefined {
 export function nextSteps({ groups, runners }: Explanation): (job: ExplainedJob) => readonly string[] {
   const decided = new Map(runners.map((each) => [each.runner, each]));
   return (job) => {
-    const names = [runnerOf(job), job.ended?.runner].filter((name) => name !== runnerWithoutLogs(job));
+    const told = toldWith(job);
+    const names = [runnerOf(job), job.ended?.runner].filter((name = '') => !told.includes(name));
     const ofRunners = new Set(names.flatMap((runner) => decided.get(runner ?? '') ?? []));
     const isHolding = (each: RunnerDecision) => each.emit && each.trouble && isSame(job.group, each.group);
     const holding = waitsForSlot(job) ? runners.filter(isHolding) : [];
@@ -111,9 +112,10 @@ export function nextSteps({ groups, runners }: Explanation): (job: ExplainedJob)
   };
 }
 
-/** How it ended is told with the job. */
-export function runnerWithoutLogs({ ended }: ExplainedJob): string | undefined {
-  return ended && !hasLogs(ended) ? ended.runner : undefined;
+/** Runners of which all is told with their job: its cause and its advice say it. */
+export function toldWith(job: ExplainedJob): readonly string[] {
+  const waiting = job.verdict === 'served' && job.notCreated ? [job.runner] : [];
+  return job.ended && !hasLogs(job.ended) ? [job.ended.runner, ...waiting] : waiting;
 }
 
 /** What helps somebody who asks about this job; the table does not say it for each. */

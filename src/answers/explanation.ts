@@ -220,7 +220,11 @@ export function byState(a: ExplainedJob, b: ExplainedJob): number {
 const IDLE_TOO_LONG_MS = 60_000;
 
 /** Runners that have come to nothing for the job that they were made for: their Job has failed, or they are given up. */
-const ENDED: ReadonlySet<RunnerDecision['because']> = new Set(['back-off-record', 'stuck', 'never-came', 'surplus']);
+const ENDED: ReadonlySet<RunnerDecision['because']> = new Set([
+  ...(['back-off-record', 'stuck', 'never-came', 'surplus', 'disabled'] as const),
+]);
+
+const DISABLED: PodTrouble = { reason: 'Disabled', message: 'somebody switched it off in Gitea' };
 
 function progressOf(
   plan: Plan,
@@ -253,6 +257,7 @@ function progressOf(
   /** The newest one that was made for it. @param isNew it has another one, which has no Job */
   const ofLast = (job: Job, isNew: boolean): Progress => {
     const { because, runner = '' } = ended.get(stayKey({ origin: '', job })) ?? {};
+    if (because === 'disabled') return { ended: { runner, ...DISABLED } };
     if (because === 'surplus') return isNew ? { inVain: 'idle' } : {};
     return { ...endOf(runner), ...(because && because !== 'back-off-record' && { inVain: 'tried' }) };
   };

@@ -16,9 +16,9 @@ import { hasJobsOf } from '../shared/scope.ts';
 const MACHINES = [
   [/^(windows|win\d)/i, 'Windows'],
   [/^(macos|osx|darwin)/i, 'macOS'],
-  [/(^|[-_.])(arm64|aarch64|arm|armv8)([-_.]|$)/i, 'arm64'],
-  [/(^|[-_.])(s390x|ppc64le|riscv64|armv[67]l?|armhf)([-_.]|$)/i, 'other'],
-  [/(^|[-_.])(gpus?|cuda)([-_.]|$)/i, 'GPU'],
+  [/(^|[-_./])(arm64|aarch64|arm|armv8)([-_./]|$)/i, 'arm64'],
+  [/(^|[-_./])(s390x|ppc64le|riscv64|armv[67]l?|armhf)([-_./]|$)/i, 'other'],
+  [/(^|[-_./])(gpus?|cuda)([-_./]|$)/i, 'GPU'],
 ] as const;
 
 export function machineOf(label: string): (typeof MACHINES)[number][1] | undefined {

@@ -134,11 +134,15 @@ export function failureOf(application: ApplicationSeen): NotCreated | undefined 
     return { why: `Argo CD does not sync Application ${name}: ${error}`, next, isUnserved: true };
   }
   if (lastsMs === undefined) return undefined;
-  const why = `the sync of Application ${name} has lasted for ${duration(lastsMs)}, and no other can begin. Argo CD says: ${says}`;
+  const why = `Argo CD says: ${says}. For ${duration(lastsMs)} no other sync of Application ${name} can begin`;
+  if (WINDOW.test(says)) return { why, next: `${PASS}, and end this sync: ${end}`, isUnserved: true };
   const first =
     end === undefined ? `it is being ended: ${describe(application)} shows what holds it` : `end it: ${end}`;
   return { why, next: `${first}; then ${knownAfter(says, name) ?? 'correct what it waits for'}`, isUnserved: true };
 }
+
+const WINDOW = /blocked by sync window/;
+const PASS = 'wait for the end of that window, or write manualSync: true there (spec.syncWindows of the AppProject)';
 
 const STEP_1 = `repeat step 1 of ${manual('install.md#install-three-steps')}`;
 
@@ -149,7 +153,28 @@ const AFTER: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/ExcludedResource/, 'allow Jobs and RunnerGroups in argocd-cm: resource.exclusions, resource.inclusions'],
   [/(?:Shared|Repeated)Resource/, 'leave the RunnerGroup in one place of one Application'],
   [/syncOptions has/, 'remove that option from spec.syncPolicy.syncOptions'],
-  [/not permitted in project/, 'let its project allow what the message names: gitea-runners doctor'],
+  [
+    /not permitted in project|allowed destinations/,
+    'let its project allow what the message names: gitea-runners doctor',
+  ],
+  [/project .*(?:does not exist|not allowed)/, 'make that AppProject, or correct spec.project of the Application'],
+  [
+    /cluster \S+ not found|no clusters with this name/,
+    'correct spec.destination of the Application: argocd cluster list',
+  ],
+  [/reached the specified backoff limit/, 'see the log of that Job, or take its hook out of the Application'],
+  [
+    /signal: killed/,
+    `give the sidecar ${NAME} of argocd-repo-server more memory: it was killed, by its limit as a rule`,
+  ],
+  [
+    /failed timeout after/,
+    'see why generate takes so long: gitea-runners doctor. The limit is ARGOCD_EXEC_TIMEOUT of the sidecar',
+  ],
+  [
+    /reading from server: EOF|transport is closing/,
+    'see why argocd-repo-server ended: kubectl -n argocd get pods. OOMKilled: raise its memory',
+  ],
   [/namespaces? "[^"]*" not found/, `create that namespace again: ${STEP_2}`],
   [
     /CRD is installed|RunnerGroup\S* "[^"]*" is invalid/,

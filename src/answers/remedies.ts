@@ -10,7 +10,9 @@ import type { Holder, Strain } from './model.ts';
 export const STEP_2 = `step 2 of ${manual('install.md#install-three-steps')}`;
 const QUOTA = manual('losses.md#pods-that-a-quota-refuses');
 const VOLUME = 'make the Secret, ConfigMap or claim that it names, or correct spec.podTemplate';
+const DRIVER = 'look at that volume, its driver and that node: kubectl get pvc,csidrivers,volumeattachments';
 const NODE = 'look at that node: kubectl describe node. If no other has this, kubectl cordon it and delete the pod';
+const REACH = 'see that pods reach Gitea: NetworkPolicy, DNS, proxy';
 const LOGIN = 'give its registry a login: imagePullSecrets';
 const IMAGE = `correct the image (spec.image, or that of spec.podTemplate), or ${LOGIN}`;
 const ADD_NODE =
@@ -27,7 +29,12 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/^\w*Image.* (?:denied|unauthorized|authoriz)/i, `${LOGIN}. Or correct the image`],
   [/^\w*Image.* (?:dial|timeout|x509)/, 'see whether the node reaches the registry: network, DNS, proxy, certificates'],
   [/^(?:\w*Image\w*|RegistryUnavailable):/, IMAGE],
-  [/^(?:CreateContainerConfigError: configmap|FailedMount|FailedAttachVolume)/, VOLUME],
+  [
+    /^FailedAttachVolume.*(?:Multi-Attach|already)/,
+    'wait for that pod, or give each pod a volume of its own: ephemeral',
+  ],
+  [/^(?:CreateContainerConfigError: configmap|FailedMount.* (?:secret|configmap|persistentvolumeclaim)\b)/, VOLUME],
+  [/^(?:FailedMount|FailedAttachVolume)/, DRIVER],
   [
     /^CreateContainerConfigError.* root/,
     'give spec.podTemplate a runAsUser, or the group another spec.securityProfile',
@@ -35,21 +42,52 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/^CreateContainerConfigError/, `make the Secret, or its key, that it names. For the registration token: ${STEP_2}`],
   [/^(?:Run|Create)ContainerError|^RegistrationFailed.* exec/, 'correct command, args and mounts, or the image'],
   [/^Unschedulable.*(?:claim|volume)/i, 'look at that claim and its StorageClass: kubectl get pvc,storageclass'],
+  [
+    /^Unschedulable.*taint \{node\.kubernetes\.io\//,
+    'mend those nodes: kubectl describe nodes; a toleration does not help. Or add one',
+  ],
+  [/^Unschedulable.* were unschedulable/, 'uncordon a node, or add one: kubectl get nodes'],
   [/^Unschedulable/, `${ADD_NODE} node lacks`],
   [/^SchedulingGated/, 'ask who holds pods here by scheduling gates (Kueue, for example)'],
   [/^FailedCreatePodSandBox/, `the network of pods fails: ${NODE}`],
   [/^(?:ContainerCreating|PodInitializing)/, NODE],
-  [/^Suspended: \w+Queue .*doesn't exist/, 'make that queue of Kueue, or correct spec.queue'],
+  [/^Suspended: \w+Queue .*(?:doesn't exist|not found)/, 'make that queue of Kueue, or correct spec.queue'],
+  [
+    /^Suspended: (?:\w+ )?\w+Queue .*(?:stopped|inactive)/,
+    'let that queue of Kueue go on (spec.stopPolicy: None), or ask its owner: kubectl describe clusterqueues,localqueues -A says why',
+  ],
   [
     /^Suspended/,
     'ask who suspends Jobs here: kubectl get localqueues,workloads -A shows the queues of Kueue and who waits',
   ],
+  [/^RegistrationFailed.*another Gitea/, 'correct key url of the registration Secret, or spec.gitea.url'],
+  [/^RegistrationFailed.*token/, `make a new registration token of this scope: ${STEP_2}`],
+  [
+    /^RegistrationFailed.*not yet valid/,
+    'see whether the clock of that node is right, and the certificate of Gitea valid',
+  ],
+  [/^RegistrationFailed.*(?:x509|tls:)/, 'have pods trust the CA of Gitea: spec.caBundle'],
+  [
+    /^RegistrationFailed.*(?:lookup |no such host)/,
+    'correct spec.gitea.url, or the DNS of the cluster, which does not know it',
+  ],
+  [
+    /^RegistrationFailed.*404/,
+    'see that spec.gitea.url is the base address of Gitea, and that Actions is switched on in app.ini',
+  ],
+  [/^RegistrationFailed.* 50\d /, 'see whether Gitea runs: its log, and what stands before it'],
+  [/^RegistrationFailed.* (?:dial|timeout|deadline|reset|EOF)\b/, REACH],
   [/^RegistrationFailed/, 'check that the registration token is valid for this scope, and that pods reach Gitea'],
+  [
+    /^(?:CrashLoopBackOff|InitContainerFailed).*OOMKilled/,
+    'give that container a higher memory limit in spec.podTemplate',
+  ],
   [/^CrashLoopBackOff/, 'correct that container by its log'],
   [/^InitContainerFailed/, 'correct that container, or spec.setupCommand, by its log'],
   [/^OOMKilled/, 'give container runner a higher memory limit in spec.podTemplate, or let the CI job need less'],
   [/^Evicted/, EVICTED],
   [/^Preempted/, 'give the group a higher priority: spec.priorityTiers, or priorityClassName in spec.podTemplate'],
+  [/^Disabled/, 'nothing: it gets another runner'],
   [/^NodeLost/, 'see which node is gone: kubectl get nodes'],
   [/^(?:OutOf|UnexpectedAdmissionError|NodeAffinity)/, `nothing, if the next pod starts. Else ${NODE}`],
   [/^DeadlineExceeded/, 'raise spec.activeDeadlineSeconds, or make the CI job shorter'],
@@ -68,16 +106,18 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/^NoPod.*(?:forbidden|invalid)/, 'correct in spec.podTemplate what the API server names'],
 ];
 
-/** A pod that never ran, or is gone, has no logs. */
-const NO_LOGS = /^(?:Evicted|Preempted|NodeLost|PodDeleted|OutOf|UnexpectedAdmissionError|NodeAffinity)/;
+/** A pod that never ran, or is gone, has no logs. Or its last line is told. */
+const NO_LOGS =
+  /^(?:Evicted|Preempted|NodeLost|PodDeleted|Disabled|OutOf|UnexpectedAdmissionError|NodeAffinity|RegistrationFailed: .* exit code \d+: )/;
 
-export function hasLogs({ reason }: PodTrouble): boolean {
-  return !NO_LOGS.test(reason);
+/** True when its logs say more. */
+export function hasLogs(trouble: PodTrouble): boolean {
+  return !NO_LOGS.test(troubleText(trouble));
 }
 
 /** Undefined: its logs, or its events, tell. */
 export function remedyOf({ container, message = '', reason }: PodTrouble): string | undefined {
-  if (container === REGISTER) return 'see that pods reach Gitea: NetworkPolicy, DNS, proxy';
+  if (container === REGISTER) return REACH;
   return REMEDIES.find(([words]) => words.test(`${reason}: ${message}`))?.[1];
 }
 

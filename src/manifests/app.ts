@@ -12,9 +12,10 @@ import { ApiObject, App, Chart } from 'cdk8s';
 import { Construct, type IConstruct } from 'constructs';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { withSizes } from '../config/runnergroup/sizes.ts';
+import { REGISTER } from '../shared/marks.ts';
 import { groupJob } from './group-job.ts';
-import { type FinishPod, type JobManifest, sorted } from './job-manifest.ts';
-import { groupManifest, type ObjectManifest, type Output, stamp } from './stamp.ts';
+import { type Container, type FinishPod, type JobManifest, sorted } from './job-manifest.ts';
+import { groupManifest, inOrder, type ObjectManifest, type Output, stamp } from './stamp.ts';
 import { document, ended } from './yaml.ts';
 
 /** Above this number V8 collects garbage sooner: 3,000 groups, the most of one run, take 130 MB instead of 160, and a quarter more time. */
@@ -92,7 +93,7 @@ export class RunnerGroupChart extends Chart {
 
   take(made: JobManifest): void {
     this.templateHash = hash('sha256', JSON.stringify(made)).slice(0, 16);
-    this.templateJson = JSON.stringify(onLinux(made));
+    this.templateJson = JSON.stringify(completed(made));
   }
 
   get template(): JobManifest {
@@ -118,13 +119,25 @@ function finished(job: JobManifest, group: RunnerGroup, finish: FinishPod): JobM
 }
 
 /**
- * Our images are for Linux: in a cluster with other nodes the pods would fail there. Not in the hash, because 0.2.0 was without it: its
- * runners keep their names. A podTemplate that names the system has the last word.
+ * What is not in the hash, because 0.2.0 was without it: its runners keep their names. A podTemplate has the last word.
+ *
+ * - Our images are for Linux: in a cluster with other nodes the pods would fail there.
+ * - The last lines of `register` stand in the status of its pod when it fails (docs/adr/0120).
  */
-function onLinux(job: JobManifest): JobManifest {
+function completed(job: JobManifest): JobManifest {
   const { template } = job.spec;
-  const nodeSelector = { 'kubernetes.io/os': 'linux', ...template.spec.nodeSelector };
-  return { ...job, spec: { ...job.spec, template: { ...template, spec: { ...template.spec, nodeSelector } } } };
+  const { initContainers, nodeSelector } = template.spec;
+  const spec = {
+    ...template.spec,
+    ...(initContainers && { initContainers: initContainers.map(telling) }),
+    nodeSelector: { 'kubernetes.io/os': 'linux', ...nodeSelector },
+  };
+  return { ...job, spec: { ...job.spec, template: { ...template, spec } } };
+}
+
+function telling(container: Container): Container {
+  if (container.name !== REGISTER) return container;
+  return inOrder<unknown>({ terminationMessagePolicy: 'FallbackToLogsOnError', ...container }) as unknown as Container;
 }
 
 /** Renders as it is: cdk8s would drop nulls, sort keys and walk the same pod template once per runner. Patches set on it have no effect. */

@@ -41,6 +41,18 @@ export function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most).replace(/\p{Cs}$/u, '')}…` : text;
 }
 
+/** One printable line. Long ones are cut in the middle: what others write around a cause stands before it. */
+export function oneLine(text: string, most: number): string {
+  // Before escaping, so that an endless text costs nothing; and after, so that escapes do not make it long again.
+  return cutMiddle(printable(cutMiddle(text.trim(), most)), most);
+}
+
+function cutMiddle(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const head = Math.floor(most / 3);
+  return `${text.slice(0, head)} … ${text.slice(text.length - (most - head - 3))}`;
+}
+
 /** A line in a log or in Argo CD's error message should not carry a whole file. */
 export function shortLine(text: string): string {
   return cut(printable(text), 600);

@@ -124,6 +124,7 @@ it.each<[string, string]>([
   ['docker://node:20', 'An image belongs under container'],
   ['org/larger runners', 'it must not contain spaces'],
   ['ubuntu-22.04-armv7', 'asks for other machines'],
+  ['linux/arm64', 'asks for other machines'],
 ])('%s: %s', (label, words) => {
   expect(notCoveredAdvice([{ job: job(1, { labels: [label] }), missing: [label] }])[0]).toContain(words);
 });

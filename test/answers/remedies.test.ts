@@ -35,6 +35,23 @@ describe('what helps against a pod that does not start', () => {
     ['NoPod', 'forbidden: unable to create new content: it is being terminated', 'namespace is being deleted'],
     ['NoPod', 'forbidden: zzz', 'what the API server names'],
     ['RegistrationFailed', 'container register ended with exit code 1', 'registration token'],
+    ['RegistrationFailed', 'code 1: invalid_argument: runner registration token not found', 'make a new registration'],
+    ['RegistrationFailed', 'code 1: dial tcp: lookup git.acme on 10.96.0.10:53: no such host', 'DNS of the cluster'],
+    ['RegistrationFailed', 'code 1: x509: certificate has expired or is not yet valid: zzz', 'clock of that node'],
+    ['RegistrationFailed', 'code 1: tls: x509: certificate signed by unknown authority', 'spec.caBundle'],
+    ['RegistrationFailed', 'code 1: dial tcp 10.0.0.7:3000: connect: connection refused', 'NetworkPolicy'],
+    ['RegistrationFailed', 'code 1: unimplemented: 404 Not Found', 'Actions is switched on in app.ini'],
+    ['RegistrationFailed', 'code 1: unavailable: 502 Bad Gateway', 'whether Gitea runs'],
+    ['RegistrationFailed', 'code 1: the registration Secret is for another Gitea', 'key url'],
+    ['FailedAttachVolume', 'Multi-Attach error for volume "pvc-0" Volume is already used by pod', 'volume of its own'],
+    ['FailedMount', 'MountVolume.SetUp failed: driver name nfs.csi.k8s.io not found in the list', 'csidrivers'],
+    ['FailedAttachVolume', 'AttachVolume.Attach failed for volume "pvc-0": zzz', 'csidrivers'],
+    ['Unschedulable', '2 node(s) had untolerated taint {node.kubernetes.io/disk-pressure: }', 'a toleration does not'],
+    ['Unschedulable', '0/3 nodes are available: 3 node(s) were unschedulable', 'uncordon'],
+    ['Suspended', 'ClusterQueue team-a is stopped', 'spec.stopPolicy'],
+    ['Suspended', 'LocalQueue team-a is inactive', 'spec.stopPolicy'],
+    ['Suspended', "ClusterQueue team-a doesn't exist", 'make that queue'],
+    ['CrashLoopBackOff', 'container docker ended with exit code 137 (OOMKilled)', 'a higher memory limit'],
   ])('follows from %s: %s', (reason, message, remedy) => {
     expect(remedyOf({ reason, message })).toContain(remedy);
   });

@@ -3,7 +3,7 @@
  * HTTPS, a simulated Gitea, answers of an API server as Kubernetes and Argo CD write them.
  */
 import { describe, expect, it } from 'vitest';
-import { TRIED_BEFORE } from '../../src/shared/marks.ts';
+import { REGISTERED_AT, TRIED_BEFORE } from '../../src/shared/marks.ts';
 import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { answering, groupList, groupObject, podOf, runsSince, secretObject } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
@@ -33,6 +33,8 @@ interface Situation {
   readonly isTaken?: true;
   /** Gitea has not heard of it since. */
   readonly isOffline?: true;
+  /** Somebody switched it off in Gitea. */
+  readonly isDisabled?: true;
   /** It registers only. */
   readonly isIdle?: true;
   /** No annotation names the Application, but the label. */
@@ -132,7 +134,7 @@ async function explained(situation: Situation) {
   if (situation.isTaken || situation.isIdle) {
     const row = gitea.register({ name: runner, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'] });
     if (situation.isTaken) gitea.poll(row.id);
-    if (situation.isOffline) Object.assign(row, { lastOnline: 0 });
+    Object.assign(row, situation.isOffline && { lastOnline: 0 }, situation.isDisabled && { disabled: true });
   }
   const { lease, application: app } = situation;
   const events = typeof situation.events === 'function' ? situation.events(runner) : situation.events;
@@ -234,6 +236,55 @@ describe('explain, at 3 a.m., when', () => {
       next: 'the namespace is being deleted. When it is gone, create it again',
     },
     {
+      when: 'a sync window lets nothing through',
+      application: {
+        ...(application({
+          operationState: { phase: 'Running', startedAt: LONG_AGO, message: 'Sync operation blocked by sync window' },
+        }) as object),
+        operation: { sync: {} },
+      },
+      code: 4,
+      cause:
+        'Argo CD says: an operation has been Running since 2026-01-01T00:00:00Z: Sync operation blocked by sync window.',
+      next: 'wait for the end of that window, or write manualSync: true there (spec.syncWindows of the AppProject), and end this sync: argocd app terminate-op',
+      not: 'end it',
+    },
+    {
+      when: 'the Job of a hook fails in each sync',
+      application: application({
+        operationState: { phase: 'Failed', message: 'reason: job notify has reached the specified backoff limit' },
+      }),
+      code: 4,
+      cause: 'its last sync has ended with Failed: reason: job notify has reached the specified backoff limit',
+      next: 'see the log of that Job, or take its hook out of the Application',
+    },
+    {
+      when: 'Argo CD speaks of something else',
+      application: application({
+        conditions: [{ type: 'OrphanedResourceWarning', message: 'Application has 3 orphaned resources' }],
+      }),
+      cause: 'Argo CD has not created its Kubernetes Job yet',
+      next: 'wait until 20',
+      not: 'rphaned',
+    },
+    {
+      when: 'somebody switched its runner off in Gitea',
+      isIdle: true,
+      isDisabled: true,
+      jobs: (runner) => [liveJob(runner, Date.now() - 200_000)],
+      pods: (runner) => [podOf(runner, runsSince(Date.now() - 190_000))],
+      cause: 'its last runner failed: Disabled: somebody switched it off in Gitea; Argo CD has not created',
+      next: 'nothing: it gets another runner',
+    },
+    {
+      when: 'a node refuses the pod, and its Job has not failed yet',
+      jobs: oldJob,
+      pods: failedPod({ reason: 'UnexpectedAdmissionError', message: 'Allocate failed due to no healthy devices' }),
+      cause: 'its last runner failed: UnexpectedAdmissionError: Allocate failed due to no healthy devices',
+      next: 'nothing, if the next pod starts. Else look at that node',
+      not: 'logs job/',
+    },
+    {
       when: 'the Application is gone',
       application: 404,
       code: 4,
@@ -286,7 +337,7 @@ describe('explain, at 3 a.m., when', () => {
       },
       code: 4,
       cause:
-        'and no other can begin. Argo CD says: an operation has been Running since 2026-01-01T00:00:00Z: waiting for completion of hook; FrobnicatedNotice: zzz',
+        'Argo CD says: an operation has been Running since 2026-01-01T00:00:00Z: waiting for completion of hook; FrobnicatedNotice: zzz. For',
       next: 'end it: argocd app terminate-op runners; then correct what it waits for',
     },
     {
@@ -674,6 +725,49 @@ describe('explain, at 3 a.m., when', () => {
       next: 'make that queue of Kueue, or correct spec.queue',
     },
     {
+      when: 'its queue of Kueue is stopped',
+      jobs: inQueue,
+      workload: 'ClusterQueue team-a is stopped',
+      cause: 'it waits in queue team-a of Kueue: ClusterQueue team-a is stopped',
+      next: 'let that queue of Kueue go on (spec.stopPolicy: None), or ask its owner',
+    },
+    {
+      when: 'registration fails, and its container said why',
+      jobs: (runner) => [failedJob(runner)],
+      pods: failedPod({
+        ...registering({
+          terminated: { exitCode: 1, message: 'level=error msg="x" error="unimplemented: 404 Not Found"' },
+        }),
+        ...waitingRunner,
+      }),
+      cause: 'RegistrationFailed: container register ended with exit code 1: unimplemented: 404 Not Found;',
+      next: 'see that spec.gitea.url is the base address of Gitea, and that Actions is switched on in app.ini',
+      not: 'logs job/',
+    },
+    {
+      when: 'serve may not register runners',
+      jobs: (runner) => {
+        const job = liveJob(runner, Date.now() - 200_000) as { readonly metadata: object };
+        return [{ ...job, metadata: { ...job.metadata, annotations: { [REGISTERED_AT]: 'org:acme' } } }];
+      },
+      groupStatus: {
+        conditions: [
+          {
+            type: 'Ready',
+            status: 'False',
+            reason: 'RegistrationFailed',
+            message: 'Jobs wait for the credentials of their runners: GR-GITEA-02 no',
+            lastTransitionTime: LONG_AGO,
+          },
+        ],
+      },
+      pods: onNode(() => ({ conditions: [scheduledFor(190)], ...waitingRunner })),
+      code: 4,
+      cause: 'RegistrationFailed: Jobs wait for the credentials of their runners: GR-GITEA-02 no;',
+      next: 'serve tries again every 10 s',
+      not: 'describe pods',
+    },
+    {
       when: 'Argo CD has just left out its Job',
       application: application({
         conditions: [{ type: 'ExcludedResourceWarning', message: 'Resource batch/Job zzz' }],
@@ -704,6 +798,14 @@ describe('explain, at 3 a.m., when', () => {
       ['groups: app path does not exist', 'correct spec.source.path of the Application'],
       ['failed to list refs: authentication required: Unauthorized', 'give Argo CD access to that repository'],
       ['context deadline exceeded', 'see how busy argocd-repo-server is'],
+      [
+        '`gitea-runners generate .` failed signal: killed:',
+        'give the sidecar gitea-runners of argocd-repo-server more',
+      ],
+      ['`gitea-runners generate .` failed timeout after 1m30s', 'see why generate takes so long'],
+      ['error reading from server: EOF', 'see why argocd-repo-server ended'],
+      ['application references project zzz which does not exist', 'make that AppProject'],
+      ['cluster https://10.0.0.1 not found', 'correct spec.destination'],
       ['"transport: Error while dialing: dial tcp 10.0.0.5:8081: refused"', 'start argocd-repo-server again'],
     ].map(
       ([message = '', next = '']): Row => ({

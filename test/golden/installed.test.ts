@@ -17,7 +17,10 @@ import installed from './installed-0.2.0.json' with { type: 'json' };
 import { type ClusterFile, openStage } from './stage.ts';
 
 const Texts = z.record(z.string(), z.string());
-const PodSpec = z.looseObject({ nodeSelector: Texts.optional() });
+const PodSpec = z.looseObject({
+  nodeSelector: Texts.optional(),
+  initContainers: z.array(z.looseObject({ name: z.string() })).optional(),
+});
 const Job = z.looseObject({
   kind: z.literal('Job'),
   metadata: z.looseObject({ namespace: z.string(), name: z.string(), annotations: Texts, labels: Texts }),
@@ -37,11 +40,20 @@ function keyOf({ metadata }: Job): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-/** As 0.2.0 printed it: without the nodeSelector for Linux, which is not in the hash of a name. */
+/** As 0.2.0 printed it: without the nodeSelector for Linux and the last words of `register`, which are not in the hash of a name. */
 function asPrintedBy020(job: Job): Job {
-  const { nodeSelector = {}, ...pod } = job.spec.template.spec;
+  const { initContainers, nodeSelector = {}, ...pod } = job.spec.template.spec;
   const { 'kubernetes.io/os': _, ...rest } = nodeSelector;
-  const spec = { ...pod, ...(Object.keys(rest).length > 0 && { nodeSelector: rest }) };
+  const silent = initContainers?.map(({ terminationMessagePolicy, ...container }) =>
+    container.name === 'register'
+      ? container
+      : { ...container, ...(terminationMessagePolicy ? { terminationMessagePolicy } : {}) },
+  );
+  const spec = {
+    ...pod,
+    ...(silent && { initContainers: silent }),
+    ...(Object.keys(rest).length > 0 && { nodeSelector: rest }),
+  };
   return { ...job, spec: { ...job.spec, template: { ...job.spec.template, spec } } };
 }
 

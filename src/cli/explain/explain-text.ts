@@ -1,6 +1,6 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
-import { runnerWithoutLogs } from '../../answers/answer.ts';
+import { toldWith } from '../../answers/answer.ts';
 import { adviceFor, advicesFor, verdictText } from '../../answers/causes.ts';
 import { labelsText } from '../../answers/held-back.ts';
 import type { JobState } from '../../answers/job-state.ts';
@@ -121,11 +121,11 @@ function leftoverTable({ runners, groups }: Explanation, nowMs: number, options:
 /** What helps jobs that wait for a person: one line per cause, all in one string. Nothing when there is nothing to do. */
 function adviceText({ jobs, groups, runners }: Explanation, columns = Number.POSITIVE_INFINITY): readonly string[] {
   const unread = Math.max(0, ...groups.map(({ unreadJobs = 0 }) => unreadJobs));
-  const silent = new Set(jobs.map(runnerWithoutLogs));
+  const told = new Set(jobs.flatMap(toldWith));
   const lines = new Set([
     ...(unread > 0 ? [`${unreadText(unread)}: ${UNREAD_ADVICE}`] : []),
     ...jobs.flatMap((job) => (isNotCovered(job) ? [] : adviceFor(job, groups))),
-    ...runnersAdvice(runners.filter(({ runner }) => !silent.has(runner))),
+    ...runnersAdvice(runners.filter(({ runner }) => !told.has(runner))),
     // What has stopped comes before what was never to run.
     ...advicesFor(jobs.filter(isNotCovered), (job) => adviceFor(job, groups)),
   ]);

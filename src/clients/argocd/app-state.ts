@@ -7,7 +7,7 @@ import { HARMFUL_OPTIONS } from '../../shared/installed/installed-application.ts
 import { SHARD_SETTING } from '../../shared/installed/installed-names.ts';
 import { groupBy } from '../../shared/keys.ts';
 import { REFRESH, SKIP_RECONCILE, timeText } from '../../shared/marks.ts';
-import { printable } from '../../shared/printable.ts';
+import { oneLine } from '../../shared/printable.ts';
 import { type ObjectRef, objectKey, shardRef } from './application.ts';
 
 /** A condition of the Application. Both texts are safe to show. */
@@ -91,7 +91,7 @@ export function readApplication(json: unknown) {
   const left = `annotation ${SKIP_RECONCILE}: Argo CD leaves this Application alone`;
   const isSkipped = TRUE.test(metadata.annotations?.[SKIP_RECONCILE] ?? '');
   const conditions = [...(isSkipped ? [{ type: SKIPPED, message: left }] : []), ...(status?.conditions ?? [])];
-  const rest = conditions.filter(({ type }) => !isError(type));
+  const rest = conditions.filter(({ type }) => !isError(type) && type !== ORPHANED);
   const oneOfEach = [...groupBy(rest, ({ type }) => type).values()].flatMap(([first]) => first ?? []);
   const others = [...new Set([...oneOfEach, ...rest])].slice(0, MOST_WARNINGS);
   const harmful = (spec?.syncPolicy?.syncOptions ?? []).filter((option) => HARMFUL_OPTIONS.has(option));
@@ -159,6 +159,9 @@ interface Lasting {
 
 const OVER: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Error']);
 
+/** Objects that no Application manages. They keep no runner from coming. */
+const ORPHANED = 'OrphanedResourceWarning';
+
 function isError(type: string): boolean {
   return type.endsWith('Error') || type === SKIPPED;
 }
@@ -176,7 +179,7 @@ function toError({ type, message }: { readonly type: string; readonly message: s
   return {
     /** `ComparisonError`, `InvalidSpecError`, `UnknownError`, `SyncError`, `DeletionError`, a newer one, or `SKIPPED`. */
     type: oneLine(type, LONGEST_WORD),
-    /** One line; long ones are cut in the middle, since what a plugin wrote stands at the end. */
+    /** One line. What a plugin wrote stands at its end. */
     message: oneLine(unwrapped(message), LONGEST_MESSAGE),
     /**
      * The last comparison cannot be trusted, so nothing must be synced on it. For `ComparisonError` and `InvalidSpecError` Argo CD itself
@@ -189,15 +192,4 @@ function toError({ type, message }: { readonly type: string; readonly message: s
 /** Without what Argo CD writes before what its plugin says, or the last program that it asked. */
 export function unwrapped(message: string): string {
   return message.replace(/^[\s\S]*(?: failed exit status \d+: | desc = )(?=\S)/, '');
-}
-
-/** Cut before escaping, so that an endless message costs nothing; and after, so that escapes do not make it long again. */
-function oneLine(text: string, limit: number): string {
-  return cut(printable(cut(text.trim(), limit)), limit);
-}
-
-function cut(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  const head = Math.floor(limit / 3);
-  return `${text.slice(0, head)} … ${text.slice(text.length - (limit - head - 3))}`;
 }

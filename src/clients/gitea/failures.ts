@@ -57,8 +57,8 @@ export function failureOfStatus(
     case 503:
       return say(
         'GR-GITEA-04',
-        'Gitea is busy (503)',
-        'Try again later; if it stays so, look at the load and the [qos] settings of Gitea',
+        'Gitea, or what stands before it, is down or busy (503)',
+        'Try again later; if it stays so, see whether Gitea runs. If it does, look at its load and its [qos] settings',
         'server-error',
       );
     default:

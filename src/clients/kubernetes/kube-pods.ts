@@ -2,7 +2,7 @@
 import { type LiveJob, NO_POD, type PodEnd, type PodTrouble } from '../../planner/evidence.ts';
 import { keyText } from '../../shared/keys.ts';
 import { QUEUE, REGISTER } from '../../shared/marks.ts';
-import { printable } from '../../shared/printable.ts';
+import { oneLine, printable } from '../../shared/printable.ts';
 import type { Condition, KubeJob, KubePod } from './resources.ts';
 
 /** Undefined: Kubernetes does not show it yet. */
@@ -85,21 +85,34 @@ export function troubleOfPending(pod: KubePod): Pending {
   const { status } = pod;
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
   if (scheduled?.status === 'False')
-    return { trouble: troubleOf(scheduled.reason ?? 'Unschedulable', scheduled.message) };
+    return { trouble: troubleOf(scheduled.reason ?? 'Unschedulable', scheduled.message?.replace(PREEMPTION, '')) };
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const stuck = containers.find(({ state }) => CANNOT_START.has(state?.waiting?.reason ?? ''));
   const waiting = stuck?.state?.waiting;
   if (!waiting) return pod.spec?.nodeName ? standstill(pod, pod.spec.nodeName, scheduled) : {};
   // The two words take turns every few minutes. They are one trouble.
   const reason = waiting.reason === 'ErrImagePull' ? 'ImagePullBackOff' : waiting.reason;
-  const message = waiting.message?.replace(BACK_OFF, (_, image: string, rest: string) =>
-    rest.includes(image) ? rest : `${image}: ${rest}`,
-  );
-  const crashed = reason === 'CrashLoopBackOff' && { container: stuck?.name ?? '' };
-  return { trouble: { ...troubleOf(reason ?? '', message), ...crashed, ofNode: true } };
+  if (reason !== 'CrashLoopBackOff')
+    return { trouble: { ...troubleOf(reason ?? '', waiting.message && pullText(waiting.message)), ofNode: true } };
+  const { name = '', lastState } = stuck ?? {};
+  const last = lastState?.terminated;
+  const message = last ? `${endText(name, last)}: ${waiting.message}` : waiting.message;
+  return { trouble: { ...troubleOf(reason, message), container: name, ofNode: true } };
 }
 
-const BACK_OFF = /^Back-off pulling image "([^"]*)": (?:ErrImagePull: )?(.*)$/s;
+/** What the scheduler says besides: which pods it could have thrown out. */
+const PREEMPTION = /\s*preemption: .*$/s;
+
+/** The image, and why it cannot be pulled, without what kubelet and containerd write around it. */
+function pullText(message: string): string {
+  const [, image] = PULLED.exec(message) ?? [];
+  const cause = message.replace(PULLED, '').replaceAll(AROUND, '');
+  return image === undefined || cause === '' ? message : cause.includes(image) ? cause : `${image}: ${cause}`;
+}
+
+const PULLED = /^(?:Back-off pulling|Failed to pull) image "([^"]*)": /;
+const AROUND =
+  /(?:ErrImagePull:|rpc error: code = \w+ desc =|failed to (?:pull and unpack image|resolve reference) "[^"]*":|failed to copy:|httpReadSeeker: failed open:) /g;
 
 /**
  * What a pod with a node waits for, and since when. An image that is pulled looks like this, and so does a node that is half dead. But no
@@ -154,15 +167,36 @@ export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined
   if (runner?.running || runner?.terminated) return undefined;
   const sidecars = sidecarsOf(pod);
   for (const { name, state } of pod?.status?.initContainerStatuses ?? []) {
-    const code = state?.terminated?.exitCode ?? 0;
+    const end = state?.terminated;
     // The kubelet stops sidecars when the pod has failed. How they end then says nothing.
-    if (code === 0 || sidecars.has(name)) continue;
+    if (!end || end.exitCode === 0 || sidecars.has(name)) continue;
     const reason = name === REGISTER ? 'RegistrationFailed' : 'InitContainerFailed';
-    // The kubelet has the last lines of `setup`; the others write nothing for it.
-    const last = state?.terminated?.message?.trim().split('\n').at(-1) ?? '';
-    return troubleOf(reason, `container ${name} ended with exit code ${code}${last && `: ${last}`}`);
+    const last = lastWords(end.message ?? '');
+    return troubleOf(reason, `${endText(name, end)}${last && `: ${last}`}`);
   }
-  return undefined;
+  // A node has refused it: `OutOfcpu`, `UnexpectedAdmissionError`.
+  const { phase, reason, message } = pod?.status ?? {};
+  return phase === 'Failed' && reason && !KUBELET_WORDS.has(reason) ? troubleOf(reason, message) : undefined;
+}
+
+/** Of the last lines of a container, which the kubelet has: the last error of the runner program, which others may follow, else the last one. */
+function lastWords(log: string): string {
+  const lines = log.trim().split('\n');
+  const [, message, quoted, word = message] =
+    lines.map((line) => LOGGED.exec(line)).findLast((found) => found !== null) ?? [];
+  const words = (quoted ?? word)?.replaceAll('\\"', '"');
+  return words ?? lines.findLast((line) => /^error\b/i.test(line)) ?? lines.at(-1) ?? '';
+}
+
+/** A line of logrus: `level=error msg="…" error="unavailable: …"`, or `msg="Failed to register runner: …"`. */
+const LOGGED = /\blevel=(?:error|fatal) msg="((?:[^"\\]|\\.)*)"(?: error=(?:"((?:[^"\\]|\\.)*)"|(\S+)))?/;
+
+type Terminated = Readonly<
+  Pick<NonNullable<NonNullable<ReturnType<typeof runnerState>>['terminated']>, 'exitCode' | 'reason'>
+>;
+
+function endText(container: string, { exitCode, reason }: Terminated): string {
+  return `container ${container} ended with exit code ${exitCode}${reason === 'OOMKilled' ? ` (${reason})` : ''}`;
 }
 
 /** Names of the init containers that run beside the others. */
@@ -172,7 +206,7 @@ function sidecarsOf(pod: KubePod | undefined): ReadonlySet<string> {
 }
 
 function troubleOf(reason: string, message: string | null | undefined): PodTrouble {
-  const text = printable(message ?? '').slice(0, LONGEST_MESSAGE);
+  const text = oneLine(message ?? '', LONGEST_MESSAGE);
   return { reason: printable(reason), ...(text !== '' && { message: text }) };
 }
 
@@ -277,11 +311,7 @@ export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undef
     const trouble = troubleOfEnded(pod);
     if (trouble) return trouble;
     const runner = runnerState(pod)?.terminated;
-    if (runner && runner.exitCode !== 0)
-      return { reason: 'RunnerFailed', message: `container runner ended with exit code ${runner.exitCode}` };
-    // A node has refused it: `OutOfcpu`, `UnexpectedAdmissionError`.
-    const { phase, reason, message } = pod.status ?? {};
-    if (phase === 'Failed' && reason) return troubleOf(reason, message);
+    if (runner && runner.exitCode !== 0) return { reason: 'RunnerFailed', message: endText('runner', runner) };
   }
   return undefined;
 }
@@ -289,5 +319,5 @@ export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undef
 /** What the kubelet writes about an eviction. */
 function toldBy(pods: readonly KubePod[]): string | undefined {
   const message = pods.map(({ status }) => status?.message).find((each) => each != null && each !== '');
-  return message == null ? undefined : printable(message).slice(0, LONGEST_MESSAGE);
+  return message == null ? undefined : oneLine(message, LONGEST_MESSAGE);
 }

@@ -60,6 +60,15 @@ const WholeJob = KubeJob.extend({
     .nullish(),
 });
 
+const terminated = z
+  .object({
+    exitCode: z.number(),
+    reason: z.string().nullish(),
+    message: z.string().nullish(),
+    finishedAt: time.nullish(),
+  })
+  .nullish();
+
 /** One of a pod's containers, as `status.containerStatuses` shows it: exactly one of the three states, or none yet. */
 const containerStatus = z.object({
   name: z.string(),
@@ -67,16 +76,11 @@ const containerStatus = z.object({
     .object({
       waiting: z.object({ reason: z.string().nullish(), message: z.string().nullish() }).nullish(),
       running: z.object({ startedAt: time.nullish() }).nullish(),
-      terminated: z
-        .object({
-          exitCode: z.number(),
-          reason: z.string().nullish(),
-          message: z.string().nullish(),
-          finishedAt: time.nullish(),
-        })
-        .nullish(),
+      terminated,
     })
     .nullish(),
+  /** How it ended before it was started again. */
+  lastState: z.object({ terminated }).nullish(),
 });
 
 export const KubePod = z.object({

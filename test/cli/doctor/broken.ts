@@ -185,7 +185,7 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
       put([...APPLICATION, 'operation'], { sync: {} }),
       put([...APPLICATION, 'status'], { operationState: { phase: 'Running', message: 'zzz', startedAt: LONG_AGO } }),
     ),
-    'Application runners: the sync of Application argocd/runners has lasted for ',
+    'Application runners: Argo CD says: an operation has been Running since 2026-01-01T00:00:00Z: zzz. For ',
     'argocd app terminate-op runners',
   ],
   [

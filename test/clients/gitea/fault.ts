@@ -30,7 +30,8 @@ export const NOT_JSON =
 export const SHAPE =
   'Nothing was rendered. Check what stands before Gitea; if nothing does, report this with the version of Gitea';
 const INCOMPLETE = 'Nothing was rendered. Check what stands before Gitea (caches), or try again when it is less busy';
-export const BUSY = 'Try again later; if it stays so, look at the load and the [qos] settings of Gitea';
+export const BUSY =
+  'Try again later; if it stays so, see whether Gitea runs. If it does, look at its load and its [qos] settings';
 export const LIMITED =
   'Try again later; if it stays so, raise the limit of Gitea or of what stands before it, or look at fewer scopes';
 export const SERVER = "Look into Gitea's log and at what stands before it";

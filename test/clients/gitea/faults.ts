@@ -73,7 +73,7 @@ const HTTP_FAULTS: readonly Fault[] = [
     '429 without Retry-After': status(429),
     'Retry-After: 0 for ever': status(429, { 'retry-after': '0' }),
   }),
-  ...alike('GR-GITEA-04', 'Gitea is busy (503)', BUSY, {
+  ...alike('GR-GITEA-04', 'Gitea, or what stands before it, is down or busy (503)', BUSY, {
     '503 with a page of HTML (the [qos] guard)': text(`<html>${LEAK}</html>`, 'text/html', 503),
     '503 with a Retry-After that cannot be read': status(503, { 'retry-after': LEAK }),
   }),

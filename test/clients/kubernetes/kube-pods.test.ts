@@ -87,6 +87,77 @@ describe('a pod', () => {
   });
 });
 
+describe('the trouble of a pod', () => {
+  const waits = (reason: string, message: string, more: object = {}) =>
+    podWith({ initContainerStatuses: [{ name: 'docker', state: { waiting: { reason, message } }, ...more }] });
+  const messageOf = (pod: KubePod) => troubleOfPending(pod).trouble?.message;
+
+  it.each([
+    [
+      'Back-off pulling image "a/b:1": ErrImagePull: failed to pull and unpack image "a/b:1": failed to copy: httpReadSeeker: failed open: unexpected status code https://r/v2/a: 429 Too Many Requests',
+      'a/b:1: unexpected status code https://r/v2/a: 429 Too Many Requests',
+    ],
+    [
+      'Failed to pull image "r.io/b:2": rpc error: code = Unknown desc = failed to pull and unpack image "r.io/b:2": failed to resolve reference "r.io/b:2": pull access denied',
+      'r.io/b:2: pull access denied',
+    ],
+    ['Back-off pulling image "a/b:1"', 'Back-off pulling image "a/b:1"'],
+    ['zzz', 'zzz'],
+  ])('is told without what the container runtime writes around it: %s', (message, told) => {
+    expect(messageOf(waits('ImagePullBackOff', message))).toBe(told);
+  });
+
+  it('keeps the end of long words: the cause stands there', () => {
+    expect(messageOf(waits('ImagePullBackOff', `a${'b'.repeat(9_999)} the cause`))).toMatch(/^ab{50,} … b+ the cause$/);
+  });
+
+  it('of a container that crashes again and again says how it ended last', () => {
+    const last = { lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } } };
+
+    expect(messageOf(waits('CrashLoopBackOff', 'back-off 40s restarting', last))).toBe(
+      'container docker ended with exit code 137 (OOMKilled): back-off 40s restarting',
+    );
+    expect(messageOf(waits('CrashLoopBackOff', 'back-off 40s restarting'))).toBe('back-off 40s restarting');
+  });
+
+  it.each([
+    [
+      'time="t" level=error msg="Cannot ping the server" error="unavailable: dial \\"x\\": refused"\nTry 10 of 10 to register failed.\nNot registered: the lines above say why.',
+      ': unavailable: dial "x": refused',
+    ],
+    [
+      'level=error msg="Failed to register runner: not found"\nTry 1 of 10 to register failed.',
+      ': Failed to register runner: not found',
+    ],
+    ['level=error msg="Cannot ping" error=EOF\n', ': EOF'],
+    ['Error: failed to register: zzz\nTry 1 of 10 to register failed.', ': Error: failed to register: zzz'],
+    [
+      'Not registered: the registration Secret is for another Gitea.',
+      ': Not registered: the registration Secret is for another Gitea.',
+    ],
+    ['', ''],
+  ])('that could not register says why: %s', (message, told) => {
+    const registered = {
+      initContainerStatuses: [{ name: 'register', state: { terminated: { exitCode: 1, message } } }],
+    };
+    const failed = { conditions: [{ type: 'Failed', status: 'True' }] };
+    const job = KubeJob.parse({ metadata: META, status: failed });
+
+    expect(podEndOf(job, [podWith({ phase: 'Failed', ...registered })])).toEqual({
+      reason: 'RegistrationFailed',
+      message: `container register ended with exit code 1${told}`,
+    });
+  });
+
+  it('that a node has refused is told before its Job has failed', () => {
+    const told = { reason: 'UnexpectedAdmissionError', message: 'no healthy devices' };
+    const judged = (status: object) => judgeJob(KubeJob.parse({ metadata: META }), [podWith(status)]);
+
+    expect(judged({ phase: 'Failed', ...told })).toMatchObject({ state: 'failed', trouble: told });
+    expect(judged({ phase: 'Failed', ...told, reason: 'Evicted' }).trouble).toBeUndefined();
+  });
+});
+
 test('words of Kubernetes are cut: they go into the status and into Events', () => {
   const message = 'x'.repeat(5_000);
   const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }];
