@@ -13,6 +13,8 @@ interface Printing {
   readonly name: string;
   /** What its plugin is told, e.g. `2/7`. Undefined: it prints all of its folder. */
   readonly shard: string | undefined;
+  /** Argo CD deletes its Jobs, those at work too, when it is removed. */
+  readonly hasFinalizer: boolean;
   readonly place: Readonly<Record<(typeof PLACE)[number], string>>;
 }
 
@@ -24,7 +26,7 @@ export function shards({ applications }: Installation): Judgements {
   const ofSets = all.filter(({ name, shard }) => shard !== undefined && /-\d+$/.test(name));
   const alone = all.filter(({ shard }) => shard === undefined);
   return [...groupBy(ofSets, ({ name }) => siblingOf(name, 0))].flatMap(([first, set]) => {
-    const found = [...numbersOf(first, set), ...placesOf(set), ...besides(set, alone)];
+    const found = [...numbersOf(first, set), ...placesOf(set), ...finalizersOf(set), ...besides(set, alone)];
     return found.length > 0 ? found : good(`${namesOf(set)}: all are there`);
   });
 }
@@ -40,9 +42,14 @@ function printingOf(found: Application): readonly Printing[] {
       revision: targetRevision || 'HEAD',
       'destination namespace': spec.destination.namespace ?? '',
     };
-    return { name: metadata.name, shard: plugin?.env.find(({ name }) => name === SHARD_SETTING)?.value, place };
+    const hasFinalizer = metadata.finalizers.some((finalizer) => finalizer.startsWith(DELETING));
+    const shard = plugin?.env.find(({ name }) => name === SHARD_SETTING)?.value;
+    return { name: metadata.name, shard, hasFinalizer, place };
   });
 }
+
+/** `/background` and `/foreground` may follow. */
+const DELETING = 'resources-finalizer.argocd.argoproj.io';
 
 const namesOf = (set: readonly Printing[]): string => set.map(({ name }) => name).join(', ');
 
@@ -74,6 +81,13 @@ function placesOf(set: readonly Printing[]): readonly Judgement[] {
     const isOne = new Set(set.map(({ place }) => place[part])).size === 1;
     return isOne ? [] : bad(`shards must have the same ${part}: ${said}`, ONE_SET);
   });
+}
+
+function finalizersOf(set: readonly Printing[]): readonly Judgement[] {
+  const having = set.filter(({ hasFinalizer }) => hasFinalizer);
+  if (having.length === 0) return [];
+  const fix = `Set spec.syncPolicy.preserveResourcesOnDeletion: true in the ApplicationSet: ${manual('scale.md#shards')}`;
+  return [bad(`${namesOf(having)} with a finalizer: with fewer shards Argo CD deletes Jobs at work`, fix)];
 }
 
 /** Applications that print the same folder again: each CI job would get two runners. */

@@ -70,7 +70,12 @@ const Source = z.looseObject({
 });
 const Resource = z.looseObject({ kind: named, namespace: named, name: named });
 const Application = z.looseObject({
-  metadata: z.looseObject({ name: z.string(), namespace: z.string(), annotations: texts.default({}) }),
+  metadata: z.looseObject({
+    name: z.string(),
+    namespace: z.string(),
+    annotations: texts.default({}),
+    finalizers: strings,
+  }),
   spec: z.looseObject({
     project: z.string().default('default'),
     destination: z.looseObject({ namespace: z.string().optional() }).default({}),

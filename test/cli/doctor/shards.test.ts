@@ -75,6 +75,12 @@ it.each<[what: string, Readonly<Record<string, Change>>, beside: readonly string
     'the same revision: runners-0 has HEAD',
   ],
   [
+    'a shard with a finalizer',
+    at2(put(['metadata', 'finalizers'], ['resources-finalizer.argocd.argoproj.io'])),
+    [],
+    'runners-2 with a finalizer: with fewer shards Argo CD deletes Jobs at work',
+  ],
+  [
     'the Application of before',
     {},
     ['runners'],
@@ -86,7 +92,7 @@ it.each<[what: string, Readonly<Record<string, Change>>, beside: readonly string
   expect(code).toBe(1);
   expect(told).toHaveLength(1);
   expect(told[0]).toMatch(
-    /^✗ shards of one folder: .* {4}(?:Let one ApplicationSet make all of them|Remove it without its resources: argocd app delete runners --cascade=false)/,
+    /^✗ shards of one folder: .* {4}(?:Let one ApplicationSet make all of them|Set spec.syncPolicy.preserveResourcesOnDeletion: true|Remove it without its resources: argocd app delete runners --cascade=false)/,
   );
   expect(told[0]).toContain(text);
 });
