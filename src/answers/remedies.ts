@@ -48,6 +48,7 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   ],
   [/^Unschedulable.* were unschedulable/, 'uncordon a node, or add one: kubectl get nodes'],
   [/^Unschedulable/, `${ADD_NODE} node lacks`],
+  [/^StartsElsewhere/, 'look at its Workload, which names the cluster, and at the pods there'],
   [/^SchedulingGated/, 'ask who holds pods here by scheduling gates (Kueue, for example)'],
   [/^FailedCreatePodSandBox/, `the network of pods fails: ${NODE}`],
   [/^(?:ContainerCreating|PodInitializing)/, NODE],

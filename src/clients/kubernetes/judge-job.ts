@@ -15,18 +15,24 @@
  *        has a deletionTimestamp ....................... deleting (drained or evicted: takes no further CI job)
  *        container `runner` runs ....................... running
  *        phase Pending, container waits ................ starting
- *   6. no pod yet and none counted, or suspended ....... starting
- *   7. anything else ................................... unknown (counts as running)
+ *   6. its pods are in another cluster (isManagedElsewhere), so the counts of its status:
+ *        one is ready .................................. running
+ *        one is there, or none yet ..................... starting
+ *        one ends ...................................... deleting
+ *   7. no pod yet and none counted, or suspended ....... starting
+ *   8. anything else ................................... unknown (counts as running)
  */
 import { hasEnded, isOver, type LiveJob, type LiveState, type PodTrouble } from '../../planner/evidence.ts';
 import * as marks from '../../shared/marks.ts';
 import {
   conditionMet,
+  isManagedElsewhere,
   NO_POD_YET,
   podEndOf,
   podStep,
   queueOf,
   runnerState,
+  startsElsewhere,
   suspension,
   troubleOfEnded,
   troubleOfPending,
@@ -164,9 +170,22 @@ function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {
   // Kubernetes ends the pod of a Job that is suspended. The Job waits, if no runner was in it.
   const isHeld = !newest || (newest.metadata.deletionTimestamp != null && podStep(newest) !== 'started');
   if (job.spec?.suspend && isHeld) return { state: 'starting', trouble: suspension(job) };
-  if (newest) return judgePod(newest);
-  const counted = (job.status?.succeeded ?? 0) + (job.status?.failed ?? 0);
-  return counted === 0 ? { state: 'starting', trouble: NO_POD_YET } : { state: 'unknown' };
+  return newest ? judgePod(newest) : judgeWithoutPod(job);
+}
+
+function judgeWithoutPod(job: KubeJob): Judgement {
+  const { succeeded, failed } = job.status ?? {};
+  if (succeeded || failed) return { state: 'unknown' };
+  return isManagedElsewhere(job) ? judgeByCounts(job) : { state: 'starting', trouble: NO_POD_YET };
+}
+
+/** What Kueue copies from the cluster that it has chosen: all of the status, and no pod (0.17: job_multikueue_adapter.go, SyncJob). */
+function judgeByCounts({ spec, status, metadata }: KubeJob): Judgement {
+  if ((status?.ready ?? 0) > 0) return { state: 'running' };
+  const active = status?.active ?? 0;
+  if (active === 0 && (status?.terminating ?? 0) > 0) return { state: 'deleting' };
+  const sinceMs = status?.startTime ?? metadata.creationTimestamp;
+  return { state: 'starting', trouble: startsElsewhere(spec?.managedBy ?? '', active > 0), stillSinceMs: sinceMs };
 }
 
 /** Undefined: its pod may still end its CI job. The next one would be a second runner of its name. */

@@ -77,6 +77,17 @@ export const NO_POD_YET: PodTrouble = {
   message: 'Kubernetes has created no pod: a quota or an admission rule may refuse it',
 };
 
+/** True where another controller than Kubernetes' own has the pods of a Job: Kueue, in another cluster. */
+export function isManagedElsewhere({ spec }: KubeJob): boolean {
+  return spec?.managedBy != null && spec.managedBy !== 'kubernetes.io/job-controller';
+}
+
+/** Only the other cluster knows more. */
+export function startsElsewhere(manager: string, hasPod: boolean): PodTrouble {
+  const message = hasPod ? 'its pod in the other cluster is not ready' : 'no pod is told of in another cluster';
+  return troubleOf('StartsElsewhere', `${message} (${manager})`);
+}
+
 /** `stillSinceMs`: Kubernetes names no fault. */
 type Pending = Pick<LiveJob, 'trouble' | 'stillSinceMs'>;
 
@@ -236,7 +247,8 @@ const FINAL: ReadonlySet<string> = new Set(['Complete', 'Failed']);
  *   1. The Job itself is deleted ....................... not lost: Argo CD or a person removes the runner
  *   2. The pod waits for its end on a node that is gone  NodeLost
  *      Kueue has stopped it, and its pod has gone ...... Preempted
- *   3. The Job has not ended, or by its own deadline ... not lost
+ *   3. Its pods are in another cluster ................. not lost: nobody tells here
+ *      The Job has not ended, or by its own deadline ... not lost
  *   4. The Job has failed, its pod has gone ............ PodDeleted: deleted, or evicted by the API, which deletes it
  *   5. The kubelet's word for the pod .................. Evicted, Preempted, NodeLost
  *   6. Condition DisruptionTarget ...................... Evicted, Preempted, NodeLost by its reason
@@ -249,6 +261,8 @@ export function lossOf(job: KubeJob, pods: readonly KubePod[]): LossReason | und
   if (job.metadata.deletionTimestamp != null) return undefined;
   if (pods.some((pod) => wasOnLostNode(pod) && !conditionMet(pod, 'Ready'))) return 'NodeLost';
   if (wasStopped(job) && pods.length === 0) return 'Preempted';
+  // Its pods are never seen here.
+  if (isManagedElsewhere(job)) return undefined;
   const ends = job.status?.conditions?.filter(({ type, status }) => FINAL.has(type) && status === 'True') ?? [];
   if (ends.length === 0 || ends.some(({ reason }) => reason === 'DeadlineExceeded')) return undefined;
   if (pods.length === 0) return ends.some(({ type }) => type === 'Failed') ? 'PodDeleted' : undefined;

@@ -28,6 +28,7 @@ export const KubeJob = z.object({
   spec: z
     .object({
       suspend: z.boolean().nullish(),
+      managedBy: z.string().nullish(),
       template: z
         .object({
           // Containers are read where they are needed: each Job has dozens of variables.
@@ -39,7 +40,11 @@ export const KubeJob = z.object({
   status: z
     .object({
       conditions: z.array(condition).nullish(),
+      startTime: time.nullish(),
       completionTime: time.nullish(),
+      active: z.number().nullish(),
+      ready: z.number().nullish(),
+      terminating: z.number().nullish(),
       succeeded: z.number().nullish(),
       failed: z.number().nullish(),
     })

@@ -48,6 +48,10 @@ test('a failed Job without a pod has lost its runner: somebody deleted the pod',
   expect(lossOf(failed, [])).toBe('PodDeleted');
 });
 
+test('a failed Job whose pods are in another cluster has lost no runner: its pod was never to be seen here', () => {
+  expect(lossOf({ ...failed, spec: { managedBy: 'kueue.x-k8s.io/multikueue' } }, [])).toBeUndefined();
+});
+
 test('a Job that is complete has lost its runner, too: the dind images end with exit code 0', () => {
   expect(lossOf(jobWith('Complete'), [ended(0, 'OOMKilled')])).toBe('OOMKilled');
 });
