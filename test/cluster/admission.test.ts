@@ -1,4 +1,7 @@
-/** The CRD's rules on a real API server: what `validate` accepts is never refused, and what CEL can say is refused at once. */
+/**
+ * The CRD's rules on a real API server: what `validate` accepts is never refused, and what CEL can say is refused at once. And what becomes
+ * of a Job that a policy of the cluster changes as it is stored.
+ */
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
@@ -8,6 +11,9 @@ import { KubeClient } from '../../src/clients/kubernetes/kube-client.ts';
 import { readKubeconfig } from '../../src/clients/kubernetes/kubeconfig.ts';
 import { readOneDocument } from '../../src/config/runnergroup/documents.ts';
 import { runnerGroupFromObject } from '../../src/config/runnergroup/from-object.ts';
+import { document } from '../support/group-files.ts';
+import { folderWith, runHere } from '../support/run-cli.ts';
+import { startAcme } from '../support/start-acme.ts';
 import { BAD, EDGES, GOOD, type SpecValues, writtenSpecs } from './admission-groups.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { type Cluster, startCluster } from './stack/cluster.ts';
@@ -125,3 +131,104 @@ describe('a group in the cluster', () => {
     expect(await kubectl(['patch', 'rg', 'old', ...patch])).toContain('patched');
   });
 });
+
+/** A label, an annotation, a mirror for images and a toleration for each Job. As MutatingPolicy, Kyverno takes the same expressions. */
+const CHANGES = [
+  {
+    patchType: 'ApplyConfiguration',
+    applyConfiguration: {
+      expression: `Object{
+        metadata: Object.metadata{
+          labels: Object.metadata.labels{team: "ci"},
+          annotations: Object.metadata.annotations{seen: "yes"}
+        },
+        spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{
+          containers: object.spec.template.spec.containers.map(c, Object.spec.template.spec.containers{
+            name: c.name, image: c.image.startsWith("mirror.") ? c.image : "mirror.example.com/" + c.image
+          })
+        }}}
+      }`,
+    },
+  },
+  {
+    patchType: 'JSONPatch',
+    jsonPatch: {
+      expression:
+        '[JSONPatch{op: "add", path: "/spec/template/spec/tolerations", value: [{"key": "pool", "operator": "Exists"}]}]',
+    },
+  },
+];
+
+const Stored = z.looseObject({
+  metadata: z.looseObject({ resourceVersion: z.string().optional(), labels: z.record(z.string(), z.string()) }),
+});
+
+const LATER = '[JSONPatch{op: "add", path: "/spec/template/spec/priorityClassName", value: "low"}]';
+
+// Kubernetes has these policies since 1.36.
+if (process.env['KUBERNETES_VERSION'] !== '1.34')
+  describe('a Job that a policy of the cluster changes', () => {
+    async function install(name: string, operations: readonly string[], mutations: readonly object[]): Promise<void> {
+      const kind = 'MutatingAdmissionPolicy';
+      const object = { apiVersion: 'admissionregistration.k8s.io/v1', kind, metadata: { name } };
+      const jobs = { apiGroups: ['batch'], apiVersions: ['v1'], operations, resources: ['jobs'] };
+      const spec = { matchConstraints: { resourceRules: [jobs] }, reinvocationPolicy: 'Never', mutations };
+      await cluster.kubernetes.apply({ ...object, spec });
+      await cluster.kubernetes.apply({ ...object, kind: `${kind}Binding`, spec: { policyName: name } });
+    }
+
+    /** As a sync of an Application with ServerSideApply. */
+    async function sync(manifests: string, ...flags: readonly string[]): Promise<z.output<typeof Stored>> {
+      const args = ['apply', '--server-side', '--force-conflicts', '--field-manager=argocd-controller', '-f', '-'];
+      return Stored.parse(JSON.parse(await kubectl([...args, '-o', 'json', ...flags], manifests)));
+    }
+
+    /** An API server counts each change of an object. */
+    async function expectNoChange(manifests: string): Promise<void> {
+      const before = (await sync(manifests)).metadata.resourceVersion;
+      expect(before).toBeDefined();
+      expect((await sync(manifests)).metadata.resourceVersion).toBe(before);
+    }
+
+    it('stays as it was stored, and no sync changes it again, unless a policy changes pods of Jobs that live', async () => {
+      await kubectl(['create', 'namespace', 'runners']);
+      const { simulator, env } = await startAcme();
+      simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+      const spec = { gitea: { url: simulator.url }, containerMode: 'host', labels: ['linux:host'] };
+      const folder = folderWith({ 'ci.yaml': document(spec, { namespace: 'runners' }) });
+      const generate = async (): Promise<string> => {
+        const args = ['generate', '--kubeconfig', cluster.kubernetes.kubeconfig, folder];
+        const { stdout } = await runHere(args, env);
+        return stdout.split('---\n').find((text) => text.includes('kind: "Job"')) ?? '';
+      };
+      const printed = await generate();
+      await install('changes', ['CREATE', 'UPDATE'], CHANGES);
+      const isActive = async () => (await sync(printed, '--dry-run=server')).metadata.labels['team'];
+      await expect.poll(isActive, { timeout: 60_000, interval: 500 }).toBe('ci');
+
+      const made = await sync(printed);
+      const text = JSON.stringify(made);
+      for (const change of ['"seen":"yes"', '"image":"mirror.example.com/gitea', '"key":"pool"'])
+        expect(text).toContain(change);
+      const again = await generate();
+      expect(again).toContain('"mirror.example.com/gitea');
+      // The first one notes that Argo CD owns the spec, too.
+      const { resourceVersion: _, ...kept } = (await sync(again)).metadata;
+      expect(made.metadata).toMatchObject(kept);
+      await expectNoChange(again);
+
+      const pinned = again.replace(
+        '  annotations:\n',
+        '  annotations:\n    argocd.argoproj.io/sync-options: Prune=false\n',
+      );
+      expect(JSON.stringify(await sync(pinned))).toContain('Prune=false');
+      await expectNoChange(pinned);
+
+      const later = [{ patchType: 'JSONPatch', jsonPatch: { expression: LATER } }];
+      await install('later', ['UPDATE'], later);
+      await expect.poll(() => sync(again).then(String, String), { timeout: 60_000 }).toContain('field is immutable');
+      await kubectl(['delete', 'mutatingadmissionpolicybinding', 'later']);
+      await install('later-made', ['CREATE'], later);
+      await expect.poll(() => sync(again).then(() => 'good', String), { timeout: 60_000 }).toBe('good');
+    });
+  });

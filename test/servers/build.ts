@@ -192,6 +192,15 @@ const KUEUE = recipe({
   assets: ['config'],
 });
 
+/** Its command, and its chart of policies. */
+const KYVERNO = recipe({
+  name: 'kyverno',
+  title: 'Kyverno 1.19.1',
+  binaries: { kyverno: 'github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno' },
+  module: 'github.com/kyverno/kyverno',
+  assets: ['charts'],
+});
+
 /** The last one that talks to Debian's dockerd 20.10. */
 const COMPOSE = recipe({
   name: 'compose',
@@ -275,6 +284,12 @@ export function buildKeda(say: (line: string) => void): string {
 export function buildKueue(say: (line: string) => void): string {
   needTools();
   return build(KUEUE, say);
+}
+
+/** Only test/cluster/kyverno.test.ts needs it. */
+export function buildKyverno(say: (line: string) => void): string {
+  needTools();
+  return build(KYVERNO, say);
 }
 
 /** It takes minutes, and only DOCKER_COMPOSE=build needs it. @returns its path */
