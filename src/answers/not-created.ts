@@ -182,6 +182,10 @@ const AFTER: readonly (readonly [words: RegExp, remedy: string])[] = [
   ],
   [/app path does not exist/, 'correct spec.source.path of the Application, or make that folder in git'],
   [
+    /(?:list refs|ls-remote).*(?:dial|timeout|x509)/,
+    'see that argocd-repo-server reaches that host: DNS, NetworkPolicy, proxy, certificates',
+  ],
+  [
     /authentication required|repository not found|ls-remote|list refs|publickey/i,
     'give Argo CD access to that repository: argocd repo list',
   ],

@@ -67,6 +67,10 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     /^RegistrationFailed.*not yet valid/,
     'see whether the clock of that node is right, and the certificate of Gitea valid',
   ],
+  [
+    /^RegistrationFailed.*certificate is (?:not )?valid for/,
+    'write a name of that certificate in spec.gitea.url, or correct the certificate',
+  ],
   [/^RegistrationFailed.*(?:x509|tls:)/, 'have pods trust the CA of Gitea: spec.caBundle'],
   [
     /^RegistrationFailed.*(?:lookup |no such host)/,
@@ -76,6 +80,7 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     /^RegistrationFailed.*404/,
     'see that spec.gitea.url is the base address of Gitea, and that Actions is switched on in app.ini',
   ],
+  [/^RegistrationFailed.* (?:40[137]|429) /, 'see what stands before Gitea and refuses pods: its log, spec.proxy'],
   [/^RegistrationFailed.* 50\d /, 'see whether Gitea runs: its log, and what stands before it'],
   [/^RegistrationFailed.* (?:dial|timeout|deadline|reset|EOF)\b/, REACH],
   [/^RegistrationFailed/, 'check that the registration token is valid for this scope, and that pods reach Gitea'],

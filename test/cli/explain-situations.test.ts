@@ -796,6 +796,7 @@ describe('explain, at 3 a.m., when', () => {
       ['namespaces "runners" not found', 'create that namespace again'],
       ['RunnerGroup.gitea.bpg.pw "ci" is invalid: spec.zzz', 'install the CRD of this version'],
       ['groups: app path does not exist', 'correct spec.source.path of the Application'],
+      ['failed to list refs: dial tcp: lookup git: no such host', 'see that argocd-repo-server reaches that host'],
       ['failed to list refs: authentication required: Unauthorized', 'give Argo CD access to that repository'],
       ['context deadline exceeded', 'see how busy argocd-repo-server is'],
       [

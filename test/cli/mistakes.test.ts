@@ -30,6 +30,10 @@ it.each<[Spec, string, Spec?]>([
     'spec.labels[0]: "u:doker://node:20" is neither name:host nor name:docker://image; did you mean "u:docker://node:20"? [GR-INPUT-06]',
   ],
   [
+    { labels: ['docker://node:20'] },
+    'spec.labels[0]: "docker://node:20" is neither name:host nor name:docker://image; it lacks its name: write "ubuntu-latest:docker://node:20" [GR-INPUT-06]',
+  ],
+  [
     { labels: ['u:node:20'] },
     'spec.labels[0]: "u:node:20" is neither name:host nor name:docker://image; did you mean "u:docker://node:20"? [GR-INPUT-06]',
   ],

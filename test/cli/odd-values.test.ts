@@ -72,7 +72,27 @@ describe('a value that cannot be meant has a warning', () => {
     [
       'a proxy on this machine',
       { proxy: { http: 'http://127.0.0.1:3128' } },
-      'proxy.http: is this machine, and for a runner its own pod: write the address at which pods reach it, e.g. http://gitea-http.gitea.svc:3000',
+      'proxy.http: is this machine, and for a runner its own pod: write the address at which pods reach it, e.g. http://proxy.example.com:3128',
+    ],
+    [
+      'the page of the organization',
+      { gitea: { url: 'https://git.example.com/sub/Acme' } },
+      'gitea.url: ends with Acme, whose page that is: write the address of Gitea, https://git.example.com/sub',
+    ],
+    [
+      'minutes for seconds',
+      { activeDeadlineSeconds: 60 },
+      "activeDeadlineSeconds: is 60 s for all of a runner's life, the wait for a node and the pull included: write e.g. 21600",
+    ],
+    [
+      'nodes of another system',
+      pod({ nodeSelector: { 'kubernetes.io/os': 'windows' } }),
+      'podTemplate.spec.nodeSelector["kubernetes.io/os"]: is windows, and runners are Linux programs: write linux, or remove it',
+    ],
+    [
+      'every taint',
+      pod({ tolerations: [{ key: 'ci', operator: 'Exists' }, { operator: 'Exists' }] }),
+      'podTemplate.spec.tolerations[1]: tolerates every taint, also of nodes that are ill: write the key of the taint that you mean',
     ],
     [
       'a shell line as one word',

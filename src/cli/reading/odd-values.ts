@@ -19,7 +19,9 @@ type Odd = readonly [path: Path, message: string];
 
 export function oddValues(group: RunnerGroup): readonly LateProblem[] {
   const spec = valueAt(group.manifest, ['spec']);
-  const odd = [aboutNamespace, aboutSetup, aboutMachines, aboutDaemon].flatMap((about) => about(group));
+  const odd = [aboutNamespace, aboutGitea, aboutTime, aboutSetup, aboutMachines, aboutNodes, aboutDaemon].flatMap(
+    (about) => about(group),
+  );
   const told = (code: WarningCode, all: readonly Odd[]) =>
     all.map(([path, message]) => ({ group, path, message, code }));
   return [...told('GR-WARN-14', [...within(spec, ['spec']), ...odd]), ...told('GR-WARN-11', containers(group))];
@@ -33,7 +35,8 @@ function within(value: unknown, path: Path): readonly Odd[] {
     /^(?:requests|limits)$/.test(String(path.at(-2))) && (typeof value === 'string' || typeof value === 'number')
       ? oddAmount(String(path.at(-1)), String(value))
       : typeof value === 'string' && !path.includes('annotations')
-        ? (oddText(value, path[1] === 'labels') ?? (OF_SERVER.test(pathText(path)) ? oddAddress(value) : undefined))
+        ? (oddText(value, path[1] === 'labels') ??
+          (OF_SERVER.test(pathText(path)) ? oddAddress(value, path[1] === 'proxy') : undefined))
         : undefined;
   return message === undefined ? [] : [[path, message]];
 }
@@ -47,9 +50,10 @@ function oddText(text: string, isLabel: boolean): string | undefined {
 
 const OF_SERVER = /^spec\.(?:gitea\.url|giteaURL|cache\.url|proxy\.\w+)$/;
 
-function oddAddress(text: string): string | undefined {
+function oddAddress(text: string, isProxy: boolean): string | undefined {
   if (!/^https?:\/\/(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\])(?:[:/]|$)/i.test(text)) return undefined;
-  return 'is this machine, and for a runner its own pod: write the address at which pods reach it, e.g. http://gitea-http.gitea.svc:3000';
+  const example = isProxy ? 'http://proxy.example.com:3128' : 'http://gitea-http.gitea.svc:3000';
+  return `is this machine, and for a runner its own pod: write the address at which pods reach it, e.g. ${example}`;
 }
 
 const MEBIBYTE = 1_048_576;
@@ -71,6 +75,48 @@ function aboutNamespace({ namespace, manifest }: RunnerGroup): readonly Odd[] {
   const path = ['metadata', ...(valueAt(manifest, ['metadata', 'namespace']) === undefined ? [] : ['namespace'])];
   const message = `is ${namespace}: CI jobs would run beside what rules the cluster. Give runners a namespace of their own, e.g. "namespace: runners"`;
   return [[path, message]];
+}
+
+/** The address of the organization in a browser, and not of Gitea. */
+function aboutGitea({ giteaUrl, manifest, scope }: RunnerGroup): readonly Odd[] {
+  const { origin, pathname } = new URL(giteaUrl);
+  const { org, user, owner } = { org: '', user: '', owner: '', ...scope };
+  const name = org || user || owner;
+  const [last = ''] = pathname.split('/').slice(-1);
+  if (last === '' || last.toLowerCase() !== name.toLowerCase()) return [];
+  const path = valueAt(manifest, ['spec', 'giteaURL']) === undefined ? ['spec', 'gitea', 'url'] : ['spec', 'giteaURL'];
+  const base = `${origin}${pathname.slice(0, -last.length - 1)}`;
+  return [[path, `ends with ${last}, whose page that is: write the address of Gitea, ${base}`]];
+}
+
+const SHORT_SECONDS = 300;
+
+function aboutTime({ manifest }: RunnerGroup): readonly Odd[] {
+  const path = ['spec', 'activeDeadlineSeconds'];
+  const seconds = valueAt(manifest, path);
+  if (typeof seconds !== 'number' || seconds >= SHORT_SECONDS) return [];
+  return [
+    [path, `is ${seconds} s for all of a runner's life, the wait for a node and the pull included: write e.g. 21600`],
+  ];
+}
+
+/** Nodes that no runner is for. */
+function aboutNodes({ manifest }: RunnerGroup): readonly Odd[] {
+  const pod = ['spec', 'podTemplate', 'spec'];
+  const selector = [...pod, 'nodeSelector', 'kubernetes.io/os'];
+  const system = valueAt(manifest, selector);
+  const all = listAt(manifest, [...pod, 'tolerations']).flatMap((each, index): readonly Odd[] =>
+    valueAt(each, ['operator']) === 'Exists' && !valueAt(each, ['key'])
+      ? [
+          [
+            [...pod, 'tolerations', index],
+            'tolerates every taint, also of nodes that are ill: write the key of the taint that you mean',
+          ],
+        ]
+      : [],
+  );
+  if (system === undefined || system === 'linux') return all;
+  return [[selector, `is ${String(system)}, and runners are Linux programs: write linux, or remove it`], ...all];
 }
 
 function aboutSetup({ manifest }: RunnerGroup): readonly Odd[] {

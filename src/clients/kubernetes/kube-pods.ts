@@ -116,12 +116,13 @@ const PREEMPTION = /\s*preemption: .*$/s;
 
 /** The image, and why it cannot be pulled, without what kubelet and containerd write around it. */
 function pullText(message: string): string {
-  const [, image] = PULLED.exec(message) ?? [];
+  const [, image] = PULLED.exec(message) ?? IMAGE.exec(message) ?? [];
   const cause = message.replace(PULLED, '').replaceAll(AROUND, '');
   return image === undefined || cause === '' ? message : cause.includes(image) ? cause : `${image}: ${cause}`;
 }
 
 const PULLED = /^(?:Back-off pulling|Failed to pull) image "([^"]*)": /;
+const IMAGE = /^failed to pull and unpack image "([^"]*)": /;
 const AROUND =
   /(?:ErrImagePull:|rpc error: code = \w+ desc =|failed to (?:pull and unpack image|resolve reference) "[^"]*":|failed to copy:|httpReadSeeker: failed open:) /g;
 

@@ -170,7 +170,10 @@ function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFau
     const name = stringOf(container, 'name');
     const before = known.get(name);
     known.set(name, list);
-    const elsewhere = { path: [...path, 'name'], message: `is the name of a container in ${before}, too` };
+    const elsewhere = {
+      path: [...path, 'name'],
+      message: `is the name of a container in ${before}, too: give it another one`,
+    };
     const noImage = { path: [...path, 'image'], message: 'is missing; to change the runner, write "name: runner"' };
     const unknown = ['volumeMounts', 'volumeDevices'].flatMap((field) =>
       listOf(container, field).flatMap((use, index) =>

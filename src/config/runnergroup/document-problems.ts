@@ -81,7 +81,10 @@ function sizeOf(node: unknown, known: Map<Node, number>): number {
 function wrongKeys({ items }: YAMLMap, text: string): readonly { readonly key: unknown; readonly message: string }[] {
   const seen = new Set<string>();
   return items.flatMap(({ key }, index) => {
-    if (!isScalar(key)) return [{ key, message: isTemplate(key, text) ? TEMPLATE : 'a key must be a word' }];
+    if (!isScalar(key))
+      return [
+        { key, message: isTemplate(key, text) ? TEMPLATE : 'a key must be a string: no list, no mapping, no alias' },
+      ];
     const name = String(key.value);
     if (seen.has(name)) return [{ key, message: `the key ${quoted(name)} is already in its mapping` }];
     seen.add(name);

@@ -111,7 +111,8 @@ class DocumentReader {
       if (this.#held && stack[0]?.type === 'document') this.#takeHeld();
       const excess = this.#count(lexeme);
       if (excess !== undefined) return { offset, message: excess, code: 'GR-INPUT-08' };
-      if (stack.length > DEEPEST) return { offset, message: `is nested more than ${DEEPEST} levels deep` };
+      if (stack.length > DEEPEST)
+        return { offset, message: `is nested more than ${DEEPEST} levels deep, as no manifest is: remove levels` };
     }
     return undefined;
   }

@@ -232,6 +232,8 @@ function checkLabels(field: string, labels: readonly ParsedLabel[], { spec, uncl
 /** `:doker://node` and `:node:20` are a misspelt schema and a missing one. A single word behind the name may be either. */
 function labelInstead(text: string): string {
   const [name = '', schema = '', ...rest] = text.split(':');
+  if (name === 'docker' && schema.startsWith('//'))
+    return `it lacks its name: write ${quoted(`ubuntu-latest:${text}`)}`;
   const image = rest.join(':').replace(/^\/\//, '');
   if (rest[0]?.startsWith('//') || nearestName(schema, ['docker']) !== undefined)
     return `did you mean ${quoted(`${name}:docker://${image}`)}?`;

@@ -101,6 +101,7 @@ describe('the trouble of a pod', () => {
       'Failed to pull image "r.io/b:2": rpc error: code = Unknown desc = failed to pull and unpack image "r.io/b:2": failed to resolve reference "r.io/b:2": pull access denied',
       'r.io/b:2: pull access denied',
     ],
+    ['failed to pull and unpack image "r/c:3": failed to resolve reference "r/c:3": zzz', 'r/c:3: zzz'],
     ['Back-off pulling image "a/b:1"', 'Back-off pulling image "a/b:1"'],
     ['zzz', 'zzz'],
   ])('is told without what the container runtime writes around it: %s', (message, told) => {

@@ -7,7 +7,7 @@ const HEAD = GROUP.slice(0, GROUP.indexOf('  org:'));
 const NOT_UTF8 = '1:1: is not UTF-8 text [GR-INPUT-01]';
 const CONTROL = 'holds a control character: remove it [GR-INPUT-02]';
 const DIRECTIVE = 'holds a YAML directive: leave it out [GR-INPUT-02]';
-const DEEP = 'is nested more than 200 levels deep [GR-INPUT-02]';
+const DEEP = 'is nested more than 200 levels deep, as no manifest is: remove levels [GR-INPUT-02]';
 const TEMPLATE = 'this looks like a template ("{{"): render it first, e.g. with "helm template"';
 const UNKNOWN = 'unknown field; gitea-runners schema lists the known ones [GR-INPUT-04]';
 const UNFIT = 'and the two do not fit together';
@@ -90,7 +90,11 @@ export const REFERENCES: readonly Case[] = [
     noYaml('1:1', 'too many aliases of aliases'),
   ],
   ['an anchor that is set twice', `${OTHER}a: &a 1\nb: &a 2\nc: *a\n`, '65 characters at line 1'],
-  ['an alias as a key', `${OTHER}a: &a k\n*a : 1\n`, noYaml('5:1', 'a key must be a word')],
+  [
+    'an alias as a key',
+    `${OTHER}a: &a k\n*a : 1\n`,
+    noYaml('5:1', 'a key must be a string: no list, no mapping, no alias'),
+  ],
   ['an anchor with a strange name', `${OTHER}a: &__proto__ 1\nb: *__proto__\n`, '73 characters at line 1'],
   [
     '10,000 anchors',
@@ -173,7 +177,7 @@ export const FORM: readonly Case[] = [
     changed('["linux:host"]', '["linux:host" "b:host"]'),
     noYaml('10:25', 'Missing , or : between flow sequence items'),
   ],
-  ['a complex key', `${OTHER}? [a, b]\n: 1\n`, noYaml('4:3', 'a key must be a word')],
+  ['a complex key', `${OTHER}? [a, b]\n: 1\n`, noYaml('4:3', 'a key must be a string: no list, no mapping, no alias')],
   ['an empty key', `${OTHER}? \n: a\n`, '50 characters at line 1'],
   ['keys 1 and "1"', `${OTHER}1: a\n"1": b\n`, noYaml('5:1', 'the key "1" is already in its mapping')],
   ['keys true and yes', `${OTHER}true: a\nyes: b\n`, noYaml('5:1', 'the key "true" is already in its mapping')],
@@ -186,7 +190,7 @@ export const FORM: readonly Case[] = [
   ],
   ['50,000 open braces', '{a: '.repeat(50_000), `1:798: ${DEEP}`],
   ['200,000 dashes', '- '.repeat(200_000), `1:400: ${DEEP}`],
-  ['a merge in a key', '? <<: ', noYaml('1:5', 'a key must be a word')],
+  ['a merge in a key', '? <<: ', noYaml('1:5', 'a key must be a string: no list, no mapping, no alias')],
   ['JSON', '{"apiVersion":"v1","kind":"X"}', '31 characters at line 1'],
   ['JSON with a comma too many', '{"apiVersion":"v1","kind":"X",}', '32 characters at line 1'],
   [
