@@ -170,6 +170,8 @@ export interface LiveJob {
   readonly repository?: string;
   /** Base URL of the Gitea that its pod was made for. */
   readonly giteaUrl?: string;
+  /** Labels that its pod was made with, `name:schema`, with commas between. */
+  readonly labels?: string;
   /** The size that it was made for, as it was printed. */
   readonly size?: string;
   /** Slots that it takes under each limit, as it was printed. Absent: 1. */

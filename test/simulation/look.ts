@@ -321,6 +321,7 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
     ...(finishedMs !== undefined && { finishedAtMs: byItsClock(finishedMs) }),
     pinned,
     giteaUrl: 'https://gitea.example.com',
+    labels: job.group.labels.map((label) => `${label}:host`).join(','),
     ...(printedFor !== undefined && { jobUrl: urlOf(printedFor, runId, repository ?? '') }),
     ...(repository !== undefined && { repository }),
     application: job.tracked?.application ?? job.group.application,

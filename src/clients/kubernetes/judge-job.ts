@@ -58,7 +58,8 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const resumed = job.status?.conditions?.find(({ type, status }) => type === 'Suspended' && status === 'False');
   const jobUrl = annotations[marks.JOB_URL];
   const repository = annotations[marks.REPOSITORY];
-  const giteaUrl = giteaUrlOf(job);
+  const giteaUrl = variableOf(job, 'GITEA_INSTANCE_URL');
+  const labels = variableOf(job, 'GITEA_RUNNER_LABELS');
   const priorityClass = job.spec?.template?.spec?.priorityClassName;
   const { state, trouble, stillSinceMs, runningSinceMs, endsByMs, finishedAtMs } = judge(job, pods);
   const triedBefore = annotations[marks.TRIED_BEFORE];
@@ -83,6 +84,7 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     ...(jobUrl && { jobUrl }),
     ...(repository && { repository }),
     ...(giteaUrl !== undefined && { giteaUrl }),
+    ...(labels !== undefined && { labels }),
     // A copy of a Job names its original.
     ...(application && tracked.join(':') === `batch/Job:${namespace}/${name}` && { application }),
     ...placesOf(annotations),
@@ -139,10 +141,10 @@ function timeOf(text: string | undefined): number | undefined {
 
 type Loose = Readonly<Record<string, unknown>> | null | undefined;
 
-/** The Gitea that the runner's container is told to ask; undefined when that is not to be found. */
-function giteaUrlOf({ spec }: KubeJob): string | undefined {
+/** What the runner's container is told; undefined when that is not to be found. */
+function variableOf({ spec }: KubeJob, name: string): string | undefined {
   const runner = named(spec?.template?.spec?.containers, 'runner');
-  const value = named(runner?.['env'], 'GITEA_INSTANCE_URL')?.['value'];
+  const value = named(runner?.['env'], name)?.['value'];
   return typeof value === 'string' ? value : undefined;
 }
 

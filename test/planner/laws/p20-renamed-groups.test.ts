@@ -73,6 +73,15 @@ describe('P20 a runner of a group that its Application has no more', () => {
     ],
     ['goes to that owner where its row was not read', 'busy in web', inTwoLooks()],
     [
+      'goes to the owner with the labels of its Job where its row was not read, as of a bound runner',
+      'busy in builds',
+      {
+        ...working,
+        groups: [group({ name: 'a' }), { ...now, labels: ['linux', 'gpu'] }],
+        liveJobs: [{ ...pinned, labels: 'gpu:host,linux:docker://node:22' }],
+      },
+    ],
+    [
       'goes to the group with the scope that its Job tells, where its row is in the list of a repository',
       'busy in builds',
       {
