@@ -58,8 +58,6 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const resumed = job.status?.conditions?.find(({ type, status }) => type === 'Suspended' && status === 'False');
   const jobUrl = annotations[marks.JOB_URL];
   const repository = annotations[marks.REPOSITORY];
-  const giteaUrl = variableOf(job, 'GITEA_INSTANCE_URL');
-  const labels = variableOf(job, 'GITEA_RUNNER_LABELS');
   const priorityClass = job.spec?.template?.spec?.priorityClassName;
   const { state, trouble, stillSinceMs, runningSinceMs, endsByMs, finishedAtMs } = judge(job, pods);
   const triedBefore = annotations[marks.TRIED_BEFORE];
@@ -83,8 +81,7 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     ...(marks.isPinned(annotations) && { pinned: true }),
     ...(jobUrl && { jobUrl }),
     ...(repository && { repository }),
-    ...(giteaUrl !== undefined && { giteaUrl }),
-    ...(labels !== undefined && { labels }),
+    ...variablesOf(job),
     // A copy of a Job names its original.
     ...(application && tracked.join(':') === `batch/Job:${namespace}/${name}` && { application }),
     ...placesOf(annotations),
@@ -141,11 +138,11 @@ function timeOf(text: string | undefined): number | undefined {
 
 type Loose = Readonly<Record<string, unknown>> | null | undefined;
 
-/** What the runner's container is told; undefined when that is not to be found. */
-function variableOf({ spec }: KubeJob, name: string): string | undefined {
-  const runner = named(spec?.template?.spec?.containers, 'runner');
-  const value = named(runner?.['env'], name)?.['value'];
-  return typeof value === 'string' ? value : undefined;
+/** What the runner's container is told, as far as that is to be found. */
+function variablesOf({ spec }: KubeJob): Pick<LiveJob, 'giteaUrl' | 'labels'> {
+  const env = named(spec?.template?.spec?.containers, 'runner')?.['env'];
+  const [giteaUrl, labels] = ['GITEA_INSTANCE_URL', 'GITEA_RUNNER_LABELS'].map((name) => named(env, name)?.['value']);
+  return { ...(typeof giteaUrl === 'string' && { giteaUrl }), ...(typeof labels === 'string' && { labels }) };
 }
 
 function named(list: unknown, name: string): Loose {
