@@ -34,7 +34,7 @@ function runnerWith(more: Readonly<Record<string, unknown>>): Readonly<Record<st
   return { containers: [{ name: 'runner', ...more }] };
 }
 
-const DESCRIBE_POD = 'see why RUNNER cannot start: kubectl -n runners describe pods -l job-name=RUNNER';
+const DESCRIBE_POD = 'kubectl -n runners describe pods -l job-name=RUNNER';
 
 const SITUATIONS: readonly Situation[] = [
   {
@@ -67,14 +67,14 @@ const SITUATIONS: readonly Situation[] = [
     namespace: 'full',
     cause:
       'its pod cannot start: NoPod: forbidden: exceeded quota: no-pods, requested: pods=1, used: pods=0, limited: pods=0',
-    next: 'see why RUNNER cannot start: kubectl -n full describe job/RUNNER',
+    next: 'raise that quota, or let fewer runners run',
   },
   {
     name: 'strict',
     namespace: 'strict',
     spec: { containerMode: 'dind' },
     cause: 'its pod cannot start: NoPod: forbidden: violates PodSecurity "baseline:latest": privileged',
-    next: 'see why RUNNER cannot start: kubectl -n strict describe job/RUNNER',
+    next: 'use a lower spec.securityProfile or another containerMode',
   },
   {
     name: 'volume',
@@ -89,14 +89,14 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'token',
     secret: 'bad',
-    cause: 'its last runner failed: RegistrationFailed: container register ended with exit code 1',
-    next: 'check that the registration token is valid for this scope, and that pods reach Gitea',
+    cause: 'its last runner failed: RegistrationFailed: container register ended with exit code 1: ',
+    next: 'make a new registration token of this scope',
   },
   {
     name: 'crash',
     spec: { setupCommand: ['sh', '-c', 'exit 3'] },
     cause: 'its last runner failed: InitContainerFailed: container setup ended with exit code 3',
-    next: 'see why it ended: kubectl -n runners logs job/RUNNER --all-containers',
+    next: 'correct that container, or spec.setupCommand, by its log',
   },
   {
     name: 'oom',
@@ -126,7 +126,7 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'unapplied',
     cause: 'Argo CD has not created its Kubernetes Job',
-    next: 'wait a few seconds; if it stays so, the Application in Argo CD shows why',
+    next: 'wait until 20',
   },
 ];
 

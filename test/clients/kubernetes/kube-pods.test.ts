@@ -130,6 +130,11 @@ describe('the trouble of a pod', () => {
       'level=error msg="Failed to register runner: not found"\nTry 1 of 10 to register failed.',
       ': Failed to register runner: not found',
     ],
+    // Word for word what runner 1.0.8 writes when Gitea refuses the token.
+    [
+      'level=debug msg="Successfully pinged the Gitea instance server"\nlevel=error msg="poller: cannot register new runner" error="invalid_argument: runner registration token not found"\nError: Failed to register runner: invalid_argument: runner registration token not found\nTry 10 of 10 to register failed.\n',
+      ': invalid_argument: runner registration token not found',
+    ],
     ['level=error msg="Cannot ping" error=EOF\n', ': EOF'],
     ['Error: failed to register: zzz\nTry 1 of 10 to register failed.', ': Error: failed to register: zzz'],
     [
