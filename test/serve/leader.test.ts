@@ -69,6 +69,19 @@ it('looks at Gitea when somebody asks by annotation, and once for each new value
   await until('a third look', async () => (await looks()) === 3);
 });
 
+it('asks Argo CD for another shard as soon as there is one more', async () => {
+  const rig = await startRig();
+  const tracking = 'runners-0:gitea.bpg.pw/RunnerGroup:runners/ci';
+  rig.annotate({ 'argocd.argoproj.io/tracking-id': tracking, 'gitea.bpg.pw/shards': '2' });
+  await rig.start({ pollMs: 600_000 });
+  const asked = (name: string): boolean => rig.argocd.lines().some((line) => line.includes(`/applications/${name}`));
+  await until('the second one is asked for', () => asked('runners-1'));
+
+  rig.annotate({ 'argocd.argoproj.io/tracking-id': tracking, 'gitea.bpg.pw/shards': '3' });
+
+  await until('the third one is asked for', () => asked('runners-2'));
+});
+
 it('starts nothing for a group that is suspended by annotation, and says since when', async () => {
   const rig = await startRig();
   rig.annotate({ 'gitea.bpg.pw/suspended': 'since noon' });

@@ -27,7 +27,7 @@ import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/t
 import { groupOfObject, READ_ANNOTATIONS } from '../../plan/own-pod.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
-import { GROUP_NAME, LOOK_NOW, REGISTERED_AT, SUSPENDED, TRACKING_ID } from '../../shared/marks.ts';
+import { GROUP_NAME, LOOK_NOW, REGISTERED_AT, SHARDS, SUSPENDED, TRACKING_ID } from '../../shared/marks.ts';
 import type { Tell } from '../planning/events.ts';
 import type { LiveGroup, LiveRunner } from '../seen/live.ts';
 import { CachedByKey, keepEqual, keepList } from '../seen/unchanged.ts';
@@ -142,7 +142,7 @@ export class LiveCluster {
             version,
             defaults,
             JSON.stringify(labels),
-            ...[TRACKING_ID, SUSPENDED, LOOK_NOW, ...READ_ANNOTATIONS].map((name) => annotations?.[name]),
+            ...[TRACKING_ID, SUSPENDED, LOOK_NOW, SHARDS, ...READ_ANNOTATIONS].map((name) => annotations?.[name]),
           ],
           make: () => ({ key, object, ...groupOfObject(object, this.#images, defaults) }),
         };
