@@ -221,11 +221,7 @@ export class Rig {
     await this.until('no Job is left', () => world.leftJobs().length === 0);
     // A runner that is being stopped could still ask for the next CI job, and would lose it (docs/adr/0018).
     await this.until('no pod is left', () => world.leftPods().length === 0);
-    await this.until('the Application is Synced and Healthy', () => {
-      const status = world.applications.get(APPLICATION)?.status;
-      const errors = (status?.conditions ?? []).filter(({ type }) => type.endsWith('Error'));
-      return status?.sync?.status === 'Synced' && status.health?.status === 'Healthy' && errors.length === 0;
-    });
+    await this.until('the Applications are Synced and Healthy', () => world.areWell());
     return await this.ended();
   }
 

@@ -22,6 +22,8 @@ export interface CiJob {
 export interface Seen {
   readonly name: string;
   readonly createdAtMs: number;
+  /** Of a Job: the Application that has applied it last. */
+  application?: string;
   /** Complete or Failed; for a pod its phase Succeeded or Failed. */
   endedAtMs?: number;
   /** Deletion was asked for, or it is gone. */
@@ -134,7 +136,11 @@ export class World {
 
   /** Names of the Jobs that were made since `mark`; one that was made twice is there twice. */
   made(): readonly string[] {
-    return [...this.jobs].flatMap(([uid, { name }]) => (this.#before.has(uid) ? [] : [name]));
+    return this.madeJobs().map(({ name }) => name);
+  }
+
+  madeJobs(): readonly Seen[] {
+    return [...this.jobs].flatMap(([uid, job]) => (this.#before.has(uid) ? [] : [job]));
   }
 
   /** Jobs that exist and have not ended. */
@@ -164,6 +170,14 @@ export class World {
 
   condition(group: string, type: string): z.infer<typeof Condition> | undefined {
     return this.groups.get(group)?.status?.conditions?.find((condition) => condition.type === type);
+  }
+
+  /** All Applications are Synced and Healthy, and without an error. */
+  areWell(): boolean {
+    return [...this.applications.values()].every(({ status }) => {
+      const errors = (status?.conditions ?? []).filter(({ type }) => type.endsWith('Error'));
+      return status?.sync?.status === 'Synced' && status.health?.status === 'Healthy' && errors.length === 0;
+    });
   }
 
   /** Everything on a few lines, for the error of a wait that was in vain. */
@@ -244,7 +258,9 @@ export class World {
       ({ type, status: is }) => (type === 'Complete' || type === 'Failed') && is === 'True',
     );
     const pinned = metadata.annotations?.['argocd.argoproj.io/sync-options'] === 'Prune=false';
-    note(this.jobs, metadata, { gone, ended, marked: pinned });
+    const seen = note(this.jobs, metadata, { gone, ended, marked: pinned });
+    const [application] = metadata.annotations?.['argocd.argoproj.io/tracking-id']?.split(':') ?? [];
+    if (application !== undefined) seen.application = application;
     this.mostRunners = Math.max(this.mostRunners, this.runners().length);
   }
 
@@ -259,7 +275,7 @@ function note(
   all: Map<string, Seen>,
   { name, uid, deletionTimestamp }: z.infer<typeof Meta>,
   { gone, ended, marked }: { readonly gone: boolean; readonly ended: boolean; readonly marked: boolean },
-): void {
+): Seen {
   const nowMs = Date.now();
   const seen = all.get(uid) ?? { name, createdAtMs: nowMs, gone: false };
   all.set(uid, seen);
@@ -267,6 +283,7 @@ function note(
   if (ended) seen.endedAtMs ??= nowMs;
   if (gone || deletionTimestamp !== undefined) seen.deletedAtMs ??= nowMs;
   seen.gone = gone;
+  return seen;
 }
 
 function isAlive({ endedAtMs, deletedAtMs }: Seen): boolean {

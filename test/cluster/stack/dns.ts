@@ -1,6 +1,6 @@
 /**
- * The cluster's DNS: dnsmasq, and a loop that tells it each Service that comes, changes or goes. Names of Services with an address
- * only (`<name>.<namespace>.svc.cluster.local`), and only for pods: this side of the machine reaches Services by address.
+ * The cluster's DNS: dnsmasq, and two loops that tell it each Service that comes, changes or goes: one with an address, and the pods of one
+ * without (`<name>.<namespace>.svc.cluster.local`). Only for pods: this side of the machine reaches Services by address.
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,6 +9,9 @@ import type { Machine } from './machine.ts';
 export const DOMAIN = 'cluster.local';
 
 const EVENT = '{.type} {.object.metadata.namespace} {.object.metadata.name} {.object.spec.clusterIP}{"\\n"}';
+/** Kubernetes labels the Endpoints of a Service without an address. */
+const PODS_EVENT =
+  '{.type} {.object.metadata.namespace} {.object.metadata.name} {.object.metadata.labels} {.object.subsets[*].addresses[*].ip}{"\\n"}';
 
 /** kubectl's watch starts with what exists; it ends with the API server or after an hour. One file for each name. */
 const FOLLOW = `
@@ -18,6 +21,22 @@ while :; do
     case "$type $ip" in
       DELETED* | *' None' | *' ') rm -f "$HOSTS/$namespace.$name" ;;
       *) echo "$ip $name.$namespace.svc.$DOMAIN" > "$HOSTS/$namespace.$name" ;;
+    esac
+    kill -HUP "$(cat "$DNSMASQ")"
+  done
+  sleep 1
+done
+`;
+
+const FOLLOW_PODS = `
+while :; do
+  "$KUBECTL" get endpoints --all-namespaces --watch --output-watch-events --output "jsonpath=$EVENT" |
+  while read -r type namespace name labels ips; do
+    case "$type $labels" in
+      DELETED*) rm -f "$HOSTS/$namespace.$name.pods" ;;
+      *service.kubernetes.io/headless*)
+        for ip in $ips; do echo "$ip $name.$namespace.svc.$DOMAIN"; done > "$HOSTS/$namespace.$name.pods" ;;
+      *) continue ;;
     esac
     kill -HUP "$(cat "$DNSMASQ")"
   done
@@ -43,12 +62,15 @@ export function startDns(machine: Machine, kubectl: string, kubeconfig: string):
       ...[`--listen-address=${machine.pods}.1`, `--local=/${DOMAIN}/`, `--addn-hosts=${hosts}`],
     ],
   });
-  machine.start({
-    name: 'dns-follow',
-    command: 'sh',
-    args: ['-c', FOLLOW],
-    env: { KUBECTL: kubectl, KUBECONFIG: kubeconfig, EVENT, HOSTS: hosts, DOMAIN, DNSMASQ: pidFile },
-  });
+  const follow = (name: string, script: string, event: string): void =>
+    machine.start({
+      name,
+      command: 'sh',
+      args: ['-c', script],
+      env: { KUBECTL: kubectl, KUBECONFIG: kubeconfig, EVENT: event, HOSTS: hosts, DOMAIN, DNSMASQ: pidFile },
+    });
+  follow('dns-follow', FOLLOW, EVENT);
+  follow('dns-follow-pods', FOLLOW_PODS, PODS_EVENT);
   return {
     knows: (services) =>
       machine.until('dns-follow', async () => services.every((service) => existsSync(join(hosts, service)))),

@@ -26,9 +26,16 @@ export interface Stack extends Cluster {
 
 /**
  * Gitea's default queue for webhooks sleeps up to 2 s between two looks at itself (modules/queue/backoff.go); this one does not.
- * docs/install.md recommends it. The list lets it send webhooks to the addresses of pods and Services.
+ * docs/install.md recommends it. The list lets it send webhooks to the addresses of pods and Services. `log/access.log` in its folder has
+ * each request with the address of who asked.
  */
 const GITEA_CONFIG = `
+[log]
+logger.access.MODE = requests
+[log.requests]
+MODE = file
+LEVEL = Info
+FILE_NAME = access.log
 [queue.webhook_sender]
 TYPE = channel
 [security]
