@@ -1,5 +1,5 @@
 /** What is timed: our program, the straightforward cdk8s program and helm, each over the same jobs. */
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,6 +31,15 @@ export class Scene {
     const file = this.#write(`${name}.yaml`, runnerGroup(url, 'ci', 'acme') + more);
     const env = { ARGOCD_APP_NAME: 'bench', ...access(url) };
     return { name, program: process.execPath, args: [...GENERATE_FLAGS, PROGRAM, 'generate', file], env };
+  }
+
+  /** The same with the example of a platform's app, as its package.json builds it. */
+  withApp(name: string, gitea: StandIn): Case {
+    const app = join(this.#folder, 'platform.cjs');
+    const flags = ['--bundle', '--platform=node', '--external:cdk8s', '--external:constructs', `--outfile=${app}`];
+    execFileSync('node_modules/.bin/esbuild', ['examples/platform/main.ts', ...flags], { stdio: 'pipe' });
+    const { env, ...plain } = this.generate(name, gitea);
+    return { ...plain, env: { ...env, GITEA_RUNNERS_APP: app } };
   }
 
   /** 100 groups of five organisations. */

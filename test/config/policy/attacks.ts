@@ -107,6 +107,11 @@ export const FATES: readonly Fate[] = [
       runner('its state as the working folder', { workingDir: '/data' }),
       runner('a terminal', { stdin: true, tty: true }),
       runner('its state as the last message', { terminationMessagePath: '/data/.runner' }),
+      pod('no user namespace', { hostUsers: true }),
+      volume('certificates of another signer', {
+        projected: { sources: [{ clusterTrustBundle: { signerName: 'x.example.com/y', path: 'ca.crt' } }] },
+      }),
+      pod('a name without a Service', { setHostnameAsFQDN: true, subdomain: 'x' }),
       beside('the state of the runner, beside it', { volumeMounts: [{ name: 'data', mountPath: '/d' }] }),
     ],
   },
@@ -141,6 +146,32 @@ export const FATES: readonly Fate[] = [
       }),
       runner('a file in a variable', {
         env: [{ name: 'A', valueFrom: { fileKeyRef: { volumeName: 'data', path: '.runner', key: 'a' } } }],
+      }),
+      pod('a folder by a variable', {
+        volumes: [{ name: 'extra', emptyDir: {} }],
+        containers: [
+          {
+            name: 'runner',
+            env: [{ name: 'P', value: '../..' }],
+            volumeMounts: [{ name: 'extra', mountPath: '/x', subPathExpr: '$(P)' }],
+          },
+        ],
+      }),
+      pod('mounts that others see', {
+        volumes: [{ name: 'extra', emptyDir: {} }],
+        containers: [
+          {
+            name: 'runner',
+            volumeMounts: [{ name: 'extra', mountPath: '/x', mountPropagation: 'Bidirectional' }],
+          },
+        ],
+      }),
+      pod('no other pod in its region', {
+        affinity: {
+          podAntiAffinity: required([
+            { labelSelector: { matchLabels: {} }, topologyKey: 'topology.kubernetes.io/region' },
+          ]),
+        },
       }),
       runner('the state of the runner, in another place', { volumeMounts: [{ name: 'data', mountPath: '/d' }] }),
     ],
@@ -301,6 +332,24 @@ export const FATES: readonly Fate[] = [
       pod('a sysctl of the node', { securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '1' }] } }),
       runner('the kubelet asks the cloud', {
         lifecycle: { postStart: { httpGet: { host: '169.254.169.254', port: 80, path: '/' } } },
+      }),
+      pod('a port of the node for a sidecar', {
+        initContainers: [
+          { name: 'side', ...PLAIN, restartPolicy: 'Always', ports: [{ containerPort: 80, hostPort: 80 }] },
+        ],
+      }),
+      pod('the kubelet asks another host for a sidecar', {
+        initContainers: [
+          {
+            name: 'side',
+            ...PLAIN,
+            restartPolicy: 'Always',
+            startupProbe: { tcpSocket: { host: '10.0.0.1', port: 22 } },
+          },
+        ],
+      }),
+      runner('the token of the registration, by a variable', {
+        env: [{ name: 'GITEA_RUNNER_REGISTRATION_TOKEN_COPY', value: '$(GITEA_RUNNER_REGISTRATION_TOKEN)' }],
       }),
       pod('a container for debugging', { ephemeralContainers: [{ name: 'e', image: IMAGE }] }),
       runner('unmasked /proc', { securityContext: { procMount: 'Unmasked' } }),
