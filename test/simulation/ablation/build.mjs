@@ -78,7 +78,7 @@ const RULES = [
     off: {
       'facts.ts establishFacts': fair(),
       'queue.ts byTurns': 'return args[0]',
-      'unseen/requests.ts countPlace': 'return undefined',
+      'unseen/requests.ts countSlot': 'return undefined',
     },
   },
 ];
