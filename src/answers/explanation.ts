@@ -221,7 +221,11 @@ const IDLE_TOO_LONG_MS = 60_000;
 
 /** Runners that have come to nothing for the job that they were made for: their Job has failed, or they are given up. */
 const ENDED: ReadonlySet<RunnerDecision['because']> = new Set([
-  ...(['back-off-record', 'stuck', 'never-came', 'surplus', 'disabled'] as const),
+  'back-off-record',
+  'stuck',
+  'never-came',
+  'surplus',
+  'disabled',
 ]);
 
 const DISABLED: PodTrouble = { reason: 'Disabled', message: 'somebody switched it off in Gitea' };

@@ -9,8 +9,8 @@
  *     2 stalled .... it takes none of the runners that it is given, and its group shares slots (`isStalled`)
  *     3 in the way . the pods of all its runners cannot start, and other jobs wait for their slots (docs/adr/0034)
  *
- * THE PASS. A job that finds too few slots under a limit waits there, and what is left of that limit is kept for it. It stops nobody who does not
- * need that limit. It takes a group that has a living runner for it, or else the first one with a free slot (law P7).
+ * THE PASS. A job that finds too few slots under a limit waits there, and what is left of that limit is kept for it. It stops nobody who
+ * does not need that limit. It takes a group that has a living runner for it, or else the first one with a free slot (law P7).
  *
  * EXAMPLE. Runners of `ci` take one slot and those of its size `large` two, under one cap of 4. One runner works, so 3 slots are left. The
  * oldest job is A of `large`, then come B, C and D of `ci`. The pod of C starts.
@@ -20,15 +20,16 @@
  *     A takes 2, 0 are left
  *     B and D wait at the cap
  *
- * Were two runners at work, 1 slot would be left after C. A would wait at the cap, and the slot would be kept for it. So B and D would wait, too:
- * if they passed, A would never find two free slots. Were C's pod stuck for 15 minutes, C would come last, after B and D. It would find
+ * Were two runners at work, 1 slot would be left after C. A would wait at the cap, and the slot would be kept for it. So B and D would wait,
+ * too: if they passed, A would never find two free slots. Were C's pod stuck for 15 minutes, C would come last, after B and D. It would find
  * none. So its pod goes, and its slot serves B. If nobody else waited, C would keep its pod: a twin would be as stuck.
  *
  * Two cases need more:
  *
- *   - Gitea knows no limit per repository or branch. Where more jobs wait than such a limit has slots for, all free runners of the group must
- *     fit under it, because Gitea may give any of these jobs to any of them (free-limits.ts).
- *   - Two limits may never have free slots at the same moment. So the first one in line at a limit that has waited long keeps its slots elsewhere.
+ *   - Gitea knows no limit per repository or branch. Where more jobs wait than such a limit has slots for, all free runners of the group
+ *     must fit under it, because Gitea may give any of these jobs to any of them (free-limits.ts).
+ *   - Two limits may never have free slots at the same moment. So the first one in line at a limit that has waited long keeps its slots
+ *     elsewhere.
  */
 import { type BackOff, backOffOf, groupBackOff } from './back-off.ts';
 import { addTo, memo } from './collections.ts';
@@ -42,7 +43,10 @@ import { type GroupRunners, patienceMs, type Runner } from './runners.ts';
 
 /** What one group is allotted. */
 export interface Allotment extends GroupRunners {
-  /** Its limits that are the same for all jobs, the cap first, less the slots of all jobs. Groups may share them. The last may be that of `limitsOfFree`. */
+  /**
+   * Its limits that are the same for all jobs, the cap first, less the slots of all jobs. Groups may share them. The last may be that of
+   * `limitsOfFree`.
+   */
   readonly limits: readonly Readonly<OpenLimit>[];
   /** Jobs that have a slot, first come first. */
   readonly jobs: readonly ReadyJob[];

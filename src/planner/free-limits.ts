@@ -1,6 +1,6 @@
 /**
- * The limits of free runners, where a limit is for CI jobs of each repository, organization or branch. Gitea does not know it, and does not tell
- * in which order it gives jobs away (docs/adr/0072).
+ * The limits of free runners, where a limit is for CI jobs of each repository, organization or branch. Gitea does not know it, and does not
+ * tell in which order it gives jobs away (docs/adr/0072).
  */
 import { addTo, count, memo } from './collections.ts';
 import type { Group, Job } from './evidence.ts';
@@ -24,7 +24,8 @@ interface Covering {
  * Where more jobs wait than a limit per repository or branch has slots for, all free runners of a pool together get only the slots that this
  * limit leaves. Then it does not matter which jobs Gitea gives them.
  *
- * The own runner of a job that waits, and that its limits have slots for, stays: when it was started those jobs did not wait yet, so Gitea gives it an older one.
+ * The own runner of a job that waits, and that its limits have slots for, stays. When it was started those jobs did not wait yet, so Gitea
+ * gives it an older one.
  */
 export function limitsOfFree(queue: readonly ReadyJob[], limits: OpenLimits, facts: Facts) {
   const ofFree = new Map<Pool, OpenLimit[]>();

@@ -21,7 +21,7 @@ import { groupFinder, isOfOtherScope } from './traces.ts';
 /**
  * Such runners, by name, and the group that each belongs to now. A Job may tell the scope of its group. Where one has that scope, no other is
  * asked. It is the one with the scope and labels of its row. Else it is an owner of its CI job, if it has one. A pinned one of which
- * neither is listed goes to a group that its Job could be of. Of several that is one with the labels of its Job, else the first.
+ * neither is listed goes to a group that its Job could be of. Of several it is the one with the labels of its Job, else the first.
  */
 export function findHeirs(
   groups: readonly Group[],
@@ -46,9 +46,12 @@ export function findHeirs(
     const ofRow = willing.find(isOfRow);
     if (ofRow) return ofRow;
     const owners = listed && listed.job.labels.length > 0 ? ownersOf(listed) : undefined;
-    const isOwner = (group: Group): boolean => owners?.covered === true && owners.groups.includes(group);
-    const isOfScope = (group: Group): boolean => !isOfOtherScope(live, group, evidence.looks.get(group.look));
-    const able = owners ? willing.filter(isOwner) : isPinnedAlive(live) ? willing.filter(isOfScope) : [];
+    if (!owners && !isPinnedAlive(live)) return undefined;
+    const able = willing.filter((group) =>
+      owners
+        ? owners.covered && owners.groups.includes(group)
+        : !isOfOtherScope(live, group, evidence.looks.get(group.look)),
+    );
     const names = live.labels?.split(',').map((label) => label.replace(/:.*/, ''));
     return able.find(({ labels }) => names && hasSame(names, labels)) ?? able[0];
   };

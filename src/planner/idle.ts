@@ -1,6 +1,6 @@
 /**
- * 6 IDLE: free runners that no job was given, and that are kept for jobs to come, in the slots that the limits have left after runners at work and
- * jobs. They are free runners for every other rule, so a ready job gets one before a new one is asked for. A runner is kept while it is
+ * 6 IDLE: free runners that no job was given, and that are kept for jobs to come, in the slots that the limits have left after runners at work
+ * and jobs. They are free runners for every other rule, so a ready job gets one before a new one is asked for. A runner is kept while it is
  *
  *   - warm: its group has a pool that it fills (`minIdleRunners`, docs/adr/0035), whatever it was started for. An index whose runner was given
  *     to a job waits until that runner is at work. What is still missing is started: indexes without a runner get their next name. Runners of

@@ -83,7 +83,7 @@ export function hasWaitedLong(listed: ListedJob, { nowMs, readySinceMs }: Clocks
   return nowMs - readySinceMs(listed) >= PASSED_MS;
 }
 
-/** The first pattern of `order` that fits a job's repository is its rank. Only the jobs of one group change their order, so no other group waits for it. */
+/** The first pattern of `order` that fits a job's repository is its rank. Only jobs of one group change their order: no other group waits. */
 function byRank(inOrder: readonly ReadyJob[], facts: Facts): readonly ReadyJob[] {
   const { groups, ownersOf } = facts;
   // As in nearly all plans.

@@ -326,7 +326,7 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
     ...(repository !== undefined && { repository }),
     application: job.tracked?.application ?? job.group.application,
     ...(job.tracked && { shard: job.tracked.shard }),
-    ...placesOf(job.group),
+    ...slotsOf(job.group),
     ...stayOf(job.stay),
   };
 }
@@ -338,7 +338,7 @@ const stillSince = (stillSinceMs: number): Pick<LiveJob, 'trouble' | 'stillSince
 });
 
 /** As `src/clients/kubernetes/judge-job.ts`. */
-function placesOf(group: GroupSpec): Pick<LiveJob, 'size' | 'weight' | 'limits' | 'scope'> {
+function slotsOf(group: GroupSpec): Pick<LiveJob, 'size' | 'weight' | 'limits' | 'scope'> {
   const { size, weight = 1, limits = [], scope, isBound } = group;
   const names = limits.flatMap(({ name }) => name ?? []);
   return {

@@ -84,14 +84,14 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     ...variablesOf(job),
     // A copy of a Job names its original.
     ...(application && tracked.join(':') === `batch/Job:${namespace}/${name}` && { application }),
-    ...placesOf(annotations),
+    ...slotsOf(annotations),
     ...shardOf(job),
     ...keepOf(annotations),
   };
 }
 
 /** Nobody else is to write these. A weight that is no number counts as the largest: no limit may be passed. */
-function placesOf(
+function slotsOf(
   annotations: marks.Texts,
 ): Pick<LiveJob, 'size' | 'weight' | 'limits' | 'scope' | 'registeredAt' | 'boundTo'> {
   const { [marks.SIZE]: size, [marks.WEIGHT]: weight, [marks.LIMITS]: limits, [marks.SCOPE]: scope } = annotations;

@@ -167,8 +167,7 @@ export function judgeApplication(
     const its = runners.filter((decision) => decision.emit && (decision.shard ?? 0) === index);
     const isPlanned = isManaged && planning.is === 'planned';
     const difference = isPlanned ? differenceOf(its, shard.live, planning.atMs, shard.wake.printed) : NO_DIFFERENCE;
-    const { last } = shard.wake.state;
-    const starts = isPlanned && troubleOf({ ...(last && { last }) }) === undefined ? startsOf(its, groups, live) : [];
+    const starts = isPlanned && troubleOf(shard.wake.state) === undefined ? startsOf(its, groups, live) : [];
     return { ...shard, difference, differing: differingByGroup(difference, runners, shard.live), starts };
   });
   const [{ difference } = { difference: NO_DIFFERENCE }, ...siblings] = parts;
