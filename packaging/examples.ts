@@ -98,11 +98,17 @@ function applicationSet(scope: Construct): ApiObject {
   return setOf(scope, folders, 'runners-{{.path.basenameNormalized}}', spec);
 }
 
-/** The number at the end of a name is that of its shard: `serve` finds them so. */
+/**
+ * The number at the end of a name is that of its shard: `serve` finds them so. Argo CD keeps manifests for a day, by the variables of the
+ * plugin. So a second variable changes with the number of shards: no number brings back what was printed for it before.
+ */
 function shardSet(scope: Construct): ApiObject {
   const shards = { list: { elements: ['0', '1', '2', '3'].map((shard) => ({ shard })) } };
   const spec = applicationSpec(SOURCE);
-  const env = [{ name: SHARD_SETTING, value: '{{.shard}}/4' }];
+  const env = [
+    { name: SHARD_SETTING, value: '{{.shard}}/4' },
+    { name: 'SHARDS_CHANGED', value: '1' },
+  ];
   const source = { ...spec.source, plugin: { ...spec.source.plugin, env } };
   return setOf(scope, shards, 'runners-{{.shard}}', { ...spec, source });
 }

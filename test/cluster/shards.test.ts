@@ -26,12 +26,17 @@ let askedAlone = 0;
 
 const repository = (): string => `${rig.stack.gitea.url}/${GROUPS_REPOSITORY}.git`;
 
-/** The example of the manual with so many shards, of this test's repository. */
+let changes = 0;
+
+/** The example of the manual with so many shards, of this test's repository. As the manual says, each change has a number of its own. */
 async function applyShards(shards: number): Promise<void> {
+  changes += 1;
   const text = readFileSync('install/examples/applicationset-shards.yaml', 'utf8');
   const set = parse(text.replace('"{{.shard}}/4"', `"{{.shard}}/${shards}"`));
   set.spec.generators[0].list.elements = Array.from({ length: shards }, (_, shard) => ({ shard: String(shard) }));
-  set.spec.template.spec.source.repoURL = repository();
+  const { source } = set.spec.template.spec;
+  source.repoURL = repository();
+  source.plugin.env.find(({ name }: { readonly name: string }) => name === 'SHARDS_CHANGED').value = String(changes);
   await apply(rig.stack, set);
   const names = Array.from({ length: shards }, (_, shard) => shardName(shard));
   await rig.until('each shard has its Application, and is in sync', async () => {
@@ -142,6 +147,22 @@ describe('shards of one folder', () => {
       count > (before.get(application) ?? 0) ? application : [],
     );
     expect(woken).toEqual([...madeByApplication().keys()]);
+  });
+
+  it.each([
+    [3, 2],
+    [2, 3],
+  ])('no runner is lost and none is made twice when %i shards become %i while CI jobs run', async (_, shards) => {
+    await rig.dispatch('long.yml', 6);
+    await rig.until('all are at work', () => rig.world.inState('in_progress').length === 6);
+
+    await applyShards(shards);
+    expect(rig.world.inState('in_progress')).toHaveLength(6);
+    await rig.dispatch('single.yml', 6);
+
+    await expectAllDone(rig, 12);
+    const made = rig.world.made();
+    expect([...new Set(made)]).toEqual(made);
   });
 });
 
