@@ -7,7 +7,7 @@ export interface Page {
   readonly markdown: string;
 }
 
-/** README and the other pages beside it, `docs/` with its ADRs, and what explains the golden cases. */
+/** README and the other pages beside it, `docs/` with its ADRs, and what explains the tests. */
 export function allPages(): readonly Page[] {
   const docs = manualPages();
   const files = [
@@ -16,6 +16,7 @@ export function allPages(): readonly Page[] {
     'CHANGELOG.md',
     'CODE_OF_CONDUCT.md',
     'SECURITY.md',
+    'test/README.md',
     'test/golden/README.md',
   ];
   return [...files, ...docs.map((file) => `docs/${file}`)].map(pageOf);
