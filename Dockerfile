@@ -23,7 +23,7 @@ COPY scripts/*.mjs scripts/*.cjs scripts/train.ts scripts/
 COPY imports/ imports/
 COPY src/ src/
 COPY demo/ demo/
-COPY model/ model/
+COPY simulator/ simulator/
 RUN npm run build
 COPY install/plugin.yaml install/
 # Everything that is ours, as it will lie in the image.

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inject, it } from 'vitest';
-import { startSimulator } from '../model/gitea/simulator.ts';
+import { startSimulator } from '../simulator/gitea/simulator.ts';
 import { startKubernetes } from '../test/cluster/stack/kubernetes.ts';
 import { Machine } from '../test/cluster/stack/machine.ts';
 import { freePort, Playground, waitUntil } from '../test/servers/process.ts';

@@ -4,7 +4,7 @@
  *
  *     created ─► starting ─► idle ─takes the oldest job that fits─► busy ─► done ─► gone
  */
-import type { Gitea, GiteaJob } from '../model/gitea/gitea.ts';
+import type { Gitea, GiteaJob } from '../simulator/gitea/gitea.ts';
 import type { WantedJob } from './manifests.ts';
 
 export type Phase = 'starting' | 'idle' | 'busy' | 'done';

@@ -10,7 +10,7 @@ import { rmSync } from 'node:fs';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Simulator, startSimulator } from '../model/gitea/simulator.ts';
+import { type Simulator, startSimulator } from '../simulator/gitea/simulator.ts';
 import { pause, systemClock } from '../src/shared/clock.ts';
 import { Failure } from '../src/shared/failure.ts';
 import type { ExitCode, Io } from '../src/shared/io.ts';

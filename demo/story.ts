@@ -1,5 +1,5 @@
 /** What happens in the demo, and what the watcher is told about it. Times are milliseconds of the story. */
-import type { RunSpec } from '../model/gitea/queue.ts';
+import type { RunSpec } from '../simulator/gitea/queue.ts';
 
 export const ORG = 'acme';
 export const NAMESPACE = 'runners';

@@ -3,8 +3,8 @@
  * colour only repeats it.
  */
 
-import type { GiteaJob } from '../model/gitea/gitea.ts';
-import { isDone } from '../model/gitea/model.ts';
+import type { GiteaJob } from '../simulator/gitea/gitea.ts';
+import { isDone } from '../simulator/gitea/model.ts';
 import { painted, type Style } from '../src/shared/io.ts';
 import { printable } from '../src/shared/printable.ts';
 import { fitted } from '../src/shared/table.ts';

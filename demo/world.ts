@@ -1,6 +1,6 @@
 /** The demo's world: what was committed and pushed, what runs, what was told. One `step` is 100 ms of story. */
-import type { GiteaJob } from '../model/gitea/gitea.ts';
-import type { Simulator } from '../model/gitea/simulator.ts';
+import type { GiteaJob } from '../simulator/gitea/gitea.ts';
+import type { Simulator } from '../simulator/gitea/simulator.ts';
 import { Cluster, type ClusterEvent } from './cluster.ts';
 import type { WantedJob } from './manifests.ts';
 import { ACTS, type Act, type Chapter, type CommittedGroup, GPU, ORG, STEP_MS, UNCOVERED_FROM_MS } from './story.ts';

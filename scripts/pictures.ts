@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { demo, type Generate } from '../demo/demo.ts';
-import { startSimulator } from '../model/gitea/simulator.ts';
+import { startSimulator } from '../simulator/gitea/simulator.ts';
 import { runProgram } from '../src/cli/cli.ts';
 import type { Io } from '../src/shared/io.ts';
 import { THEMES, terminalSvg } from './terminal-svg.ts';

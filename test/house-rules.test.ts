@@ -51,7 +51,7 @@ it('how Gitea is asked is handed down whole: only flags and the client name its 
 });
 
 it('comments name files that are there', () => {
-  const all = ['src', 'test', 'packaging', 'scripts', 'demo', 'model', 'imports'].flatMap((folder) =>
+  const all = ['src', 'test', 'packaging', 'scripts', 'demo', 'simulator', 'imports'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => `/${join(folder, file)}`),
   );
   const gone = files.flatMap(({ file, text }) =>

@@ -59,12 +59,12 @@ const ROOMS: Readonly<Record<string, Rule>> = {
   },
   'src/planner': { may: ['node:crypto'], instead: 'give it what it needs as evidence' },
   'src/shared': { may: ['package.json', 'node:*'], instead: 'it knows nobody' },
-  demo: { may: [room('shared'), 'model', PACKAGES], instead: 'commands are handed to it' },
+  demo: { may: [room('shared'), 'simulator', PACKAGES], instead: 'commands are handed to it' },
   packaging: {
     may: [...['cli/flags', 'manifests', 'clients', 'config', 'shared'].map(room), 'imports', PACKAGES],
     instead: 'it writes files from what the source says',
   },
-  model: { may: ['node:*'], instead: 'it stands for a foreign server and must not share our view of it' },
+  simulator: { may: ['node:*'], instead: 'it stands for a foreign server and must not share our view of it' },
 };
 
 /** Inside of rooms. */
@@ -89,7 +89,7 @@ function room(name: string): string {
   return `src/${name}`;
 }
 
-const files = ['src', 'demo', 'model', 'packaging'].flatMap((folder) =>
+const files = ['src', 'demo', 'simulator', 'packaging'].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => /\.tsx?$/.test(file))
     .map((file) => join(folder, file)),
@@ -108,7 +108,7 @@ function importsOf(file: string): readonly string[] {
 
 function isAllowed(target: string, room: string, may: readonly string[]): boolean {
   return [`${room}/`, ...may].some((rule) => {
-    if (rule === PACKAGES) return !/^(?:src|demo|model|packaging|imports|test)\//.test(target);
+    if (rule === PACKAGES) return !/^(?:src|demo|simulator|packaging|imports|test)\//.test(target);
     if (rule.endsWith('*')) return target.startsWith(rule.slice(0, -1));
     return target === rule || target.startsWith(rule.endsWith('/') ? rule : `${rule}/`);
   });

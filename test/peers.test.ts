@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import type { Simulator, SimulatorOptions } from '../model/gitea/simulator.ts';
+import type { Simulator, SimulatorOptions } from '../simulator/gitea/simulator.ts';
 import { folderWith, groupYaml, type Outcome, runHere } from './support/run-cli.ts';
 import { group, job, live, NOW, named, planScene, row, running } from './support/scenario.ts';
 import { startAcme, TOKEN } from './support/start-acme.ts';

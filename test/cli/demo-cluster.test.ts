@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Cluster, type ClusterEvent } from '../../demo/cluster.ts';
 import { type WantedJob, wantedJobs } from '../../demo/manifests.ts';
-import { Gitea } from '../../model/gitea/gitea.ts';
+import { Gitea } from '../../simulator/gitea/gitea.ts';
 
 /** A cluster whose only Job has registered and taken the only CI job. */
 function busyCluster(): { cluster: Cluster; wanted: WantedJob; events: ClusterEvent['what'][] } {

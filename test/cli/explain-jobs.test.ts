@@ -1,6 +1,6 @@
 /** What an engineer meets at 3 a.m. of which Gitea alone knows: each situation, its cause and the next step. Real program, simulated Gitea. */
 import { describe, expect, it } from 'vitest';
-import type { Simulator } from '../../model/gitea/simulator.ts';
+import type { Simulator } from '../../simulator/gitea/simulator.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import type { GiteaVersion } from '../../model/gitea/versions.ts';
+import type { GiteaVersion } from '../../simulator/gitea/versions.ts';
 import { splitArguments } from '../../src/cli/explain/subject.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';

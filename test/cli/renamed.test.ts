@@ -1,7 +1,7 @@
 /** Laws P29 and V99 (docs/spec.md): names change in Gitea. Real program, simulated Gitea, six syncs. */
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import type { Gitea } from '../../model/gitea/gitea.ts';
+import type { Gitea } from '../../simulator/gitea/gitea.ts';
 import { kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { ago } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';

@@ -18,7 +18,7 @@ const FOLDERS = [
   'install',
   'imports',
   'packaging',
-  'model',
+  'simulator',
   'demo',
   'examples',
 ];

@@ -1,6 +1,6 @@
 /** What commands do to the world, each told in words. Objects are picked by number among those that there are. */
-import { RerunRefused } from '../../model/gitea/reruns.ts';
-import type { Intercept } from '../../model/gitea/simulator.ts';
+import { RerunRefused } from '../../simulator/gitea/reruns.ts';
+import type { Intercept } from '../../simulator/gitea/simulator.ts';
 import type { Fault } from './faults.ts';
 import { type KubeJob, REPOS, type World } from './world.ts';
 

@@ -2,7 +2,7 @@
  * What people, runners and machines do. A command picks its object by number among those that there are; when there is none, it is left out.
  * The model that decides this knows only how many there are of each; the rest is in the world.
  */
-import { scopeNow } from '../../model/gitea/renames.ts';
+import { scopeNow } from '../../simulator/gitea/renames.ts';
 import { fc } from '../support/property.ts';
 import { cancel, changeGroup, finish, nth, push, rename, rerun, take, takenDuringLook } from './acts.ts';
 import { inStory, lookAndCheck, lookTwice } from './checked.ts';

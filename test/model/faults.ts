@@ -1,6 +1,6 @@
 /** What can go wrong between Gitea and us, as hooks of the simulator. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Intercept } from '../../model/gitea/simulator.ts';
+import type { Intercept } from '../../simulator/gitea/simulator.ts';
 
 export interface Fault {
   /** Whether no plan may come of it. Otherwise it may, but then all laws hold for it. */

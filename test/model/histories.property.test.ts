@@ -1,6 +1,6 @@
 /** Histories of commands against the real client and planner, over real HTTP. The commands are in commands.ts, the laws in laws.ts. */
 import { describe, expect, it } from 'vitest';
-import type { GiteaVersion } from '../../model/gitea/versions.ts';
+import type { GiteaVersion } from '../../simulator/gitea/versions.ts';
 import { fc, RUNS as PROPERTY_RUNS } from '../support/property.ts';
 import { endInPeace } from './checked.ts';
 import { EMPTY, STEPS } from './commands.ts';

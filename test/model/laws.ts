@@ -1,6 +1,6 @@
 /** What every plan must keep to, judged by what Gitea and Kubernetes really are, not by what the planner was shown. */
 
-import type { GiteaJob } from '../../model/gitea/gitea.ts';
+import type { GiteaJob } from '../../simulator/gitea/gitea.ts';
 import type { HeldBecause, JobDecision, Plan, RunnerDecision } from '../../src/planner/decisions.ts';
 import { parseRunnerName } from '../../src/planner/names.ts';
 import { emitted } from '../support/scenario.ts';

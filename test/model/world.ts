@@ -3,10 +3,10 @@
  * the last plan, and their pods. Commands change it; after each one somebody looks and plans.
  */
 
-import type { GiteaJob } from '../../model/gitea/gitea.ts';
-import { scopeNow } from '../../model/gitea/renames.ts';
-import { type Simulator, startSimulator } from '../../model/gitea/simulator.ts';
-import type { GiteaVersion } from '../../model/gitea/versions.ts';
+import type { GiteaJob } from '../../simulator/gitea/gitea.ts';
+import { scopeNow } from '../../simulator/gitea/renames.ts';
+import { type Simulator, startSimulator } from '../../simulator/gitea/simulator.ts';
+import type { GiteaVersion } from '../../simulator/gitea/versions.ts';
 import type { VersionCache } from '../../src/clients/gitea/api.ts';
 import { type GiteaTarget, observe } from '../../src/clients/gitea/observe-gitea.ts';
 import { Token } from '../../src/clients/tokens/token.ts';

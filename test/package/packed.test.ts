@@ -17,9 +17,9 @@ const SOURCES = [
   'docs',
   'imports',
   'install',
-  'model',
   'package.json',
   'scripts',
+  'simulator',
   'src',
   'tsconfig.json',
 ];

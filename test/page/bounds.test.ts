@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startSimulator } from '../../model/gitea/simulator.ts';
+import { startSimulator } from '../../simulator/gitea/simulator.ts';
 import { HttpClient } from '../../src/clients/http/http-client.ts';
 import { FRESH_MS } from '../../src/page/look.ts';
 import { openPage, type PageOptions } from '../../src/page/page.ts';

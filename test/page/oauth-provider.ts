@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { Simulator } from '../../model/gitea/simulator.ts';
+import type { Simulator } from '../../simulator/gitea/simulator.ts';
 
 export const CLIENT = { id: 'client-of-the-page', secret: 'client-secret-that-nobody-may-see' } as const;
 

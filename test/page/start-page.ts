@@ -1,6 +1,6 @@
 /** `serve` with the page, a simulated Gitea that signs people in, and a small cluster: all real HTTP. */
 import { join } from 'node:path';
-import type { SimulatorOptions } from '../../model/gitea/simulator.ts';
+import type { SimulatorOptions } from '../../simulator/gitea/simulator.ts';
 import { pageFrom } from '../../src/cli/commands/serve.ts';
 import { openPage, type PageOptions } from '../../src/page/page.ts';
 import type { Subscriber } from '../../src/serve/planning/events.ts';

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Simulator } from '../../model/gitea/simulator.ts';
+import type { Simulator } from '../../simulator/gitea/simulator.ts';
 import { freePort } from '../servers/process.ts';
 import { startOtlpServer } from '../support/otlp-server.ts';
 import { folderWith } from '../support/run-cli.ts';

@@ -1,6 +1,6 @@
 /** Laws V39, V41 and V94 (docs/spec.md): `serve` has Gitea re-run the CI job of a lost runner, once. */
 import { describe, expect, it } from 'vitest';
-import type { GiteaVersion } from '../../model/gitea/versions.ts';
+import type { GiteaVersion } from '../../simulator/gitea/versions.ts';
 import { TOKEN } from '../support/start-acme.ts';
 import type { KubeObject } from './fake-cluster.ts';
 import { type Rig, startRig, until } from './rig.ts';

@@ -4,7 +4,7 @@ import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import type { Simulator, SimulatorOptions } from '../../model/gitea/simulator.ts';
+import type { Simulator, SimulatorOptions } from '../../simulator/gitea/simulator.ts';
 import type { Subscriber } from '../../src/serve/planning/events.ts';
 import type { AppVerdict } from '../../src/serve/planning/reconcile.ts';
 import { type ServeOptions, serve, serveOnce } from '../../src/serve/serving.ts';

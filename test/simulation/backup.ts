@@ -1,6 +1,6 @@
 /** What a Gitea loses: a repository that is deleted, and everything since its last backup. Only the simulation does this, so it stands here. */
-import type { Gitea } from '../../model/gitea/gitea.ts';
-import { isDone, type State } from '../../model/gitea/model.ts';
+import type { Gitea } from '../../simulator/gitea/gitea.ts';
+import { isDone, type State } from '../../simulator/gitea/model.ts';
 
 /**
  * Deletes a repository as Gitea does (services/repository/delete.go): its runs, CI jobs, tasks and own runners go. A runner of the

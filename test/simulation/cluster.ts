@@ -8,8 +8,8 @@
  * Deleting a Job (background) removes the object at once; its pod gets SIGTERM a moment later.
  */
 
-import type { GiteaJob } from '../../model/gitea/gitea.ts';
-import { scopeKey } from '../../model/gitea/runners.ts';
+import type { GiteaJob } from '../../simulator/gitea/gitea.ts';
+import { scopeKey } from '../../simulator/gitea/runners.ts';
 import { type MadeFor, POOL_LIFE_MS, parseRunnerName } from '../../src/planner/names.ts';
 import type { GroupSpec, PodFate, Trouble } from './history.ts';
 import { neverStarts, ORDINARY_POD } from './history.ts';

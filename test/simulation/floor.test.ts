@@ -1,6 +1,6 @@
 /** What the oracle of warm pools calls a gap (floor.ts). */
 import { expect, it } from 'vitest';
-import { Gitea, type GiteaJob } from '../../model/gitea/gitea.ts';
+import { Gitea, type GiteaJob } from '../../simulator/gitea/gitea.ts';
 import { NOTHING_YET, type Pod } from './cluster.ts';
 import { gapInPool } from './floor.ts';
 import { groupSpec, ORDINARY_POD } from './history.ts';

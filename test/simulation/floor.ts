@@ -2,7 +2,7 @@
  * The oracle of warm pools. A sync that went well, of a look that saw a gap in a pool, has filled the gap. So a pool is never below its floor
  * for longer than Argo CD and a start take.
  */
-import type { GiteaJob } from '../../model/gitea/gitea.ts';
+import type { GiteaJob } from '../../simulator/gitea/gitea.ts';
 import { type Ceiling, ceilingsOf, weightOf } from './ceilings.ts';
 import { type Cluster, isElsewhere, isRenamed, type Pod } from './cluster.ts';
 import { type GroupSpec, isInTrouble } from './history.ts';

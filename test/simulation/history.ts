@@ -3,9 +3,9 @@
  * that it can be made from a seed, written by hand, and shrunk. Times are seconds since the start.
  */
 
-import type { RunnerScope } from '../../model/gitea/model.ts';
-import type { JobSpec, RunSpec } from '../../model/gitea/queue.ts';
-import type { GiteaVersion } from '../../model/gitea/versions.ts';
+import type { RunnerScope } from '../../simulator/gitea/model.ts';
+import type { JobSpec, RunSpec } from '../../simulator/gitea/queue.ts';
+import type { GiteaVersion } from '../../simulator/gitea/versions.ts';
 import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/group-schema.ts';
 import type { Fairness, Limit, PriorityTier } from '../../src/planner/evidence.ts';
 

@@ -4,10 +4,10 @@
  * one more reading when a runner works and no job says so).
  */
 
-import type { GiteaJob } from '../../model/gitea/gitea.ts';
-import { shownStatus } from '../../model/gitea/json.ts';
-import { isDone, type RunnerScope, repoOf, type Status } from '../../model/gitea/model.ts';
-import { scopeKey } from '../../model/gitea/runners.ts';
+import type { GiteaJob } from '../../simulator/gitea/gitea.ts';
+import { shownStatus } from '../../simulator/gitea/json.ts';
+import { isDone, type RunnerScope, repoOf, type Status } from '../../simulator/gitea/model.ts';
+import { scopeKey } from '../../simulator/gitea/runners.ts';
 import { toAttempt, toJobStatus } from '../../src/clients/gitea/shapes.ts';
 import {
   type Job,

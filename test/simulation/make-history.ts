@@ -1,5 +1,5 @@
 /** Makes a history from a seed: a CI afternoon with its troubles. Same seed, same history. */
-import type { JobSpec, RunSpec } from '../../model/gitea/queue.ts';
+import type { JobSpec, RunSpec } from '../../simulator/gitea/queue.ts';
 import type { Act, GroupSpec, History, PodFate, Push, Trouble, Wake, WakeFault } from './history.ts';
 import { groupSpec, quietHistory } from './history.ts';
 import { Random } from './random.ts';

@@ -2,7 +2,7 @@
  * Makes a history of the wider kind from a seed: the afternoon of `makeHistory`, and in a share of all histories what else real clusters do.
  * Same seed, same history.
  */
-import type { JobSpec } from '../../model/gitea/queue.ts';
+import type { JobSpec } from '../../simulator/gitea/queue.ts';
 import type { Act, GroupSpec, History, PodFate, Push, Trouble, Wake } from './history.ts';
 import { lasting, makeHistory } from './make-history.ts';
 import { Random, type Stream } from './random.ts';

@@ -1,7 +1,7 @@
 /** People and Gitea's cron: pushes, cancels, reruns, approvals, the nightly clean-up, what becomes of repositories and of Gitea, commits. */
-import type { GiteaJob } from '../../model/gitea/gitea.ts';
-import { scopeNow } from '../../model/gitea/renames.ts';
-import { RerunRefused } from '../../model/gitea/reruns.ts';
+import type { GiteaJob } from '../../simulator/gitea/gitea.ts';
+import { scopeNow } from '../../simulator/gitea/renames.ts';
+import { RerunRefused } from '../../simulator/gitea/reruns.ts';
 import { backUp, deleteRepo } from './backup.ts';
 import { weightOf } from './ceilings.ts';
 import type { Cluster } from './cluster.ts';

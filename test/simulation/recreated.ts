@@ -1,5 +1,5 @@
 /** When is a new pod no start that a plan asked for, but the return of a runner that was there when the plan was made? */
-import type { GiteaJob } from '../../model/gitea/gitea.ts';
+import type { GiteaJob } from '../../simulator/gitea/gitea.ts';
 import type { Pod } from './cluster.ts';
 
 /** What of a pod tells it. */

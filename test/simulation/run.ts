@@ -1,6 +1,6 @@
 /** Runs one history under one policy. Same history, same policy, same outcome. */
-import type { GiteaJob } from '../../model/gitea/gitea.ts';
-import { repoOf } from '../../model/gitea/model.ts';
+import type { GiteaJob } from '../../simulator/gitea/gitea.ts';
+import { repoOf } from '../../simulator/gitea/model.ts';
 import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/group-schema.ts';
 import { PENDING_TIMEOUTS } from '../../src/planner/judge.ts';
 import { startArgoCd } from './argo.ts';

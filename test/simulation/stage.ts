@@ -1,8 +1,8 @@
 /** What all parts of a run share: the clock, the Gitea, the history, and the book in which is written what happened. */
-import { Gitea, type GiteaJob } from '../../model/gitea/gitea.ts';
-import { type RunnerScope, repoOf } from '../../model/gitea/model.ts';
-import { scopeNow } from '../../model/gitea/renames.ts';
-import { scopeKey, sees } from '../../model/gitea/runners.ts';
+import { Gitea, type GiteaJob } from '../../simulator/gitea/gitea.ts';
+import { type RunnerScope, repoOf } from '../../simulator/gitea/model.ts';
+import { scopeNow } from '../../simulator/gitea/renames.ts';
+import { scopeKey, sees } from '../../simulator/gitea/runners.ts';
 import type { GroupSpec, History } from './history.ts';
 import { draw, type Stream } from './random.ts';
 import { Timeline } from './timeline.ts';

@@ -2,7 +2,7 @@
  * Static runners: others have registered them by hand. They ask for work at their own pace, run one CI job at a time and are never
  * deleted. Kubernetes does not know them; Gitea's runner list shows them.
  */
-import type { GiteaJob } from '../../model/gitea/gitea.ts';
+import type { GiteaJob } from '../../simulator/gitea/gitea.ts';
 import type { CiTime } from './cluster.ts';
 import type { StaticRunner } from './history.ts';
 import { draw } from './random.ts';

@@ -1,6 +1,6 @@
 /** Who may ask the simulated Gitea for what, and which errors others get. */
 import { describe, expect, it } from 'vitest';
-import type { GiteaVersion } from '../../model/gitea/versions.ts';
+import type { GiteaVersion } from '../../simulator/gitea/versions.ts';
 import { jobs, startAcme } from './acme.ts';
 
 const JOBS = '/orgs/acme/actions/jobs';

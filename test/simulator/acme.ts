@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import type { Gitea } from '../../model/gitea/gitea.ts';
-import type { RunnerSpec } from '../../model/gitea/runners.ts';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../model/gitea/simulator.ts';
+import type { Gitea } from '../../simulator/gitea/gitea.ts';
+import type { RunnerSpec } from '../../simulator/gitea/runners.ts';
+import { type Simulator, type SimulatorOptions, startSimulator } from '../../simulator/gitea/simulator.ts';
 
 export const VERSIONS = ['1.25.4', '1.26.0', '1.27.3'] as const;
 

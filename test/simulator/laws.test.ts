@@ -1,8 +1,8 @@
 /** Laws of the simulated Gitea's queue, over random histories. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Gitea } from '../../model/gitea/gitea.ts';
-import type { GiteaVersion } from '../../model/gitea/versions.ts';
+import { Gitea } from '../../simulator/gitea/gitea.ts';
+import type { GiteaVersion } from '../../simulator/gitea/versions.ts';
 import { VERSIONS } from './acme.ts';
 
 const NAMES = ['push', 'poll', 'together', 'register', 'finish', 'cancel', 'rerun', 'clean', 'delete'] as const;

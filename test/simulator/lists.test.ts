@@ -1,6 +1,6 @@
 /** Pages, order, status words and shapes of the lists of the simulated Gitea. */
 import { describe, expect, it } from 'vitest';
-import type { SimulatorOptions } from '../../model/gitea/simulator.ts';
+import type { SimulatorOptions } from '../../simulator/gitea/simulator.ts';
 import { addRunner, jobs, startAcme, VERSIONS } from './acme.ts';
 
 const ORG_JOBS = '/orgs/acme/actions/jobs';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../model/gitea/simulator.ts';
+import { type Simulator, type SimulatorOptions, startSimulator } from '../../simulator/gitea/simulator.ts';
 import { folderWith, groupYaml } from './run-cli.ts';
 
 export const TOKEN = 'api-token-of-this-test-0123456789';

@@ -2,10 +2,10 @@
  * Days of CI on a simulated Gitea, with all that really happened: when each job could run, which runner ran it, when each pod came and went.
  * Runners take whichever job comes first, as with Gitea; some find none. Times are milliseconds, so that whole seconds of Gitea show.
  */
-import type { GiteaJob } from '../../../model/gitea/gitea.ts';
-import { RerunRefused } from '../../../model/gitea/reruns.ts';
-import { type Simulator, startSimulator } from '../../../model/gitea/simulator.ts';
-import type { GiteaVersion } from '../../../model/gitea/versions.ts';
+import type { GiteaJob } from '../../../simulator/gitea/gitea.ts';
+import { RerunRefused } from '../../../simulator/gitea/reruns.ts';
+import { type Simulator, startSimulator } from '../../../simulator/gitea/simulator.ts';
+import type { GiteaVersion } from '../../../simulator/gitea/versions.ts';
 import { runnerName } from '../../../src/planner/names.ts';
 import { Random } from '../../simulation/random.ts';
 import { TOKEN } from '../../support/start-acme.ts';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { Simulator } from '../../../model/gitea/simulator.ts';
+import type { Simulator } from '../../../simulator/gitea/simulator.ts';
 import { runnerName } from '../../../src/planner/names.ts';
 import { SIZE } from '../../../src/shared/marks.ts';
 import { kubeconfigFor, startCluster } from '../../clients/kubernetes/through-cli.ts';

@@ -1,6 +1,6 @@
 /** Law L19 (docs/spec.md): a scope that somebody has renamed in Gitea is looked at, asked and changed under its new name. */
 import { describe, expect, it } from 'vitest';
-import type { GiteaVersion } from '../../../model/gitea/versions.ts';
+import type { GiteaVersion } from '../../../simulator/gitea/versions.ts';
 import { GiteaApi } from '../../../src/clients/gitea/api.ts';
 import { observe } from '../../../src/clients/gitea/observe-gitea.ts';
 import { deleteRegistration, readRegistrationToken } from '../../../src/clients/gitea/registrations.ts';

@@ -1,6 +1,6 @@
 /** Re-runs through a simulated Gitea: what is read, what is asked, what each refusal says. */
 import { describe, expect, it } from 'vitest';
-import type { Simulator, SimulatorOptions } from '../../../model/gitea/simulator.ts';
+import type { Simulator, SimulatorOptions } from '../../../simulator/gitea/simulator.ts';
 import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
 import { askForRerun, canEndRuns, endRun, readRunJobs } from '../../../src/clients/gitea/runs.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';

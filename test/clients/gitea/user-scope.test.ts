@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startSimulator } from '../../../model/gitea/simulator.ts';
+import { startSimulator } from '../../../simulator/gitea/simulator.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { type FakeOptions, fakeGitea, jobRow, json } from '../../support/gitea-stand-in.ts';
 import { idsOf, lookAt, SECRET } from '../../support/looking.ts';

@@ -2,8 +2,8 @@
  * The measure for all others: it sees the true state of Gitea and Kubernetes in the instant in which it decides (not the future:
  * a pod that will never start looks like a slow one to it, too), counts, and keeps no names. It has the same Argo CD.
  */
-import type { GiteaJob } from '../../../model/gitea/gitea.ts';
-import { repoOf } from '../../../model/gitea/model.ts';
+import type { GiteaJob } from '../../../simulator/gitea/gitea.ts';
+import { repoOf } from '../../../simulator/gitea/model.ts';
 import { type Ceiling, ceilingsOf, countsJobs, isOverBranch, partOf, weightOf } from '../ceilings.ts';
 import { type Cluster, isAstray, isFree, type KubeJob, type Pod } from '../cluster.ts';
 import { type GroupSpec, neverStarts } from '../history.ts';

@@ -1,6 +1,6 @@
 /** The real planner. */
 
-import { scopeKey } from '../../../model/gitea/runners.ts';
+import { scopeKey } from '../../../simulator/gitea/runners.ts';
 import { asOf, letsGo } from '../../../src/plan/kept-looks.ts';
 import type { Plan } from '../../../src/planner/decisions.ts';
 import type { Evidence, Group } from '../../../src/planner/evidence.ts';

@@ -3,7 +3,7 @@
  * that it has asked for, and is told when each job became ready. The planner has to guess both.
  */
 
-import type { GiteaJob } from '../../../model/gitea/gitea.ts';
+import type { GiteaJob } from '../../../simulator/gitea/gitea.ts';
 import type { Job, Look } from '../../../src/planner/evidence.ts';
 import type { GroupSpec } from '../history.ts';
 import type { Stage } from '../stage.ts';

@@ -4,7 +4,7 @@
  * alone, shared by all groups, 5 min; each group's pass forgets the entries that it does not find in its own list; "active" is a Job without a completion time, so
  * a failed one counts until its TTL. Jobs have random names, no deadline, and are never deleted.
  */
-import { shownStatus } from '../../../model/gitea/json.ts';
+import { shownStatus } from '../../../simulator/gitea/json.ts';
 import type { Cluster } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
 import type { Stage } from '../stage.ts';

@@ -1,11 +1,11 @@
 /** The simulated Gitea behind a wire: answers that take time, webhooks, and an addressee of notifications. Its faults are switches. */
 
-import { authenticate, ErrorAnswer } from '../../../model/gitea/access.ts';
-import type { Answer } from '../../../model/gitea/ask.ts';
-import { Gitea } from '../../../model/gitea/gitea.ts';
-import { jobJson, shownStatus } from '../../../model/gitea/json.ts';
-import { type JobRow, repoOf } from '../../../model/gitea/model.ts';
-import { answer } from '../../../model/gitea/routes.ts';
+import { authenticate, ErrorAnswer } from '../../../simulator/gitea/access.ts';
+import type { Answer } from '../../../simulator/gitea/ask.ts';
+import { Gitea } from '../../../simulator/gitea/gitea.ts';
+import { jobJson, shownStatus } from '../../../simulator/gitea/json.ts';
+import { type JobRow, repoOf } from '../../../simulator/gitea/model.ts';
+import { answer } from '../../../simulator/gitea/routes.ts';
 import type { Wire, WireAnswer, WireRequest } from '../../../src/clients/http/wire.ts';
 import type { Job, Look } from '../../../src/planner/evidence.ts';
 import { parseRunnerName } from '../../../src/planner/names.ts';

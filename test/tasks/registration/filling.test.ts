@@ -1,7 +1,7 @@
 /** Law V55 (docs/spec.md): `serve --registration-secrets` keeps the registration tokens in Secrets as Gitea gives them. */
 
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { GiteaVersion } from '../../../model/gitea/versions.ts';
+import type { GiteaVersion } from '../../../simulator/gitea/versions.ts';
 import { secretsClient } from '../../../src/clients/kubernetes/cluster-secrets.ts';
 import { fillSecrets, REGISTRATION_MARK } from '../../../src/tasks/registration/filling.ts';
 import { managedGroup } from '../../serve/managed-group.ts';

@@ -1,8 +1,8 @@
 /** A simulated Gitea with org acme, and a sweeper on the same clock. Nothing waits: pauses move the clock. */
 
 import { onTestFinished } from 'vitest';
-import type { RunnerScope } from '../../../model/gitea/model.ts';
-import type { SimulatorOptions } from '../../../model/gitea/simulator.ts';
+import type { RunnerScope } from '../../../simulator/gitea/model.ts';
+import type { SimulatorOptions } from '../../../simulator/gitea/simulator.ts';
 import type { SweepClock } from '../../../src/cli/commands/sweep.ts';
 import { giteaClient } from '../../../src/clients/gitea/observe-gitea.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';

@@ -1,6 +1,6 @@
 /** The sweeper against Gitea's real answers: what it deletes, what it reads again before, and how it takes refusals. */
 import { describe, expect, it } from 'vitest';
-import type { Intercept } from '../../../model/gitea/simulator.ts';
+import type { Intercept } from '../../../simulator/gitea/simulator.ts';
 import { live as runnerJob } from '../../support/scenario.ts';
 import { ownName } from './scene.ts';
 import { jumpingClock, outcomes, ROOT, SECRET, type SweepWorld, startSweepWorld } from './start-sweeper.ts';
