@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 const RESULTS = 'bench/scale-results.json';
 const MANUAL = 'docs/scale.md';
 
-export type Part = 'one' | 'apps' | 'ways';
+export type Part = 'one' | 'apps' | 'shards' | 'ways';
 
 /** Times in ms: medians of the timed CI jobs, but for the means `wakeMs` and `shownMs`. */
 export interface Row {
@@ -17,6 +17,8 @@ export interface Row {
   readonly queuedToJobMs: number;
   readonly slowestMs: number;
   readonly wakes: number;
+  /** Requests to Gitea from the sidecars, for each timed CI job. Rows of before 2026-11-29 have none. */
+  readonly generateRequests?: number;
   /** One wake until Argo CD has answered; until the cluster shows the plan. */
   readonly wakeMs: number;
   readonly shownMs: number;
@@ -65,7 +67,7 @@ function writeTables(): void {
 }
 
 function tableOf(part: Part, rows: readonly Row[]): string {
-  const columns = part === 'ways' ? [COMPARED, ...COLUMNS.slice(0, LAST_COMPARED)] : COLUMNS;
+  const columns = part === 'ways' ? [COMPARED, ...COLUMNS.slice(0, LAST_COMPARED)] : [...COLUMNS, ...ASKED[part]];
   const lines = [
     columns.map(([name]) => name),
     columns.map(() => '---'),
@@ -92,6 +94,11 @@ const COLUMNS: readonly Column[] = [
   ['Application', ({ applicationKiB }) => `${applicationKiB.toFixed(0)} KiB`],
   ['controller', ({ controllerMiB }) => `${controllerMiB.toFixed(0)} MiB`],
 ];
+const ASKED: Readonly<Record<Exclude<Part, 'ways'>, readonly Column[]>> = {
+  one: [],
+  apps: [],
+  shards: [['requests to Gitea', ({ generateRequests = Number.NaN }) => generateRequests.toFixed(1)]],
+};
 /** Columns that are worth comparing. */
 const LAST_COMPARED = 8;
 

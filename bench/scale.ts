@@ -4,6 +4,7 @@
  *
  *   npm run bench:scale                 one Application
  *   npm run bench:scale -- apps 20      20 Applications of an ApplicationSet
+ *   npm run bench:scale -- shards 10    10 Applications that print one folder, and are given the looks of serve
  *   npm run bench:scale -- orders 20    20 Applications: their jobs one Application after the other, then all at once
  *   npm run bench:scale -- ways         one Application of the first size, under other settings of Argo CD
  *
@@ -11,8 +12,10 @@
  * of docs/scale.md.
  */
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { GROUPS_REPOSITORY, Installation, ORG } from '../test/cluster/install.ts';
+import { applyShardSet, askedByGenerate, LOOKS_SETTINGS } from '../test/cluster/shard-set.ts';
 import { RUNNER_IMAGE } from '../test/cluster/stack/images.ts';
 import { type Stack, startStack } from '../test/cluster/stack/stack.ts';
 import { followObjects } from '../test/cluster/world-watch.ts';
@@ -23,12 +26,14 @@ import { BASE, median, once } from './measure.ts';
 import { keep, type Part, type Row } from './scale-table.ts';
 import { WAYS, type Way } from './scale-ways.ts';
 
-const PART: Part = process.argv.includes('apps') ? 'apps' : process.argv.includes('ways') ? 'ways' : 'one';
+const PART: Part = (['apps', 'ways', 'shards'] as const).find((part) => process.argv.includes(part)) ?? 'one';
 const ORDERS = process.argv.includes('orders');
-const APPS = PART === 'apps' || ORDERS ? Number(process.argv.at(-1)) : 1;
+const APPS = PART === 'apps' || PART === 'shards' || ORDERS ? Number(process.argv.at(-1)) : 1;
+/** Shards are of one group. */
+const GROUPS = PART === 'shards' ? 1 : APPS;
 const SIZES = (process.env['SIZES'] ?? '100,300,600,1000,2000').split(',').map(Number);
 /** Jobs of one run that fills; Gitea allows no larger matrix. */
-const LEGS = Math.min(100, Math.ceil((SIZES[0] ?? 100) / APPS));
+const LEGS = Math.min(100, Math.ceil((SIZES[0] ?? 100) / GROUPS));
 /** Jobs that are made at once to compare ways. */
 const BURST = 25;
 /** Single CI jobs that are timed for each row. */
@@ -64,7 +69,7 @@ try {
 async function bench({ gitea, kubernetes }: Stack): Promise<void> {
   const installation = await Installation.prepare(stack, buildCluster(say), {});
   await gitea.admin.createRepo('web', ORG);
-  for (let app = 0; app < APPS; app += 1) {
+  for (let app = 0; app < GROUPS; app += 1) {
     const fill = workflow({ fill: { runsOn: `app-${app}`, seconds: 1, matrix: LEGS } });
     const single = workflow({ single: { runsOn: `app-${app}`, seconds: 1 } });
     await gitea.admin.addWorkflow(`${ORG}/web`, `fill-${app}.yml`, fill);
@@ -72,18 +77,27 @@ async function bench({ gitea, kubernetes }: Stack): Promise<void> {
     const burst = workflow({ burst: { runsOn: `app-${app}`, seconds: 1, matrix: BURST } });
     if (PART === 'ways') await gitea.admin.addWorkflow(`${ORG}/web`, 'burst.yml', burst);
     // The example of an Application reads the root of the repository, that of an ApplicationSet a folder for each.
-    const folder = APPS === 1 ? '' : `groups/app-${app}/`;
+    const folder = GROUPS === 1 ? '' : `groups/app-${app}/`;
     await commit(stack, `${folder}group.yaml`, group(`app-${app}`, gitea.url));
+  }
+  if (PART === 'shards') {
+    const settings = Object.entries({ GITEA_RUNNERS_TIMEOUT: '50', ...LOOKS_SETTINGS });
+    const literals = settings.map(([name, value]) => `--from-literal=${name}=${value}`);
+    await kubernetes.kubectl(['create', 'configmap', '-n', 'argocd', 'gitea-runners-settings', ...literals]);
   }
   await installation.block('install');
   await kubernetes.refreshDns();
   await installation.block('secrets');
   await installation.shell('applications', applications());
+  if (PART === 'shards') {
+    await kubernetes.kubectl(['apply', '-f', resolve('install/looks.yaml')]);
+    await applyShardSet(stack, APPS, 1);
+  }
   await installation.webhook();
   await until('the groups are ready', async () => {
     const ready = '{range .items[*]}{.status.conditions[?(@.type=="Ready")].status}{" "}{end}';
     const text = await kubernetes.kubectl(['get', 'runnergroups', '-n', 'runners', '-o', `jsonpath=${ready}`]);
-    return text.split(' ').filter((status) => status === 'True').length === APPS;
+    return text.split(' ').filter((status) => status === 'True').length === GROUPS;
   });
   const ending = new AbortController();
   const following = followObjects(
@@ -176,7 +190,7 @@ async function dispatch(name: string, runs: number, legs: number): Promise<numbe
   const target = jobs.size + runs * legs;
   const beganMs = Date.now();
   for (let run = 0; run < runs; run += 1, fills += 1) {
-    const file = name === 'fill' ? `fill-${fills % APPS}.yml` : name;
+    const file = name === 'fill' ? `fill-${fills % GROUPS}.yml` : name;
     await stack.gitea.admin.dispatch(`${ORG}/web`, file);
   }
   await until(`${target} Jobs exist`, () => jobs.size >= target);
@@ -210,13 +224,15 @@ async function note(way: string, msPerJob: number): Promise<void> {
   const { gitea, kubernetes } = stack;
   await settle();
   const since = new Date();
+  const asked = await askedByGenerate(stack);
   const before = { ...(await counts()), cpu: await cpu() };
   const waits: number[] = [];
   for (let at = 0; at < PROBES; at += 1) {
-    waits.push(await probe(at % APPS));
+    waits.push(await probe(at % GROUPS));
     await settle();
   }
   const after = { ...(await counts()), cpu: await cpu() };
+  const generateRequests = ((await askedByGenerate(stack)) - asked) / PROBES;
   const mean = (name: 'wake' | 'shown') =>
     ((after[name].sum - before[name].sum) / (after[name].count - before[name].count)) * 1000;
   const wakes = after.wake.count - before.wake.count;
@@ -229,6 +245,7 @@ async function note(way: string, msPerJob: number): Promise<void> {
     queuedToJobMs: median(waits),
     slowestMs: Math.max(...waits),
     wakes,
+    generateRequests,
     wakeMs: mean('wake'),
     shownMs: mean('shown'),
     ...(await parts(since)),
@@ -364,14 +381,15 @@ async function metrics(): Promise<string> {
   return (await Promise.all(paths.map((path) => kubectl(['get', '--raw', path])))).join('\n');
 }
 
-/** One Application of everything, or one per folder. */
+/** One Application of everything, or one per folder. Shards come after their project. */
 function applications(): string {
   const kind = APPS === 1 ? 'application' : 'applicationset';
-  const example = `install/examples/${kind}.yaml`;
+  const example = PART === 'shards' ? '' : `install/examples/${kind}.yaml`;
   return `sed -e "s|https://gitea.example.com/ops/runners.git|$REPO_URL|" install/examples/project.yaml ${example} | kubectl apply -f -`;
 }
 
 function appName(app: number): string {
+  if (PART === 'shards') return `runners-${app}`;
   return APPS === 1 ? 'runners' : `runners-app-${app}`;
 }
 

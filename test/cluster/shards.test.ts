@@ -2,42 +2,30 @@
  * One folder printed by several Applications of a real ApplicationSet (docs/scale.md, "Shards"), whose `generate` is given the looks of `serve`
  * (docs/adr/0111). Not in the short set.
  */
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { parse } from 'yaml';
 import { METRICS_PORT } from '../../src/shared/installed/installed-names.ts';
 import { groupBy } from '../../src/shared/keys.ts';
 import { sleep } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { GROUPS_REPOSITORY } from './install.ts';
-import { apply } from './migrate-old.ts';
 import { expectAllDone } from './scenarios-load.ts';
-import { APPLICATION, Rig, say } from './scenarios-rig.ts';
+import { APPLICATION, GROUP, Rig, say } from './scenarios-rig.ts';
+import { applyShardSet, askedByGenerate, LOOKS_SETTINGS } from './shard-set.ts';
 
-const LOOKS_PORT = 8083;
 const CAP = 8;
-const ACCESS_LOG = ['gitea', 'log', 'access.log'];
 
 let rig: Rig;
 /** Requests of `generate` to Gitea for a wave of CI jobs, while one Application prints all. */
 let askedAlone = 0;
 
-const repository = (): string => `${rig.stack.gitea.url}/${GROUPS_REPOSITORY}.git`;
-
 let changes = 0;
 
-/** The example of the manual with so many shards, of this test's repository. As the manual says, each change has a number of its own. */
+/** The example of the manual with so many shards, until Argo CD has all of them. */
 async function applyShards(shards: number): Promise<void> {
   changes += 1;
-  const text = readFileSync('install/examples/applicationset-shards.yaml', 'utf8');
-  const set = parse(text.replace('"{{.shard}}/4"', `"{{.shard}}/${shards}"`));
-  set.spec.generators[0].list.elements = Array.from({ length: shards }, (_, shard) => ({ shard: String(shard) }));
-  const { source } = set.spec.template.spec;
-  source.repoURL = repository();
-  source.plugin.env.find(({ name }: { readonly name: string }) => name === 'SHARDS_CHANGED').value = String(changes);
-  await apply(rig.stack, set);
+  await applyShardSet(rig.stack, shards, changes);
   const names = Array.from({ length: shards }, (_, shard) => shardName(shard));
   await rig.until('each shard has its Application, and is in sync', async () => {
     const told = await rig.kubectl('get', 'applications', '-n', 'argocd', '-o', `jsonpath=${SHARD_SETTINGS}`);
@@ -50,6 +38,16 @@ async function applyShards(shards: number): Promise<void> {
 }
 
 const SHARD_SETTINGS = '{range .items[*]}{.spec.source.plugin.env[0].value}{"\\n"}{end}';
+
+/** As a person would by hand: the Application follows another branch. */
+async function followRevision(targetRevision: string): Promise<void> {
+  const change = JSON.stringify({ spec: { source: { targetRevision } } });
+  await rig.kubectl('patch', 'application', APPLICATION, '-n', 'argocd', '--type=merge', '-p', change);
+}
+
+function cap(): unknown {
+  return rig.world.groups.get(GROUP)?.spec?.['maxActiveRunners'];
+}
 
 function shardName(shard: number): string {
   return `${APPLICATION}-${shard}`;
@@ -85,30 +83,16 @@ async function wakes(): Promise<ReadonlyMap<string, number>> {
 
 const WAKES = /^gitea_runners_wakes_total\{application="argocd\/([^"]+)"[^}]*\} (\d+)$/gm;
 
-/** To Gitea's API. */
-const REQUESTS = /(\d+\.\d+\.\d+\.\d+) - .*"[A-Z]+ \/api\/v1\//g;
-
-/** Requests to Gitea's API that came from Argo CD's repo-server, where `generate` runs. */
-async function askedByGenerate(): Promise<number> {
-  const selector = ['-n', 'argocd', '-l', 'app.kubernetes.io/name=argocd-repo-server'];
-  const ips = new Set((await rig.field('{.items[*].status.podIP}', 'pods', ...selector)).split(' '));
-  const lines = readFileSync(join(rig.stack.playground.folder, ...ACCESS_LOG), 'utf8').matchAll(REQUESTS);
-  return [...lines].filter(([, ip = '']) => ips.has(ip)).length;
-}
-
 /** What `generate` asks Gitea for while six CI jobs come and end. */
 async function askedInWave(): Promise<number> {
-  const before = await askedByGenerate();
+  const before = await askedByGenerate(rig.stack);
   await rig.dispatch('busy.yml', 6);
   await expectAllDone(rig, 6);
-  return (await askedByGenerate()) - before;
+  return (await askedByGenerate(rig.stack)) - before;
 }
 
 beforeAll(async () => {
-  rig = await Rig.open(inject('clusterBuilds'), say, {
-    GITEA_RUNNERS_LOOKS_LISTEN: `:${LOOKS_PORT}`,
-    GITEA_RUNNERS_LOOKS: `http://gitea-runners-looks.argocd.svc:${LOOKS_PORT}`,
-  });
+  rig = await Rig.open(inject('clusterBuilds'), say, LOOKS_SETTINGS);
   await rig.kubectl('apply', '-f', resolve('install/looks.yaml'));
   await rig.commitGroup({ maxActiveRunners: CAP });
   rig.begin();
@@ -121,6 +105,24 @@ closeAfterTests(() => rig);
 beforeEach(({ task }) => {
   say(task.name);
   rig.begin();
+});
+
+// Argo CD keeps the manifests of a commit for a day, and those of the earlier one know nothing of today's CI jobs.
+it('an Application that is set back to an earlier commit stops runners at work, which end their CI jobs', async () => {
+  await rig.commitGroup({ maxActiveRunners: CAP - 1, gracefulStopSeconds: 300 });
+  await rig.admin.call('POST', `/repos/${GROUPS_REPOSITORY}/branches`, { new_branch_name: 'earlier' });
+  await rig.commitGroup({ maxActiveRunners: CAP });
+  await rig.dispatch('long.yml', 6);
+  await rig.until('all are at work', () => rig.world.inState('in_progress').length === 6);
+
+  await followRevision('earlier');
+  await rig.until('the earlier commit is there', () => cap() === CAP - 1);
+  say(`of ${rig.world.madeJobs().length} Jobs Argo CD has left ${rig.world.leftJobs().length}`);
+
+  await expectAllDone(rig, 6);
+  await followRevision('main');
+  await rig.until('the newest commit is there', () => cap() === CAP);
+  await rig.commitGroup({ gracefulStopSeconds: 30 });
 });
 
 describe('shards of one folder', () => {
