@@ -7,8 +7,8 @@ import { buildKueue } from '../servers/build.ts';
 import { sleep } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { apply } from './migrate-old.ts';
-import { expectAllDone } from './scenarios-load.ts';
-import { Rig, say } from './scenarios-rig.ts';
+import { conclusions, expectAllDone } from './scenarios-load.ts';
+import { groupSpec, groupYaml, Rig, say } from './scenarios-rig.ts';
 import { USERS } from './stack/images.ts';
 
 const NAMESPACE = 'kueue-system';
@@ -36,18 +36,19 @@ async function startKueue(): Promise<void> {
   await kubernetes.rolledOut(NAMESPACE, MANAGER);
 }
 
-/** Quota for so many pods, whatever they ask for. */
-async function giveQuota(): Promise<void> {
+/** Each team has quota for so many pods, whatever they ask for. A cohort lends what a team does not use, and takes it back as `preemption` says. */
+async function giveQuota(teams: readonly string[], lending: Readonly<Record<string, unknown>> = {}): Promise<void> {
   const kueue = (kind: string, name: string, rest: object): object => {
     return { apiVersion: 'kueue.x-k8s.io/v1beta2', kind, metadata: { name }, ...rest };
   };
   const flavors = [{ name: 'any', resources: [{ name: 'pods', nominalQuota: QUOTA }] }];
+  const resourceGroups = [{ coveredResources: ['pods'], flavors }];
   const objects = [
     kueue('ResourceFlavor', 'any', { spec: {} }),
-    kueue('ClusterQueue', QUEUE, {
-      spec: { namespaceSelector: {}, resourceGroups: [{ coveredResources: ['pods'], flavors }] },
-    }),
-    kueue('LocalQueue', QUEUE, { metadata: { name: QUEUE, namespace: 'runners' }, spec: { clusterQueue: QUEUE } }),
+    ...teams.flatMap((team) => [
+      kueue('ClusterQueue', team, { spec: { namespaceSelector: {}, resourceGroups, ...lending } }),
+      kueue('LocalQueue', team, { metadata: { name: team, namespace: 'runners' }, spec: { clusterQueue: team } }),
+    ]),
   ];
   // Its webhook answers a moment after it is ready.
   await rig.until('Kueue takes a quota', () =>
@@ -81,7 +82,7 @@ function expectNoneMadeTwice(count: number): void {
 beforeAll(async () => {
   rig = await Rig.open(inject('clusterBuilds'), say, {});
   await startKueue();
-  await giveQuota();
+  await giveQuota([QUEUE]);
   await rig.commitGroup({ queue: QUEUE });
 }, 1_800_000);
 
@@ -123,5 +124,44 @@ describe('with quota for two runners', () => {
 
     await expectAllDone(rig, 3);
     expectNoneMadeTwice(3);
+  });
+});
+
+describe('with a second team that lends its quota for two runners', () => {
+  const LENDER = 'team-b';
+
+  it('four CI jobs run at a time', async () => {
+    await giveQuota([QUEUE, LENDER], { cohortName: 'ci' });
+    await dispatchInOrder(6);
+    await rig.until('four are at work', () => rig.world.inState('in_progress').length === 2 * QUOTA);
+
+    await expectAllDone(rig, 6);
+
+    expect(rig.world.mostAtWork, rig.world.whenMost).toBe(2 * QUOTA);
+    expectNoneMadeTwice(6);
+  });
+
+  it('a runner that Kueue stops for the lender loses its CI job, does not run again, and all others go on', async () => {
+    await giveQuota([QUEUE, LENDER], { cohortName: 'ci', preemption: { reclaimWithinCohort: 'Any' } });
+    const spec = { ...groupSpec(rig.stack.gitea.url), labels: ['second:host'], queue: LENDER };
+    await rig.commitFile('second.yaml', groupYaml('second', spec));
+    await rig.isReady('second');
+    await rig.dispatch('long.yml', 2 * QUOTA);
+    await rig.until('four are at work', () => rig.world.inState('in_progress').length === 2 * QUOTA);
+
+    await rig.dispatch('second.yml');
+    await rig.until('all CI jobs end', async () => (await rig.ended()).length === 2 * QUOTA + 1, 300_000);
+
+    expect(conclusions(await rig.calm(2 * QUOTA + 1))).toEqual([
+      'long failure',
+      'long success',
+      'long success',
+      'long success',
+      'second success',
+    ]);
+    expectNoneMadeTwice(2 * QUOTA + 1);
+    const pods = [...rig.world.pods.values()];
+    const podsOf = (job: string): number => pods.filter(({ name }) => name.startsWith(`${job}-`)).length;
+    expect(rig.world.made().map(podsOf)).toEqual([1, 1, 1, 1, 1]);
   });
 });

@@ -16,9 +16,15 @@ export const LOOKS_SETTINGS: Readonly<Record<string, string>> = {
   GITEA_RUNNERS_LOOKS: `http://gitea-runners-looks.argocd.svc:${LOOKS_PORT}`,
 };
 
-/** The example with so many shards, of the repository with the RunnerGroups. @param change as the manual says, each change of the number has one of its own */
-export async function applyShardSet(stack: Stack, shards: number, change: number): Promise<void> {
-  const set = parse(readFileSync(EXAMPLE, 'utf8').replace('"{{.shard}}/4"', `"{{.shard}}/${shards}"`));
+/**
+ * The example with so many shards, of the repository with the RunnerGroups.
+ *
+ * @param change as the manual says, each change of the number has one of its own
+ * @param broken a shard whose `generate` fails
+ */
+export async function applyShardSet(stack: Stack, shards: number, change: number, broken = ''): Promise<void> {
+  const shard = `{{if eq .shard "${broken}"}}none{{else}}{{.shard}}/${shards}{{end}}`;
+  const set = parse(readFileSync(EXAMPLE, 'utf8').replace('"{{.shard}}/4"', JSON.stringify(shard)));
   set.spec.generators[0].list.elements = Array.from({ length: shards }, (_, shard) => ({ shard: String(shard) }));
   const { source } = set.spec.template.spec;
   source.repoURL = `${stack.gitea.url}/${GROUPS_REPOSITORY}.git`;

@@ -2,16 +2,19 @@
  * One folder printed by several Applications of a real ApplicationSet (docs/scale.md, "Shards"), whose `generate` is given the looks of `serve`
  * (docs/adr/0111). Not in the short set.
  */
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { parse } from 'yaml';
 import { METRICS_PORT } from '../../src/shared/installed/installed-names.ts';
 import { groupBy } from '../../src/shared/keys.ts';
 import { sleep } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
 import { GROUPS_REPOSITORY } from './install.ts';
+import { apply } from './migrate-old.ts';
 import { expectAllDone } from './scenarios-load.ts';
-import { APPLICATION, GROUP, Rig, say } from './scenarios-rig.ts';
+import { APPLICATION, GROUP, groupSpec, groupYaml, Rig, say } from './scenarios-rig.ts';
 import { applyShardSet, askedByGenerate, LOOKS_SETTINGS } from './shard-set.ts';
 
 const CAP = 8;
@@ -94,7 +97,7 @@ async function askedInWave(): Promise<number> {
 beforeAll(async () => {
   rig = await Rig.open(inject('clusterBuilds'), say, LOOKS_SETTINGS);
   await rig.kubectl('apply', '-f', resolve('install/looks.yaml'));
-  await rig.commitGroup({ maxActiveRunners: CAP });
+  await rig.commitGroup({ maxActiveRunners: CAP, spawnTimeoutSeconds: 60 });
   rig.begin();
   askedAlone = await askedInWave();
   say(`one Application: generate asked Gitea ${askedAlone} times`);
@@ -166,6 +169,45 @@ describe('shards of one folder', () => {
     const made = rig.world.made();
     expect([...new Set(made)]).toEqual(made);
   });
+});
+
+it('CI jobs of a shard that is broken are done by the others, and it goes on when it is well', async () => {
+  changes += 1;
+  await applyShardSet(rig.stack, 3, changes, '1');
+  const isBroken = (): boolean =>
+    rig.world.applications.get(shardName(1))?.status?.conditions?.some(({ type }) => type === 'ComparisonError') ===
+    true;
+  await rig.until('shard 1 is broken', isBroken);
+  await rig.dispatch('single.yml', 12);
+  await rig.until('all CI jobs end', async () => (await rig.ended()).length === 12);
+
+  expect((await rig.ended()).filter(({ conclusion }) => conclusion !== 'success')).toEqual([]);
+  expect([...madeByApplication().keys()]).not.toContain(shardName(1));
+  await applyShards(3);
+  await rig.dispatch('single.yml', 12);
+  await expectAllDone(rig, 24);
+  expect([...madeByApplication().keys()].sort()).toEqual([shardName(0), shardName(1), shardName(2)]);
+});
+
+it('of two Applications with the same CI jobs one makes a runner for each', async () => {
+  const others = parse(readFileSync('install/examples/application.yaml', 'utf8'));
+  others.metadata.name = 'others';
+  Object.assign(others.spec, { project: 'default' });
+  others.spec.source.repoURL = `${rig.stack.gitea.url}/ops/others.git`;
+  const repository = { name: 'others', auto_init: true, default_branch: 'main', private: false };
+  await rig.admin.call('POST', '/orgs/ops/repos', repository);
+  await rig.admin.putFile('ops/others', 'others.yaml', groupYaml('others', groupSpec(rig.stack.gitea.url)));
+  await apply(rig.stack, others);
+  await rig.isReady('others');
+
+  for (let run = 0; run < 6; run += 1) {
+    await rig.dispatch('single.yml');
+    await sleep(4_000);
+  }
+
+  await expectAllDone(rig, 6);
+  expect(rig.world.made()).toHaveLength(6);
+  expect([...madeByApplication().keys()]).toEqual(['others']);
 });
 
 it('looks of serve answer generate, so that a wave of six CI jobs costs fewer requests to Gitea than one look', () => {
