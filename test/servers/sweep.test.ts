@@ -83,7 +83,8 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(Object.fromEntries(outcomes), JSON.stringify(outcomes)).toEqual({
       [busy]: { is: 'kept', because: 'job-in-progress' },
       [dead]: { is: 'deleted' },
-      [living]: { is: 'kept', because: 'online' },
+      // Gitea 1.27 writes down every 30 s that a runner asked: on a busy machine one that lives is offline for a moment.
+      [living]: { is: 'kept', because: expect.stringMatching(/^(?:online|job-alive)$/) },
       [lost]: { is: 'kept', because: 'job-alive' },
     });
     expect(result.foreign).toBe(3);
