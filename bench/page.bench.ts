@@ -10,14 +10,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { it } from 'vitest';
 import { parse } from 'yaml';
+import type { KubeObject } from '../simulator/kubernetes/objects.ts';
 import { FRESH_MS } from '../src/page/look.ts';
 import { Browser } from '../test/page/browser.ts';
 import { CLIENT, startProvider } from '../test/page/oauth-provider.ts';
-import { type KubeObject, startFakeCluster } from '../test/serve/fake-cluster.ts';
 import { freePort } from '../test/servers/process.ts';
+import { kubeconfigOf, startApiServer } from '../test/support/api-server.ts';
 import { makeCertificates } from '../test/support/certificate.ts';
 import { groupYaml } from '../test/support/run-cli.ts';
-import { serveTls } from '../test/support/server.ts';
 import { startAcme, TOKEN } from '../test/support/start-acme.ts';
 import { SERVE_FLAGS } from './measure.ts';
 
@@ -30,7 +30,7 @@ it.each([false, true])('serve, with the page: %s', async (hasPage) => {
   const { simulator } = await startAcme();
   const provider = startProvider(simulator, 'anna');
   const tls = makeCertificates();
-  const cluster = await startFakeCluster({ listen: (handler) => serveTls(tls, handler) });
+  const cluster = await startApiServer({ tls });
   cluster.put('runnergroups', parse(groupYaml(simulator.url)) as KubeObject);
   for (let left = JOBS; left > 0; left -= 100)
     simulator.gitea.push('acme/web', {
@@ -47,7 +47,7 @@ it.each([false, true])('serve, with the page: %s', async (hasPage) => {
     process.execPath,
     [
       ...SERVE_FLAGS,
-      ...['lib/gitea-runners.cjs', 'serve', '--kubeconfig', write('config', await kubeconfig(cluster.config, tls.ca))],
+      ...['lib/gitea-runners.cjs', 'serve', '--kubeconfig', write('config', kubeconfigOf(cluster.config.url, tls.ca))],
       ...['--argocd-url', 'http://127.0.0.1:1', '--argocd-token-file', write('argocd', 'x'), '--lease', 'off'],
       ...['--listen', any, '--metrics-listen', any, '--probe-listen', any],
       ...(hasPage
@@ -95,21 +95,6 @@ async function keepOpen(browser: Browser, url: string): Promise<void> {
     const { status } = await browser.ask(url);
     if (status !== 200) process.stdout.write(`an open page got ${status}\n`);
   }
-}
-
-async function kubeconfig(
-  { token, url }: { url: string; token?: (() => Promise<string>) | undefined },
-  ca: string,
-): Promise<string> {
-  const server = { server: url, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'one',
-    contexts: [{ name: 'one', context: { cluster: 'one', user: 'one' } }],
-    clusters: [{ name: 'one', cluster: server }],
-    users: [{ name: 'one', user: { token: await token?.() } }],
-  });
 }
 
 function usage(pid: number) {

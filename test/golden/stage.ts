@@ -133,7 +133,6 @@ async function openCluster({ jobs, pods, refused }: ClusterFile): Promise<Readon
       return code !== undefined;
     },
   });
-  onTestFinished(api.close);
   const front = await TlsFront.start(api.config.url, { key, cert });
   onTestFinished(() => front.close());
   return {

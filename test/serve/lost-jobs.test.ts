@@ -1,8 +1,8 @@
 /** Laws V39, V41 and V94 (docs/spec.md): `serve` has Gitea re-run the CI job of a lost runner, once. */
 import { describe, expect, it } from 'vitest';
 import type { GiteaVersion } from '../../simulator/gitea/versions.ts';
+import type { KubeObject } from '../../simulator/kubernetes/objects.ts';
 import { TOKEN } from '../support/start-acme.ts';
-import type { KubeObject } from './fake-cluster.ts';
 import { type Rig, startRig, until } from './rig.ts';
 
 const FAST = { pollMs: 20 };
@@ -54,8 +54,8 @@ function failJob({ cluster }: Rig, { job }: Busy): void {
 }
 
 function removeAll({ cluster }: Rig, { name }: Busy): void {
-  cluster.remove('pods', `runners/${name}-x`);
-  cluster.remove('jobs', `runners/${name}`);
+  cluster.remove('pods', 'runners', `${name}-x`);
+  cluster.remove('jobs', 'runners', name);
 }
 
 /** A runner takes a CI job; then its pod is evicted. */
@@ -161,7 +161,7 @@ it('a look is made when a runner that was being deleted turns out to be lost, ho
 
   putPod(rig, busy, { phase: 'Running' }, { deletionTimestamp: new Date().toISOString() });
   await until('the look at its deletion', looks(2));
-  rig.cluster.remove('pods', `runners/${busy.name}-x`);
+  rig.cluster.remove('pods', 'runners', `${busy.name}-x`);
   failJob(rig, busy);
 
   await until('the status names it', () => lostJobs(rig).length === 1);

@@ -1,15 +1,16 @@
 /** `serve` between a simulated Gitea, a small cluster and a small Argo CD, all real HTTP; a sync runs the real `generate`. */
 
-import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import type { Simulator, SimulatorOptions } from '../../simulator/gitea/simulator.ts';
+import type { KubeObject } from '../../simulator/kubernetes/objects.ts';
 import type { Subscriber } from '../../src/serve/planning/events.ts';
 import type { AppVerdict } from '../../src/serve/planning/reconcile.ts';
 import { type ServeOptions, serve, serveOnce } from '../../src/serve/serving.ts';
 import { INSTALLATION_ID } from '../../src/shared/marks.ts';
 import { type Log, logTo } from '../../src/telemetry/log.ts';
+import { type ApiServer, kubeconfigOf, startApiServer } from '../support/api-server.ts';
 import { makeCertificates } from '../support/certificate.ts';
 import {
   application,
@@ -23,16 +24,13 @@ import {
 } from '../support/fake-argocd.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { type ServeChoice, serveOptions } from '../support/serve-options.ts';
-import { kubeconfigOf } from '../support/serve-process.ts';
-import { serveTls } from '../support/server.ts';
 import { startAcme } from '../support/start-acme.ts';
 import { startTicks } from '../support/ticks.ts';
 import { SECRET } from './deliveries.ts';
-import { type FakeCluster, type KubeObject, startFakeCluster } from './fake-cluster.ts';
 
 export interface Rig {
   readonly simulator: Simulator;
-  readonly cluster: FakeCluster;
+  readonly cluster: ApiServer;
   readonly argocd: FakeArgoCd;
   /** How often a sync was asked for. */
   readonly syncs: () => number;
@@ -81,8 +79,7 @@ function tracked({ method = 'annotation', labelKey, installationId }: Tracking, 
 export async function startRig(spec = '', gitea: SimulatorOptions = {}, tracking: Tracking = {}): Promise<Rig> {
   const { simulator, env } = await startAcme(gitea);
   const certificates = spec.includes('by: serve') ? makeCertificates() : undefined;
-  const tls = certificates && { listen: (handler: RequestListener) => serveTls(certificates, handler) };
-  const cluster = await startFakeCluster(tls);
+  const cluster = await startApiServer({ groups: {}, ...(certificates && { tls: certificates }) });
   const yaml = groupYaml(simulator.url, spec);
   const folder = folderWith({ 'ci.yaml': yaml });
   const written = parse(yaml) as KubeObject;
@@ -167,7 +164,7 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}, tracking
     annotate: (more) => {
       const [group] = cluster.all('runnergroups');
       if (!group) throw new Error('no RunnerGroup');
-      const annotations = { ...(group.metadata['annotations'] as object), ...more };
+      const annotations = { ...group.metadata.annotations, ...more } as Readonly<Record<string, string>>;
       cluster.put('runnergroups', { ...group, metadata: { ...group.metadata, annotations } });
     },
     once: (over = {}) => serveOnce(options(over, []), new AbortController().signal),
@@ -204,28 +201,28 @@ async function generate(
 }
 
 /** What a sync does: makes what is missing, prunes what is not wanted and not pinned. */
-function apply(cluster: FakeCluster, wanted: readonly KubeObject[], tracking: Tracking): void {
+function apply(cluster: ApiServer, wanted: readonly KubeObject[], tracking: Tracking): void {
   const names = new Set(wanted.map(({ metadata }) => metadata.name));
   for (const job of wanted) {
     const marks = tracked(tracking, 'batch/Job', job.metadata.name);
-    const annotations = { ...(job.metadata['annotations'] as object), ...marks.annotations };
-    const labels = { ...(job.metadata['labels'] as object), ...marks.labels };
+    const annotations = { ...job.metadata.annotations, ...marks.annotations };
+    const labels = { ...job.metadata.labels, ...marks.labels };
     cluster.put('jobs', { ...job, metadata: { ...job.metadata, annotations, labels } });
   }
   for (const { metadata } of managed(cluster)) {
     const pinned = JSON.stringify(metadata['annotations']).includes('Prune=false');
-    if (!names.has(metadata.name) && !pinned) cluster.remove('jobs', `${metadata.namespace}/${metadata.name}`);
+    if (!names.has(metadata.name) && !pinned) cluster.remove('jobs', metadata.namespace, metadata.name);
   }
 }
 
-function inSync(cluster: FakeCluster, wanted: readonly KubeObject[]): boolean {
+function inSync(cluster: ApiServer, wanted: readonly KubeObject[]): boolean {
   const key = (job: KubeObject): string =>
     `${job.metadata.name} ${JSON.stringify(job.metadata['annotations']).includes('Prune=false')}`;
   return JSON.stringify(wanted.map(key).sort()) === JSON.stringify(managed(cluster).map(key).sort());
 }
 
 /** As Argo CD lists them: those of its copy of the output. */
-function printedJobs(cluster: FakeCluster, wanted: readonly KubeObject[]): readonly object[] {
+function printedJobs(cluster: ApiServer, wanted: readonly KubeObject[]): readonly object[] {
   const live = new Set(cluster.all('jobs').map(({ metadata }) => metadata.name));
   return wanted.map(({ metadata: { name, namespace } }) => {
     return { group: 'batch', kind: 'Job', namespace, name, status: live.has(name) ? 'Synced' : 'OutOfSync' };
@@ -238,7 +235,7 @@ function busyOf(verdicts: readonly AppVerdict[]): readonly string[] {
 }
 
 /** Jobs that the Application has made. */
-function managed(cluster: FakeCluster): readonly KubeObject[] {
+function managed(cluster: ApiServer): readonly KubeObject[] {
   return cluster.all('jobs').filter(({ metadata: { annotations, labels } }) => {
     const isTracked = JSON.stringify(annotations).includes('"runners:');
     return isTracked || Object.values((labels ?? {}) as object).includes('runners');

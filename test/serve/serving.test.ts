@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { subscriberOf } from '../../src/serve/planning/events.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { freePort } from '../servers/process.ts';
+import { TOKEN as CLUSTER_TOKEN } from '../support/api-server.ts';
 import { countingClock } from '../support/counting-clock.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
 import { folderWith } from '../support/run-cli.ts';
@@ -36,7 +37,7 @@ describe('serve', () => {
     );
     const log = JSON.stringify(replica.log);
     expect(log.length).toBeGreaterThan(100);
-    for (const secret of [TOKEN, 'argocd-token-0123456789', 'cluster-token', SECRET]) expect(log).not.toContain(secret);
+    for (const secret of [TOKEN, 'argocd-token-0123456789', CLUSTER_TOKEN, SECRET]) expect(log).not.toContain(secret);
   });
 
   it('asks Gitea for one list per look and Argo CD for nothing while nothing is queued, and writes one status', async () => {

@@ -11,7 +11,7 @@ function failRegistration({ cluster }: Rig): string {
   if (!job) throw new Error('no Job');
   const { name, uid } = job.metadata as { readonly name: string; readonly uid?: unknown };
   cluster.put('pods', {
-    metadata: { name: `${name}-x`, namespace: 'runners', ownerReferences: [{ kind: 'Job', uid }] },
+    metadata: { name: `${name}-x`, namespace: 'runners', ownerReferences: [{ kind: 'Job', name, uid }] },
     status: { phase: 'Failed', initContainerStatuses: [{ name: 'register', state: { terminated: { exitCode: 1 } } }] },
   });
   return name;

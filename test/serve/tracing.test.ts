@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { openSink } from '../../src/telemetry/tracing/otlp.ts';
 import { contextOf } from '../../src/telemetry/tracing/span.ts';
 import { traceTo } from '../../src/telemetry/tracing.ts';
+import { TOKEN as CLUSTER_TOKEN } from '../support/api-server.ts';
 import { startOtlpServer } from '../support/otlp-server.ts';
 import { TOKEN } from '../support/start-acme.ts';
 import { delivery, payload, SECRET } from './deliveries.ts';
@@ -49,6 +50,6 @@ it('shows one trace from the webhook to the running CI job, and no secret', asyn
     expect.arrayContaining(['webhook', 'look', 'plan', 'wait', 'wake', 'refresh', 'sync', 'claim']),
   );
   expect(new Set(collector.spans.map(({ traceId }) => traceId)).size).toBe(1);
-  for (const secret of [TOKEN, SECRET, 'cluster-token', 'authorization'])
+  for (const secret of [TOKEN, SECRET, CLUSTER_TOKEN, 'authorization'])
     expect(collector.bodies.join('').toLowerCase()).not.toContain(secret.toLowerCase());
 });

@@ -4,9 +4,10 @@
  */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../simulator/kubernetes/objects.ts';
 import type { ServeEvent } from '../../src/serve/planning/events.ts';
-import { type FakeCluster, type KubeObject, startFakeCluster } from '../serve/fake-cluster.ts';
 import { managedGroup } from '../serve/managed-group.ts';
+import { type ApiServer, startApiServer } from '../support/api-server.ts';
 import { application, fakeArgoCd, json, status, TOKEN } from '../support/fake-argocd.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
 import { folderWith } from '../support/run-cli.ts';
@@ -38,7 +39,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   it('re-runs the lost job once, although the leader dies before it can note so, and the job fails again', async () => {
     const synced = application(status('Synced', { conditions: [] }));
     const argocd = await fakeArgoCd((_, response) => json(response, synced));
-    const cluster = await startFakeCluster();
+    const cluster = await startApiServer();
     /** A replica of `serve` that leads; it ends with `end`. */
     const startServe = () =>
       startQuietServe({
@@ -79,14 +80,13 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
 });
 
 /** A Job of ours whose pod was evicted. */
-function putEvicted(cluster: FakeCluster, name: string): void {
+function putEvicted(cluster: ApiServer, name: string): void {
   const labels = { 'gitea.bpg.pw/managed-by': 'argocd-gitea-runners', 'gitea.bpg.pw/runnergroup-name': 'ci' };
   const conditions = [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded' }];
   const metadata = { name, namespace: 'runners', labels };
-  cluster.put('jobs', { metadata, status: { failed: 1, conditions } });
-  const uid = cluster.all('jobs').find((job) => job.metadata.name === name)?.metadata['uid'];
+  const { uid } = cluster.put('jobs', { metadata, status: { failed: 1, conditions } }).metadata;
   cluster.put('pods', {
-    metadata: { ...metadata, name: `${name}-x`, ownerReferences: [{ kind: 'Job', uid }] },
+    metadata: { ...metadata, name: `${name}-x`, ownerReferences: [{ kind: 'Job', name, uid }] },
     status: {
       phase: 'Failed',
       conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' }],

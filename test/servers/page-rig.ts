@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { type BrowserContextOptions, type Browser as Chromium, chromium, type Page } from 'playwright-core';
 import { parse } from 'yaml';
 import * as z from 'zod';
-import { type FakeCluster, type KubeObject, startFakeCluster } from '../serve/fake-cluster.ts';
+import type { KubeObject } from '../../simulator/kubernetes/objects.ts';
+import { type ApiServer, startApiServer } from '../support/api-server.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
 import { folderWith, groupYaml } from '../support/run-cli.ts';
-import { type AtEnd, serve as serveHttp } from '../support/server.ts';
+import type { AtEnd } from '../support/server.ts';
 import type { Gitea } from './gitea.ts';
 import { freePort, statusOf, waitUntil } from './process.ts';
 
@@ -19,7 +20,7 @@ const Application = z.object({ client_id: z.string(), client_secret: z.string() 
 export interface RealPage {
   /** `http://localhost:…`: another site than Gitea, which is at `http://127.0.0.1:…`. */
   readonly url: string;
-  readonly cluster: FakeCluster;
+  readonly cluster: ApiServer;
 }
 
 /** Registers the page at Gitea, as an administrator does. */
@@ -34,7 +35,7 @@ export async function startRealPage(gitea: Gitea, atEnd: AtEnd): Promise<RealPag
   const url = `http://localhost:${port}`;
   const made = await registerPage(gitea, url);
   const folder = folderWith({ secret: made.client_secret, key: randomBytes(32).toString('hex') }, atEnd);
-  const cluster = await startFakeCluster({ listen: (handler) => serveHttp(handler, atEnd) });
+  const cluster = await startApiServer({ atEnd });
   cluster.put('runnergroups', parse(groupYaml(gitea.url)) as KubeObject);
   const { end } = startQuietServe(
     {

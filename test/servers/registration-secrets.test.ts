@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { readRegistrationToken } from '../../src/clients/gitea/registrations.ts';
 import type { Scope } from '../../src/shared/scope.ts';
-import { startFakeCluster } from '../serve/fake-cluster.ts';
 import { managedGroup } from '../serve/managed-group.ts';
+import { startApiServer } from '../support/api-server.ts';
 import { failureOf } from '../support/failure-of.ts';
 import { startQuietServe } from '../support/quiet-serve.ts';
 import type { Account } from './account.ts';
@@ -55,7 +55,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
 
   it('serve fills an empty Secret, and a runner registers with what is in it', async () => {
     const { admin, url } = site;
-    const cluster = await startFakeCluster();
+    const cluster = await startApiServer();
     cluster.put('runnergroups', managedGroup(url));
     cluster.put('secrets', { metadata: { namespace: 'runners', name: 'gitea-runner' } });
     const { events, end } = startQuietServe({

@@ -1,22 +1,21 @@
 /** The built `serve` as a real process, between a small cluster and a small Argo CD. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { onTestFailed, onTestFinished } from 'vitest';
-import { stringify } from 'yaml';
 import { SECRET } from '../serve/deliveries.ts';
-import { type FakeCluster, type FakeClusterOptions, startFakeCluster } from '../serve/fake-cluster.ts';
+import { type ApiServer, kubeconfigOf, type Override, startApiServer } from './api-server.ts';
 import { makeCertificates } from './certificate.ts';
 import { application, type FakeArgoCd, fakeArgoCd, json, status, TOKEN } from './fake-argocd.ts';
 import { folderWith } from './run-cli.ts';
-import { serveTls } from './server.ts';
 
 interface World {
   /** Puts what is there from the begin on. */
-  readonly fill: (cluster: FakeCluster) => void;
-  /** How the peers behave. */
-  readonly kubernetes?: FakeClusterOptions['bend'];
-  /** Argo CD; true: it gives no answer to this request. */
+  readonly fill: (cluster: ApiServer) => void;
+  /** Kubernetes; true: it has answered, or gives no answer to this request. */
+  readonly kubernetes?: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Argo CD, the same. */
   readonly argocd?: (line: string) => boolean;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -26,16 +25,17 @@ interface World {
 
 export interface ServeProcess {
   readonly child: ChildProcess;
-  readonly cluster: FakeCluster;
+  readonly cluster: ApiServer;
   readonly argocd: FakeArgoCd;
   readonly log: () => string;
 }
 
 /** It is killed when the test ends. */
 export async function startServeProcess(world: World): Promise<ServeProcess> {
-  const { args = [], below = [], env = {}, fill, kubernetes = () => false } = world;
+  const { args = [], below = [], env = {}, fill, kubernetes } = world;
   const certificates = makeCertificates();
-  const cluster = await startFakeCluster({ bend: kubernetes, listen: (handler) => serveTls(certificates, handler) });
+  const override: Override = (_, response, request) => kubernetes?.(request, response) ?? false;
+  const cluster = await startApiServer({ groups: {}, override, tls: certificates });
   fill(cluster);
   const argocd = await fakeArgoCd(({ line }, response) =>
     world.argocd?.(line) ? true : json(response, application(status('Synced'))),
@@ -64,14 +64,4 @@ export async function startServeProcess(world: World): Promise<ServeProcess> {
   });
   onTestFailed(() => void process.stderr.write(log.slice(-4_000)));
   return { child, cluster, argocd, log: () => log };
-}
-
-/** @param ca PEM */
-export function kubeconfigOf(server: string, ca: string): string {
-  return stringify({
-    'current-context': 'it',
-    contexts: [{ name: 'it', context: { cluster: 'it', user: 'it' } }],
-    clusters: [{ name: 'it', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
-    users: [{ name: 'it', user: { token: 'cluster-token' } }],
-  });
 }

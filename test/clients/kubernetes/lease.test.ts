@@ -3,8 +3,8 @@ import { expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../../src/clients/kubernetes/kube-client.ts';
 import { Lease } from '../../../src/clients/kubernetes/lease.ts';
 import type { Clock } from '../../../src/shared/clock.ts';
-import { type FakeClusterOptions, startFakeCluster } from '../../serve/fake-cluster.ts';
 import { until } from '../../serve/rig.ts';
+import { type Override, startApiServer } from '../../support/api-server.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 /** Those of client-go. */
@@ -18,14 +18,14 @@ interface Spec {
   readonly renewTime?: string;
 }
 
-async function startLease(bend?: FakeClusterOptions['bend']) {
+async function startLease(bend?: Override) {
   let requests = 0;
   let pauses = 0;
   let replicas = 0;
-  const cluster = await startFakeCluster({
-    bend: (request, response, handle) => {
+  const cluster = await startApiServer({
+    override: (...request) => {
       requests += 1;
-      return bend?.(request, response, handle) ?? false;
+      return bend?.(...request) ?? false;
     },
   });
   const time = new VirtualClock();
@@ -84,7 +84,7 @@ async function startLease(bend?: FakeClusterOptions['bend']) {
     spec: (): Spec => (cluster.all('leases')[0]?.['spec'] ?? {}) as Spec,
     /** Another replica has written the Lease. */
     write: (spec: Spec): void =>
-      cluster.put('leases', {
+      void cluster.put('leases', {
         metadata: { namespace: 'argocd', name: 'serve', annotations: { 'gitea.bpg.pw/address': 'http://two' } },
         spec,
       }),
@@ -93,7 +93,7 @@ async function startLease(bend?: FakeClusterOptions['bend']) {
 
 it('stops before others may take over, counted from the moment at which its last renewal was sent', async () => {
   let answerCreation = (): void => undefined;
-  const scene = await startLease(({ method }, _, handle) => {
+  const scene = await startLease((_, __, { method }, handle) => {
     if (method === 'POST') answerCreation = handle;
     // No renewal is ever answered.
     return method !== 'GET' || scene.led.length > 0;
@@ -114,7 +114,7 @@ it('stops before others may take over, counted from the moment at which its last
 it('stops in time, also when the API server answers some requests late and others never', async () => {
   let writes = 0;
   const late: (() => void)[] = [];
-  const scene = await startLease(({ method }, _, handle) => {
+  const scene = await startLease((_, __, { method }, handle) => {
     if (method !== 'GET') writes += 1;
     if (method === 'GET' && writes > 0) late.push(handle);
     return method === 'GET' ? writes > 0 : writes > 1;
@@ -196,7 +196,7 @@ it('waits for a whole duration again after each renewal that it sees', async () 
 
 it('lets one lead when two see a free Lease at the same time', async () => {
   const creations: (() => void)[] = [];
-  const scene = await startLease(({ method }, _, handle) => {
+  const scene = await startLease((_, __, { method }, handle) => {
     if (method !== 'POST') return false;
     creations.push(handle);
     if (creations.length === 2) for (const create of creations) create();

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { Deadline } from '../../../src/clients/http/request.ts';
 import { KubeClient } from '../../../src/clients/kubernetes/kube-client.ts';
@@ -7,15 +7,9 @@ import { observeCluster } from '../../../src/clients/kubernetes/observe-cluster.
 import { JOBS } from '../../../src/clients/kubernetes/resources.ts';
 import type { Failure } from '../../../src/shared/failure.ts';
 import { groupLabels } from '../../../src/shared/marks.ts';
-import { type ApiServer, type Cluster, send, startApiServer, status, TOKEN } from '../../support/api-server.ts';
+import { type ApiServer, send, startApiServer, status, TOKEN } from '../../support/api-server.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { podOf, runsSince } from '../../support/kube-objects.ts';
-
-async function start(cluster: Cluster): Promise<ApiServer> {
-  const server = await startApiServer(cluster);
-  onTestFinished(() => server.close());
-  return server;
-}
 
 const OPTIONS = { deadlineMs: 20_000 };
 const CREATED = '2026-11-20T10:00:00Z';
@@ -34,7 +28,7 @@ async function failureAt(server: ApiServer, namespaces = ['runners'], deadlineMs
 
 test('a Job is judged with its own pods, found by owner', async () => {
   const createdAtMs = Date.parse(CREATED);
-  const server = await start({
+  const server = await startApiServer({
     jobs: { runners: [kubeJob('b'), kubeJob('a')] },
     pods: { runners: ['b', 'other'].map((job) => podOf(job, runsSince(createdAtMs), createdAtMs)) },
   });
@@ -64,7 +58,7 @@ test('a Job is of the Application that its annotation names, else its label', as
     return { ...found, metadata: { ...found.metadata, ...metadata } };
   };
   const jobs = [job('a', { labels }), job('b', { labels, annotations: ofOther }), job('c', { annotations: ofOther })];
-  const server = await start({ jobs: { runners: jobs } });
+  const server = await startApiServer({ jobs: { runners: jobs } });
   const applications = async (trackingLabel?: string) =>
     (await observeCluster(['runners'], { ...server.config, trackingLabel }, OPTIONS)).map((live) => live.application);
 
@@ -73,7 +67,7 @@ test('a Job is of the Application that its annotation names, else its label', as
 });
 
 test('it asks for our label, which every Job of the charts carries', async () => {
-  const server = await start({});
+  const server = await startApiServer({});
 
   await observeCluster(['runners'], server.config, OPTIONS);
 
@@ -91,7 +85,7 @@ test('a Job keeps the whole spec that Kubernetes shows, but not whether it is su
     kubeJob('x', 'runners', { spec: { ...spec, suspend: true } }),
     kubeJob('y', 'runners', { spec: { template: { spec: pod } } }),
   ];
-  const server = await start({ jobs: { runners: jobs } });
+  const server = await startApiServer({ jobs: { runners: jobs } });
 
   const found = await observeCluster(['runners'], server.config, OPTIONS);
 
@@ -99,7 +93,7 @@ test('a Job keeps the whole spec that Kubernetes shows, but not whether it is su
 });
 
 test('each namespace is asked once, and a namespace that does not exist has no Jobs', async () => {
-  const server = await start({ jobs: { a: [kubeJob('x', 'a')] } });
+  const server = await startApiServer({ jobs: { a: [kubeJob('x', 'a')] } });
 
   const found = await observeCluster(['b', 'a', 'b'], server.config, OPTIONS);
 
@@ -114,7 +108,7 @@ test('each namespace is asked once, and a namespace that does not exist has no J
 
 test('all pages are read', async () => {
   const names = Array.from({ length: 23 }, (_, index) => `job-${String(index).padStart(2, '0')}`);
-  const server = await start({ jobs: { runners: names.map((name) => kubeJob(name)) }, pageSize: 5 });
+  const server = await startApiServer({ jobs: { runners: names.map((name) => kubeJob(name)) }, pageSize: 5 });
 
   const found = await observeCluster(['runners'], server.config, OPTIONS);
 
@@ -124,7 +118,7 @@ test('all pages are read', async () => {
 test('a page that is too long is asked for again in small ones', async () => {
   // One namespace with long objects must not blind serve for all others.
   const jobs = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => kubeJob(name, 'runners', { spec: 'x'.repeat(1_000) }));
-  const server = await start({ jobs: { runners: jobs } });
+  const server = await startApiServer({ jobs: { runners: jobs } });
   const client = new KubeClient(server.config, { bodyLimit: 6_500 });
   const anything = { ...JOBS, item: z.object({ metadata: z.object({ name: z.string() }) }) };
 
@@ -137,7 +131,7 @@ test('a page that is too long is asked for again in small ones', async () => {
 
 test('a list that expires between two pages is begun anew, and no Job is lost or doubled', async () => {
   let expired = 0;
-  const server = await start({
+  const server = await startApiServer({
     jobs: { runners: ['a', 'b', 'c'].map((name) => kubeJob(name)) },
     pageSize: 1,
     override: (url, response) => {
@@ -154,7 +148,7 @@ test('a list that expires between two pages is begun anew, and no Job is lost or
 });
 
 test('a list that always expires is an error, not a short list', async () => {
-  const server = await start({
+  const server = await startApiServer({
     jobs: { runners: ['a', 'b'].map((name) => kubeJob(name)) },
     pageSize: 1,
     override: (url, response) => url.searchParams.has('continue') && status(response, 410, 'Expired'),
@@ -167,7 +161,7 @@ test.each([
   ['jobs', '"list" on "jobs.batch" in namespace "runners"'],
   ['pods', '"list" on "pods" in namespace "runners"'],
 ])('a refusal of %s names the missing right', async (kind, right) => {
-  const server = await start({
+  const server = await startApiServer({
     override: (url, response) => url.pathname.endsWith(kind) && status(response, 403, 'Forbidden'),
   });
 
@@ -179,7 +173,7 @@ test.each([
 });
 
 test('an unknown token is an error that says so', async () => {
-  const server = await start({});
+  const server = await startApiServer({});
   const config = { ...server.config, token: async () => 'expired-token' };
 
   const failure = await failureOf(observeCluster(['runners'], config, OPTIONS));
@@ -202,7 +196,7 @@ test.each([
     'completionTime',
   ],
 ])('%s is an error that names the trouble', async (_, body, named) => {
-  const server = await start({
+  const server = await startApiServer({
     override: (_url, response) => {
       response.end(body);
       return true;
@@ -216,7 +210,7 @@ test.each([
 });
 
 test.each([404, 422])('status %i is an error', async (code) => {
-  const server = await start({
+  const server = await startApiServer({
     override: (_, response) => status(response, code, 'Whatever'),
   });
 
@@ -229,10 +223,10 @@ test.each([404, 422])('status %i is an error', async (code) => {
 test.each([429, 503, 504])('a busy server (%i) is asked again, and then the advice is to wait', async (code) => {
   let left = 2;
   const busy = (): boolean => left-- > 0;
-  const once = await start({ override: (_, response) => busy() && status(response, code, 'TooManyRequests') });
+  const once = await startApiServer({ override: (_, response) => busy() && status(response, code, 'TooManyRequests') });
   expect(await observeCluster(['runners'], once.config, { deadlineMs: 5_000 })).toEqual([]);
 
-  const server = await start({ override: (_, response) => status(response, code, 'TooManyRequests') });
+  const server = await startApiServer({ override: (_, response) => status(response, code, 'TooManyRequests') });
   const failure = await failureAt(server);
 
   expect(failure.code).toBe('GR-CLUSTER-18');
@@ -242,19 +236,19 @@ test.each([429, 503, 504])('a busy server (%i) is asked again, and then the advi
 });
 
 test('a server that fails is no reason to look away', async () => {
-  const server = await start({ override: (_, response) => status(response, 500, 'InternalError') });
+  const server = await startApiServer({ override: (_, response) => status(response, 500, 'InternalError') });
 
   expect((await failureAt(server)).message).not.toContain('--cluster off');
 });
 
 test('a server that never answers ends in an error when the time is up', async () => {
-  const server = await start({ override: () => true });
+  const server = await startApiServer({ override: () => true });
 
   expect((await failureAt(server, ['runners'], 300)).message).toContain('0.3 s');
 });
 
 test('a page that leads to itself is no list', async () => {
-  const server = await start({
+  const server = await startApiServer({
     override: (_, response) =>
       send(response, 200, { kind: 'List', metadata: { resourceVersion: '1', continue: 'same' }, items: [] }),
   });
@@ -267,7 +261,7 @@ test('a page that leads to itself is no list', async () => {
 
 test('a list that goes on for ever is given up after 200 pages', async () => {
   let pages = 0;
-  const server = await start({
+  const server = await startApiServer({
     override: (url, response) => {
       if (!url.pathname.endsWith('/jobs')) return false;
       pages += 1;

@@ -1,9 +1,7 @@
 /** What tests of the real program against a Kubernetes API need: certificates, a kubeconfig, a Job. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
-import { stringify } from 'yaml';
-import { type ApiServer, type Cluster, startApiServer, TOKEN } from '../../support/api-server.ts';
+import { type ApiServer, type Cluster, kubeconfigOf, startApiServer } from '../../support/api-server.ts';
 import { makeCertificates } from '../../support/certificate.ts';
 import { folderWith } from '../../support/run-cli.ts';
 
@@ -12,28 +10,17 @@ export const CERTIFICATES = makeCertificates();
 
 /** An API server with TLS. It ends with the test. */
 export async function startCluster(cluster: Cluster = {}): Promise<ApiServer> {
-  const server = await startApiServer({ tls: CERTIFICATES, ...cluster });
-  onTestFinished(() => server.close());
-  return server;
+  return await startApiServer({ tls: CERTIFICATES, ...cluster });
 }
 
 /** Writes a kubeconfig for the server; answers its path. @param user default: the token that the server accepts. */
 export function kubeconfigFor(
   { config: { url } }: Pick<ApiServer, 'config'>,
-  user: object = { token: TOKEN },
+  user?: object,
   folder = folderWith({}),
 ): string {
-  const ca = Buffer.from(CERTIFICATES.ca).toString('base64');
   const file = join(folder, 'config');
-  const text = stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'runners',
-    contexts: [{ name: 'runners', context: { cluster: 'c', user: 'u' } }],
-    clusters: [{ name: 'c', cluster: { server: url, 'certificate-authority-data': ca } }],
-    users: [{ name: 'u', user }],
-  });
-  writeFileSync(file, text);
+  writeFileSync(file, kubeconfigOf(url, CERTIFICATES.ca, user));
   return file;
 }
 

@@ -4,9 +4,9 @@ import { KubeClient } from '../../../src/clients/kubernetes/kube-client.ts';
 import type { LostJob } from '../../../src/config/runnergroup/status.ts';
 import { writeEvents } from '../../../src/serve/writers.ts';
 import { Failure } from '../../../src/shared/failure.ts';
+import { startApiServer } from '../../support/api-server.ts';
 import { taskContext } from '../../support/task-context.ts';
 import { verdictOf } from '../../support/verdict.ts';
-import { startFakeCluster } from '../fake-cluster.ts';
 import { until } from '../rig.ts';
 
 const OBJECT = { metadata: { namespace: 'runners', name: 'ci', uid: 'u' } };
@@ -23,7 +23,7 @@ const lossOf = (nth: number): LostJob => ({
 });
 
 async function startWriter() {
-  const cluster = await startFakeCluster();
+  const cluster = await startApiServer();
   const client = new KubeClient(cluster.config);
   onTestFinished(() => client.close());
   const { context, told } = taskContext({ client });

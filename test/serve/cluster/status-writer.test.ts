@@ -3,23 +3,22 @@ import { expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../../src/clients/kubernetes/kube-client.ts';
 import { RunnerGroupStatus } from '../../../src/config/runnergroup/status.ts';
 import { writeStatuses } from '../../../src/serve/writers.ts';
+import { startApiServer } from '../../support/api-server.ts';
 import { taskContext } from '../../support/task-context.ts';
 import { verdictOf } from '../../support/verdict.ts';
-import { startFakeCluster } from '../fake-cluster.ts';
 import { until } from '../rig.ts';
 
 it('a group that is again as it was before the write that is under way shows that', async () => {
   let held: (() => void) | undefined;
   let isHeld = false;
-  const cluster = await startFakeCluster({
-    bend: ({ method }, _, handle) => {
+  const cluster = await startApiServer({
+    override: (_, __, { method }, handle) => {
       if (!isHeld || method !== 'PATCH') return false;
       held = handle;
       return true;
     },
   });
-  const object = { metadata: { namespace: 'runners', name: 'ci', uid: 'u', generation: 1 } };
-  cluster.put('runnergroups', object);
+  const object = cluster.put('runnergroups', { metadata: { namespace: 'runners', name: 'ci' } });
   const client = new KubeClient(cluster.config);
   onTestFinished(() => client.close());
   const hear = writeStatuses(taskContext({ client, cluster: { statusOf: () => undefined } }).context);

@@ -10,6 +10,7 @@
  * the Application changes.
  */
 
+import type { StoredObject } from '../../../simulator/kubernetes/objects.ts';
 import type { AppState } from '../../../src/clients/argocd/app-state.ts';
 import { type ObjectRef, objectKey } from '../../../src/clients/argocd/application.ts';
 import type { RefreshKind, SyncStart } from '../../../src/clients/argocd/argocd.ts';
@@ -21,7 +22,7 @@ import { COMPARE_OPTIONS, IGNORE_EXTRANEOUS, isPinned, type Texts, TRACKING_ID }
 import type { GiteaServer } from './gitea.ts';
 import { groupObject, jobObject, liveRunners, type Printed, planOf, printedBy, specOf } from './groups.ts';
 import type { AppInGit, GroupInGit } from './history.ts';
-import type { Kubernetes, StoredObject } from './kubernetes.ts';
+import type { Kubernetes } from './kubernetes.ts';
 import { NAMESPACE, type Pods } from './pods.ts';
 import { never, type World } from './world.ts';
 
@@ -113,7 +114,7 @@ export class Application {
     this.name = name;
     this.#git = groups;
     this.#around = around;
-    around.kubernetes.listen((kind, object) => {
+    around.kubernetes.listen(({ kind, object }) => {
       if (kind === 'pods' || kind === 'leases' || kind === 'secrets') return;
       if (object.metadata.annotations?.[TRACKING_ID]?.startsWith(`${name}:`)) this.#touched();
     });
@@ -300,7 +301,7 @@ export class Application {
   }
 
   #live(kind: 'runnergroups' | 'jobs'): readonly StoredObject[] {
-    const all = [...this.#around.kubernetes.objects[kind].values()];
+    const all = this.#around.kubernetes.objects.all(kind);
     return all.filter(({ metadata }) => metadata.annotations?.[TRACKING_ID]?.startsWith(`${this.name}:`));
   }
 
@@ -438,29 +439,29 @@ export class Application {
     const { kubernetes, pods, server, world } = this.#around;
     switch (task.is) {
       case 'group': {
-        const known = kubernetes.get('runnergroups', NAMESPACE, task.group.name);
-        kubernetes.put('runnergroups', groupObject(this.name, task.group, known));
+        const known = kubernetes.objects.get('runnergroups', NAMESPACE, task.group.name);
+        kubernetes.objects.put('runnergroups', groupObject(this.name, task.group, known));
         return;
       }
       case 'prune-group':
-        kubernetes.remove('runnergroups', NAMESPACE, task.name);
+        kubernetes.objects.remove('runnergroups', NAMESPACE, task.name);
         return;
       case 'create': {
-        if (kubernetes.get('jobs', NAMESPACE, task.job.name)) return;
+        if (kubernetes.objects.get('jobs', NAMESPACE, task.job.name)) return;
         if (server.hasEnded(task.job.name)) this.madeLate.add(`${NAMESPACE}/${task.job.name}`);
         const group = this.#git.find(({ name }) => name === task.job.group);
-        const made = kubernetes.put('jobs', jobObject(this.name, task.job));
+        const made = kubernetes.objects.put('jobs', jobObject(this.name, task.job));
         world.tell(`${this.name}: Job ${task.job.name} is made`);
         pods.start(made, group?.org ?? '');
         return;
       }
       case 'annotate': {
-        const known = kubernetes.get('jobs', NAMESPACE, task.job.name);
+        const known = kubernetes.objects.get('jobs', NAMESPACE, task.job.name);
         if (!known) return;
         const { annotations = {} } = known.metadata;
         const others = Object.fromEntries(Object.entries(annotations).filter(([name]) => !OURS.includes(name)));
         const metadata = { ...known.metadata, annotations: { ...others, ...task.job.annotations } };
-        kubernetes.put('jobs', { ...known, metadata });
+        kubernetes.objects.put('jobs', { ...known, metadata });
         return;
       }
       case 'prune':

@@ -1,5 +1,6 @@
 /** RunnerGroups of a history, and what `generate` prints for them when it sees everything as it is. */
 
+import type { KubeObject, StoredObject } from '../../../simulator/kubernetes/objects.ts';
 import { judgeJob } from '../../../src/clients/kubernetes/judge-job.ts';
 import { podsByJob } from '../../../src/clients/kubernetes/observe-cluster.ts';
 import { PODS, TRACKED_JOBS } from '../../../src/clients/kubernetes/resources.ts';
@@ -18,7 +19,7 @@ import { GROUP_NAME, groupLabels, present, REGISTERED_AT, type Texts, TRACKING_I
 import { seenOf } from '../../support/seen.ts';
 import { GITEA_URL, HOOK_URL } from './gitea.ts';
 import type { GroupInGit } from './history.ts';
-import type { KubeObject, Kubernetes, StoredObject } from './kubernetes.ts';
+import type { Kubernetes } from './kubernetes.ts';
 import { NAMESPACE, TTL_S } from './pods.ts';
 
 /** A Job in the output. */
@@ -86,8 +87,8 @@ export function runnerGroupOf(group: GroupInGit): RunnerGroup {
 
 /** All runners in the cluster, as `serve` reads them. */
 export function liveRunners({ objects }: Kubernetes): readonly LiveRunner[] {
-  const pods = podsByJob([...objects.pods.values()].map((pod) => PODS.item.parse(pod)));
-  return [...objects.jobs.values()].map((object): LiveRunner => {
+  const pods = podsByJob(objects.all('pods').map((pod) => PODS.item.parse(pod)));
+  return objects.all('jobs').map((object): LiveRunner => {
     const job = TRACKED_JOBS.item.parse(object);
     const annotations = job.metadata.annotations ?? {};
     const groupName = job.metadata.labels?.[GROUP_NAME];

@@ -1,47 +1,27 @@
 /**
- * A Kubernetes API server: objects with a history, lists, watches and the few writes of `serve`. Its faults are switches.
+ * A Kubernetes API server in virtual time. Its faults are switches.
  *
- *     put, remove ─► objects, and a log ─► watches, each at its place in the log
+ *     put, remove ─► objects (simulator/kubernetes), and a log ─► watches, each at its place in the log
  */
 
+import {
+  type Answer,
+  type Change,
+  type Kind,
+  type KubeObject,
+  KubeObjects,
+  type Place,
+  placeOf,
+  type StoredObject,
+} from '../../../simulator/kubernetes/objects.ts';
 import type { Deadline, HttpAnswer } from '../../../src/clients/http/request.ts';
 import type { KubeApi, KubeQuestion } from '../../../src/clients/kubernetes/kube-client.ts';
 import { Failure } from '../../../src/shared/failure.ts';
-import { TRACKING_LABEL, timeText } from '../../../src/shared/marks.ts';
+import { TRACKING_LABEL } from '../../../src/shared/marks.ts';
 import type { World } from './world.ts';
 
-export type Kind = 'runnergroups' | 'jobs' | 'pods' | 'leases' | 'secrets';
-
-/** As it is asked for; the rest is anything. */
-export interface KubeObject {
-  readonly metadata: {
-    readonly namespace: string;
-    readonly name: string;
-    readonly uid?: string;
-    readonly resourceVersion?: string;
-    readonly creationTimestamp?: string;
-    readonly generation?: number;
-    readonly annotations?: Readonly<Record<string, string>>;
-    readonly labels?: Readonly<Record<string, string>>;
-    readonly ownerReferences?: readonly { readonly kind: string; readonly name: string; readonly uid: string }[];
-  };
-  readonly spec?: unknown;
-  readonly status?: unknown;
-}
-
-export interface StoredObject extends KubeObject {
-  readonly metadata: KubeObject['metadata'] & {
-    readonly uid: string;
-    readonly resourceVersion: string;
-    readonly creationTimestamp: string;
-  };
-}
-
-interface Logged {
+interface Logged extends Change {
   readonly version: number;
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
-  readonly object: StoredObject;
-  readonly before: StoredObject | undefined;
   /** Watches tell of it then. */
   readonly toldMs: number;
 }
@@ -54,25 +34,13 @@ interface Connection {
   wake: () => void;
 }
 
-/** An answer, as JSON. */
-type Answer = readonly [status: number, body: unknown];
-
 const ORIGIN = 'https://kubernetes.example.com';
 const LONGEST_WATCH_MS = 290_000;
 /** How old the copy is that old lists come from. */
 const OLD_MS = 4_000;
-/** `/apis/<group>/<version>/namespaces/<namespace>/<kind>/<name>/status` */
-const PATH =
-  /^\/apis?\/[^n].*?(?:\/namespaces\/([^/]+))?\/(runnergroups|jobs|pods|leases|events|secrets)(?:\/([^/]+))?(\/status)?$/;
 
 export class Kubernetes {
-  readonly objects: Readonly<Record<Kind, Map<string, StoredObject>>> = {
-    runnergroups: new Map(),
-    jobs: new Map(),
-    pods: new Map(),
-    leases: new Map(),
-    secrets: new Map(),
-  };
+  readonly objects: KubeObjects;
   isAway = false;
   eventsAreLate = false;
   eventsAreRepeated = false;
@@ -89,55 +57,20 @@ export class Kubernetes {
     pods: [],
     leases: [],
     secrets: [],
+    events: [],
   };
   readonly #connections = new Set<Connection>();
-  readonly #listeners: ((kind: Kind, object: StoredObject) => void)[] = [];
+  readonly #listeners: ((change: Change) => void)[] = [];
   #refused: string | undefined;
-  #version = 1;
 
   constructor(world: World) {
     this.#world = world;
+    this.objects = new KubeObjects(world.clock.now, (change) => this.#note(change));
   }
 
   /** Told of each change at once, as controllers are. */
-  listen(listener: (kind: Kind, object: StoredObject) => void): void {
+  listen(listener: (change: Change) => void): void {
     this.#listeners.push(listener);
-  }
-
-  get(kind: Kind, namespace: string, name: string): StoredObject | undefined {
-    return this.objects[kind].get(`${namespace}/${name}`);
-  }
-
-  put(kind: Kind, object: KubeObject): StoredObject {
-    const { namespace, name } = object.metadata;
-    const before = this.get(kind, namespace, name);
-    this.#version += 1;
-    const metadata = {
-      ...object.metadata,
-      uid: before?.metadata.uid ?? `uid-${this.#version}`,
-      creationTimestamp: before?.metadata.creationTimestamp ?? timeText(this.#world.clock.now()),
-      resourceVersion: String(this.#version),
-    };
-    const stored = { ...object, metadata };
-    this.objects[kind].set(`${namespace}/${name}`, stored);
-    this.#note(kind, before ? 'MODIFIED' : 'ADDED', stored, before);
-    return stored;
-  }
-
-  remove(kind: Kind, namespace: string, name: string): void {
-    const before = this.get(kind, namespace, name);
-    if (!before) return;
-    this.#version += 1;
-    this.objects[kind].delete(`${namespace}/${name}`);
-    // The garbage collector comes a moment later.
-    if (kind === 'jobs') this.#world.later(500, () => this.#collect(namespace, name, before.metadata.uid));
-    const metadata = { ...before.metadata, resourceVersion: String(this.#version) };
-    this.#note(kind, 'DELETED', { ...before, metadata }, before);
-  }
-
-  #collect(namespace: string, name: string, uid: string): void {
-    const [owner] = this.get('secrets', namespace, name)?.metadata.ownerReferences ?? [];
-    if (owner?.uid === uid) this.remove('secrets', namespace, name);
   }
 
   /** Somebody follows a watch of which nothing comes. */
@@ -182,76 +115,65 @@ export class Kubernetes {
     };
   }
 
-  #note(kind: Kind, type: Logged['type'], object: StoredObject, before: StoredObject | undefined): void {
+  #note(change: Change): void {
+    const { kind, object, type } = change;
     const { nowMs } = this.#world;
+    // The garbage collector comes a moment later.
+    if (kind === 'jobs' && type === 'DELETED') this.#world.later(500, () => this.#collect(object));
     this.#world.version += 1;
     const lateMs = this.eventsAreLate ? 4_000 * this.#world.luck('serve-kubernetes') : 0;
     const lagMs = 2 + 20 * this.#world.luck('serve-kubernetes') + lateMs;
     const toldMs = Math.max(Math.ceil(nowMs + lagMs), this.#log[kind].at(-1)?.toldMs ?? 0);
-    this.#log[kind].push({ version: this.#version, type, object, before, toldMs });
+    this.#log[kind].push({ ...change, version: this.objects.version, toldMs });
     for (const connection of this.#connections) if (connection.kind === kind) connection.wake();
-    for (const listener of this.#listeners) listener(kind, object);
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  #collect({ metadata: { namespace, name, uid } }: StoredObject): void {
+    const [owner] = this.objects.get('secrets', namespace, name)?.metadata.ownerReferences ?? [];
+    if (owner?.uid === uid) this.objects.remove('secrets', namespace, name);
   }
 
   async #send({ body, method = 'GET', path, query }: KubeQuestion, deadline: Deadline): Promise<HttpAnswer> {
     const world = this.#world;
     const luck = (): number => world.luck('serve-kubernetes');
     await world.sleep(1 + 15 * luck());
-    const [, namespace, kind = '', name] = PATH.exec(path) ?? [];
+    const place = placeOf(path);
+    const kind = place?.kind;
     if (this.isAway || (kind === 'leases' && this.leaseIsAway)) {
       // Now and then nothing comes back at all.
       if (luck() < 0.3) await world.sleep(deadline.remainingMs());
       throw new Failure('GR-HTTP-01', 1, 'the API server is away', 'unreachable');
     }
-    if (query?.['dryRun']) {
-      const known = this.get('secrets', namespace ?? '', (body as KubeObject).metadata.name);
-      return { status: known ? 409 : 201, text: '{}', mediaType: 'application/json', header: () => undefined };
-    }
-    const [status, answer] = this.#answer(method, kind, namespace, name, body as KubeObject | undefined);
-    await world.sleep(1 + 5 * luck());
-    if (kind === 'secrets' && this.secretsLost) throw new Failure('GR-HTTP-09', 1, 'the answer is lost', 'timeout');
+    const isDry = query?.['dryRun'] !== undefined;
+    const [status, answer] = this.#answer(method, place, body as KubeObject | undefined, isDry);
+    if (!isDry) await world.sleep(1 + 5 * luck());
+    if (kind === 'secrets' && this.secretsLost && !isDry)
+      throw new Failure('GR-HTTP-09', 1, 'the answer is lost', 'timeout');
     const text = JSON.stringify(answer);
     return { status, text, mediaType: 'application/json', header: () => undefined };
   }
 
-  #answer(
-    method: string,
-    kind: string,
-    namespace: string | undefined,
-    name: string | undefined,
-    body: KubeObject | undefined,
-  ): Answer {
+  #answer(method: string, place: Place | undefined, body: KubeObject | undefined, isDry: boolean): Answer {
+    if (!place) return [404, {}];
+    const { kind, name, namespace } = place;
     if (kind === 'events') return [201, {}];
-    if (!isKind(kind)) return [404, {}];
-    if (namespace !== undefined && namespace === this.#refused) return [403, {}];
-    if (method === 'GET') {
-      if (name === undefined) return [200, this.#list(kind, namespace)];
-      const found = this.get(kind, namespace ?? '', name);
-      return found ? [200, found] : [404, {}];
-    }
-    const known = this.get(kind, namespace ?? '', name ?? body?.metadata.name ?? '');
-    if (method === 'PATCH') return this.#patchStatus(kind, known, body);
-    const isStale = known && known.metadata.resourceVersion !== body?.metadata.resourceVersion;
-    if (!body || isStale || (method === 'POST' && known)) return [409, {}];
-    return [method === 'POST' ? 201 : 200, this.put(kind, body)];
-  }
-
-  #patchStatus(kind: Kind, known: StoredObject | undefined, body: KubeObject | undefined): Answer {
-    if (!known || !body) return [404, {}];
-    if (this.statusConflicts || body.metadata.uid !== known.metadata.uid) return [409, {}];
-    return [200, this.put(kind, { ...known, status: { ...(known.status ?? {}), ...(body.status ?? {}) } })];
+    if (!isDry && namespace !== undefined && namespace === this.#refused) return [403, {}];
+    if (method === 'GET' && name === undefined) return [200, this.#list(kind, namespace)];
+    if (method === 'PATCH' && this.statusConflicts) return [409, {}];
+    return this.objects.answer(method, place, body, isDry);
   }
 
   #list(kind: Kind, namespace: string | undefined): unknown {
-    const items = new Map(this.objects[kind]);
-    let version = this.#version;
+    const key = ({ metadata }: KubeObject): string => `${metadata.namespace}/${metadata.name}`;
+    const items = new Map(this.objects.all(kind).map((object) => [key(object), object]));
+    let { version } = this.objects;
     if (this.listsAreOld) {
       const { nowMs } = this.#world;
       const young = this.#log[kind].filter(({ toldMs }) => toldMs > nowMs - OLD_MS);
       for (const { before, object } of young.reverse()) {
-        const key = `${object.metadata.namespace}/${object.metadata.name}`;
-        if (before) items.set(key, before);
-        else items.delete(key);
+        if (before) items.set(key(object), before);
+        else items.delete(key(object));
         version = Math.min(version, Number(object.metadata.resourceVersion) - 1);
       }
     }
@@ -260,21 +182,22 @@ export class Kubernetes {
   }
 
   async *#stream(question: KubeQuestion, idleMs: number, signal: AbortSignal): AsyncGenerator<string> {
-    const [, namespace, found = ''] = PATH.exec(question.path) ?? [];
-    if (!isKind(found)) throw new Error(`no watch of ${question.path}`);
+    const place = placeOf(question.path);
+    if (!place) throw new Error(`no watch of ${question.path}`);
+    const { kind, namespace } = place;
     await this.#world.sleep(1 + 10 * this.#world.luck('serve-kubernetes'));
     if (this.isAway) throw new Failure('GR-HTTP-01', 1, 'the API server is away', 'unreachable');
     if (namespace !== undefined && namespace === this.#refused) throw new Failure('GR-CLUSTER-07', 1, '403', 'cluster');
-    const log = this.#log[found];
-    const from = Number(question.query?.['resourceVersion']);
-    const later = log.findIndex(({ version }) => version > from);
-    const place = later < 0 ? log.length : later;
-    const connection: Connection = { kind: found, namespace, fate: 'good', wake: () => undefined };
+    const log = this.#log[kind];
+    const since = Number(question.query?.['resourceVersion']);
+    const later = log.findIndex(({ version }) => version > since);
+    const from = later < 0 ? log.length : later;
+    const connection: Connection = { kind, namespace, fate: 'good', wake: () => undefined };
     this.#connections.add(connection);
     const stop = (): void => connection.wake();
     signal.addEventListener('abort', stop);
     try {
-      yield* this.#lines(connection, log, place, idleMs, signal);
+      yield* this.#lines(connection, log, from, idleMs, signal);
     } finally {
       signal.removeEventListener('abort', stop);
       this.#connections.delete(connection);
@@ -333,8 +256,4 @@ function wokenAfter(clock: World['clock'], ms: number, connection: Connection): 
       resolve();
     };
   });
-}
-
-function isKind(kind: string): kind is Kind {
-  return ['runnergroups', 'jobs', 'pods', 'leases', 'secrets'].includes(kind);
 }

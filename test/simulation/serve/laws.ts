@@ -249,7 +249,7 @@ export class Laws {
       const counts = countsOf(planning.plan, runnerGroupOf(group));
       const active = own.filter(({ groupName, job }) => groupName === group.name && !hasEnded(job.state)).length;
       const truth = `${active} active, ${counts.queued} queued, ${counts.held.cap} held`;
-      const status = kubernetes.get('runnergroups', NAMESPACE, group.name)?.status as
+      const status = kubernetes.objects.get('runnergroups', NAMESPACE, group.name)?.status as
         | Record<string, unknown>
         | undefined;
       const told = `${status?.['activeRunners']} active, ${status?.['queuedJobs']} queued, ${status?.['heldJobs']} held`;
@@ -304,7 +304,7 @@ export class Laws {
     const [twin] = pods.twins;
     if (twin !== undefined) this.#break('two', `two runners are called ${twin}`);
     const rows = server.gitea.runners().filter(({ deleted }) => !deleted);
-    const jobs = new Set([...kubernetes.objects.jobs.values()].map(({ metadata }) => metadata.name));
+    const jobs = new Set(kubernetes.objects.all('jobs').map(({ metadata }) => metadata.name));
     const before = this.#leftMs;
     const left = rows.filter(({ name }) => !jobs.has(name));
     this.#leftMs = new Map(left.map(({ id }) => [id, before.get(id) ?? world.nowMs]));
@@ -352,8 +352,8 @@ export class Laws {
   #checkRows(): void {
     const { apps } = this.#stage;
     const groups = apps.reduce((sum, app) => sum + app.groups.length, 0);
-    const { jobs } = this.#stage.kubernetes.objects;
-    const most = FIXED_ROWS + ROWS_EACH * (apps.length + groups) + this.#stage.pods.losses.size + jobs.size;
+    const jobs = this.#stage.kubernetes.objects.all('jobs');
+    const most = FIXED_ROWS + ROWS_EACH * (apps.length + groups) + this.#stage.pods.losses.size + jobs.length;
     for (const process of this.#processes()) {
       const { length } = process.rows();
       if (length > most) this.#break('rows', `${length} rows in the queues of ${process.name}, more than ${most}`);

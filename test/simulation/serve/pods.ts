@@ -6,9 +6,11 @@
  *
  * A runner at work whose Job is deleted ends its CI job first: the grace period is long.
  */
+
+import type { StoredObject } from '../../../simulator/kubernetes/objects.ts';
 import { CREDENTIALS_KEY, REGISTERED_AT, type Texts, timeText } from '../../../src/shared/marks.ts';
 import type { GiteaServer } from './gitea.ts';
-import type { Kubernetes, StoredObject } from './kubernetes.ts';
+import type { Kubernetes } from './kubernetes.ts';
 import type { World } from './world.ts';
 
 export const NAMESPACE = 'runners';
@@ -64,7 +66,7 @@ export class Pods {
 
   /** Its Job is deleted. */
   stop(name: string): void {
-    this.#kubernetes.remove('jobs', NAMESPACE, name);
+    this.#kubernetes.objects.remove('jobs', NAMESPACE, name);
     for (const runner of this.#runners) if (runner.job.metadata.name === name) runner.isStopped = true;
   }
 
@@ -139,7 +141,7 @@ export class Pods {
     runner.waitsMs = this.#world.nowMs;
     for (;;) {
       if (runner.isStopped) return false;
-      const secret = this.#kubernetes.get('secrets', NAMESPACE, name) as { readonly data?: Texts } | undefined;
+      const secret = this.#kubernetes.objects.get('secrets', NAMESPACE, name) as { readonly data?: Texts } | undefined;
       const file = secret?.data?.[CREDENTIALS_KEY];
       if (this.#hasTwin(runner)) runner.waitsMs = this.#world.nowMs;
       if (file !== undefined) {
@@ -211,18 +213,18 @@ export class Pods {
     const { name, uid } = runner.job.metadata;
     await this.#world.sleep(100 + 900 * this.#world.luck('serve-pods'));
     const known = (): StoredObject | undefined => {
-      const found = this.#kubernetes.get('jobs', NAMESPACE, name);
+      const found = this.#kubernetes.objects.get('jobs', NAMESPACE, name);
       return found?.metadata.uid === uid ? found : undefined;
     };
     const job = known();
     const lastTransitionTime = this.#time();
     const counts = type === 'Complete' ? { succeeded: 1, completionTime: lastTransitionTime } : { failed: 1 };
     const status = { ...counts, conditions: [{ type, status: 'True', lastTransitionTime }] };
-    if (job) this.#kubernetes.put('jobs', { ...job, status });
+    if (job) this.#kubernetes.objects.put('jobs', { ...job, status });
     this.#world.tell(`Job ${name} is ${type}${job ? '' : ', and was deleted before'}`);
     if (job) await this.#world.sleep(TTL_S * 1000);
-    if (known()) this.#kubernetes.remove('jobs', NAMESPACE, name);
-    this.#kubernetes.remove('pods', NAMESPACE, podName(runner.job));
+    if (known()) this.#kubernetes.objects.remove('jobs', NAMESPACE, name);
+    this.#kubernetes.objects.remove('pods', NAMESPACE, podName(runner.job));
     this.#runners.delete(runner);
   }
 
@@ -231,7 +233,7 @@ export class Pods {
     const ownerReferences = [{ kind: 'Job', name, uid }];
     const deleted = deletionTimestamp === undefined ? {} : { deletionTimestamp };
     const metadata = { name: podName(job), namespace: NAMESPACE, labels, ownerReferences, ...deleted };
-    this.#kubernetes.put('pods', { metadata, status });
+    this.#kubernetes.objects.put('pods', { metadata, status });
   }
 
   #time(): string {

@@ -141,8 +141,8 @@ function play(
       apps[act.app]?.syncByPeople();
       return;
     case 'delete-secrets':
-      for (const { metadata } of kubernetes.objects.secrets.values())
-        kubernetes.remove('secrets', metadata.namespace, metadata.name);
+      for (const { metadata } of kubernetes.objects.all('secrets'))
+        kubernetes.objects.remove('secrets', metadata.namespace, metadata.name);
       world.obstacle(act.is, 10_000);
       return;
     case 'set-clocks':

@@ -88,7 +88,7 @@ it('a Job without credentials gets them from the leader that finds it, and one t
   await until('a look for the Secret', () => rig.cluster.writes.at(-1)?.includes('dry run') === true);
   expect([registered(rig), secrets(rig).map(fileIn)]).toEqual([1, [before]]);
   await second.end();
-  rig.cluster.remove('secrets', `runners/${name}`);
+  rig.cluster.remove('secrets', 'runners', name);
   const third = await rig.start();
   await hasSecret(rig);
 
@@ -104,7 +104,7 @@ it('a Secret that somebody deletes while the pod starts is created again', async
   push(rig);
   await hasSecret(rig);
 
-  rig.cluster.remove('secrets', `runners/${onlyJob(rig).name}`);
+  rig.cluster.remove('secrets', 'runners', onlyJob(rig).name);
 
   await hasSecret(rig);
   expect(registered(rig)).toBe(2);
@@ -123,7 +123,7 @@ it('credentials of somebody else are left alone', async () => {
   const replica = await rig.start();
   push(rig);
   await hasSecret(rig);
-  rig.cluster.remove('secrets', `runners/${onlyJob(rig).name}`);
+  rig.cluster.remove('secrets', 'runners', onlyJob(rig).name);
 
   await until('another one', () => registered(rig) === 2);
   await until('a try', () => rig.cluster.writes.filter((write) => write.endsWith('/secrets')).length === 2);
@@ -182,7 +182,7 @@ it('a runner whose Job names a level that its group does not give is not registe
     ...job,
     metadata: { namespace: 'runners', ...onlyJob(rig), ...job?.metadata, annotations },
   });
-  rig.cluster.remove('secrets', `runners/${onlyJob(rig).name}`);
+  rig.cluster.remove('secrets', 'runners', onlyJob(rig).name);
 
   await rig.start();
 

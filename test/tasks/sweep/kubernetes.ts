@@ -20,6 +20,6 @@ export async function startKubernetes(folder: string) {
       return [...jobs].map(jobOf);
     },
   };
-  const server = await startApiServer({ tls: CERTIFICATES, jobs: listed });
+  const server = await startApiServer({ tls: CERTIFICATES, jobs: listed, atEnd: () => undefined });
   return { kubeconfig: kubeconfigFor(server, undefined, folder), jobs, close: server.close };
 }
