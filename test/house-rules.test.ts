@@ -107,13 +107,14 @@ it('no test that .ci/run starts is skipped: it counts as failed there', () => {
   expect(found).toEqual(['test/cluster/migrate.test.ts']);
 });
 
-it('the name of a test is a claim by itself: none goes on with the name of the test before it', () => {
-  const goesOn = /^\s*(?:it(?:\.\w+)*|\]\))\(\s*['"`](?:and|also|but|nor|so|then) /m;
+it('the name of a test is a claim by itself: none goes on with the name of its group or of the test before it', () => {
+  const goesOn = /^\s*(?:it(?:\.\w+)*|\]\))\(\s*['"`](?:and|also|but|nor|so|then|unless|until|when|while) /m;
   const found = readdirSync('test', { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.test.ts'))
     .filter((file) => goesOn.test(readFileSync(join('test', file), 'utf8')));
 
   expect(found).toEqual([]);
+  expect("  it('while Argo CD hangs', async () => {").toMatch(goesOn);
   expect("  it('and gives the Lease back', async () => {").toMatch(goesOn);
   expect("  ])('but not for %s', (_, url) => {").toMatch(goesOn);
 });

@@ -123,7 +123,7 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
 describe('nothing is printed', () => {
   const nothing = (code: number) => expect.objectContaining({ code, stdout: '' });
 
-  it('where no live Jobs are in sight', async () => {
+  it('nothing is printed where no live Jobs are in sight', async () => {
     const { env, folder } = await stage(() => DEAD);
     expect(await runHere(['generate', '--cluster', 'off', folder], env)).toEqual(nothing(1));
 
@@ -131,13 +131,13 @@ describe('nothing is printed', () => {
     expect(await runHere(['generate', '--cluster', 'off', wrong.folder], wrong.env)).toEqual(nothing(2));
   });
 
-  it('when the live Jobs cannot be listed either', async () => {
+  it('nothing is printed when the live Jobs cannot be listed either', async () => {
     const { env, folder } = await stage(() => DEAD, { override: answering({ '/jobs': 403 }) });
 
     expect(await runHere(['generate', folder], env)).toEqual(nothing(1));
   });
 
-  it('when no group is left to plan', async () => {
+  it('nothing is printed when no group is left to plan', async () => {
     const { env, folder } = await stage(() => DEAD);
     writeFileSync(join(folder, 'good.yaml'), yaml('good', DEAD).replace('good-api', 'bad-api'));
     const dead = await runHere(['generate', folder], env);
@@ -149,7 +149,7 @@ describe('nothing is printed', () => {
     expect(await runHere(['generate', folder], env)).toEqual(nothing(2));
   });
 
-  it('when the group that is wrong lives where no good one does, and nobody says which Application asks', async () => {
+  it('nothing is printed when a wrong group lives where no good one does, and nobody says which Application asks', async () => {
     const { env, folder } = await stage((good) => good, {}, '  sucpend: true\n');
     const text = readFileSync(join(folder, 'bad.yaml'), 'utf8');
     writeFileSync(join(folder, 'bad.yaml'), text.replace('namespace: runners', 'namespace: others'));
@@ -166,7 +166,7 @@ describe('nothing is printed', () => {
     ],
     ['the name is wrong, and nobody says which Application asks', yaml('Bad', DEAD), /GR-INPUT-05/],
     ['there is another one of its name, and no good one', yaml('good', DEAD, '  sucpend: true\n'), /GR-INPUT-07/],
-  ])('when of a group %s', async (_, text, why) => {
+  ])('nothing is printed when of a group %s', async (_, text, why) => {
     const { env, folder } = await stage((good) => good);
     writeFileSync(join(folder, 'bad.yaml'), text);
 

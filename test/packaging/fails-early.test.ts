@@ -70,7 +70,7 @@ describe('the registration token is not applied, nor anything else,', () => {
     ['Argo CD prints nothing', { argocd: 'true' }],
     ['openssl fails', { openssl: 'exit 1' }],
     ['the cluster cannot be reached', { kubectl: 'echo "connection refused" >&2; exit 1' }],
-  ])('when %s', (_, tools) => {
+  ])('no token is applied when %s', (_, tools) => {
     for (const shell of ['sh', 'bash']) {
       const result = runOnce({ name: 'secrets', shell, tools });
 

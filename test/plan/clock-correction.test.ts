@@ -21,7 +21,7 @@ describe('the correction of clocks', () => {
     ['this machine is behind both', 60_000, 60_000, { nowShiftMs: 60_000, jobShiftMs: 0, skewMs: 0 }],
     ['a second is within the resolution', 1_000, -900, { nowShiftMs: 0, jobShiftMs: 2_000, skewMs: -2_000 }],
     ['less than two seconds may be none', 0, 1_400, { nowShiftMs: 0, jobShiftMs: 0, skewMs: 1_000 }],
-  ])('when %s', (_, giteaMs, clusterMs, expected) => {
+  ])('times are corrected as they are wrong: %s', (_, giteaMs, clusterMs, expected) => {
     expect(correctClocks([gitea(giteaMs)], cluster(clusterMs))).toMatchObject(expected);
   });
 

@@ -53,11 +53,11 @@ describe('for any groups and any evidence, nothing changes for the others', () =
   const theirs: Look = { jobs: theirJobs.map(now), runners: [row(named(other, 1_001), { busy: true })] };
   const theirJob = live(named(other, 1_002), 'starting');
 
-  test('when a group with jobs of its own is added', [anyScene], (scene) => {
+  test('a group with jobs of its own changes nothing for others', [anyScene], (scene) => {
     expect(planWithout(other.name, addLook(scene, other, theirs, [theirJob]))).toEqual(planOf(scene));
   });
 
-  test('when a group of another Gitea with the same job ids is added', [anyScene], (scene) => {
+  test('a group of another Gitea with the same job ids changes nothing for others', [anyScene], (scene) => {
     const elsewhere = { ...other, origin: 'https://two.example.com' };
     const sameIds = { jobs: [job(1), job(2), running(3, named(elsewhere, 1)), done(4, 'x')], runners: [] };
     const { jobs, ...rest } = planWithout(other.name, addLook(scene, elsewhere, sameIds));
@@ -72,13 +72,13 @@ describe('for any groups and any evidence, nothing changes for the others', () =
     done(1_004, 'build-host-2', { labels: ['mainframe'] }),
     job(1_005, { labels: ['mainframe'], status: 'completed' }),
   );
-  test('when a job comes that is not for our runners', [anyScene, unrelated], (scene, added) => {
+  test('a job that is not for our runners changes nothing', [anyScene, unrelated], (scene, added) => {
     const evidence = changeLooks(scene.evidence, (look) => ({ ...look, jobs: [...look.jobs, now(added)] }));
 
     expect(planWithout('', { ...scene, evidence })).toEqual(planOf(scene));
   });
 
-  test('when runners of somebody else come', [anyScene, fc.boolean(), fc.boolean()], (scene, online, busy) => {
+  test('runners of somebody else change nothing', [anyScene, fc.boolean(), fc.boolean()], (scene, online, busy) => {
     const strangers = ['build-host-1', 'g0-1-1-cafe', 'g0-1-1-0000cafe', '', 'ci-1-1-49db25cc\n'];
     const rows = strangers.map((name, i) => row(name, { id: 90 + i, online, busy }));
     const evidence = changeLooks(scene.evidence, (look) => ({ ...look, runners: [...look.runners, ...rows] }));
@@ -122,7 +122,7 @@ describe('for any groups and any evidence, the plan is the same', () => {
 });
 
 describe('for any groups and any evidence, busy runners stay', () => {
-  test('when the rows of all others go offline', [anyScene], (scene) => {
+  test('busy runners stay when the rows of all others go offline', [anyScene], (scene) => {
     const planned = planOf(scene);
     const busy = new Set(busyIn(planned));
     const quiet = changeLooks(scene.evidence, (look) => ({
@@ -133,7 +133,7 @@ describe('for any groups and any evidence, busy runners stay', () => {
     expect(busyIn(plan(scene.groups, quiet))).toEqual([...busy]);
   });
 
-  test('when a cap is changed, a group suspended or its labels replaced', [anyScene, fc.nat(9)], (scene, cap) => {
+  test('busy runners stay when a cap, a suspension or labels change', [anyScene, fc.nat(9)], (scene, cap) => {
     const changed = scene.groups.map((of, i) => ({
       ...of,
       maxActiveRunners: cap,

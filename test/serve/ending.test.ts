@@ -87,7 +87,7 @@ describe('SIGTERM ends serve within two seconds', () => {
     ['the Lease cannot be renewed', 'PUT', /\/leases/],
     ['a status cannot be written', 'PATCH', /\/status/],
     ['Secrets hang', 'GET', /\/secrets\//],
-  ])('while %s', async (_, method, path) => {
+  ])('SIGTERM ends serve while %s', async (_, method, path) => {
     const { bend, came } = hang(method, path);
     const running = await start({ kubernetes: bend, args: ['--secrets', 'api'] });
     await until('a request hangs', came);
@@ -98,7 +98,7 @@ describe('SIGTERM ends serve within two seconds', () => {
   it.each([
     ['Gitea hangs', /\/jobs/, []],
     ['Gitea hangs in a sweep', /\/runners/, ['--sweep']],
-  ])('while %s', async (_, path, args) => {
+  ])('SIGTERM ends serve while %s', async (_, path, args) => {
     const { bend, came } = hang('GET', path);
     const running = await start({ gitea: bend, args });
     await until('a request hangs', came);
@@ -110,7 +110,7 @@ describe('SIGTERM ends serve within two seconds', () => {
     ['the Secret for it cannot be read', 'GET', 'kubernetes', /\/secrets\/gitea-runner$/],
     ['Gitea does not give it', 'POST', 'gitea', /\/registration-token$/],
     ['the Secret for it cannot be written', 'PATCH', 'kubernetes', /\/secrets\/gitea-runner\?/],
-  ] as const)('while a registration token hangs: %s', async (_, method, peer, path) => {
+  ] as const)('SIGTERM ends serve while a registration token hangs: %s', async (_, method, peer, path) => {
     const { bend, came } = hang(method, path);
     const running = await start({ [peer]: bend, args: ['--registration-secrets', 'gitea-runner'] });
     await until('a request hangs', came);
@@ -118,7 +118,7 @@ describe('SIGTERM ends serve within two seconds', () => {
     expect(await end(running)).toBe('0');
   });
 
-  it('while Argo CD hangs', async () => {
+  it('SIGTERM ends serve while Argo CD hangs', async () => {
     let came = false;
     const running = await start({
       argocd: () => {
@@ -131,7 +131,7 @@ describe('SIGTERM ends serve within two seconds', () => {
     expect(await end(running)).toBe('0');
   });
 
-  it('while a watch never stops to talk', async () => {
+  it('SIGTERM ends serve while a watch never stops to talk', async () => {
     const bookmark = `${JSON.stringify({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '7' } } })}\n`;
     let sent = 0;
     const running = await start({
@@ -150,7 +150,7 @@ describe('SIGTERM ends serve within two seconds', () => {
     expect(await end(running)).toBe('0');
   });
 
-  it('while clients hold connections and half a webhook', async () => {
+  it('SIGTERM ends serve while clients hold connections and half a webhook', async () => {
     const running = await start({});
     await talk(running.port());
     await talk(
@@ -175,7 +175,7 @@ describe('SIGTERM ends serve within two seconds', () => {
     expect(await end(running)).toBe('0');
   });
 
-  it('while Slack never answers', async () => {
+  it('SIGTERM ends serve while Slack never answers', async () => {
     let asked = 0;
     const proxy = createServer((socket) => {
       asked += 1;
@@ -193,7 +193,7 @@ describe('SIGTERM ends serve within two seconds', () => {
     expect(running.log()).not.toContain('xapp-1');
   });
 
-  it('with --once, too; it was not done, so it fails', async () => {
+  it('SIGTERM ends serve --once, which fails: it was not done', async () => {
     const { bend, came } = hang('GET', /\/pods\?/);
     const running = await start({ kubernetes: bend, args: ['--once'] });
     await until('a request hangs', came);

@@ -29,7 +29,7 @@ const longestMs = ({ waitMsOf }: Outcome, first: number, last = Number.POSITIVE_
 describe('P38 a limit per repository of a bound group is exact, and nobody else waits', () => {
   const pushes = [...flood('acme/web', 8), ...flood('acme/api', 2, 2)];
 
-  it('while jobs of a repository without room wait', () => {
+  it('jobs of others do not wait while jobs of a repository without room do', () => {
     const bound = run({ ...BOUND, cap: 4, limits: ONE_EACH }, pushes);
 
     expect(bound.overRepository).toBe(0);

@@ -123,7 +123,7 @@ it.each<readonly [string, Seen, string, string]>([
     'its content type is not application/json',
   ],
   ['one of two is good', { hooks: [{ isActive: false }, {}] }, 'good', 'the last delivery came at'],
-])('when %s', (_, seen, is, text) => {
+])('a webhook is judged by what was seen: %s', (_, seen, is, text) => {
   const found = judge(seen);
 
   expect(found).toMatchObject({ is, text: expect.stringContaining(text) });

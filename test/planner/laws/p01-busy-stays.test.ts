@@ -13,7 +13,7 @@ describe('P1 a busy runner stays, pinned', () => {
     ['the group is suspended', { suspend: true }],
     ['the labels change', { labels: ['other'] }],
     ['the pod template changes', { templateHash: 't2' }],
-  ])('when %s', (_, change) => {
+  ])('a busy runner stays when %s', (_, change) => {
     expect(planScene({ groups: [group(change)], jobs: [running(1, named(ci, 7))] }).emitted).toMatchObject([
       { runner: named(ci, 7), pinned: true, because: 'busy', job: { id: 1 } },
     ]);
@@ -49,7 +49,7 @@ describe('P1 a busy runner stays, pinned', () => {
     },
   );
 
-  it('until its CI job is over: nothing protects another runner of its name, and one sync later that goes', () => {
+  it('the pin goes when its CI job is over: one sync later another runner of its name is not protected', () => {
     const idle = { jobs: [done(1, name)], runners: [row(name)] };
 
     expect(planScene({ ...idle, liveJobs: [pinned] }).runners).toMatchObject([
@@ -65,13 +65,13 @@ describe('P1 a busy runner stays, pinned', () => {
   it.each<[string, Partial<Group>, boolean]>([
     ['whose group is suspended', { suspend: true }, false],
     ['that Gitea shows disabled', {}, true],
-  ])('until its CI job is over, also one %s', (_, change, disabled) => {
+  ])('the pin goes when its CI job is over, also of one %s', (_, change, disabled) => {
     const scene = { jobs: [done(1, name)], runners: [row(name, { disabled })], liveJobs: [pinned] };
 
     expect(planScene({ groups: [group(change)], ...scene }).because).toEqual(['unpinning']);
   });
 
-  it('unless Kubernetes shows that its pod is lost: then its slot is free at once', () => {
+  it('its slot is free at once when Kubernetes shows that its pod is lost', () => {
     const one = group({ maxActiveRunners: 1 });
     const liveJobs = [live(name, 'failed', { finishedAtMs: NOW })];
     const scene = { groups: [one], jobs: [running(1, name), job(2)], liveJobs };

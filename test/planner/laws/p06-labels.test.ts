@@ -45,7 +45,7 @@ describe('P6 a runner serves only jobs that its own registration covers', () => 
     });
   });
 
-  it('while a fitting one goes to the job that it fits', () => {
+  it('a runner that fits goes to the job that it fits', () => {
     const jobs = [job(3), gpuJob];
     const runners = [row(named(ci, 8)), row(named(wider, 9), { labels: ['linux', 'gpu'] })];
 

@@ -26,13 +26,13 @@ describe('P10 a runner at work of which Gitea hears nothing', () => {
     expect(planScene(silent()).runners[0]).toMatchObject({ because: 'lost', emit: true, pinned: true, skip: true });
   });
 
-  it('unless it has just begun, reports, or has no row', () => {
+  it('is not lost when it has just begun, reports, or has no row', () => {
     expect(room({ jobs: [begun(60), job(2)] })).toBe('cap');
     expect(room({ runners: [row(name)] })).toBe('cap');
     expect(room({ runners: [] })).toBe('cap');
   });
 
-  it('unless nothing shows that Gitea was there to be told: it may have been down', () => {
+  it('is not lost when nothing shows that Gitea was there to be told: it may have been down', () => {
     expect([15, 16, 59, 60].map(whenUp)).toEqual(['cap', isFree, isFree, 'cap']);
   });
 
@@ -44,7 +44,7 @@ describe('P10 a runner at work of which Gitea hears nothing', () => {
     expect(room({ jobs: [begun(61), job(2, old), other] })).toContain('new-runner');
   });
 
-  it('unless Kubernetes shows its Job: then that tells', () => {
+  it('is judged by what Kubernetes shows, where it is seen', () => {
     expect(room({ liveJobs: [live(name, 'running')] })).toBe('cap');
     expect(room({ liveJobs: [live(named(one, 9), 'complete')] })).toBe(isFree);
   });

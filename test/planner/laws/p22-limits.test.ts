@@ -289,7 +289,7 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
         expect(served([one], [job(1)], [mine, light({ ...heavy, createdAtMs: NOW - 1_000 })])).toEqual([1]);
       });
 
-      it('while it can be expected to come: one spawn timeout, and twelve while its pod starts', () => {
+      it('it counts while it can be expected to come: one spawn timeout, and twelve while its pod starts', () => {
         const servedBeside = (ageMs: number, over: Partial<LiveJob>) =>
           served([one], [job(1)], [rival({ createdAtMs: NOW - ageMs, ...over })]);
         const stuck = { trouble: { reason: 'Unschedulable' } };
@@ -307,7 +307,7 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
         expect(servedBeside(900_000, { ...idle, runningSinceMs: NOW - 299_999 })).toEqual([]);
       });
 
-      it('while it can be expected to come, and so do ours: an idle runner of ours makes room after that time', () => {
+      it('an idle runner of ours makes room after the time for which it can be expected to come', () => {
         const idle = live(named(one, 1), 'running', { createdAtMs: NOW - 300_000 });
         const kept = planScene({ groups: [one], jobs: [job(7)], liveJobs: [idle, rival()], application: 'mine' });
 

@@ -17,7 +17,7 @@ describe('P34 a runner was given up', () => {
   it.each([
     [299_999, 0],
     [300_000, 1],
-  ])('when its Job failed with nothing done %d ms after its creation: %d', (lastedMs, tried) => {
+  ])('a Job that failed with nothing done %d ms after its creation counts as %d tries', (lastedMs, tried) => {
     const before = live(named(ci, 1), 'failed', { createdAtMs: NOW - lastedMs - 1_000, finishedAtMs: NOW - 1_000 });
 
     expect(triedOf({ jobs: [old(1)], liveJobs: [before] })).toEqual({ [named(ci, 1, 1)]: tried });

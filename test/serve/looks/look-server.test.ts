@@ -71,7 +71,7 @@ describe('a look is given', () => {
 });
 
 describe('a look that is too old is not given', () => {
-  it('when something was heard of its scope since: the next one is', async () => {
+  it('a look from before the newest news of its scope is not given: the next one is', async () => {
     const gitea = await fakeGitea();
     const target = targetOf(gitea.url);
     const { ask, poller, looked } = await openLooks([target], { clock: slowClock() });
@@ -83,7 +83,7 @@ describe('a look that is too old is not given', () => {
     expect(looked()).toBe(2);
   });
 
-  it('when none that is newer comes in time', async () => {
+  it('no old look is given when none that is newer comes in time', async () => {
     const held: (() => void)[] = [];
     let isHeld = false;
     const gitea = await fakeGitea({
@@ -118,7 +118,7 @@ describe('a look that is too old is not given', () => {
     expect(looked()).toBe(2);
   });
 
-  it('when a look has failed since', async () => {
+  it('a look is not given when one has failed since', async () => {
     let status = 200;
     const gitea = await fakeGitea({
       intercept: (_, response) => {

@@ -34,7 +34,7 @@ function follow(before: GroupLosses, scene: Partial<FollowInput> = {}) {
 const noticed = (): GroupLosses => follow(NO_LOSSES, { nowMs: NOW }).losses;
 
 describe('a CI job is lost', () => {
-  it('when a look that began after the end of its runner shows it in progress', () => {
+  it('a CI job is lost when a look that began after the end of its runner shows it in progress', () => {
     const look = lookAt(NOW + 500, running(7, 'ci-1'), running(8, 'ci-2'));
     const { losses, found } = follow(noticed(), { look });
 
@@ -75,14 +75,14 @@ describe('a CI job is lost', () => {
 });
 
 describe('a CI job is not lost', () => {
-  it('when only a look from before the end shows it in progress: the runner may have reported its end', () => {
+  it('a CI job that only a look from before the end shows in progress is not lost: its runner may have reported its end', () => {
     const { losses, found } = follow(noticed(), { look: lookAt(NOW - 1, running(7, 'ci-1')) });
 
     expect(found).toEqual([]);
     expect(losses.suspects.get('ci-1')?.isChecked).toBe(false);
   });
 
-  it('when its runner has reported a failure: that is the author’s', () => {
+  it('a CI job whose runner has reported a failure is not lost: that is the author’s', () => {
     const look = lookAt(NOW + 500, done(7, 'ci-1'));
     const after = follow(noticed(), { runners: [lostRunner('ci-1', 'OOMKilled')], look });
 
@@ -92,11 +92,11 @@ describe('a CI job is not lost', () => {
     expect([...after.found, ...again.found]).toEqual([]);
   });
 
-  it('when its runner was idle', () => {
+  it('no CI job is lost when a runner was idle', () => {
     expect(follow(noticed(), { look: lookAt(NOW + 500, running(8, 'ci-2')) }).found).toEqual([]);
   });
 
-  it('when its runner lives', () => {
+  it('no CI job is lost when its runner lives', () => {
     const runners = [{ job: live('ci-1', 'running'), annotations: {} }];
     const { losses, found } = follow(NO_LOSSES, { runners, nowMs: NOW, look: lookAt(NOW + 1, running(7, 'ci-1')) });
 
@@ -307,7 +307,7 @@ describe('the runner of a lost CI job has ended', () => {
     return [first, next].map(({ losses }) => losses.lost[0]?.runnerEnded);
   };
 
-  it('when the kubelet has told so', () => {
+  it('a runner has ended when the kubelet has told so', () => {
     expect(isEnded({ endToldBy: () => 'kubelet' })).toEqual([true, true]);
     expect(isEnded({}, { endToldBy: () => 'kubelet' })).toEqual([undefined, true]);
     expect(isEnded({ endToldBy: () => 'kubelet' }, {})).toEqual([true, true]);
@@ -323,7 +323,7 @@ describe('the runner of a lost CI job has ended', () => {
     expect(found.losses.lost.map(({ runnerEnded }) => runnerEnded)).toEqual([true, undefined]);
   });
 
-  it('when its pod was closed for a node that is gone, and Gitea has not heard of it for a minute', () => {
+  it('a runner has ended when its pod was closed for a node that is gone, and Gitea has not heard of it for a minute', () => {
     const closed: Partial<FollowInput> = { endToldBy: () => 'others' };
 
     expect(isEnded({ ...closed, look: look(rowOf(true)) }, { ...closed, look: look(rowOf(false)) })).toEqual([

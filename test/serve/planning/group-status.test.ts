@@ -327,13 +327,13 @@ it('a leader that has not looked yet leaves what the one before has told of the 
 describe('a status is written', () => {
   const old = statusOf(calm, undefined, NOW);
 
-  it('when there is none yet, and when it says something new', () => {
+  it('a status is written when there is none yet, and when it says something new', () => {
     expect(isWorthWriting(old, undefined)).toBe(true);
     expect(isWorthWriting(statusOf({ ...calm, activeRunners: 2 }, old, NOW), old)).toBe(true);
     expect(isWorthWriting(statusOf({ ...calm, generation: 5 }, old, NOW), old)).toBe(true);
   });
 
-  it('when a CI job was lost, and when none is any more: a patch without the list would leave the old one', () => {
+  it('a status is written when a CI job was lost, and when none is any more: a patch without the list would leave the old one', () => {
     const lost = {
       runner: 'ci-7-1-9c31e0aa',
       repository: 'acme/web',
