@@ -254,9 +254,10 @@ function isSharedWith(group: Group, live: LiveJob, evidence: Evidence): boolean 
   if (isOfApplication(live, evidence)) return true;
   const { giteaUrl, scope, repository } = live;
   const ownerOf = (path: string | undefined): string | undefined => path?.toLowerCase().split('/')[0];
-  // A Job of an older version does not say its scope.
-  const owners = [group.covers ?? WHOLE_GITEA, evidence.looks.get(group.look)?.renamedTo].map(ownerOf);
-  return giteaUrl === group.origin && owners.includes(ownerOf(scope ?? repository ?? ''));
+  const owners = new Set([group.covers ?? WHOLE_GITEA, evidence.looks.get(group.look)?.renamedTo].map(ownerOf));
+  // A Job of an older version does not say its scope. That of another one may have the name of before a rename; its CI job has that of now.
+  const theirs = scope === WHOLE_GITEA ? [scope] : [scope, repository];
+  return giteaUrl === group.origin && theirs.some((path) => path !== undefined && owners.has(ownerOf(path)));
 }
 
 function holdsSlots(runner: Runner): boolean {

@@ -2,8 +2,8 @@
 
 import { addTo, compareText, count, memo } from './collections.ts';
 import type { GroupKey } from './decisions.ts';
-import { type Group, type ListedJob, type Look, renamed, type ScopeWidth } from './evidence.ts';
-import { fitsPattern, patternFinder } from './patterns.ts';
+import { type Group, type ListedJob, type Look, nameBefore, type ScopeWidth } from './evidence.ts';
+import { patternFinder } from './patterns.ts';
 
 const WIDTH: Readonly<Record<ScopeWidth, number>> = { repo: 0, owner: 1, global: 2 };
 
@@ -57,30 +57,25 @@ type Looks = ReadonlyMap<string, Pick<Look, 'renamedTo'>>;
 export function choosersFinder(groups: readonly Group[], found: Looks): (repository: string) => ReadonlySet<Group> {
   const all = new Set(groups);
   if (groups.every(({ repositories }) => !repositories)) return () => all;
-  // What is for the name alone begins with a slash there, as no repository does.
-  const find = patternFinder(groups, ({ repositories = ['*'] }) =>
-    repositories.map((pattern) => (pattern.includes('/') ? pattern : `/${pattern}`)),
-  );
-  const chosenBy = (name: string) => [name, `/${nameIn(name)}`].flatMap(find);
+  const chosenBy = repositoryFinder(groups, ({ repositories = ['*'] }) => repositories);
   const scopes = new Map(groups.map(({ look, covers = '' }) => [look, covers]));
   return (repository) => {
     const name = repository.toLowerCase();
     const ofBefore = [...scopes].flatMap(([look, covers]) => {
-      const now = found.get(look)?.renamedTo;
-      const before = now === undefined ? undefined : renamed(name, now, covers);
+      const before = nameBefore(name, { covers }, found.get(look)?.renamedTo);
       return before === undefined ? [] : chosenBy(before).filter((group) => group.look === look);
     });
     return new Set([...chosenBy(name), ...ofBefore]);
   };
 }
 
-/** @param pattern without a slash it is for the name of the repository, in lower case as `repository` */
-export function fitsRepository(pattern: string, repository: string): boolean {
-  return fitsPattern(pattern, pattern.includes('/') ? repository : nameIn(repository));
-}
-
-function nameIn(repository: string): string {
-  return repository.slice(repository.indexOf('/') + 1);
+/** Finds what has a pattern that fits a repository, in lower case. A pattern without a slash is for its name alone. */
+export function repositoryFinder<V>(all: readonly V[], patternsOf: (value: V) => readonly string[]) {
+  // What is for the name alone begins with a slash there, as no repository does.
+  const find = patternFinder(all, (value) =>
+    patternsOf(value).map((pattern) => (pattern.includes('/') ? pattern : `/${pattern}`)),
+  );
+  return (repository: string): readonly V[] => [repository, repository.slice(repository.indexOf('/'))].flatMap(find);
 }
 
 function toCandidates(groups: readonly Group[]): Candidates {

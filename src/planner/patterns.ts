@@ -21,11 +21,19 @@ export function patternFinder<V>(all: readonly V[], patternsOf: (value: V) => re
       byStart.set(start, byEnd);
       addTo(byEnd, end, value);
     }
+  // Each length once: most texts are longer than most patterns.
+  const lengths = [...new Set([...byStart.keys()].map(({ length }) => length))];
+  const endLengths = new Set(
+    [...byStart.values()].flatMap((byEnd) => [...byEnd.keys()].map((end) => end?.length ?? 0)),
+  );
+  const ends = [...endLengths];
   return (text: string): readonly V[] => {
-    const places = Array.from({ length: text.length + 1 }, (_, at) => at);
-    const found = places.flatMap((at) => {
-      const byEnd = byStart.get(text.slice(0, at));
-      return byEnd ? places.slice(at).flatMap((from) => byEnd.get(text.slice(from)) ?? []) : [];
+    const found = lengths.flatMap((length) => {
+      const byEnd = length > text.length ? undefined : byStart.get(text.slice(0, length));
+      if (!byEnd) return [];
+      return ends.flatMap((end) =>
+        length + end > text.length ? [] : (byEnd.get(text.slice(text.length - end)) ?? []),
+      );
     });
     return [...(byStart.get(text)?.get(undefined) ?? []), ...found];
   };

@@ -1,9 +1,9 @@
 /** 3 QUEUE: the ready jobs, in the order in which they are given slots, and who may serve them. */
-import { addTo, count } from './collections.ts';
-import type { Group, ListedJob } from './evidence.ts';
+import { addTo, count, memo } from './collections.ts';
+import { type Group, type ListedJob, nameBefore } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
 import { weightOf } from './limits.ts';
-import { firstWorking, fitsRepository, takeTurns } from './owners.ts';
+import { firstWorking, repositoryFinder, takeTurns } from './owners.ts';
 import { coversJob, patienceMs, type Runner } from './runners.ts';
 
 /** What tells how long something has waited. */
@@ -85,17 +85,25 @@ export function hasWaitedLong(listed: ListedJob, { nowMs, readySinceMs }: Clocks
 
 /** The first pattern of `order` that fits a job's repository is its rank. Only jobs of one group change their order: no other group waits. */
 function byRank(inOrder: readonly ReadyJob[], facts: Facts): readonly ReadyJob[] {
-  const { groups, ownersOf } = facts;
+  const { groups, ownersOf, renamedTo } = facts;
   // As in nearly all plans.
   if (groups.every(({ order }) => order === undefined)) return inOrder;
   const groupOf = ({ listed }: ReadyJob): Group | undefined => firstWorking(ownersOf(listed));
+  const rankIn = memo((group: Group) => {
+    const { order = [] } = group;
+    const find = repositoryFinder([...order.entries()], ([, pattern]) => [pattern]);
+    return memo((repository: string) => {
+      const name = repository.toLowerCase();
+      const names = [name, nameBefore(name, group, renamedTo(group)) ?? []].flat();
+      return Math.min(order.length, ...names.flatMap(find).map(([nth]) => nth));
+    });
+  });
   const ranked = new Map<Group | undefined, { readonly ready: ReadyJob; readonly rank: number }[]>();
   for (const ready of inOrder) {
-    const { job } = ready.listed;
+    const { repository } = ready.listed.job;
     const group = groupOf(ready);
-    if (!group?.order) continue;
-    const nth = group.order.findIndex((pattern) => fitsRepository(pattern, job.repository.toLowerCase()));
-    addTo(ranked, group, { ready, rank: hasWaitedLong(ready.listed, facts) ? -1 : nth < 0 ? group.order.length : nth });
+    if (group?.order)
+      addTo(ranked, group, { ready, rank: hasWaitedLong(ready.listed, facts) ? -1 : rankIn(group)(repository) });
   }
   const queues = new Map([...ranked].map(([group, all]) => [group, all.sort((a, b) => a.rank - b.rank).values()]));
   return inOrder.map((ready) => queues.get(groupOf(ready))?.next().value?.ready ?? ready);

@@ -156,6 +156,15 @@ describe('order', () => {
     expect(planScene({ groups, jobs: [job(1, ofApi), job(2)], liveJobs: [] }).served).toEqual([2]);
   });
 
+  it('knows the name of the owner from before a rename, and that of now', () => {
+    const now = [job(1, { repository: 'Acme-2/web' }), job(2, { repository: 'Acme-2/api' })];
+    const looks = { acme: { jobs: now, runners: [], renamedTo: 'Acme-2' } };
+    const first = (...order: readonly string[]) =>
+      planScene({ groups: [{ ...ordered, order }], looks, liveJobs: [] }).served;
+
+    expect([first('acme/api'), first('acme-2/api'), first('acme/web', 'acme-2/api')]).toEqual([[2], [2], [1]]);
+  });
+
   it('lets no group that shares a limit wait for another one', () => {
     const limits = [{ key: 'limit all', name: 'all', most: 1 }];
     const other = group({ name: 'other', labels: ['other'], limits });

@@ -258,8 +258,13 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
         ['for a scope of the same owner, or else a CI job of that one', { scope: '', repository: 'acme/web' }, []],
         ['for a scope of the same owner, and one must be said', { scope: '' }, [1]],
         [
-          'for a scope of the same owner, whatever CI job it was printed for',
-          { scope: 'evil', repository: 'acme/web' },
+          'for a scope of the same owner, who may have got his name since: the CI job has it',
+          { scope: 'acme-before', repository: 'Acme/web' },
+          [],
+        ],
+        [
+          'for a scope of the same owner, not for all of Gitea, whatever CI job it was printed for',
+          { scope: '*', repository: 'acme/web' },
           [1],
         ],
         ['for such a scope, unless it is of this Application', { application: 'mine', giteaUrl: 'https://other' }, []],
