@@ -40,7 +40,11 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     'give spec.podTemplate a runAsUser, or the group another spec.securityProfile',
   ],
   [/^CreateContainerConfigError/, `make the Secret, or its key, that it names. For the registration token: ${STEP_2}`],
-  [/^(?:Run|Create)ContainerError|^RegistrationFailed.* exec/, 'correct command, args and mounts, or the image'],
+  [
+    /^(?:Run|Create)ContainerError|^P\w+HookError|^RROUnsupported|^RegistrationFailed.* exec/,
+    'correct command, args and mounts, or the image',
+  ],
+  [/^SignatureValidationFailed/, 'sign the image, or ask who wants signatures on the nodes'],
   [/^Unschedulable.*(?:claim|volume)/i, 'look at that claim and its StorageClass: kubectl get pvc,storageclass'],
   [
     /^Unschedulable.*taint \{node\.kubernetes\.io\//,

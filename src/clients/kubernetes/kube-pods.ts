@@ -57,7 +57,7 @@ export function podStep(pod: KubePod): PodStep {
 /** Longest message, in characters: it goes into the status of a RunnerGroup and into an Event. */
 const LONGEST_MESSAGE = 300;
 
-/** The kubelet's words for a container that it cannot start (1.34: pkg/kubelet/images/types.go, container/sync_result.go, kuberuntime). */
+/** The kubelet's words for a container that it cannot start (1.37: pkg/kubelet/images/types.go, container/sync_result.go, kuberuntime, cri-api errors). */
 const CANNOT_START: ReadonlySet<string> = new Set([
   'ErrImagePull',
   'ImagePullBackOff',
@@ -65,9 +65,14 @@ const CANNOT_START: ReadonlySet<string> = new Set([
   'InvalidImageName',
   'ImageInspectError',
   'RegistryUnavailable',
+  'SignatureValidationFailed',
+  'RROUnsupported',
   'CreateContainerConfigError',
+  'PreCreateHookError',
   'CreateContainerError',
+  'PreStartHookError',
   'RunContainerError',
+  'PostStartHookError',
   'CrashLoopBackOff',
 ]);
 
@@ -139,11 +144,14 @@ function standstill(pod: KubePod, node: string, scheduled: Condition | undefined
   const waits = [...inits, ...(pod.status?.containerStatuses ?? [])].find(({ state }) => state?.waiting);
   const isReady = pod.status?.conditions?.find(({ type }) => type === 'PodReadyToStartContainers')?.status;
   const timesMs = begun.flatMap(({ state }) => state?.running?.startedAt ?? state?.terminated?.finishedAt ?? []);
-  const message = begun.length === 0 ? 'no container has started' : `container ${waits?.name} has not started`;
+  const { message: words, reason = 'ContainerCreating' } = waits?.state?.waiting ?? {};
+  const ours = begun.length === 0 ? 'no container has started' : `container ${waits?.name} has not started`;
+  // The word may be one that is not known here.
+  const message = words ? `${ours}: ${words}` : ours;
   return {
     trouble: {
       ...(runs === undefined
-        ? troubleOf(waits?.state?.waiting?.reason ?? 'ContainerCreating', message)
+        ? troubleOf(reason ?? 'ContainerCreating', message)
         : { ...troubleOf('InitContainerRunning', `init container ${runs} has not ended`), container: runs }),
       node: printable(node),
       ...(begun.length === 0 && (isReady === 'False' || !waits) && { ofNode: true }),
