@@ -208,7 +208,7 @@ function startsOf(
     const { namespace } = key;
     const of = groups.find(({ group }) => isSame(group, key))?.group;
     if (!of || existing.has(keyText({ namespace, name }))) return [];
-    const made = { namespace, name, giteaUrl: originOf(of), jobUrl: wanted.url };
+    const made = { namespace, name, giteaUrl: of.giteaUrl, jobUrl: wanted.url };
     return [{ job: { ...made, state: 'running', createdAtMs: 0 }, annotations: {} }];
   });
 }

@@ -11,10 +11,11 @@ import { choosersFinder } from '../../planner/owners.ts';
 import type { AppVerdict } from '../../serve/planning/reconcile.ts';
 import { keyOfDecision, type LiveGroup, type LiveRunner } from '../../serve/seen/live.ts';
 import { Failure } from '../../shared/failure.ts';
-import { keyText } from '../../shared/keys.ts';
+import { groupBySeveral, keyText } from '../../shared/keys.ts';
 import { boundTo } from '../../shared/marks.ts';
+import { once } from '../../shared/once.ts';
 import { printable } from '../../shared/printable.ts';
-import { hasJobsOf, type Scope, scopeWord } from '../../shared/scope.ts';
+import { coverOf, hasJobsOf, type Scope, scopeWord } from '../../shared/scope.ts';
 
 /** A runner that `serve` registers. */
 export interface Wish {
@@ -123,12 +124,34 @@ function repositoriesOf(group: RunnerGroup, renamedTo: string | undefined): (nam
   };
 }
 
-/** Levels at which a leader before this one may have registered bound runners of a group: jobs of these repositories waited, ran, or ended lately. */
-export function levelsSeen({ planning }: AppVerdict, group: RunnerGroup): readonly string[] {
-  if (planning.is !== 'planned' || group.registration.for !== 'repository') return [];
+/**
+ * Levels at which a leader before this one may have registered bound runners of a group: jobs of these repositories waited, ran, or ended
+ * lately. Authors of workflows may have 10,000 jobs, and 200 groups ask: each reads the repositories of its owner alone.
+ */
+export function levelsSeen({ planning }: AppVerdict): (group: RunnerGroup) => readonly string[] {
+  if (planning.is !== 'planned') return () => [];
   const { groups, jobs } = planning.plan;
-  const { renamedTo } = groups.find((each) => keyText(each.group) === keyText(group)) ?? {};
-  const origin = new URL(group.giteaUrl).origin;
-  const names = jobs.flatMap((seen) => (seen.origin === origin ? seen.job.repository : []));
-  return [...new Set(names)].filter(repositoriesOf(group, renamedTo)).map((name) => `repo:${name}`);
+  const nowOf = once(() => new Map(groups.map(({ group, renamedTo }) => [keyText(group), renamedTo])));
+  const names = once(() => {
+    const all = new Map(
+      jobs.map(({ job, origin }) => [`${origin} ${job.repository}`, { origin, name: job.repository }]),
+    );
+    return groupBySeveral([...all.values()], ({ origin, name }) => [origin, `${origin} ${ownerOf(name)}`]);
+  });
+  return (group) => {
+    if (group.registration.for !== 'repository') return [];
+    const [origin, renamedTo, covers] = [group.giteaUrl, nowOf().get(keyText(group)), coverOf(group.scope)];
+    const owners = covers === undefined ? [] : [...new Set([covers, renamedTo ?? covers].map(ownerOf))];
+    const keys = covers === undefined ? [origin] : owners.map((owner) => `${origin} ${owner}`);
+    const seen = keys.flatMap((key) => names().get(key) ?? []);
+    return seen
+      .map(({ name }) => name)
+      .filter(repositoriesOf(group, renamedTo))
+      .map((name) => `repo:${name}`);
+  };
+}
+
+/** Gitea ignores case. */
+function ownerOf(path: string): string {
+  return path.split('/')[0]?.toLowerCase() ?? '';
 }

@@ -38,6 +38,8 @@ export const AHEAD_MS = 60_000;
 /** More are registered when their Jobs come. */
 const MOST_AHEAD = 200;
 const MOST_TOKENS = 200;
+/** A token is of a repository, whatever it is called. Somebody may make another one of that name, or an owner may get the name of another. */
+const TOKEN_MS = 60_000;
 /** Somebody may delete a Secret, or it is that of a Job before this one. Kubernetes checks each look for it like a write. */
 const lookAgainMs = (looks: number): number => doubled(1_000, looks, 60_000);
 const tryAgainMs = (failures: number): number => doubled(1_000, failures - 1, 10_000);
@@ -59,7 +61,8 @@ export function registerRunners(timeoutMs: number): StartTask {
     const handed = new Map<string, { readonly uid: string; readonly looks: number }>();
     /** Groups whose repositories were told as places where a leader before this one may have left rows. */
     const guessed = new WeakSet<RunnerGroup>();
-    const tokens = new LRUCache<string, string>({ max: MOST_TOKENS });
+    const perf = { now: () => clock.steadyMs() };
+    const tokens = new LRUCache<string, string>({ max: MOST_TOKENS, ttl: TOKEN_MS, ttlResolution: 0, perf });
 
     /** Nobody will use its row, if it has one. */
     const leave = ({ at, object, target }: Pick<Wish, 'at' | 'object' | 'target'>, guess?: { isGuess: true }): void => {
@@ -71,10 +74,11 @@ export function registerRunners(timeoutMs: number): StartTask {
       clock.steadyMs() - sinceMs < AHEAD_MS ? [...wishes.values()] : unused(before, wishes);
 
     const guess = (verdict: AppVerdict): void => {
+      const levelsOf = levelsSeen(verdict);
       for (const { live } of verdict.groups) {
         const { group, object } = live;
         if (!group || guessed.has(group)) continue;
-        for (const at of levelsSeen(verdict, group)) {
+        for (const at of levelsOf(group)) {
           guessed.add(group);
           leave({ at, object, target: targetOf().get(group) }, { isGuess: true });
         }

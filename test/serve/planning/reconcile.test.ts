@@ -525,6 +525,16 @@ describe('two Applications that cover the same CI jobs', () => {
     expect(missing(sceneOf(parts()))).toEqual([3, 0]);
   });
 
+  it('only the first one is woken for them where Gitea is below a path of its host, too', () => {
+    const giteaUrl = `${ORIGIN}/gitea`;
+    const below = parts({ giteaUrl }).map(({ live, observation }) => {
+      const { name } = live.object.metadata;
+      return { live: { ...live, group: runnerGroup({ name, giteaUrl }) }, observation };
+    });
+
+    expect(missing(sceneOf(below))).toEqual([3, 0]);
+  });
+
   it('the second one is woken for those that the first one has no room for', () => {
     expect(missing(sceneOf(parts({ maxActiveRunners: 2 })))).toEqual([2, 1]);
     expect(missing(sceneOf(parts({ suspend: true })))).toEqual([0, 3]);

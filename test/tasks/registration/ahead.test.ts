@@ -26,9 +26,13 @@ const MADE = { id: '7', uuid: '2cd3fa0d-0f0c-4a27-9c3c-5b2f6a8f3c55', token: 'x'
 /** A leader whose plan wants a runner of `acme/web`. @param answerAfterMs how long Gitea takes to register it */
 async function begin(answerAfterMs = 0, cluster: Partial<LiveCluster> = {}) {
   const clock = new SkippingClock();
+  let tokens = 0;
   const gitea = await fakeGitea({
     intercept: ({ path }, response) => {
-      if (path.endsWith('/registration-token')) return json(response, { token: 'a-registration-token' });
+      if (path.endsWith('/registration-token')) {
+        tokens += 1;
+        return json(response, { token: 'a-registration-token' });
+      }
       if (path !== REGISTER) return undefined;
       clock.leaveOut(answerAfterMs);
       return json(response, { runner: MADE });
@@ -68,7 +72,7 @@ async function begin(answerAfterMs = 0, cluster: Partial<LiveCluster> = {}) {
     const event = { is: 'runner-seen', step: 'job', namespace: 'runners', name: NAME, uid: 'uid-of-the-job', ...over };
     hear(event as ServeEvent);
   };
-  return { asked, clock, guessed, jobs, left, reconcile, registered, secrets, seen, told };
+  return { asked, clock, guessed, jobs, left, reconcile, registered, secrets, seen, told, tokens: () => tokens };
 }
 
 it('a new leader says for a minute where the one before may have left rows', async () => {
@@ -177,4 +181,23 @@ it.each<[string, LiveRunner, object, Partial<LiveCluster>]>([
   seen(event);
 
   expect(asked()).toBe(0);
+});
+
+it.each([
+  [10_000, 1],
+  [61_000, 2],
+])('the token of a repository is known for a minute: %i ms later another one may have its name', async (ms, asked) => {
+  const { clock, reconcile, registered, secrets, tokens } = await begin(0, { runners: () => [LIVE] });
+  reconcile();
+  await registered();
+  clock.leaveOut(50_000);
+  // Gitea takes so long for the first answer.
+  expect(tokens()).toBe(1);
+  clock.leaveOut(ms - 50_000);
+  secrets.length = 0;
+
+  reconcile();
+  await until('a Secret', () => secrets.length > 0);
+
+  expect(tokens()).toBe(asked);
 });

@@ -171,7 +171,7 @@ describe('where a leader before may have registered bound runners', () => {
   const seen = (group: Partial<RunnerGroup>, renamedTo?: string): readonly string[] => {
     const groups = [{ group: { namespace: 'runners', name: 'ci' }, renamedTo }];
     const of = { planning: { is: 'planned', plan: { groups, jobs, runners: [] } } } as unknown as AppVerdict;
-    return levelsSeen(of, { ...BY_SERVE, ...bound, ...group });
+    return levelsSeen(of)({ ...BY_SERVE, ...bound, ...group });
   };
 
   it.each<[string, Partial<RunnerGroup>, readonly string[], string?]>([
@@ -183,8 +183,36 @@ describe('where a leader before may have registered bound runners', () => {
     expect(seen(group, renamedTo)).toEqual(levels);
   });
 
+  it('are those of a Gitea below a path, too', () => {
+    const giteaUrl = `${GITEA}/gitea`;
+    const below = [{ verdict: 'done', origin: giteaUrl, job: { repository: 'acme/web' } }, ...jobs];
+    const of = { planning: { is: 'planned', plan: { groups: [], jobs: below, runners: [] } } } as unknown as AppVerdict;
+
+    expect(levelsSeen(of)({ ...BY_SERVE, ...bound, giteaUrl })).toEqual(['repo:acme/web']);
+  });
+
+  it('are all of a Gitea for a group that serves all of it', () => {
+    expect(seen({ scope: { kind: 'global' } })).toEqual(['repo:acme/web', 'repo:acme/api', 'repo:other/web']);
+  });
+
+  it('are found without a look at each job for each group', () => {
+    let reads = 0;
+    const counted = Array.from({ length: 1_000 }, (_, nth) => ({
+      origin: GITEA,
+      get job() {
+        reads += 1;
+        return { repository: `other/r${nth}` };
+      },
+    }));
+    const plan = { groups: [], jobs: counted, runners: [] };
+    const levelsOf = levelsSeen({ planning: { is: 'planned', plan } } as unknown as AppVerdict);
+
+    for (let nth = 0; nth < 200; nth += 1) expect(levelsOf({ ...BY_SERVE, ...bound, name: `g${nth}` })).toEqual([]);
+    expect(reads).toBeLessThan(5_000);
+  });
+
   it('are not known without a plan', () => {
-    expect(levelsSeen(verdict(undefined), { ...BY_SERVE, ...bound })).toEqual([]);
+    expect(levelsSeen(verdict(undefined))({ ...BY_SERVE, ...bound })).toEqual([]);
   });
 });
 
