@@ -254,10 +254,13 @@ function isSharedWith(group: Group, live: LiveJob, evidence: Evidence): boolean 
   if (isOfApplication(live, evidence)) return true;
   const { giteaUrl, scope, repository } = live;
   const ownerOf = (path: string | undefined): string | undefined => path?.toLowerCase().split('/')[0];
-  const owners = new Set([group.covers ?? WHOLE_GITEA, evidence.looks.get(group.look)?.renamedTo].map(ownerOf));
-  // A Job of an older version does not say its scope. That of another one may have the name of before a rename; its CI job has that of now.
-  const theirs = scope === WHOLE_GITEA ? [scope] : [scope, repository];
-  return giteaUrl === group.origin && theirs.some((path) => path !== undefined && owners.has(ownerOf(path)));
+  const covers = group.covers ?? WHOLE_GITEA;
+  const now = evidence.looks.get(group.look)?.renamedTo ?? covers;
+  const [owner, ownerNow] = [covers, now].map(ownerOf);
+  // A Job of an older version does not say its scope. Another spec may have a name from before a rename: the CI job has that of now.
+  const said = ownerOf(scope ?? repository ?? '');
+  const isOfOwner = said === owner || said === ownerNow || (scope !== WHOLE_GITEA && ownerOf(repository) === ownerNow);
+  return giteaUrl === group.origin && isOfOwner;
 }
 
 function holdsSlots(runner: Runner): boolean {

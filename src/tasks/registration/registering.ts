@@ -61,6 +61,13 @@ export function registerRunners(timeoutMs: number): StartTask {
     const handed = new Map<string, { readonly uid: string; readonly looks: number }>();
     /** Groups whose repositories were told as places where a leader before this one may have left rows. */
     const guessed = new WeakSet<RunnerGroup>();
+    /** Of a level that gives no token. Hundreds of its runners may wait, and others need the requests. */
+    const refusals = new LRUCache<
+      string,
+      { readonly failure: Failure; readonly times: number; readonly untilMs: number }
+    >({
+      max: MOST_TOKENS,
+    });
     const perf = { now: () => clock.steadyMs() };
     const tokens = new LRUCache<string, string>({ max: MOST_TOKENS, ttl: TOKEN_MS, ttlResolution: 0, perf });
 
@@ -86,7 +93,16 @@ export function registerRunners(timeoutMs: number): StartTask {
     };
 
     const tokenFor = async (access: GiteaAccess, key: string, scope: Scope): Promise<string> => {
-      const token = tokens.get(key) ?? (await readRegistrationToken(access, scope))?.token;
+      const known = refusals.get(key);
+      if (known && clock.steadyMs() < known.untilMs) throw known.failure;
+      const found = tokens.get(key) ?? (await orFailure(readRegistrationToken(access, scope)));
+      if (found instanceof Failure) {
+        const times = (known?.times ?? 0) + 1;
+        refusals.set(key, { failure: found, times, untilMs: clock.steadyMs() + tryAgainMs(times) / 2 });
+        throw found;
+      }
+      refusals.delete(key);
+      const token = typeof found === 'string' ? found : found?.token;
       const what = `ask for the registration token of ${scopeWord(scope)}: Gitea gives it to that user alone`;
       if (token === undefined) throw new Failure('GR-REG-03', 1, `${what}. Use an API token of that user.`);
       tokens.set(key, token);

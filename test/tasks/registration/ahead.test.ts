@@ -23,15 +23,15 @@ const OBJECT = { metadata: { namespace: 'runners', name: 'ci', uid: 'uid-of-the-
 const REGISTER = '/api/actions/runner.v1.RunnerService/Register';
 const MADE = { id: '7', uuid: '2cd3fa0d-0f0c-4a27-9c3c-5b2f6a8f3c55', token: 'x'.repeat(40), ephemeral: true };
 
-/** A leader whose plan wants a runner of `acme/web`. @param answerAfterMs how long Gitea takes to register it */
-async function begin(answerAfterMs = 0, cluster: Partial<LiveCluster> = {}) {
+/** A leader whose plan wants a runner of `acme/web`, or so many. @param answerAfterMs how long Gitea takes to register it */
+async function begin(answerAfterMs = 0, cluster: Partial<LiveCluster> = {}, { runners = 1, tokenStatus = 200 } = {}) {
   const clock = new SkippingClock();
   let tokens = 0;
   const gitea = await fakeGitea({
     intercept: ({ path }, response) => {
       if (path.endsWith('/registration-token')) {
         tokens += 1;
-        return json(response, { token: 'a-registration-token' });
+        return json(response, { token: 'a-registration-token' }, tokenStatus);
       }
       if (path !== REGISTER) return undefined;
       clock.leaveOut(answerAfterMs);
@@ -53,11 +53,16 @@ async function begin(answerAfterMs = 0, cluster: Partial<LiveCluster> = {}) {
     targetOf: () => new Map([[BOUND, targetOf(gitea.url)]]),
   });
   const hear = registerRunners(10_000)(context);
-  const decision = { ...runner(), runner: NAME, registeredAt: AT } as RunnerDecision;
+  const names = Array.from({ length: runners }, (_, nth) => NAME.replace('4711', String(4711 + nth)));
+  const decisions = names.map((name) => ({ ...runner(), runner: name, registeredAt: AT }) as RunnerDecision);
   const jobs: object[] = [];
-  const planning = { is: 'planned', atMs: 0, plan: { groups: [], jobs, runners: [decision] } };
+  const planning = { is: 'planned', atMs: 0, plan: { groups: [], jobs, runners: decisions } };
   const groups = [{ live: { key: 'runners/ci', object: OBJECT, group: BOUND }, runners: [], facts: {} }];
-  const verdict = { planning, groups, difference: { missing: [`runners/${NAME}`] } } as unknown as AppVerdict;
+  const verdict = {
+    planning,
+    groups,
+    difference: { missing: names.map((name) => `runners/${name}`) },
+  } as unknown as AppVerdict;
   const reconcile = (): void => hear({ is: 'reconciled', verdicts: [verdict], skews: new Map() });
   const left = (): readonly string[] =>
     told.flatMap((event) => (event.is === 'row-left' && !event.isGuess ? event.at : []));
@@ -186,18 +191,29 @@ it.each<[string, LiveRunner, object, Partial<LiveCluster>]>([
 it.each([
   [10_000, 1],
   [61_000, 2],
-])('the token of a repository is known for a minute: %i ms later another one may have its name', async (ms, asked) => {
-  const { clock, reconcile, registered, secrets, tokens } = await begin(0, { runners: () => [LIVE] });
-  reconcile();
-  await registered();
-  clock.leaveOut(50_000);
-  // Gitea takes so long for the first answer.
-  expect(tokens()).toBe(1);
-  clock.leaveOut(ms - 50_000);
-  secrets.length = 0;
-
-  reconcile();
+])('after %i ms the token of a repository was asked for %i times: another one may have its name', async (ms, times) => {
+  const { clock, secrets, seen, told, tokens } = await comes(LIVE);
+  const registered = () =>
+    told.filter((event) => event.is === 'runner-registration' && event.result === 'registered').length;
+  seen();
   await until('a Secret', () => secrets.length > 0);
 
-  expect(tokens()).toBe(asked);
+  // The next look finds no Secret.
+  clock.leaveOut(ms);
+  await until('another registration', () => registered() > 1);
+
+  expect(tokens()).toBe(times);
+});
+
+it('hundreds of runners of a repository that gives no token ask for it a few times, and others have the requests', async () => {
+  const { clock, reconcile, told, tokens } = await begin(0, {}, { runners: 50, tokenStatus: 404 });
+  const failed = () => told.filter((event) => event.is === 'runner-registration' && event.result === 'failed').length;
+  reconcile();
+
+  await until('300 tries', () => {
+    clock.leaveOut(200);
+    return failed() >= 300;
+  });
+
+  expect(tokens()).toBeLessThan(60);
 });
