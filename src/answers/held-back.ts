@@ -62,7 +62,7 @@ export function hintsFor(groups: readonly RunnerGroup[], most = MOST_STEPS): (de
     const known = [...namesOf(group)];
     const letters = known.reduce((sum, { length }) => sum + length, 0);
     return memo((written: string) => {
-      const isNone = written === '' || written.length > LONGEST_MISTYPED || !take(written.length * letters);
+      const isNone = written.length > LONGEST_MISTYPED || hasFault(written) || !take(written.length * letters);
       const meant = isNone ? undefined : (nearestName(written, known) ?? alike(written, known));
       // A job for other machines is no misspelt one.
       return meant !== undefined && machineOf(written) === machineOf(meant) ? meant : undefined;
@@ -130,22 +130,49 @@ export function labelsText(labels: readonly string[], between = ', '): string {
   return labels.map((label) => (/^[^\s"',]+$/.test(label) ? label : JSON.stringify(label))).join(between);
 }
 
-/** Why no group should have this name of `runs-on`. Undefined: one may have it. */
-function faultOf(label: string, isWhole: boolean): string | undefined {
-  const written = labelsText([label]);
+/** Signs of templates and shells around a word: `$RUNNER`, `ubuntu-${VERSION}`, `%RUNNER%`, `<runner>`. */
+const PLACEHOLDER = /\$[({]?(?<variable>[A-Za-z_]\w*)|^%(?<word>\w+)%$|^<.*>$/;
+
+/** What is left of an expression or a template, and is no name that somebody wrote. Undefined: it may be one. */
+function faultOfExpression(label: string, written: string): string | undefined {
   if (label === '')
     return 'one name is empty: an expression without a value. Gitea knows no outputs of other jobs there';
   if (label.includes('${{')) return `Gitea has not evaluated ${written}`;
+  if (label.includes('{{')) return `${written} is no expression of Gitea. Write ${label.replace(/\{\{/g, '${{')}`;
   // What fromJSON answers, in Go's words (modules/actions/jobparser of 1.27.3).
   if (label === 'Array' || label === 'Object')
     return `Gitea makes the one name ${label} of a list from fromJSON. Write the list in runs-on, or one name`;
+  if (/^(?:true|false|null|undefined|NaN)$/.test(label))
+    return `${label} is what an expression says, and no name. Write a name for each case: \${{ … && 'large' || 'linux' }}`;
+  const placeholder = PLACEHOLDER.exec(label)?.groups;
+  const { variable, word = variable } = placeholder ?? {};
+  const instead = word === undefined ? 'a name' : `\${{ vars.${word} }}, or a name`;
+  if (placeholder) return `${written} is a placeholder that nothing fills in. Write ${instead}`;
+  const [, , inner] = /^(["'])([^"'\s,]+)\1$/.exec(label) ?? [];
+  if (inner !== undefined) return `the quotes are part of the name. Write ${inner}`;
+  return /^[-_.]|[-_.]$|[-_.]{2}/.test(label)
+    ? `a part of ${written} is empty: probably an expression without a value`
+    : undefined;
+}
+
+/** True for what nobody has mistyped. */
+const hasFault = (label: string): boolean => faultOfExpression(label, '') !== undefined;
+
+/** Why no group should have this name of `runs-on`. Undefined: one may have it. */
+function faultOf(label: string, isWhole: boolean): string | undefined {
+  const written = labelsText([label]);
+  const fault = faultOfExpression(label, written);
+  if (fault !== undefined) return fault;
   if (label !== label.trim()) return `${written} begins or ends with a blank`;
   if (label === TOO_MANY || label === TOO_LONG) return 'it has more names, or longer ones, than a group can have';
   const [problem] = runnerLabel.safeParse(label).error?.issues ?? [];
   if (problem) {
-    const names = label.includes(',') ? labelsIn(label).filter((name) => !name.includes(':')) : [];
-    const why =
-      names.length > 1 ? `. Write runs-on: [${names.join(', ')}]` : `: it ${problem.message.replace(/; write .*/, '')}`;
+    const names = labelsIn(label).filter((name) => !name.includes(':'));
+    const list = names.length > 1 && `rite runs-on: [${names.join(', ')}]`;
+    const rule = list
+      ? `must not contain spaces. Of several names w${list}`
+      : problem.message.replace(/; write .*/, '');
+    const why = list && label.includes(',') ? `. W${list}` : `: it ${rule}`;
     return `${written} is no label that a group can have${isWhole ? why : ''}`;
   }
   if (withoutTypography(label) !== label) return `${written} holds characters of a word processor: type it again`;

@@ -162,6 +162,12 @@ const AFTER: readonly (readonly [words: RegExp, remedy: string])[] = [
     /cluster \S+ not found|no clusters with this name/,
     'correct spec.destination of the Application: argocd cluster list',
   ],
+  [
+    /client to provide credentials|cluster info|live state/,
+    'see whether Argo CD reaches that cluster, and whether its credentials are valid: argocd cluster list',
+  ],
+  [/server.?side diff/i, `annotate the Application as ${manual('upgrade.md#020')} says`],
+  [/field is immutable/, 'let the admission policy that changes pods of Jobs match CREATE only'],
   [/reached the specified backoff limit/, 'see the log of that Job, or take its hook out of the Application'],
   [
     /signal: killed/,
@@ -180,10 +186,22 @@ const AFTER: readonly (readonly [words: RegExp, remedy: string])[] = [
     /CRD is installed|RunnerGroup\S* "[^"]*" is invalid/,
     'install the CRD of this version: gitea-runners doctor has the command',
   ],
-  [/app path does not exist/, 'correct spec.source.path of the Application, or make that folder in git'],
+  [/signature is required|not signed/, 'sign that commit, or correct spec.signatureKeys of the AppProject'],
+  [/larger than max/, 'keep RunnerGroups in a smaller repository, or raise ARGOCD_GRPC_MAX_SIZE_MB of Argo CD'],
   [
-    /(?:list refs|ls-remote).*(?:dial|timeout|x509)/,
-    'see that argocd-repo-server reaches that host: DNS, NetworkPolicy, proxy, certificates',
+    /conflict with "/,
+    'let Argo CD alone write that field: kubectl get --show-managed-fields -o yaml shows who else does',
+  ],
+  [/app path does not exist/, 'correct spec.source.path of the Application, or make that folder in git'],
+  [/knownhosts|host key/i, 'give Argo CD the key of that host: ssh-keyscan HOST | argocd cert add-ssh --batch'],
+  [/(?:list refs|ls-remote).*x509/, 'give Argo CD the CA of that host: argocd cert add-tls HOST --from FILE'],
+  [
+    /(?:list refs|ls-remote).*(?:dial|timeout)/,
+    'see that argocd-repo-server reaches that host: DNS, NetworkPolicy, proxy',
+  ],
+  [
+    /resolve '?\S+ to a commit SHA|remote ref|reference not found/,
+    'correct spec.source.targetRevision of the Application: git has no such branch or tag',
   ],
   [
     /authentication required|repository not found|ls-remote|list refs|publickey/i,

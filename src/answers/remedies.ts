@@ -16,7 +16,7 @@ const REACH = 'see that pods reach Gitea: NetworkPolicy, DNS, proxy';
 const LOGIN = 'give its registry a login: imagePullSecrets';
 const IMAGE = `correct the image (spec.image, or that of spec.podTemplate), or ${LOGIN}`;
 const ADD_NODE =
-  'add or label a node, or correct requests, nodeSelector and tolerations: gitea-runners doctor says what each';
+  'add or label a node, or correct requests, nodeSelector, affinity and tolerations: gitea-runners doctor says what each';
 const PROFILE =
   'use a lower spec.securityProfile or another containerMode, or label the namespace: gitea-runners doctor has the';
 const EVICTED =
@@ -24,10 +24,16 @@ const EVICTED =
 
 /** By Kubernetes' word, or ours, and its message behind it. The first that fits. */
 const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
+  [/^ErrImageNeverPull/, 'load that image onto the nodes, or correct imagePullPolicy in spec.podTemplate'],
+  [/^\w*Image.* no space left/, `the disk of that node is full: ${NODE}`],
   [/^\w*Image.* no match for platform/, 'take an image for the processor of the nodes, or a nodeSelector'],
   [/^\w*Image.* (?:toomanyrequests|rate limit)/, `${LOGIN}. Or pull from a mirror`],
   [/^\w*Image.* (?:denied|unauthorized|authoriz)/i, `${LOGIN}. Or correct the image`],
-  [/^\w*Image.* (?:dial|timeout|x509)/, 'see whether the node reaches the registry: network, DNS, proxy, certificates'],
+  [
+    /^\w*Image.* x509/,
+    'have the nodes trust the CA of the registry, in the settings of containerd: spec.caBundle does not reach it',
+  ],
+  [/^\w*Image.* (?:dial|timeout)/, 'see whether the node reaches the registry: network, DNS, proxy'],
   [/^(?:\w*Image\w*|RegistryUnavailable):/, IMAGE],
   [
     /^FailedAttachVolume.*(?:Multi-Attach|already)/,
@@ -40,6 +46,10 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     'give spec.podTemplate a runAsUser, or the group another spec.securityProfile',
   ],
   [/^CreateContainerConfigError/, `make the Secret, or its key, that it names. For the registration token: ${STEP_2}`],
+  [
+    /^(?:Run|Create)ContainerError.*(?:deadline|reserve container name|time(?:d )?out)/,
+    `its node is too slow: ${NODE}`,
+  ],
   [
     /^(?:Run|Create)ContainerError|^P\w+HookError|^RROUnsupported|^RegistrationFailed.* exec/,
     'correct command, args and mounts, or the image',
@@ -94,7 +104,12 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   ],
   [/^CrashLoopBackOff/, 'correct that container by its log'],
   [/^InitContainerFailed/, 'correct that container, or spec.setupCommand, by its log'],
-  [/^OOMKilled/, 'give container runner a higher memory limit in spec.podTemplate, or let the CI job need less'],
+  [/^OOMKilled/, 'raise spec.resources.limits.memory, or let the CI job need less'],
+  [
+    /^Evicted: Usage of EmptyDir/,
+    'raise the sizeLimit of that volume in spec.podTemplate, or let the CI job write less',
+  ],
+  [/^Evicted: .*exceed.* limit/, 'raise spec.resources.limits.ephemeral-storage, or let the CI job write less'],
   [/^Evicted/, EVICTED],
   [/^Preempted/, 'give the group a higher priority: spec.priorityTiers, or priorityClassName in spec.podTemplate'],
   [/^Disabled/, 'nothing: it gets another runner'],
@@ -105,14 +120,21 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/^NoPod.*exceeded quota/, `raise that quota, or let fewer runners run: ${QUOTA}`],
   [/^NoPod.*(?:failed quota|imum .*usage)/, 'change spec.resources by what that quota or LimitRange asks for'],
   [/^NoPod.*PodSecurity/, `${PROFILE} command`],
+  [
+    /^NoPod.* cannot \w+ resource/,
+    'give the account that it names this right, by a Role and a RoleBinding in that namespace',
+  ],
   [/^NoPod.*service ?account/, 'make that ServiceAccount, or correct spec.podTemplate'],
   [/^NoPod.*PriorityClass/, 'make that PriorityClass, or correct spec.priorityTiers or spec.podTemplate'],
+  [/^NoPod.*RuntimeClass/, 'make that RuntimeClass, or correct runtimeClassName in spec.podTemplate'],
   [/^NoPod.*failed calling webhook/, 'that admission webhook does not answer: ask who runs it'],
   [
     /^NoPod.*admission ?(?:webhook|policy)/i,
     'ask who runs that admission webhook or policy, or correct spec.podTemplate',
   ],
   [/^NoPod.*being terminated/, `the namespace is being deleted. When it is gone, create it again: ${STEP_2}`],
+  [/^NoPod.*etcdserver/, 'ask who runs the cluster: its etcd is full or ill, and nothing here is at fault'],
+  [/^NoPod.*(?:Internal error|timed out)/, 'wait, and try again. If it stays so, ask who runs the API server'],
   [/^NoPod.*(?:forbidden|invalid)/, 'correct in spec.podTemplate what the API server names'],
 ];
 

@@ -263,7 +263,8 @@ export function pageRequests(options: PageServerOptions): RequestListener {
 /** Says which server does not answer, and no more: the message of a failure may name repositories of others. */
 function silentText({ kind }: Pick<Failure, 'kind'>): string {
   if (kind === 'cluster' || kind === 'cluster-forbidden') return 'The Kubernetes cluster does not answer.';
-  if (kind === 'unauthorized' || kind === 'forbidden') return 'Gitea refuses the token of the runners.';
+  if (kind === 'unauthorized' || kind === 'forbidden' || kind === 'user-refused')
+    return 'Gitea refuses the token of the runners.';
   return kind === 'other' ? 'Gitea or the cluster does not answer.' : 'Gitea does not answer.';
 }
 

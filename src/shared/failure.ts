@@ -38,6 +38,8 @@ export type FailureKind =
   | 'server-error'
   | 'unauthorized'
   | 'forbidden'
+  /** The token is good, and its user may do nothing. */
+  | 'user-refused'
   | 'not-found'
   /** The Secret of a token cannot be seen from here. */
   | 'token-unseen'

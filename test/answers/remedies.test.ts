@@ -54,6 +54,24 @@ describe('what helps against a pod that does not start', () => {
     ['Suspended', 'LocalQueue team-a is inactive', 'spec.stopPolicy'],
     ['Suspended', "ClusterQueue team-a doesn't exist", 'make that queue'],
     ['CrashLoopBackOff', 'container docker ended with exit code 137 (OOMKilled)', 'a higher memory limit'],
+    ['ImagePullBackOff', 'x: tls: failed to verify certificate: x509: certificate signed by zzz', 'CA of the registry'],
+    ['ErrImageNeverPull', 'Container image "x" is not present with pull policy of Never', 'imagePullPolicy'],
+    ['ImagePullBackOff', 'x: write /var/lib/containerd/zzz: no space left on device', 'the disk of that node is full'],
+    ['CreateContainerError', 'context deadline exceeded', 'its node is too slow'],
+    ['CreateContainerError', 'failed to reserve container name "x": zzz', 'its node is too slow'],
+    ['Unschedulable', "3 node(s) didn't match pod anti-affinity rules", 'affinity'],
+    [
+      'Evicted',
+      'The node was low on resource: ephemeral-storage. Threshold quantity: 10Gi',
+      'requests for what its node',
+    ],
+    ['Evicted', 'Usage of EmptyDir volume "work" exceeds the limit "10Gi". ', 'raise the sizeLimit of that volume'],
+    ['Evicted', 'Container runner exceeded its local ephemeral storage limit "10Gi". ', 'limits.ephemeral-storage'],
+    ['Evicted', 'Pod ephemeral local storage usage exceeds the total limit of containers 10Gi. ', 'ephemeral-storage'],
+    ['OOMKilled', 'it needed more memory than its limit', 'raise spec.resources.limits.memory'],
+    ['NoPod', 'forbidden: pod rejected: RuntimeClass "kata" not found', 'make that RuntimeClass'],
+    ['NoPod', 'Error creating: etcdserver: mvcc: database space exceeded', 'etcd'],
+    ['NoPod', 'Error creating: Internal error occurred: resource quota evaluation timed out', 'try again'],
   ])('follows from %s: %s', (reason, message, remedy) => {
     expect(remedyOf({ reason, message })).toContain(remedy);
   });

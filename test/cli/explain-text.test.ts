@@ -104,6 +104,7 @@ describe('explain', () => {
 
     const listed = 'Gitea makes the one name Array of a list from fromJSON. Write the list in runs-on, or one name';
     const empty = 'one name is empty: an expression without a value. Gitea knows no outputs of other jobs there';
+    const WHEN = `a name for each case: \${{ … && 'large' || 'linux' }}`;
     // What Gitea 1.27.3 makes of expressions, lists and slips (modules/actions/jobparser).
     it.each<[readonly string[], string, string]>([
       [[''], '""', empty],
@@ -126,7 +127,19 @@ describe('explain', () => {
         '"org/larger runners"',
         '"org/larger runners" is no label that a group can have: it must not contain spaces',
       ],
-      [['-runner'], '-runner', '-runner is no label that a group can have: it must not start with "-"'],
+      [['-runner'], '-runner', 'a part of -runner is empty: probably an expression without a value'],
+      [['linux-'], 'linux-', 'a part of linux- is empty'],
+      [['ubuntu--x64'], 'ubuntu--x64', 'a part of ubuntu--x64 is empty'],
+      [['true'], 'true', `true is what an expression says, and no name. Write ${WHEN}`],
+      [['linux', 'false'], 'false', `false is what an expression says, and no name. Write ${WHEN}`],
+      [['NaN'], 'NaN', 'NaN is what an expression says, and no name'],
+      [['{{ matrix.os }}'], '"{{ matrix.os }}"', `is no expression of Gitea. Write \${{ matrix.os }}`],
+      [['$RUNNER'], '$RUNNER', `$RUNNER is a placeholder that nothing fills in. Write \${{ vars.RUNNER }}, or a name`],
+      [['$(RUNNER)'], '$(RUNNER)', `Write \${{ vars.RUNNER }}, or a name`],
+      [['%RUNNER%'], '%RUNNER%', '%RUNNER% is a placeholder'],
+      [['<runner>'], '<runner>', '<runner> is a placeholder that nothing fills in. Write a name'],
+      [['"ubuntu-latest"'], JSON.stringify('"ubuntu-latest"'), 'the quotes are part of the name. Write ubuntu-latest'],
+      [['linux x64'], '"linux x64"', 'it must not contain spaces. Of several names write runs-on: [linux, x64]'],
       [['mainframe '], '"mainframe "', '"mainframe " begins or ends with a blank'],
       [['mac$1'], 'mac$1', 'mac$1 is no label that a group can have'],
       [['x'.repeat(600)], 'xxx', 'x is no label that a group can have'],

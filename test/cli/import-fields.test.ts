@@ -139,7 +139,7 @@ describe('around the pod', () => {
     );
 
     expect(comments).toContain(
-      '# Not carried over: Deployment r spec.newField: {"a":1} (a RunnerGroup has no such field)',
+      '# Not carried over: Deployment r spec.newField: {"a":1} (import does not know what it means)',
     );
     expect(comments.join('\n')).not.toMatch(/strategy|revisionHistoryLimit/);
   });
@@ -319,6 +319,23 @@ describe('files beside', () => {
 
     expect(spec).toMatchObject({ org: 'acme', maxActiveRunners: 2, labels: ['linux:docker://node:22'] });
   });
+
+  it.each(['image: {tag: 1.0.8}', 'replicaCount: 2', 'persistence: {enabled: true}', 'fullnameOverride: x'])(
+    'values of a chart are no config.yaml, though they have a runner: %s',
+    async (line) => {
+      const files = {
+        'values.yaml': `runner: {config: {labels: [a]}, instanceURL: "https://g.example.com"}\n${line}\n`,
+      };
+      const { code, stdout, stderr } = await runHere(
+        ['import', 'values.yaml', '--scope', 'global'],
+        {},
+        folderWith(files),
+      );
+
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toContain('as values of a chart have none. Only its objects can be read: helm template');
+    },
+  );
 
   it('a value of a config.yaml that cannot be read is told', async () => {
     const { comments } = await imported(

@@ -18,6 +18,7 @@ const runner = (fields: object): Spec => pod({ containers: [{ name: 'runner', ..
 const env = (...variables: readonly (readonly [string, string])[]): Spec =>
   runner({ env: variables.map(([name, value]) => ({ name, value })) });
 const asks = (requests: object): Spec => ({ resources: { requests } });
+const BOUND = { registration: { by: 'serve', for: 'repository' }, registrationToken: undefined };
 const DIND = { containerMode: 'dind-rootless' };
 const HOST = { containerMode: 'host', defaultLabels: false, labels: ['linux:host'] };
 
@@ -48,6 +49,81 @@ describe('a value that cannot be meant has a warning', () => {
       'an amount of a container',
       runner({ resources: { limits: { memory: '512' } } }),
       'podTemplate.spec.containers[0].resources.limits.memory: is 512 bytes, which no program can use: write 512Mi',
+    ],
+    [
+      'a limit in bytes of the smallest unit but one',
+      { resources: { requests: { memory: '2M' }, limits: { memory: '4M' } } },
+      'resources.limits.memory: is 4000000 bytes, and no runner starts with that: write 4Gi',
+    ],
+    [
+      'a limit in thousandths for whole cores',
+      { resources: { requests: { cpu: '1m' }, limits: { cpu: '4m' } } },
+      'resources.limits.cpu: is 4 thousandths of a core: write 4',
+    ],
+    [
+      'another forge',
+      { gitea: { url: 'https://github.com' } },
+      'gitea.url: is github.com, which is no Gitea: write the address of yours, e.g. https://gitea.example.com',
+    ],
+    [
+      'an architecture as uname says it',
+      pod({ nodeSelector: { 'kubernetes.io/arch': 'x86_64' } }),
+      'podTemplate.spec.nodeSelector["kubernetes.io/arch"]: is x86_64, which no node says: write amd64',
+    ],
+    [
+      'the same in an affinity',
+      pod({
+        affinity: {
+          nodeAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: {
+              nodeSelectorTerms: [
+                { matchExpressions: [{ key: 'kubernetes.io/arch', operator: 'In', values: ['amd64', 'aarch64'] }] },
+              ],
+            },
+          },
+        },
+      }),
+      'podTemplate.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values[1]: is aarch64, which no node says: write arm64',
+    ],
+    [
+      'a runner without a daemon where one must be',
+      { ...DIND, image: 'gitea/runner:1.0.8' },
+      'image: has no docker daemon, which containerMode dind-rootless needs: write "image: gitea/runner:1.0.8-dind-rootless", or "containerMode: dind"',
+    ],
+    [
+      'another daemon than the mode has',
+      { ...DIND, image: 'gitea/act_runner:nightly-dind' },
+      'image: has no docker daemon, which containerMode dind-rootless needs: write "image: gitea/act_runner:nightly-dind-rootless", or "containerMode: dind"',
+    ],
+    [
+      'Gitea for a runner of Gitea',
+      { ...HOST, image: 'docker.io/gitea/gitea:1.27.3' },
+      'image: holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line',
+    ],
+    [
+      'an image of CI jobs',
+      { ...DIND, image: 'docker.gitea.com/runner-images:ubuntu-latest' },
+      'image: holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line',
+    ],
+    [
+      'repositories of somebody else',
+      { ...BOUND, repositories: ['web', 'Acme/api', 'other/*', '*/x'] },
+      'repositories[2]: is of other, and the group has jobs of acme only: write "*"',
+    ],
+    [
+      'an address to clone from',
+      { scope: 'repo', org: undefined, repo: 'acme/web.git' },
+      'repo: ends with .git, as no repository does: write "repo: acme/web"',
+    ],
+    [
+      'a limit above the cap',
+      { ...BOUND, limits: [{ per: 'repository', max: 12 }] },
+      'limits[0].max: is 12, more than the cap, which is 10, so it limits nothing: write less, or remove it',
+    ],
+    [
+      'a secret for everybody who reads the Job',
+      env(['NPM_TOKEN', 'zzz-zzz-zzz'], ['TOKEN_FILE', '/run/token'], ['DB_PASSWORD', '$(OTHER)']),
+      'podTemplate.spec.containers[0].env[0].value: stands in git and in each Job. Revoke it, and name a Secret: write "valueFrom: {secretKeyRef: {name: NAME, key: KEY}}"',
     ],
     [
       'quotes of a word processor',

@@ -63,5 +63,5 @@ export function untold(value: unknown, what: string, path = ''): readonly string
     return value.flatMap((each) => (path === 'spec.triggers' && !asksForge(each) ? [] : untold(each, what, path)));
   if (isOnWay && isMapping(value))
     return Object.entries(value).flatMap(([key, of]) => untold(of, what, `${base}${key}`));
-  return [lostNote(`${what} ${path}`, value, fate ?? 'a RunnerGroup has no such field')];
+  return [lostNote(`${what} ${path}`, value, fate ?? 'import does not know what it means')];
 }

@@ -42,10 +42,15 @@ function fateOf(section: string, key: string, of: unknown, isRead: boolean): 'ke
   return !isLeftOut && RunnerConfigKeys.safeParse({ [section]: { [key]: of } }).success ? 'kept' : 'lost';
 }
 
+/** What the values of a chart have, beside a `runner` of their own. */
+const OF_CHARTS =
+  /^(?:image|replica(?:Count|s)|persistence|resources|nodeSelector|tolerations|affinity|serviceAccount|\w*Override|pod\w+)$/;
+
 /** Undefined: this is no config.yaml of a runner. */
 export function fromRunnerFile(value: unknown) {
   const file = withoutNulls(value);
-  if (!isMapping(file) || 'kind' in file || !SECTIONS.some((name) => isMapping(file[name]))) return undefined;
+  if (!isMapping(file) || !SECTIONS.some((name) => isMapping(file[name]))) return undefined;
+  if (Object.keys(file).some((name) => name === 'kind' || OF_CHARTS.test(name))) return undefined;
   const told = Told.parse(isMapping(file['runner']) ? file['runner'] : {});
   const seconds = Math.round(durationMs(told.timeout ?? '') / 1000) || undefined;
   const found = Object.entries(file).flatMap(([section, keys]) =>

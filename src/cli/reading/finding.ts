@@ -41,6 +41,7 @@ export const API_TOKEN = `Make a token in Gitea and repeat step 1 of ${INSTALL} 
 const BY_KIND: Readonly<Record<FailureKind, string>> = {
   unauthorized: API_TOKEN,
   forbidden: API_TOKEN,
+  'user-refused': 'Its message says what to do. The token is not at fault',
   'token-unusable': API_TOKEN,
   'token-unseen': API_TOKEN,
   'rate-limited': 'It is busy: wait, and look at its load',

@@ -19,9 +19,7 @@ type Odd = readonly [path: Path, message: string];
 
 export function oddValues(group: RunnerGroup): readonly LateProblem[] {
   const spec = valueAt(group.manifest, ['spec']);
-  const odd = [aboutNamespace, aboutGitea, aboutTime, aboutSetup, aboutMachines, aboutNodes, aboutDaemon].flatMap(
-    (about) => about(group),
-  );
+  const odd = ABOUT.flatMap((about) => about(group));
   const told = (code: WarningCode, all: readonly Odd[]) =>
     all.map(([path, message]) => ({ group, path, message, code }));
   return [...told('GR-WARN-14', [...within(spec, ['spec']), ...odd]), ...told('GR-WARN-11', containers(group))];
@@ -33,10 +31,10 @@ function within(value: unknown, path: Path): readonly Odd[] {
   if (isMapping(value)) return Object.entries(value).flatMap(([key, each]) => within(each, [...path, key]));
   const message =
     /^(?:requests|limits)$/.test(String(path.at(-2))) && (typeof value === 'string' || typeof value === 'number')
-      ? oddAmount(String(path.at(-1)), String(value))
+      ? oddAmount(String(path.at(-1)), String(value), path.at(-2) === 'limits')
       : typeof value === 'string' && !path.includes('annotations')
         ? (oddText(value, path[1] === 'labels') ??
-          (OF_SERVER.test(pathText(path)) ? oddAddress(value, path[1] === 'proxy') : undefined))
+          (OF_SERVER.test(pathText(path)) ? oddAddress(value, String(path[1])) : undefined))
         : undefined;
   return message === undefined ? [] : [[path, message]];
 }
@@ -50,9 +48,15 @@ function oddText(text: string, isLabel: boolean): string | undefined {
 
 const OF_SERVER = /^spec\.(?:gitea\.url|giteaURL|cache\.url|proxy\.\w+)$/;
 
-function oddAddress(text: string, isProxy: boolean): string | undefined {
+const OWN_EXAMPLE: Readonly<Record<string, string>> = {
+  proxy: 'http://proxy.example.com:3128',
+  cache: 'http://gitea-runner-cache.runners.svc:8088',
+};
+
+/** @param part the field of the spec */
+function oddAddress(text: string, part: string): string | undefined {
   if (!/^https?:\/\/(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\])(?:[:/]|$)/i.test(text)) return undefined;
-  const example = isProxy ? 'http://proxy.example.com:3128' : 'http://gitea-http.gitea.svc:3000';
+  const example = OWN_EXAMPLE[part] ?? 'http://gitea-http.gitea.svc:3000';
   return `is this machine, and for a runner its own pod: write the address at which pods reach it, e.g. ${example}`;
 }
 
@@ -60,10 +64,18 @@ const MEBIBYTE = 1_048_576;
 /** Hardly a node has more. */
 const MOST_CORES = 100;
 
-/** @param name of the resource */
-function oddAmount(name: string, written: string): string | undefined {
+/** Less than a runner and its shell need. */
+const SMALL_BYTES = 32 * MEBIBYTE;
+const SMALL_CORES = 0.01;
+
+/** @param name of the resource @param isLimit a request may be as small as one likes */
+function oddAmount(name: string, written: string, isLimit: boolean): string | undefined {
   const amount = quantityValue(written);
   const digits = /^\d+/.exec(written)?.[0] ?? '1';
+  if (isLimit && name === 'cpu' && amount > 0 && amount < SMALL_CORES)
+    return `is ${amount * 1000} thousandths of a core: write ${digits}`;
+  if (isLimit && name === 'memory' && amount >= MEBIBYTE && amount < SMALL_BYTES)
+    return `is ${amount} bytes, and no runner starts with that: write ${digits}Gi`;
   if (name === 'cpu' && amount >= MOST_CORES && /^\d+$/.test(written))
     return `is ${written} whole cores: write ${written}m for thousandths of a core`;
   if (!/^(?:memory|ephemeral-storage)$/.test(name) || !(amount > 0 && amount < MEBIBYTE)) return undefined;
@@ -77,14 +89,18 @@ function aboutNamespace({ namespace, manifest }: RunnerGroup): readonly Odd[] {
   return [[path, message]];
 }
 
-/** The address of the organization in a browser, and not of Gitea. */
+const OTHER_FORGES = /^(?:[\w-]+\.)?(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)$/;
+
+/** Another forge, or the address of the organization in a browser. */
 function aboutGitea({ giteaUrl, manifest, scope }: RunnerGroup): readonly Odd[] {
-  const { origin, pathname } = new URL(giteaUrl);
+  const { hostname, origin, pathname } = new URL(giteaUrl);
+  const path = valueAt(manifest, ['spec', 'giteaURL']) === undefined ? ['spec', 'gitea', 'url'] : ['spec', 'giteaURL'];
+  if (OTHER_FORGES.test(hostname))
+    return [[path, `is ${hostname}, which is no Gitea: write the address of yours, e.g. https://gitea.example.com`]];
   const { org, user, owner } = { org: '', user: '', owner: '', ...scope };
   const name = org || user || owner;
   const [last = ''] = pathname.split('/').slice(-1);
   if (last === '' || last.toLowerCase() !== name.toLowerCase()) return [];
-  const path = valueAt(manifest, ['spec', 'giteaURL']) === undefined ? ['spec', 'gitea', 'url'] : ['spec', 'giteaURL'];
   const base = `${origin}${pathname.slice(0, -last.length - 1)}`;
   return [[path, `ends with ${last}, whose page that is: write the address of Gitea, ${base}`]];
 }
@@ -100,12 +116,109 @@ function aboutTime({ manifest }: RunnerGroup): readonly Odd[] {
   ];
 }
 
+/** Names of no repository, or of those of others. */
+function aboutRepositories({ manifest, scope }: RunnerGroup): readonly Odd[] {
+  const { org, user, owner } = { org: '', user: '', owner: '', ...scope };
+  const own = org || user || owner;
+  const others = ['repositories', 'order'].flatMap((field) =>
+    listAt(manifest, ['spec', field]).flatMap((each, index): readonly Odd[] => {
+      const [of = '', name] = String(each).split('/');
+      if (name === undefined || own === '' || of.includes('*') || of.toLowerCase() === own.toLowerCase()) return [];
+      return [[['spec', field, index], `is of ${of}, and the group has jobs of ${own} only: write "${name}"`]];
+    }),
+  );
+  const [, base] = /^(.+)\.git$/i.exec(String(valueAt(manifest, ['spec', 'repo']) ?? '')) ?? [];
+  if (base === undefined) return others;
+  return [[['spec', 'repo'], `ends with .git, as no repository does: write "repo: ${base}"`], ...others];
+}
+
+function aboutLimits({ manifest, limits = [], maxActiveRunners }: RunnerGroup): readonly Odd[] {
+  return limits.flatMap(({ max, name }, index): readonly Odd[] => {
+    // A name may be shared with other groups.
+    if (name !== undefined || max <= maxActiveRunners) return [];
+    const message = `is ${max}, more than the cap, which is ${maxActiveRunners}, so it limits nothing: write less, or remove it`;
+    return valueAt(manifest, ['spec', 'limits', index]) ? [[['spec', 'limits', index, 'max'], message]] : [];
+  });
+}
+
+/** Images of Gitea, of other forges' runners, and of CI jobs. */
+const NO_RUNNER =
+  /^(?:docker\.io\/)?(?:library\/)?(?:ubuntu|debian|alpine|node|golang|python|busybox|docker)(?:[:@]|$)|(?:^|\/)(?:gitea\/gitea|gitea\.com\/gitea|runner-images|catthehacker\/\w+|forgejo\/forgejo|actions-runner|github-runner)(?:[:@]|$)/;
+/** One of the runner project, with its tag. */
+const OF_PROJECT = /^(?<base>(?:.*\/)?gitea\/(?:act_)?runner:[\w.-]+?)(?<daemon>-dind(?:-rootless)?)?$/;
+
+function aboutImage({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
+  const path = ['spec', 'image'];
+  const image = String(valueAt(manifest, path) ?? '');
+  if (NO_RUNNER.test(image))
+    return [
+      [
+        path,
+        'holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line',
+      ],
+    ];
+  const { base, daemon } = OF_PROJECT.exec(image)?.groups ?? {};
+  if (base === undefined || containerMode !== 'dind-rootless' || daemon === '-dind-rootless') return [];
+  const instead = `"image: ${base}-dind-rootless", or "containerMode: dind"`;
+  return [[path, `has no docker daemon, which containerMode dind-rootless needs: write ${instead}`]];
+}
+
+const SECRET_NAME = /(?:TOKEN|PASSWORD|PASSWD|SECRET|API_?KEY|ACCESS_KEY|PRIVATE_KEY)$/i;
+
+/** Variables of containers, and of the runner's configuration. */
+function aboutSecrets({ manifest }: RunnerGroup): readonly Odd[] {
+  const envs = ['spec', 'runnerConfig', 'runner', 'envs'];
+  const variables = [
+    ...['containers', 'initContainers'].flatMap((list) => {
+      const all = ['spec', 'podTemplate', 'spec', list];
+      return listAt(manifest, all).flatMap((container, at) =>
+        listAt(container, ['env']).map((each, index) => ({
+          name: valueAt(each, ['name']),
+          value: valueAt(each, ['value']),
+          path: [...all, at, 'env', index, 'value'],
+        })),
+      );
+    }),
+    ...Object.entries(valueAt(manifest, envs) ?? {}).map(([name, value]) => ({ name, value, path: [...envs, name] })),
+  ];
+  const isSecret = (value: unknown) => typeof value === 'string' && /^(?!\$\()[^\s/]{8,}$/.test(value);
+  return variables
+    .filter(({ name, value }) => SECRET_NAME.test(String(name)) && isSecret(value))
+    .map(({ path }): Odd => {
+      const write = path[1] === 'runnerConfig' ? 'a variable of container runner in podTemplate with' : 'write';
+      const from = '"valueFrom: {secretKeyRef: {name: NAME, key: KEY}}"';
+      return [path, `stands in git and in each Job. Revoke it, and name a Secret: ${write} ${from}`];
+    });
+}
+
+/** By what `uname -m` and images say. */
+const ARCHITECTURES: ReadonlyMap<string, string> = new Map([
+  ...['x86_64', 'x86-64', 'x64', 'AMD64', 'intel'].map((name) => [name, 'amd64'] as const),
+  ...['aarch64', 'arm64v8', 'armv8', 'ARM64'].map((name) => [name, 'arm64'] as const),
+  ...['armv7', 'armv7l', 'armhf', 'arm32v7'].map((name) => [name, 'arm'] as const),
+  ...['i386', 'i686', 'x86'].map((name) => [name, '386'] as const),
+]);
+
+/** Values of `kubernetes.io/arch` that no node has, in a selector and in an affinity. */
+function aboutArchitecture(value: unknown, path: Path): readonly Odd[] {
+  if (Array.isArray(value)) return value.flatMap((each, index) => aboutArchitecture(each, [...path, index]));
+  if (!isMapping(value)) {
+    const instead = typeof value === 'string' && ARCHITECTURES.get(value);
+    const isOfKey = path.at(-1) === ARCH || path.at(-2) === 'values';
+    return instead && isOfKey ? [[path, `is ${value}, which no node says: write ${instead}`]] : [];
+  }
+  const isOther = value['key'] !== undefined && value['key'] !== ARCH;
+  return isOther ? [] : Object.entries(value).flatMap(([key, each]) => aboutArchitecture(each, [...path, key]));
+}
+
+const ARCH = 'kubernetes.io/arch';
+
 /** Nodes that no runner is for. */
 function aboutNodes({ manifest }: RunnerGroup): readonly Odd[] {
   const pod = ['spec', 'podTemplate', 'spec'];
   const selector = [...pod, 'nodeSelector', 'kubernetes.io/os'];
   const system = valueAt(manifest, selector);
-  const all = listAt(manifest, [...pod, 'tolerations']).flatMap((each, index): readonly Odd[] =>
+  const tolerant = listAt(manifest, [...pod, 'tolerations']).flatMap((each, index): readonly Odd[] =>
     valueAt(each, ['operator']) === 'Exists' && !valueAt(each, ['key'])
       ? [
           [
@@ -115,6 +228,10 @@ function aboutNodes({ manifest }: RunnerGroup): readonly Odd[] {
         ]
       : [],
   );
+  const architectures = ['nodeSelector', 'affinity'].flatMap((field) =>
+    aboutArchitecture(valueAt(manifest, [...pod, field]), [...pod, field]),
+  );
+  const all = [...tolerant, ...architectures];
   if (system === undefined || system === 'linux') return all;
   return [[selector, `is ${String(system)}, and runners are Linux programs: write linux, or remove it`], ...all];
 }
@@ -221,3 +338,17 @@ function listAt(value: unknown, path: Path): readonly unknown[] {
   const found = valueAt(value, path);
   return Array.isArray(found) ? found : [];
 }
+
+const ABOUT = [
+  aboutNamespace,
+  aboutGitea,
+  aboutRepositories,
+  aboutLimits,
+  aboutImage,
+  aboutTime,
+  aboutSetup,
+  aboutSecrets,
+  aboutMachines,
+  aboutNodes,
+  aboutDaemon,
+] as const;

@@ -28,6 +28,9 @@ export function failureOfStatus(
   const { status } = answer;
   const { scope, user } = hints.rights;
   const say = failure.bind(undefined, request);
+  // Gitea's API answers in JSON: this is of something before it.
+  if ((status === 401 || status === 403) && answer.mediaType === 'text/html')
+    return failureOfOtherContent(request, answer);
   switch (status) {
     case 401:
       return say(
@@ -36,13 +39,19 @@ export function failureOfStatus(
         `It is expired, deleted or of another Gitea: put a valid one into ${source}`,
         'unauthorized',
       );
-    case 403:
+    case 403: {
+      const refused = ofUser(answer);
+      if (refused) {
+        const [why, remedy] = refused;
+        return say('GR-GITEA-22', `Gitea refuses the token's user (403): ${why}`, remedy, 'user-refused');
+      }
       return say(
         'GR-GITEA-02',
         `Gitea forbids it (403)${complaint(answer, hints.rights)}`,
         `The token needs ${scope}${user === undefined ? '' : `, and its user must be ${user}`}. It is in ${source}`,
         'forbidden',
       );
+    }
     case 404:
       return say('GR-GITEA-03', 'not found (404)', hints.missing, 'not-found');
     case 407:
@@ -82,6 +91,24 @@ export function beginOf({ text }: HttpAnswer): string {
   return text.slice(0, 1_000);
 }
 
+const INACTIVE = ['it is not active, or may not sign in', 'Let an administrator of Gitea see to it'] as const;
+const OLD_PASSWORD = [
+  'it must change its password first',
+  'Sign in as that user and change it, or: gitea admin user must-change-password --unset NAME',
+] as const;
+const ONE_FACTOR = [
+  'it has no two-factor authentication, which this Gitea demands',
+  'Sign in as that user and enable it',
+] as const;
+
+/** What keeps the user of a token out, whatever the token may do (verifyAuthWithOptions of Gitea 1.25 to 1.27), and what helps. */
+function ofUser(answer: HttpAnswer): readonly [why: string, remedy: string] | undefined {
+  const begin = beginOf(answer);
+  if (/must change your password/.test(begin)) return OLD_PASSWORD;
+  if (/account is (?:not activated|prohibited from signing in)/.test(begin)) return INACTIVE;
+  return /enable two-factor authentication/.test(begin) ? ONE_FACTOR : undefined;
+}
+
 /** What a 403 complains about: the token's scope or its user. Empty when its text does not tell. */
 function complaint(answer: HttpAnswer, { scope, user }: Rights): string {
   const begin = beginOf(answer);
@@ -91,12 +118,13 @@ function complaint(answer: HttpAnswer, { scope, user }: Rights): string {
 
 /** True when Gitea refuses the token: another one in its place may help. */
 export function isRefusal({ kind }: Failure): boolean {
-  return kind === 'unauthorized' || kind === 'forbidden';
+  return kind === 'unauthorized' || kind === 'forbidden' || kind === 'user-refused';
 }
 
 export function failureOfOtherContent(request: HttpRequest, answer: HttpAnswer): Failure {
   const remedy = "Check that spec.gitea.url is Gitea's base address and that no login page or portal stands before it";
-  return failure(request, 'GR-GITEA-07', insteadOfJson(answer), remedy);
+  const status = answer.status === 200 ? '' : ` (${answer.status})`;
+  return failure(request, 'GR-GITEA-07', `${insteadOfJson(answer)}${status}`, remedy);
 }
 
 /** The Failure for JSON that cannot be read; `detail` is a clause of `ShapeError`. */

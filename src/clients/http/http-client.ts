@@ -275,7 +275,7 @@ function redirectTarget(request: HttpRequest, from: URL, { header, status }: Htt
   if (target.origin !== request.url.origin) {
     throw refusal(
       'to another server, which is not followed',
-      'Use the address that the server gives itself, with the right http or https',
+      'Use the address that the server gives itself, with the right http or https. If that is a login page, let the API pass it',
     );
   }
   if (request.mayLeadTo?.(target, from, status) === false) {

@@ -74,8 +74,14 @@ export function transportFailure(request: HttpRequest, error: unknown, { caFrom,
       'Check the server and what stands before it',
     );
   if (UNKNOWN_CA.has(found)) return say('GR-HTTP-05', 'its certificate is signed by an unknown CA', giveCa(caFrom));
-  if (/^CERT_(?:HAS_EXPIRED|NOT_YET_VALID)$/.test(found))
-    return say('GR-HTTP-05', 'its certificate is not valid at this time', 'Renew it, or set the clock');
+  if (found === 'CERT_HAS_EXPIRED')
+    return say(
+      'GR-HTTP-05',
+      'its certificate has expired',
+      'Renew it. If it is new, look at the clock of where this runs',
+    );
+  if (found === 'CERT_NOT_YET_VALID')
+    return say('GR-HTTP-05', 'its certificate is not valid yet', 'Look at the clock of where this runs');
   if (found === 'ERR_TLS_CERT_ALTNAME_INVALID' || found === 'UND_ERR_PRX_TLS')
     return say(
       'GR-HTTP-05',

@@ -248,6 +248,7 @@ function told({ code, message }: Failure): string {
 const GITEA_REASONS: Readonly<Record<FailureKind, string>> = {
   unauthorized: UNAUTHORIZED,
   forbidden: UNAUTHORIZED,
+  'user-refused': UNAUTHORIZED,
   'rate-limited': RATE_LIMITED,
   'told-to-wait': RATE_LIMITED,
   'server-error': 'ServerError',

@@ -36,6 +36,8 @@ const BETWEEN = 'Check the server and what stands before it';
 const NOT_HTTP = 'Check that the URL is that of a web server, http or https as it speaks it';
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
 
+const refused = (message: string) => text(JSON.stringify({ message }), 'application/json', 403);
+
 const HTTP_FAULTS: readonly Fault[] = [
   onJobs(
     'the token is refused',
@@ -50,6 +52,38 @@ const HTTP_FAULTS: readonly Fault[] = [
     status(403),
     'Gitea forbids it (403)',
     'The token needs scope read:organization, and its user must be an owner of the org. It is in the Secret of authToken',
+  ),
+  onJobs(
+    "the token's user has never signed in",
+    'GR-GITEA-22',
+    refused(`You must change your password. Change it at: ${LEAK}`),
+    "Gitea refuses the token's user (403): it must change its password first",
+    'Sign in as that user and change it, or: gitea admin user must-change-password --unset NAME',
+  ),
+  ...alike(
+    'GR-GITEA-22',
+    "Gitea refuses the token's user (403): it is not active, or may not sign in",
+    'Let an administrator of Gitea see to it',
+    {
+      'its user is not activated': refused('This account is not activated.'),
+      'its user is blocked': refused('This account is prohibited from signing in, please contact your zzz.'),
+    },
+  ),
+  onJobs(
+    'its user has one factor only',
+    'GR-GITEA-22',
+    refused('This Gitea instance requires users to enable two-factor authentication before they can zzz'),
+    "Gitea refuses the token's user (403): it has no two-factor authentication, which this Gitea demands",
+    'Sign in as that user and enable it',
+  ),
+  ...[401, 403].map((code) =>
+    onJobs(
+      `a firewall answers ${code} in the place of Gitea`,
+      'GR-GITEA-07',
+      text(`<html>${LEAK}</html>`, 'text/html', code),
+      `a web page instead of JSON (${code})`,
+      NOT_JSON,
+    ),
   ),
   onJobs(
     'the org does not exist',
@@ -83,7 +117,7 @@ const HTTP_FAULTS: readonly Fault[] = [
     'GR-HTTP-11',
     status(302, { location: `http://other.invalid/${LEAK}` }),
     'a redirect (302) to another server, which is not followed',
-    'Use the address that the server gives itself, with the right http or https',
+    'Use the address that the server gives itself, with the right http or https. If that is a login page, let the API pass it',
   ),
   onJobs(
     'a redirect in a circle',

@@ -88,7 +88,7 @@ describe('redirects', () => {
     const failure = await failureOfSending(request(`${server.origin}/path?q=1`));
 
     expect(failure.message).toBe(
-      `read it: GET ${server.origin}/path: a redirect (302) to another server, which is not followed. Use the address that the server gives itself, with the right http or https.`,
+      `read it: GET ${server.origin}/path: a redirect (302) to another server, which is not followed. Use the address that the server gives itself, with the right http or https. If that is a login page, let the API pass it.`,
     );
     expect(reached).toEqual([]);
   });
