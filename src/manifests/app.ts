@@ -123,12 +123,14 @@ function finished(job: JobManifest, group: RunnerGroup, finish: FinishPod): JobM
  *
  * - Our images are for Linux: in a cluster with other nodes the pods would fail there.
  * - The last lines of `register` stand in the status of its pod when it fails (docs/adr/0120).
+ * - A runner that is stopped while it starts hears of it (docs/adr/0125).
  */
 function completed(job: JobManifest): JobManifest {
   const { template } = job.spec;
-  const { initContainers, nodeSelector } = template.spec;
+  const { containers, initContainers, nodeSelector } = template.spec;
   const spec = {
     ...template.spec,
+    containers: containers.map(hearing),
     ...(initContainers && { initContainers: initContainers.map(telling) }),
     nodeSelector: { 'kubernetes.io/os': 'linux', ...nodeSelector },
   };
@@ -138,6 +140,19 @@ function completed(job: JobManifest): JobManifest {
 function telling(container: Container): Container {
   if (container.name !== REGISTER) return container;
   return inOrder<unknown>({ terminationMessagePolicy: 'FallbackToLogsOnError', ...container }) as unknown as Container;
+}
+
+/**
+ * A pod that is deleted while its container starts gets SIGTERM once, some 40 ms after the start (containerd 2.4). Process 1 ignores it until
+ * it handles signals. Such a runner would wait for CI jobs for its whole grace period, and at its end one would be killed.
+ */
+function hearing(container: Container): Container {
+  if (container.name !== 'runner') return container;
+  const stop = container.lifecycle?.preStop?.exec.command;
+  // While s6 starts, the command of dind-rootless fails.
+  const command = stop ? ['sh', '-c', '"$@" || sleep 1', 'sh', ...stop] : ['sleep', '1'];
+  const lifecycle = { ...container.lifecycle, preStop: { exec: { command } } };
+  return inOrder<unknown>({ ...container, lifecycle }) as unknown as Container;
 }
 
 /** Renders as it is: cdk8s would drop nulls, sort keys and walk the same pod template once per runner. Patches set on it have no effect. */

@@ -9,6 +9,8 @@ export const NAME_VARIABLE = 'GITEA_RUNNER_NAME';
 export interface Container {
   readonly name: string;
   readonly env?: readonly { readonly name: string; readonly value?: string }[];
+  /** `preStop` is reserved in podTemplate, so it is ours. */
+  readonly lifecycle?: { readonly preStop?: { readonly exec: { readonly command: readonly string[] } } };
 }
 
 /** The same of a volume. */

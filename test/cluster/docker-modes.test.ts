@@ -145,4 +145,17 @@ describe.each(DOCKER_MODES)('containerMode $mode', (mode) => {
     await rig.run(await rig.generate(wanted(mode)));
     expect(await rig.gitea.admin.jobs(LEVEL, 'queued')).toEqual([]);
   });
+
+  it('ends a runner that is stopped while its container starts', async () => {
+    const { name, manifest } = await rig.queue('docker.yml', wanted(mode));
+    await rig.apply(manifest.replaceAll('linux:host', 'other:host'));
+    const register = '.status.initContainerStatuses[?(@.name=="register")].state.terminated.reason';
+    const isRegistered = async (): Promise<boolean> => (await rig.ofPod(name, register)) === 'Completed';
+    await waitUntil('it is registered', isRegistered, within);
+
+    await rig.remove(name);
+    await rig.podGoes(name, 60_000);
+
+    await rig.run(await rig.generate(wanted(mode)));
+  });
 });

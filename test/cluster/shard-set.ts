@@ -20,13 +20,13 @@ export const LOOKS_SETTINGS: Readonly<Record<string, string>> = {
  * The example with so many shards, of the repository with the RunnerGroups.
  *
  * @param change as the manual says, each change of the number has one of its own
- * @param broken a shard whose `generate` fails
+ * @param broken a shard that follows a branch that is not there
  */
 export async function applyShardSet(stack: Stack, shards: number, change: number, broken = ''): Promise<void> {
-  const shard = `{{if eq .shard "${broken}"}}none{{else}}{{.shard}}/${shards}{{end}}`;
-  const set = parse(readFileSync(EXAMPLE, 'utf8').replace('"{{.shard}}/4"', JSON.stringify(shard)));
+  const set = parse(readFileSync(EXAMPLE, 'utf8').replace('"{{.shard}}/4"', `"{{.shard}}/${shards}"`));
   set.spec.generators[0].list.elements = Array.from({ length: shards }, (_, shard) => ({ shard: String(shard) }));
   const { source } = set.spec.template.spec;
+  source.targetRevision = `{{if eq .shard "${broken}"}}none{{else}}HEAD{{end}}`;
   source.repoURL = `${stack.gitea.url}/${GROUPS_REPOSITORY}.git`;
   source.plugin.env.find(({ name }: { readonly name: string }) => name === 'SHARDS_CHANGED').value = String(change);
   await apply(stack, set);

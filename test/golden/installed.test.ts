@@ -18,6 +18,12 @@ import { type ClusterFile, openStage } from './stage.ts';
 
 const Texts = z.record(z.string(), z.string());
 const PodSpec = z.looseObject({
+  containers: z.array(
+    z.looseObject({
+      name: z.string(),
+      lifecycle: z.object({ preStop: z.object({ exec: z.object({ command: z.array(z.string()) }) }) }).optional(),
+    }),
+  ),
   nodeSelector: Texts.optional(),
   initContainers: z.array(z.looseObject({ name: z.string() })).optional(),
 });
@@ -40,9 +46,13 @@ function keyOf({ metadata }: Job): string {
   return `${metadata.namespace}/${metadata.name}`;
 }
 
-/** As 0.2.0 printed it: without the nodeSelector for Linux and the last words of `register`, which are not in the hash of a name. */
+/** As 0.2.0 printed it: without the nodeSelector for Linux, the last words of `register`, and what lets a runner start before it is stopped. None is in the hash of a name. */
 function asPrintedBy020(job: Job): Job {
-  const { initContainers, nodeSelector = {}, ...pod } = job.spec.template.spec;
+  const { containers, initContainers, nodeSelector = {}, ...pod } = job.spec.template.spec;
+  const deaf = containers.map(({ lifecycle, ...container }) => {
+    const [, , , , ...command] = lifecycle?.preStop.exec.command ?? [];
+    return command.length > 0 ? { ...container, lifecycle: { preStop: { exec: { command } } } } : container;
+  });
   const { 'kubernetes.io/os': _, ...rest } = nodeSelector;
   const silent = initContainers?.map(({ terminationMessagePolicy, ...container }) =>
     container.name === 'register'
@@ -51,6 +61,7 @@ function asPrintedBy020(job: Job): Job {
   );
   const spec = {
     ...pod,
+    containers: deaf,
     ...(silent && { initContainers: silent }),
     ...(Object.keys(rest).length > 0 && { nodeSelector: rest }),
   };
