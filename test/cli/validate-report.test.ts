@@ -122,7 +122,7 @@ describe('a warning tells of', () => {
     ],
     [
       'an image with the tag latest',
-      { image: 'gitea/runner:latest' },
+      { image: 'gitea/runner:latest', containerMode: 'host' },
       'spec.image: the image gitea/runner:latest has no fixed version, so runners may differ: give it a tag other than latest, or a digest [GR-WARN-02]',
     ],
     [
