@@ -122,8 +122,8 @@ describe('a warning tells of', () => {
     ],
     [
       'an image with the tag latest',
-      { image: 'gitea/runner:latest', containerMode: 'host' },
-      'spec.image: the image gitea/runner:latest has no fixed version, so runners may differ: give it a tag other than latest, or a digest [GR-WARN-02]',
+      { image: 'example/runner:latest' },
+      'spec.image: the image example/runner:latest has no fixed version, so runners may differ: give it a tag other than latest, or a digest [GR-WARN-02]',
     ],
     [
       'an image without a tag',
