@@ -168,11 +168,11 @@ function faultOf(label: string, isWhole: boolean): string | undefined {
   const [problem] = runnerLabel.safeParse(label).error?.issues ?? [];
   if (problem) {
     const names = labelsIn(label).filter((name) => !name.includes(':'));
-    const list = names.length > 1 && `rite runs-on: [${names.join(', ')}]`;
-    const rule = list
-      ? `must not contain spaces. Of several names w${list}`
-      : problem.message.replace(/; write .*/, '');
-    const why = list && label.includes(',') ? `. W${list}` : `: it ${rule}`;
+    const list = `runs-on: [${names.join(', ')}]`;
+    const rule = problem.message.replace(/; write .*/, '');
+    const spaces = `must not contain spaces. Of several names write ${list}`;
+    const why =
+      names.length > 1 && label.includes(',') ? `. Write ${list}` : `: it ${names.length > 1 ? spaces : rule}`;
     return `${written} is no label that a group can have${isWhole ? why : ''}`;
   }
   if (withoutTypography(label) !== label) return `${written} holds characters of a word processor: type it again`;
