@@ -51,6 +51,12 @@ interface Ahead {
   readonly untilMs: number;
 }
 
+interface Refused {
+  readonly failure: Failure;
+  readonly times: number;
+  readonly untilMs: number;
+}
+
 /** @param timeoutMs for each question to Kubernetes or Gitea. */
 export function registerRunners(timeoutMs: number): StartTask {
   return ({ changed, clock, cluster, giteas, queue, secretsClient, targetOf, tell, unregistered }) => {
@@ -62,12 +68,7 @@ export function registerRunners(timeoutMs: number): StartTask {
     /** Groups whose repositories were told as places where a leader before this one may have left rows. */
     const guessed = new WeakSet<RunnerGroup>();
     /** Of a level that gives no token. Hundreds of its runners may wait, and others need the requests. */
-    const refusals = new LRUCache<
-      string,
-      { readonly failure: Failure; readonly times: number; readonly untilMs: number }
-    >({
-      max: MOST_TOKENS,
-    });
+    const refusals = new LRUCache<string, Refused>({ max: MOST_TOKENS });
     const perf = { now: () => clock.steadyMs() };
     const tokens = new LRUCache<string, string>({ max: MOST_TOKENS, ttl: TOKEN_MS, ttlResolution: 0, perf });
 
@@ -93,20 +94,22 @@ export function registerRunners(timeoutMs: number): StartTask {
     };
 
     const tokenFor = async (access: GiteaAccess, key: string, scope: Scope): Promise<string> => {
-      const known = refusals.get(key);
-      if (known && clock.steadyMs() < known.untilMs) throw known.failure;
-      const found = tokens.get(key) ?? (await orFailure(readRegistrationToken(access, scope)));
-      if (found instanceof Failure) {
-        const times = (known?.times ?? 0) + 1;
-        refusals.set(key, { failure: found, times, untilMs: clock.steadyMs() + tryAgainMs(times) / 2 });
-        throw found;
+      const known = tokens.get(key);
+      if (known !== undefined) return known;
+      const refused = refusals.get(key);
+      if (refused && clock.steadyMs() < refused.untilMs) throw refused.failure;
+      const read = await orFailure(readRegistrationToken(access, scope));
+      if (read instanceof Failure) {
+        const times = (refused?.times ?? 0) + 1;
+        // Half a pause: else a runner that tries again after the same one would meet its own refusal.
+        refusals.set(key, { failure: read, times, untilMs: clock.steadyMs() + tryAgainMs(times) / 2 });
+        throw read;
       }
       refusals.delete(key);
-      const token = typeof found === 'string' ? found : found?.token;
       const what = `ask for the registration token of ${scopeWord(scope)}: Gitea gives it to that user alone`;
-      if (token === undefined) throw new Failure('GR-REG-03', 1, `${what}. Use an API token of that user.`);
-      tokens.set(key, token);
-      return token;
+      if (read === undefined) throw new Failure('GR-REG-03', 1, `${what}. Use an API token of that user.`);
+      tokens.set(key, read.token);
+      return read.token;
     };
 
     const register = async (key: string, wish: Wish, target: GiteaTarget, signal: AbortSignal): Promise<string> => {
