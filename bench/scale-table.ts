@@ -67,7 +67,12 @@ function writeTables(): void {
 }
 
 function tableOf(part: Part, rows: readonly Row[]): string {
-  const columns = part === 'ways' ? [COMPARED, ...COLUMNS.slice(0, LAST_COMPARED)] : [...COLUMNS, ...ASKED[part]];
+  const columns =
+    part === 'ways'
+      ? [COMPARED, ...COLUMNS.slice(0, LAST_COMPARED)]
+      : part === 'shards'
+        ? [...COLUMNS, ASKED]
+        : COLUMNS;
   const lines = [
     columns.map(([name]) => name),
     columns.map(() => '---'),
@@ -94,11 +99,7 @@ const COLUMNS: readonly Column[] = [
   ['Application', ({ applicationKiB }) => `${applicationKiB.toFixed(0)} KiB`],
   ['controller', ({ controllerMiB }) => `${controllerMiB.toFixed(0)} MiB`],
 ];
-const ASKED: Readonly<Record<Exclude<Part, 'ways'>, readonly Column[]>> = {
-  one: [],
-  apps: [],
-  shards: [['requests to Gitea', ({ generateRequests = Number.NaN }) => generateRequests.toFixed(1)]],
-};
+const ASKED: Column = ['requests to Gitea', ({ generateRequests = Number.NaN }) => generateRequests.toFixed(1)];
 /** Columns that are worth comparing. */
 const LAST_COMPARED = 8;
 

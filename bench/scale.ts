@@ -67,7 +67,8 @@ try {
 }
 
 async function bench({ gitea, kubernetes }: Stack): Promise<void> {
-  const installation = await Installation.prepare(stack, buildCluster(say), {});
+  const settings = PART === 'shards' ? { GITEA_RUNNERS_TIMEOUT: '50', ...LOOKS_SETTINGS } : {};
+  const installation = await Installation.prepare(stack, buildCluster(say), { settings });
   await gitea.admin.createRepo('web', ORG);
   for (let app = 0; app < GROUPS; app += 1) {
     const fill = workflow({ fill: { runsOn: `app-${app}`, seconds: 1, matrix: LEGS } });
@@ -80,11 +81,7 @@ async function bench({ gitea, kubernetes }: Stack): Promise<void> {
     const folder = GROUPS === 1 ? '' : `groups/app-${app}/`;
     await commit(stack, `${folder}group.yaml`, group(`app-${app}`, gitea.url));
   }
-  if (PART === 'shards') {
-    const settings = Object.entries({ GITEA_RUNNERS_TIMEOUT: '50', ...LOOKS_SETTINGS });
-    const literals = settings.map(([name, value]) => `--from-literal=${name}=${value}`);
-    await kubernetes.kubectl(['create', 'configmap', '-n', 'argocd', 'gitea-runners-settings', ...literals]);
-  }
+  await installation.writeSettings();
   await installation.block('install');
   await kubernetes.refreshDns();
   await installation.block('secrets');

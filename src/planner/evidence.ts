@@ -268,26 +268,6 @@ export interface Group {
   readonly templateHash: string;
 }
 
-/** A repository by the name that Gitea has for the group's scope now, in lower case. Undefined: it is not in the scope, by either name. */
-export function nameNow(repository: string, { covers = '' }: Group, look: Look | undefined): string | undefined {
-  const [name, now = covers] = [repository.toLowerCase(), look?.renamedTo?.toLowerCase()];
-  return covers === '' ? name : (renamed(name, covers, now) ?? renamed(name, now, now));
-}
-
-/** A repository, in lower case, with the name that its scope had before a rename: a pattern may have it. Undefined: there was none. */
-export function nameBefore(
-  repository: string,
-  { covers = '' }: Pick<Group, 'covers'>,
-  renamedTo: string | undefined,
-): string | undefined {
-  return renamedTo === undefined ? undefined : renamed(repository, renamedTo, covers);
-}
-
-/** A path with another name of the owner or repository that it begins with. Undefined: it begins with none of that name. Gitea ignores case. */
-export function renamed(path: string, from: string, to: string): string | undefined {
-  return `${path}/`.toLowerCase().startsWith(`${from.toLowerCase()}/`) ? to + path.slice(from.length) : undefined;
-}
-
 /** What Kubernetes shows. `unseen` is no empty cluster: anything may live there. */
 export type ClusterEvidence =
   | {

@@ -34,9 +34,9 @@ import {
   type JobList,
   type LiveJob,
   type Look,
-  nameNow,
 } from './evidence.ts';
 import { isMadeForSame, ORDINALS_SEARCHED, poolIndexOf, RING, type RunnerNamer, runnerNamer } from './names.ts';
+import { nameNow } from './repositories.ts';
 import { type GroupRunners, patienceMs, type Runner, type RunnerState } from './runners.ts';
 import { isOfOtherScope, type RunnerTraces } from './traces.ts';
 

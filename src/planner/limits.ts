@@ -13,10 +13,10 @@ import {
   type ListedJob,
   type LiveJob,
   liveJobsOf,
-  nameNow,
 } from './evidence.ts';
 import { PENDING_TIMEOUTS } from './judge.ts';
 import { fitsPattern } from './patterns.ts';
+import { nameNow, ownerOf } from './repositories.ts';
 import { isAtWork, type Runner, type Runners } from './runners.ts';
 
 /** `LiveJob.scope` of a group that serves all of its Gitea. */
@@ -253,13 +253,13 @@ export function comesUntilMs(live: LiveJob, spawnTimeoutMs: number, sinceMs = 0)
 function isSharedWith(group: Group, live: LiveJob, evidence: Evidence): boolean {
   if (isOfApplication(live, evidence)) return true;
   const { giteaUrl, scope, repository } = live;
-  const ownerOf = (path: string | undefined): string | undefined => path?.toLowerCase().split('/')[0];
   const covers = group.covers ?? WHOLE_GITEA;
   const now = evidence.looks.get(group.look)?.renamedTo ?? covers;
   const [owner, ownerNow] = [covers, now].map(ownerOf);
   // A Job of an older version does not say its scope. Another spec may have a name from before a rename: the CI job has that of now.
-  const said = ownerOf(scope ?? repository ?? '');
-  const isOfOwner = said === owner || said === ownerNow || (scope !== WHOLE_GITEA && ownerOf(repository) === ownerNow);
+  const ofJob = ownerOf(repository ?? '');
+  const said = scope === undefined ? ofJob : ownerOf(scope);
+  const isOfOwner = said === owner || said === ownerNow || (scope !== WHOLE_GITEA && ofJob === ownerNow);
   return giteaUrl === group.origin && isOfOwner;
 }
 
@@ -280,6 +280,5 @@ function keyFor(limit: Limit, repository: string | undefined): string {
 /** Gitea ignores case. */
 function partOf({ per }: Limit, repository: string): string | undefined {
   if (per === undefined) return undefined;
-  const name = repository.toLowerCase();
-  return per === 'repository' ? name : name.split('/')[0];
+  return per === 'repository' ? repository.toLowerCase() : ownerOf(repository);
 }

@@ -2,8 +2,9 @@
 
 import { addTo, compareText, count, memo } from './collections.ts';
 import type { GroupKey } from './decisions.ts';
-import { type Group, type ListedJob, type Look, nameBefore, type ScopeWidth } from './evidence.ts';
+import type { Group, ListedJob, Look, ScopeWidth } from './evidence.ts';
 import { patternFinder } from './patterns.ts';
+import { nameBefore } from './repositories.ts';
 
 const WIDTH: Readonly<Record<ScopeWidth, number>> = { repo: 0, owner: 1, global: 2 };
 

@@ -1,9 +1,10 @@
 /** 3 QUEUE: the ready jobs, in the order in which they are given slots, and who may serve them. */
 import { addTo, count, memo } from './collections.ts';
-import { type Group, type ListedJob, nameBefore } from './evidence.ts';
+import type { Group, ListedJob } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
 import { weightOf } from './limits.ts';
 import { firstWorking, repositoryFinder, takeTurns } from './owners.ts';
+import { nameBefore } from './repositories.ts';
 import { coversJob, patienceMs, type Runner } from './runners.ts';
 
 /** What tells how long something has waited. */

@@ -12,10 +12,10 @@ import {
   type Look,
   liveJobsOf,
   looksOf,
-  nameNow,
   type RegisteredRunner,
 } from './evidence.ts';
 import { groupHash, type MadeFor, namePrefix, parseRunnerName, type RunnerName } from './names.ts';
+import { nameNow } from './repositories.ts';
 
 /** What is known of one runner. */
 export interface RunnerTraces {

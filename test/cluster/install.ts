@@ -106,16 +106,20 @@ export class Installation {
 
   /** All that the manual does for a new reader, webhooks included. */
   async install(): Promise<void> {
-    const { settings } = this.#options;
-    if (settings && Object.keys(settings).length > 0) {
-      const literals = Object.entries(settings).map(([name, value]) => `--from-literal=${name}=${value}`);
-      const create = ['create', 'configmap', 'gitea-runners-settings', '-n', 'argocd', ...literals];
-      await this.#stack.kubernetes.kubectl(create);
-    }
+    await this.writeSettings();
     await this.block('install');
     await this.#stack.kubernetes.refreshDns();
     await this.block('secrets', 'application');
     await this.webhook();
+  }
+
+  /** Comes before the pods that read them. */
+  async writeSettings(): Promise<void> {
+    const settings = Object.entries(this.#options.settings ?? {});
+    if (settings.length === 0) return;
+    const literals = settings.map(([name, value]) => `--from-literal=${name}=${value}`);
+    const create = ['create', 'configmap', 'gitea-runners-settings', '-n', 'argocd', ...literals];
+    await this.#stack.kubernetes.kubectl(create);
   }
 
   /** The webhook, to the address under which Gitea, outside the cluster, reaches `serve`. */

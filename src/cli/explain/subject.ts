@@ -9,7 +9,7 @@ import { STANDARD_INPUT } from '../../config/runnergroup/group-files.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { GroupKey, Plan, RunnerDecision } from '../../planner/decisions.ts';
 import type { Job, LiveJob } from '../../planner/evidence.ts';
-import { renamed } from '../../planner/evidence.ts';
+import { renamed } from '../../planner/repositories.ts';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { firstNames, printable } from '../../shared/printable.ts';

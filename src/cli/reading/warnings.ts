@@ -10,6 +10,7 @@ import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { parseLabel } from '../../config/runnergroup/words.ts';
 import { memo } from '../../planner/collections.ts';
 import { dependsOnJob } from '../../planner/limits.ts';
+import { ownerOf } from '../../planner/repositories.ts';
 import { isSame, keyText } from '../../shared/keys.ts';
 import { coverOf, hasJobsOf } from '../../shared/scope.ts';
 import { oddValues } from './odd-values.ts';
@@ -175,7 +176,7 @@ function overlappingGroup(groups: readonly RunnerGroup[]): ReadonlyMap<RunnerGro
   for (const group of groups.filter(({ suspend }) => !suspend)) {
     const { giteaUrl } = group;
     // In lower case, as Gitea compares. `*`: all owners.
-    const owner = coverOf(group.scope)?.split('/')[0]?.toLowerCase() ?? '*';
+    const owner = ownerOf(coverOf(group.scope) ?? '*');
     const all = listOf(giteaUrl);
     const own = listOf(`${giteaUrl} ${owner}`);
     const overlap = firstOverlap(group, owner === '*' ? all : [...own, ...listOf(`${giteaUrl} *`)]);

@@ -8,6 +8,7 @@ import type { TargetOf } from '../../plan/find-targets.ts';
 import { toPlanned } from '../../plan/plan-groups.ts';
 import type { RunnerDecision } from '../../planner/decisions.ts';
 import { choosersFinder } from '../../planner/owners.ts';
+import { ownerOf } from '../../planner/repositories.ts';
 import type { AppVerdict } from '../../serve/planning/reconcile.ts';
 import { keyOfDecision, type LiveGroup, type LiveRunner } from '../../serve/seen/live.ts';
 import { Failure } from '../../shared/failure.ts';
@@ -149,9 +150,4 @@ export function levelsSeen({ planning }: AppVerdict): (group: RunnerGroup) => re
       .filter(repositoriesOf(group, renamedTo))
       .map((name) => `repo:${name}`);
   };
-}
-
-/** Gitea ignores case. */
-function ownerOf(path: string): string {
-  return path.split('/')[0]?.toLowerCase() ?? '';
 }
