@@ -23,8 +23,8 @@ interface Situation {
   /** Made from the name of the runner that is wanted first. */
   readonly jobs?: (runner: string) => readonly object[];
   readonly pods?: (runner: string) => readonly object[];
-  /** What Kueue says of the runner's Job, or how the API server answers who asks. */
-  readonly workload?: string | number;
+  /** Why Kueue lets the runner's Job wait, or all it says of it, or how the API server answers who asks. */
+  readonly workload?: string | number | object;
   readonly events?: readonly object[] | number | ((runner: string) => readonly object[]);
   /** More RunnerGroups. */
   readonly others?: (url: string) => readonly object[];
@@ -94,18 +94,27 @@ const inQueue = (runner: string): readonly object[] => {
     { ...job, metadata: { ...metadata, labels: { 'kueue.x-k8s.io/queue-name': 'team-a' } }, spec: { suspend: true } },
   ];
 };
+/** Let start by Kueue in another cluster two minutes ago. */
+const elsewhere = (runner: string): readonly object[] => {
+  const [job] = inQueue(runner);
+  const startTime = new Date(Date.now() - 120_000).toISOString();
+  const conditions = [{ type: 'Suspended', status: 'False', lastTransitionTime: startTime }];
+  const spec = { suspend: false, managedBy: 'kueue.x-k8s.io/multikueue' };
+  return [{ ...job, spec, status: { active: 1, startTime, conditions } }];
+};
 /** Kueue's objects of another Job and of this one. */
-const workloadsOf = (runner: string, message: string | number): object | number =>
-  typeof message === 'number'
-    ? message
-    : {
-        items: ['ci-9-1-abcdabcd', runner].map((name, index) => ({
-          metadata: { ownerReferences: [{ name }] },
-          status: {
-            conditions: [{ type: 'QuotaReserved', status: 'False', message: index === 1 ? message : 'of others' }],
-          },
-        })),
-      };
+const workloadsOf = (runner: string, workload: string | number | object): object | number => {
+  if (typeof workload === 'number') return workload;
+  const waits = (message: string) => ({ conditions: [{ type: 'QuotaReserved', status: 'False', message }] });
+  const statuses = [waits('of others'), typeof workload === 'string' ? waits(workload) : workload];
+  return {
+    items: ['ci-9-1-abcdabcd', runner].map((name, index) => ({
+      metadata: { ownerReferences: [{ name }] },
+      status: statuses[index],
+    })),
+  };
+};
+const RESERVED = { type: 'QuotaReserved', status: 'True', message: 'Quota reserved in ClusterQueue team-a' };
 const registering = (state: object) => ({ initContainerStatuses: [{ name: 'register', state }] });
 /** Its runner works, and its pod is being deleted. */
 const leaving = (runner: string, untilMs: number, conditions: readonly object[] = []): object => {
@@ -610,6 +619,32 @@ describe('explain, at 3 a.m., when', () => {
       cause:
         "it waits in queue team-a of Kueue: couldn't assign flavors to pod set main: insufficient unused quota for pods in flavor default, 1 more needed",
       next: 'kubectl get localqueues,workloads -A shows the queues of Kueue',
+    },
+    {
+      when: 'its Job has quota, and waits for a cluster that takes it',
+      jobs: inQueue,
+      workload: { conditions: [RESERVED], admissionChecks: [{ name: 'workers', state: 'Pending', message: '' }] },
+      cause: 'it waits in queue team-a of Kueue: admission check workers is Pending',
+      next: 'kubectl get localqueues,workloads -A shows the queues of Kueue',
+    },
+    {
+      when: 'its Job has quota, and a check of Kueue has refused it with words',
+      jobs: inQueue,
+      workload: {
+        conditions: [RESERVED],
+        admissionChecks: [{ name: 'workers', state: 'Rejected', message: 'The owner is not managed by Kueue' }],
+      },
+      cause:
+        'it waits in queue team-a of Kueue: admission check workers is Rejected: The owner is not managed by Kueue',
+      next: 'kubectl get localqueues,workloads -A shows the queues of Kueue',
+    },
+    {
+      when: 'its pod in another cluster is not ready',
+      jobs: elsewhere,
+      workload: { conditions: [RESERVED], clusterName: 'east' },
+      cause:
+        'StartsElsewhere: its pod in the other cluster is not ready (kueue.x-k8s.io/multikueue), cluster east, for 2m',
+      next: 'look at its Workload, which names the cluster, and at the pods there',
     },
     {
       when: 'its Job waits in a queue of Kueue, whose objects may not be read',

@@ -4,6 +4,7 @@ import { byState } from '../../answers/explanation.ts';
 import { type ExplainedJob, type Explanation, emittedRunners } from '../../answers/model.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { KubeClient } from '../../clients/kubernetes/kube-client.ts';
+import { STARTS_ELSEWHERE } from '../../clients/kubernetes/kube-pods.ts';
 import { KIND } from '../../config/runnergroup/group-schema.ts';
 import { findCluster, type Settings } from '../../plan/settings.ts';
 import { memo } from '../../planner/collections.ts';
@@ -45,7 +46,15 @@ const Workloads = z.object({
     z.object({
       metadata: z.object({ ownerReferences: z.array(z.object({ name: z.string() })).nullish() }),
       status: z
-        .object({ conditions: z.array(z.object({ type: z.string(), message: z.string().nullish() })).nullish() })
+        .object({
+          conditions: z
+            .array(z.object({ type: z.string(), status: z.string().nullish(), message: z.string().nullish() }))
+            .nullish(),
+          admissionChecks: z
+            .array(z.object({ name: z.string(), state: z.string(), message: z.string().nullish() }))
+            .nullish(),
+          clusterName: z.string().nullish(),
+        })
         .nullish(),
     }),
   ),
@@ -112,12 +121,11 @@ async function withTroubles(
       ? trouble.reason === NO_POD || trouble.queue !== undefined
       : state === 'starting' && nowMs - createdAtMs >= STARTS_WITHIN_MS,
   );
-  const told = await Promise.all(
-    needing.slice(0, MOST_JOBS).map(async (job) => {
-      const isQueued = job.trouble?.queue !== undefined;
-      return [job.name, isQueued ? await waitOf(job, askWorkloads) : await troubleOf(job, ask)] as const;
-    }),
-  );
+  const tell = (job: LiveJob): Promise<PodTrouble | undefined> => {
+    if (job.trouble?.queue !== undefined) return waitOf(job, askWorkloads);
+    return job.trouble?.reason === STARTS_ELSEWHERE ? placeOf(job, job.trouble, askWorkloads) : troubleOf(job, ask);
+  };
+  const told = await Promise.all(needing.slice(0, MOST_JOBS).map(async (job) => [job.name, await tell(job)] as const));
   const troubles = new Map(told);
   return {
     ...explanation,
@@ -174,10 +182,24 @@ async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise
 }
 
 /** Why Kueue does not let a Job start yet, in the words of its Workload. */
-async function waitOf({ name, namespace }: LiveJob, ask: AskWorkloads): Promise<PodTrouble | undefined> {
-  const own = (await ask(namespace)).find(({ metadata }) => metadata.ownerReferences?.some((of) => of.name === name));
-  const message = cut(own?.status?.conditions?.find(({ type }) => type === 'QuotaReserved')?.message);
+async function waitOf(job: LiveJob, ask: AskWorkloads): Promise<PodTrouble | undefined> {
+  const { conditions, admissionChecks } = (await workloadOf(job, ask))?.status ?? {};
+  const reserved = conditions?.find(({ type }) => type === 'QuotaReserved');
+  // It has quota here. A check, for example the other clusters of MultiKueue, has not said yes.
+  const check = reserved?.status === 'True' ? admissionChecks?.find(({ state }) => state !== 'Ready') : undefined;
+  const words = check && `admission check ${check.name} is ${check.state}${check.message ? `: ${check.message}` : ''}`;
+  const message = cut(words ?? reserved?.message);
   return message === '' ? undefined : { reason: 'Suspended', message };
+}
+
+/** The cluster that Kueue has chosen for a Job, beside what the Job tells. */
+async function placeOf(job: LiveJob, trouble: PodTrouble, ask: AskWorkloads): Promise<PodTrouble | undefined> {
+  const cluster = (await workloadOf(job, ask))?.status?.clusterName;
+  return cluster ? { ...trouble, message: cut(`${trouble.message}, cluster ${cluster}`) } : undefined;
+}
+
+async function workloadOf({ name, namespace }: LiveJob, ask: AskWorkloads): Promise<Workload | undefined> {
+  return (await ask(namespace)).find(({ metadata }) => metadata.ownerReferences?.some((of) => of.name === name));
 }
 
 /** Why a Job has no running pod, in the words of its events. */

@@ -178,13 +178,19 @@ function judgeWithoutPod(job: KubeJob): Judgement {
   return isManagedElsewhere(job) ? judgeByCounts(job) : { state: 'starting', trouble: NO_POD_YET };
 }
 
-/** What Kueue copies from the cluster that it has chosen: all of the status, and no pod (0.17: job_multikueue_adapter.go, SyncJob). */
-function judgeByCounts({ spec, status, metadata }: KubeJob): Judgement {
-  if ((status?.ready ?? 0) > 0) return { state: 'running' };
-  const active = status?.active ?? 0;
-  if (active === 0 && (status?.terminating ?? 0) > 0) return { state: 'deleting' };
-  const sinceMs = status?.startTime ?? metadata.creationTimestamp;
-  return { state: 'starting', trouble: startsElsewhere(spec?.managedBy ?? '', active > 0), stillSinceMs: sinceMs };
+/**
+ * What Kueue copies from the cluster that it has chosen: all of the status, and no pod (0.17: job_multikueue_adapter.go, SyncJob). It lets the
+ * Job here start a moment before that. Until a start is told, the Job waits for Kueue: its age counts the time in the queue.
+ */
+function judgeByCounts(job: KubeJob): Judgement {
+  const { spec, status } = job;
+  const { ready, active, terminating, startTime } = status ?? {};
+  if (ready) return { state: 'running' };
+  if (!active && terminating) return { state: 'deleting' };
+  const trouble = startsElsewhere(spec?.managedBy ?? '', Boolean(active));
+  if (startTime != null) return { state: 'starting', trouble, stillSinceMs: startTime };
+  const queue = queueOf(job);
+  return { state: 'starting', trouble: { ...trouble, isSuspended: true, ...(queue && { queue }) } };
 }
 
 /** Undefined: its pod may still end its CI job. The next one would be a second runner of its name. */

@@ -87,10 +87,12 @@ export function isManagedElsewhere({ spec }: KubeJob): boolean {
   return spec?.managedBy != null && spec.managedBy !== 'kubernetes.io/job-controller';
 }
 
+export const STARTS_ELSEWHERE = 'StartsElsewhere';
+
 /** Only the other cluster knows more. */
 export function startsElsewhere(manager: string, hasPod: boolean): PodTrouble {
   const message = hasPod ? 'its pod in the other cluster is not ready' : 'no pod is told of in another cluster';
-  return troubleOf('StartsElsewhere', `${message} (${manager})`);
+  return troubleOf(STARTS_ELSEWHERE, `${message} (${manager})`);
 }
 
 /** `stillSinceMs`: Kubernetes names no fault. */
@@ -255,6 +257,7 @@ const FINAL: ReadonlySet<string> = new Set(['Complete', 'Failed']);
  *
  *   1. The Job itself is deleted ....................... not lost: Argo CD or a person removes the runner
  *   2. The pod waits for its end on a node that is gone  NodeLost
+ *      Kueue has taken it from another cluster ......... NodeLost: that may be cut off, and the runner may live
  *      Kueue has stopped it, and its pod has gone ...... Preempted
  *   3. Its pods are in another cluster ................. not lost: nobody tells here
  *      The Job has not ended, or by its own deadline ... not lost
@@ -269,7 +272,7 @@ const FINAL: ReadonlySet<string> = new Set(['Complete', 'Failed']);
 export function lossOf(job: KubeJob, pods: readonly KubePod[]): LossReason | undefined {
   if (job.metadata.deletionTimestamp != null) return undefined;
   if (pods.some((pod) => wasOnLostNode(pod) && !conditionMet(pod, 'Ready'))) return 'NodeLost';
-  if (wasStopped(job) && pods.length === 0) return 'Preempted';
+  if (wasStopped(job) && pods.length === 0) return isManagedElsewhere(job) ? 'NodeLost' : 'Preempted';
   // Its pods are never seen here.
   if (isManagedElsewhere(job)) return undefined;
   const ends = job.status?.conditions?.filter(({ type, status }) => FINAL.has(type) && status === 'True') ?? [];
@@ -325,6 +328,8 @@ export function endToldBy(pod: KubePod): EndToldBy | undefined {
 /** How the pod of a runner ended badly, in Kubernetes' words. Undefined: it has not, or Kubernetes does not say. @param pods of this Job only */
 export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undefined {
   const loss = lossOf(job, pods);
+  if (loss !== undefined && isManagedElsewhere(job))
+    return { reason: loss, message: 'Kueue has taken it from its cluster' };
   if (loss !== undefined) return { reason: loss, message: toldBy(pods) ?? LOSS[loss] };
   const failed = conditionMet(job, 'Failed');
   if (!failed) return undefined;

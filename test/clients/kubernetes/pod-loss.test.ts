@@ -1,6 +1,6 @@
 /** Law V39 (docs/spec.md): what counts as the loss of a runner. */
 import { expect, test } from 'vitest';
-import { endToldBy, lossOf } from '../../../src/clients/kubernetes/kube-pods.ts';
+import { endToldBy, lossOf, podEndOf } from '../../../src/clients/kubernetes/kube-pods.ts';
 import { KubeJob, KubePod } from '../../../src/clients/kubernetes/resources.ts';
 
 const META = { name: 'ci-1', namespace: 'runners', uid: 'u', creationTimestamp: '2026-11-20T10:00:00Z' };
@@ -50,6 +50,15 @@ test('a failed Job without a pod has lost its runner: somebody deleted the pod',
 
 test('a failed Job whose pods are in another cluster has lost no runner: its pod was never to be seen here', () => {
   expect(lossOf({ ...failed, spec: { managedBy: 'kueue.x-k8s.io/multikueue' } }, [])).toBeUndefined();
+});
+
+test('a runner that Kueue takes from another cluster is lost as one whose node does not answer: it may live there', () => {
+  const metadata = { ...META, labels: { 'kueue.x-k8s.io/queue-name': 'team-a' }, generation: 3 };
+  const stopped = (managedBy?: string) => KubeJob.parse({ metadata, spec: { suspend: true, managedBy } });
+
+  expect(lossOf(stopped('kueue.x-k8s.io/multikueue'), [])).toBe('NodeLost');
+  expect(podEndOf(stopped('kueue.x-k8s.io/multikueue'), [])?.message).toBe('Kueue has taken it from its cluster');
+  expect(lossOf(stopped(), [])).toBe('Preempted');
 });
 
 test('a Job that is complete has lost its runner, too: the dind images end with exit code 0', () => {
