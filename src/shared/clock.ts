@@ -7,7 +7,7 @@ export interface Clock {
   readonly now: () => number;
   /** A clock that is never set, ms since any moment. */
   readonly steadyMs: () => number;
-  /** Calls once, after so many ms. Answers what takes it back. */
+  /** Calls once, after so many ms, or at once when that time is over. Answers what takes it back. */
   readonly after: (ms: number, call: () => void) => () => void;
   /** Resolves at the next turn of the event loop: probes, webhooks, signals and the renewal of the Lease come between two long computations. */
   readonly nextTurn: () => Promise<void>;
@@ -20,7 +20,8 @@ export const systemClock: Clock = {
     return seconds * 1000 + nanoseconds / 1e6;
   },
   after: (ms, call) => {
-    const timer = setTimeout(call, ms);
+    // Node 24 prints a warning about a negative time.
+    const timer = setTimeout(call, Math.max(0, ms));
     return () => clearTimeout(timer);
   },
   nextTurn: () => new Promise((resolve) => setImmediate(resolve)),
