@@ -101,25 +101,26 @@ describe('with a look of serve', () => {
   });
 });
 
-/** A sealed look as serve would give it. @param ageMs when it began */
+/** A sealed look as serve would give it. @param ageMs when it ended */
 function sealedFor(
   target: Parameters<typeof keysOf>[0],
   nonce: string,
   answers: Readonly<Record<string, object>>,
   ageMs = 0,
+  tookMs = 0,
 ): Buffer {
   const nowMs = systemClock.steadyMs();
   const look = {
     version: '1.27.3',
-    beganMs: nowMs - ageMs,
+    beganMs: nowMs - ageMs - tookMs,
     answers: Object.entries(answers).map(([url, body]) => {
       return {
         url,
         body: Buffer.from(JSON.stringify(body)),
         total: undefined,
         date: undefined,
-        sentMs: nowMs,
-        receivedMs: nowMs,
+        sentMs: nowMs - ageMs,
+        receivedMs: nowMs - ageMs,
       };
     }),
   };
@@ -193,6 +194,34 @@ describe.each(Object.entries(BAD))('%s', (_, listener) => {
 
     expect([code, stdout], stderr).toEqual([0, without.stdout]);
     expect(requests).toBe(direct);
+  });
+});
+
+/** Servers that give a look slowly, or one that was made slowly. The queue is empty in it. */
+const SLOW: Readonly<Record<string, (target: Target) => RequestListener>> = {
+  'an answer that begins at once and goes on for 300 ms':
+    (target) =>
+    ({ headers }, response) => {
+      const look = sealedFor(target, String(headers['x-nonce']), EMPTY(target.url));
+      response.write(look.subarray(0, 20));
+      systemClock.after(300, () => response.end(look.subarray(20)));
+    },
+  'a look that took ten seconds':
+    (target) =>
+    ({ headers }, response) =>
+      void response.end(sealedFor(target, String(headers['x-nonce']), EMPTY(target.url), 0, 2 * MOST_AGE_MS)),
+};
+
+describe.each(Object.entries(SLOW))('%s', (_, listener) => {
+  it('is a look: Gitea is asked nothing', async () => {
+    slowDown();
+    const { target, generate, asked } = await scene();
+    const server = await serve(listener(target));
+
+    const [{ code, stdout, stderr }, requests] = await asked(() => generate(server.origin));
+
+    expect([code, requests], stderr).toEqual([0, 0]);
+    expect(stdout).not.toContain('kind: "Job"');
   });
 });
 

@@ -24,6 +24,8 @@ import type { GiteaTarget } from './observe-gitea.ts';
 
 /** For all of them: what a look costs, at most, when nobody answers. */
 const LONGEST_ASKING_MS = 200;
+/** Besides, once an answer has begun: it has megabytes, and to ask Gitea for them takes longer, most of all where CPU is short. */
+const LONGEST_READING_MS = 2_000;
 /** The time is counted in such steps. While this process makes its templates it hears no answer, and that is not the fault of `serve`. */
 const TICK_MS = 10;
 /** The Service has one address for each replica. The one that leads has looks. */
@@ -48,6 +50,11 @@ export async function askServe(targets: readonly GiteaTarget[], asking: Asking):
   const wires: Wire[] = [];
   await new Promise<void>((resolve) => {
     let leftMs = LONGEST_ASKING_MS;
+    let hasBegun = false;
+    const begin = (): void => {
+      if (!hasBegun) leftMs += LONGEST_READING_MS;
+      hasBegun = true;
+    };
     let takeBack = (): void => undefined;
     const end = (): void => {
       takeBack();
@@ -66,7 +73,7 @@ export async function askServe(targets: readonly GiteaTarget[], asking: Asking):
       if (leftMs <= 0) return;
       wires.push(wire);
       const asked = targets.map(async (target) => {
-        const played = await askOne(wire, new URL(LOOK_PATH, origin), target, asking).catch(() => undefined);
+        const played = await askOne(wire, new URL(LOOK_PATH, origin), target, asking, begin).catch(() => undefined);
         if (played) found.set(target.key, played);
         // Others need not be waited for.
         if (found.size === targets.length) end();
@@ -89,22 +96,23 @@ async function originsOf(url: string): Promise<readonly string[]> {
     .map(({ address, family }) => `http://${family === 6 ? `[${address}]` : address}:${port || 80}`);
 }
 
-async function askOne(wire: Wire, url: URL, target: GiteaTarget, { clocks, now, onRequest }: Asking) {
+async function askOne(wire: Wire, url: URL, target: GiteaTarget, asking: Asking, onBegin: () => void) {
+  const { clocks, now, onRequest } = asking;
   const { id, secret } = keysOf(target);
   const nonce = randomBytes(16).toString('hex');
   const [sentMs, sentSteadyMs] = [now(), systemClock.steadyMs()];
   const headers = { [ID_HEADER]: id, [NONCE_HEADER]: nonce };
   const answer = await wire.send({ url, method: 'GET', headers }).answer;
   const { status } = answer;
+  if (status === 200) onBegin();
   const bytes = await answer.read(status === 200 ? MOST_BYTES : 1_024);
   onRequest?.({ method: 'GET', url: url.href, status, ms: systemClock.steadyMs() - sentSteadyMs, queue: '' });
   const look =
     status === 200 && bytes
       ? opened(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), secret, nonce)
       : undefined;
-  // The age is that at the answer: it may have been on its way since it was asked for.
-  const beganMs = sentSteadyMs - (look?.beganAgoMs ?? 0);
-  if (!look || systemClock.steadyMs() - beganMs > MOST_AGE_MS) return undefined;
+  // The ages are those at the answer: it may have been on its way since it was asked for.
+  if (!look || systemClock.steadyMs() - (sentSteadyMs - look.endedAgoMs) > MOST_AGE_MS) return undefined;
   const receivedMs = now();
   for (const { date, receivedAgoMs, sentAgoMs } of look.dates)
     clocks.note(new URL(target.url).origin, {
@@ -112,7 +120,7 @@ async function askOne(wire: Wire, url: URL, target: GiteaTarget, { clocks, now, 
       sentMs: sentMs - sentAgoMs,
       receivedMs: receivedMs - receivedAgoMs,
     });
-  return playedOf(look, target, beganMs);
+  return playedOf(look, target, sentSteadyMs - look.beganAgoMs);
 }
 
 function playedOf({ sender, version }: OpenLook, { url }: GiteaTarget, beganMs: number) {

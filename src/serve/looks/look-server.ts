@@ -31,9 +31,9 @@ const MOST_KEPT_BYTES = 32 * 1024 * 1024;
 const MOST_SENT_BYTES = 32 * 1024 * 1024;
 /** `generate` waits 200 ms. */
 const PATIENCE_MS = 150;
-const LONGEST_SENDING_MS = 1_000;
+const LONGEST_SENDING_MS = 2_000;
 
-type Given = KeptLook & { readonly bytes: number };
+type Given = KeptLook & { readonly bytes: number; readonly endedMs: number };
 
 interface Place extends ReturnType<typeof keysOf> {
   look?: Given | undefined;
@@ -106,7 +106,7 @@ export class LookServer {
       const place = this.#places.get(key);
       this.forget(key);
       if (place && answers && version !== undefined) {
-        place.look = { answers, beganMs, bytes, version };
+        place.look = { answers, beganMs, endedMs: this.#options.clock.steadyMs(), bytes, version };
         // Nobody is given it after that, so it need not be kept.
         place.takeBack = this.#options.clock.after(MOST_AGE_MS, () => this.forget(key));
       } else this.#keptBytes -= bytes;
@@ -151,7 +151,7 @@ export class LookServer {
     const askedMs = clock.steadyMs();
     const fresh = () => {
       const { look } = place;
-      const isFresh = look && look.beganMs >= place.heardMs && clock.steadyMs() - look.beganMs <= MOST_AGE_MS;
+      const isFresh = look && look.beganMs >= place.heardMs && clock.steadyMs() - look.endedMs <= MOST_AGE_MS;
       return isFresh ? look : undefined;
     };
     if (!fresh() && askedMs - place.askedMs >= MOST_AGE_MS) {

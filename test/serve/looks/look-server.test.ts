@@ -118,6 +118,21 @@ describe('a look that is too old is not given', () => {
     expect(looked()).toBe(2);
   });
 
+  it('a look that took longer than that is given: its age counts from its end', async () => {
+    const { clock, pass } = aheadClock();
+    const gitea = await fakeGitea({
+      intercept: () => {
+        pass(MOST_AGE_MS + 1);
+        return false;
+      },
+    });
+    const target = targetOf(gitea.url);
+    const { ask, looked } = await openLooks([target], { clock });
+
+    expect((await ask(target)).status).toBe(200);
+    expect(looked()).toBe(1);
+  });
+
   it('a look is not given when one has failed since', async () => {
     let status = 200;
     const gitea = await fakeGitea({
