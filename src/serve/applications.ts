@@ -223,7 +223,8 @@ export class Applications {
   }
 
   #answered(key: string, app: Managed, state: AppState): void {
-    const misses = note(app, state);
+    // What it says of a Job is older than the operation or refresh under way. To wake a slow Argo CD for that makes it slower.
+    const misses = note(app, state) && !state.isOperating && !state.refreshPending;
     const [first] = state.errors.filter(({ stops }) => stops);
     if (first) this.#hears(key, app, { is: 'unwell', outcome: { is: 'error', message: first.message } });
     else if (state.sync === 'Unknown' || misses) this.#hears(key, app, { is: 'unwell' });

@@ -187,6 +187,22 @@ describe('an Application', () => {
     expect(late.asked.filter((step) => step === 'refresh')).toHaveLength(1);
   });
 
+  it.each<[string, Partial<AppState>]>([
+    ['an operation', { isOperating: true }],
+    ['a refresh', { refreshPending: true }],
+  ])('is not woken for a Job out of sync while %s is under way, but when it has ended', async (_, over) => {
+    const argocd = new Argo();
+    const missed: Partial<AppState> = { sync: 'OutOfSync', jobs: [{ ...JOB, outOfSync: true }] };
+    argocd.shown = appState({ ...missed, ...over });
+    const app = await start(argocd);
+    await follow(app, WELL, 300_000);
+    expect(new Set(argocd.asked)).toEqual(new Set(['read']));
+
+    Object.assign(argocd, { shown: appState(missed), found: appState() });
+    await follow(app, WELL, 65_000);
+    expect(argocd.asked.filter((step) => step === 'refresh')).toHaveLength(1);
+  });
+
   it('is not woken for an error while there is no plan: its generator would fail, too', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
