@@ -335,7 +335,7 @@ export function podTroubleText(trouble: RunnerTrouble, nowMs: number): string {
   const { isSuspended, queue, stillSinceMs } = trouble;
   const text = troubleText(trouble);
   if (queue !== undefined) return `it waits in queue ${queue} of Kueue: ${trouble.message}`;
-  if (isSuspended) return `its Job is suspended, and whoever did that (Kueue, for example) lets it start: ${text}`;
+  if (isSuspended) return `it is held, and whoever does that (Kueue, for example) lets it start: ${text}`;
   if (stillSinceMs === undefined) return `its pod cannot start: ${text}`;
   // Whole minutes: pods of one cause are told together.
   return `its pod has not started: ${text}, for ${duration(nowMs - stillSinceMs - ((nowMs - stillSinceMs) % 60_000))}`;

@@ -63,7 +63,10 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/^Unschedulable.* were unschedulable/, 'uncordon a node, or add one: kubectl get nodes'],
   [/^Unschedulable/, `${ADD_NODE} node lacks`],
   [/^StartsElsewhere/, 'look at its Workload, which names the cluster, and at the pods there'],
-  [/^SchedulingGated/, 'ask who holds pods here by scheduling gates (Kueue, for example)'],
+  [
+    /^SchedulingGated/,
+    'ask whoever sets the gates that it names: what stands before the / is the domain of that program (kueue.x-k8s.io: Kueue)',
+  ],
   [/^FailedCreatePodSandBox/, `the network of pods fails: ${NODE}`],
   [/^(?:ContainerCreating|PodInitializing)/, NODE],
   [/^Suspended: \w+Queue .*(?:doesn't exist|not found)/, 'make that queue of Kueue, or correct spec.queue'],

@@ -114,7 +114,7 @@ export interface PodTrouble {
   readonly message?: string;
   /** The kubelet says it: another pod may do better, on another node. */
   readonly ofNode?: true;
-  /** Somebody holds its Job (`spec.suspend`), and lets it start. `queue`: Kueue does, when its turn in this queue comes. */
+  /** Somebody holds its Job (`spec.suspend`) or its pod (`schedulingGates`), and lets it start. `queue`: Kueue does, when its turn in this queue comes. */
   readonly isSuspended?: true;
   readonly queue?: string;
   /** Name of its node, and of the init container that runs or crashes. */
@@ -134,7 +134,7 @@ export interface LiveJob {
   readonly namespace: string;
   readonly name: string;
   readonly state: LiveState;
-  /** Since when Kubernetes may start it: when it was created, or when somebody who held it let it start. */
+  /** Since when Kubernetes may start it: when it was created, or when somebody who held it let it start. Of one that has a node: since it has it. */
   readonly createdAtMs: number;
   /** The queue of Kueue that it was made for (docs/adr/0100). Absent: none. */
   readonly queue?: string;

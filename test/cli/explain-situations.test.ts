@@ -608,7 +608,7 @@ describe('explain, at 3 a.m., when', () => {
     {
       when: 'its Job is suspended by Kueue',
       jobs: (runner) => [{ ...liveJob(runner, Date.now() - 7_200_000, suspendedStatus), spec: { suspend: true } }],
-      cause: 'its Job is suspended, and whoever did that (Kueue, for example) lets it start: Suspended: Job suspended',
+      cause: 'it is held, and whoever does that (Kueue, for example) lets it start: Suspended: Job suspended',
       next: 'describe job/',
     },
     {

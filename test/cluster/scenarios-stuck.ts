@@ -46,10 +46,8 @@ export function stuckScenarios(scenario: Scenario): void {
     await suspend(held, true);
 
     await rig.until('the group says so', () => world.condition(GROUP, 'PodsStuck')?.reason === 'JobsSuspended');
-    expect(world.condition(GROUP, 'PodsStuck')?.message).toContain(`suspended: 1. ${held}: Suspended: `);
-    expect(await explained(rig)).toContain(
-      'its Job is suspended, and whoever did that (Kueue, for example) lets it start',
-    );
+    expect(world.condition(GROUP, 'PodsStuck')?.message).toContain(`holds: 1. ${held}: Suspended: `);
+    expect(await explained(rig)).toContain('it is held, and whoever does that (Kueue, for example) lets it start');
     await rig.dispatch('single.yml', 2);
     await rig.until('two jobs are served', async () => (await rig.ended()).length === 2);
     expect(world.unfinished().map(({ name }) => name)).toContain(held);

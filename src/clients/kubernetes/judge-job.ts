@@ -52,14 +52,13 @@ interface Judgement {
 
 /** @param pods pods of this Job; others must not be among them. */
 export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
-  const { namespace, name, creationTimestamp } = job.metadata;
+  const { namespace, name } = job.metadata;
   const annotations = job.metadata.annotations ?? {};
   const queue = queueOf(job);
-  const resumed = job.status?.conditions?.find(({ type, status }) => type === 'Suspended' && status === 'False');
+  const { state, trouble, stillSinceMs, runningSinceMs, endsByMs, finishedAtMs } = judge(job, pods);
   const jobUrl = annotations[marks.JOB_URL];
   const repository = annotations[marks.REPOSITORY];
   const priorityClass = job.spec?.template?.spec?.priorityClassName;
-  const { state, trouble, stillSinceMs, runningSinceMs, endsByMs, finishedAtMs } = judge(job, pods);
   const triedBefore = annotations[marks.TRIED_BEFORE];
   const end = isOver(state) ? podEndOf(job, pods) : undefined;
   const [application, ...tracked] = annotations[marks.TRACKING_ID]?.split(':') ?? [];
@@ -67,7 +66,7 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     namespace,
     name,
     state,
-    createdAtMs: Math.max(creationTimestamp, resumed?.lastTransitionTime ?? 0),
+    createdAtMs: startableSinceMs(job, pods, state),
     ...(queue && { queue }),
     ...(wasStopped(job) && { isStopped: true }),
     ...(trouble && { trouble }),
@@ -88,6 +87,15 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     ...shardOf(job),
     ...keepOf(annotations),
   };
+}
+
+/** Somebody may have held the Job or its pod. Scheduling gates that are gone have left no trace but the time when the pod got its node. */
+function startableSinceMs({ metadata, status }: KubeJob, pods: readonly KubePod[], state: LiveState): number {
+  const resumed = status?.conditions?.find((each) => each.type === 'Suspended' && each.status === 'False');
+  const [newest] = state === 'starting' ? [...pods].sort(newestFirst) : [];
+  const scheduled = newest && conditionMet(newest, 'PodScheduled');
+  const timesMs = [resumed, scheduled].map((each) => each?.lastTransitionTime ?? 0);
+  return Math.max(metadata.creationTimestamp, ...timesMs);
 }
 
 /** Nobody else is to write these. A weight that is no number counts as the largest: no limit may be passed. */

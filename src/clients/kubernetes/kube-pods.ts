@@ -2,7 +2,7 @@
 import { type LiveJob, NO_POD, type PodEnd, type PodTrouble } from '../../planner/evidence.ts';
 import { keyText } from '../../shared/keys.ts';
 import { QUEUE, REGISTER } from '../../shared/marks.ts';
-import { oneLine, printable } from '../../shared/printable.ts';
+import { firstNames, oneLine, printable } from '../../shared/printable.ts';
 import type { Condition, KubeJob, KubePod } from './resources.ts';
 
 /** Undefined: Kubernetes does not show it yet. */
@@ -102,6 +102,8 @@ type Pending = Pick<LiveJob, 'trouble' | 'stillSinceMs'>;
 export function troubleOfPending(pod: KubePod): Pending {
   const { status } = pod;
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
+  const gates = pod.spec?.schedulingGates?.map(({ name }) => name) ?? [];
+  if (gates.length > 0) return { trouble: gated(gates, scheduled?.message) };
   if (scheduled?.status === 'False')
     return { trouble: troubleOf(scheduled.reason ?? 'Unschedulable', scheduled.message?.replace(PREEMPTION, '')) };
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
@@ -116,6 +118,12 @@ export function troubleOfPending(pod: KubePod): Pending {
   const last = lastState?.terminated;
   const message = last ? `${endText(name, last)}: ${waiting.message}` : waiting.message;
   return { trouble: { ...troubleOf(reason, message), container: name, ofNode: true } };
+}
+
+/** No scheduler looks at the pod before whoever has set the gates takes them away. Their names tell who that is. */
+function gated(gates: readonly string[], message: string | null | undefined): PodTrouble {
+  const words = message || 'Scheduling is blocked due to non-empty scheduling gates';
+  return { ...troubleOf('SchedulingGated', `${words}: ${firstNames(gates, 3)}`), isSuspended: true };
 }
 
 /** What the scheduler says besides: which pods it could have thrown out. */

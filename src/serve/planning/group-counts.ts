@@ -34,7 +34,7 @@ export function countsOf(plan: Plan, group: RunnerGroup) {
     stuck: emitted.flatMap(({ because, runner, trouble }) =>
       trouble?.isLate ? { runner, trouble, failed: because === 'back-off-record' } : [],
     ),
-    /** Runners whose Jobs somebody has suspended. */
+    /** Runners whose Jobs or pods somebody holds. */
     suspended: emitted.flatMap(({ runner, trouble }) => (trouble?.isSuspended ? { runner, trouble } : [])),
     /** Runners whose CI job failed and that stay for a look, and until when, by Gitea's clock. */
     debugging: emitted.flatMap(({ because, keep, runner }) =>

@@ -195,7 +195,7 @@ function pods({ counts }: GroupFacts): Verdict {
   if (counts === undefined) return NOT_PLANNED;
   const [first] = counts.stuck;
   const [one, { length }] = [counts.suspended[0], counts.suspended];
-  const who = one?.trouble.queue === undefined ? 'that somebody has suspended' : 'that wait in queues of Kueue';
+  const who = one?.trouble.queue === undefined ? 'that somebody holds' : 'that wait in queues of Kueue';
   const held = one && `Jobs of runners ${who}: ${length}. ${stuckText(one)}`;
   if (!first) return ['False', held ? 'JobsSuspended' : 'AllStart', held ?? 'No pod is known that cannot start.'];
   const named = counts.stuck.slice(0, MOST_STUCK).map(stuckText).join('; ');

@@ -17,6 +17,7 @@ interface Case {
   readonly trouble?: object;
   readonly end?: object;
   readonly priorityClass?: string;
+  readonly created?: string;
   readonly stillSince?: string;
   readonly runningSince?: string;
   readonly endsBy?: string;
@@ -46,6 +47,7 @@ test.each(cases.map((each) => [each.case, each] as const))('%s', (_, each) => {
     pods = [],
     state,
     trouble,
+    created = '2026-11-20T10:00:00Z',
     end,
     priorityClass,
     stillSince,
@@ -63,7 +65,7 @@ test.each(cases.map((each) => [each.case, each] as const))('%s', (_, each) => {
     namespace: 'runners',
     name: 'ci-1',
     state,
-    createdAtMs: Date.UTC(2026, 10, 20, 10),
+    createdAtMs: Date.parse(created),
     ...(trouble && { trouble }),
     ...(end && { end }),
     ...(priorityClass !== undefined && { priorityClass }),

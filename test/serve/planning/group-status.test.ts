@@ -126,7 +126,7 @@ const SAID: Readonly<Record<string, readonly (readonly [string, Partial<GroupFac
     [
       'False JobsSuspended',
       { counts: { ...counts, suspended: [{ runner: 'ci-1-1-9c31e0aa', trouble: SUSPENDED }] } },
-      'Jobs of runners that somebody has suspended: 1. ci-1-1-9c31e0aa: Suspended: Job suspended',
+      'Jobs of runners that somebody holds: 1. ci-1-1-9c31e0aa: Suspended: Job suspended',
     ],
     [
       'False JobsSuspended',
