@@ -1,6 +1,7 @@
 /** The rules about one group: its namespace, what it may name there, and its pods. */
 
 import { scopeWord } from '../../shared/scope.ts';
+import { normalBase } from '../../shared/url.ts';
 import { mergePodTemplate } from '../pods/apply-template.ts';
 import { type AskedKind, asksOf } from '../pods/asks.ts';
 import { checkShape } from '../pods/check-shape.ts';
@@ -58,6 +59,12 @@ const secrets: GroupRule = ({ secrets: allowed }, group) => {
     ...templateAsks(group, 'secret', 'pullSecret'),
   ];
   return notAmong(allowed, named, 'the Secret', ` in namespace ${group.namespace}. Use one of them`);
+};
+
+/** A runner does what its Gitea says, and the pod runs here. */
+const giteas: GroupRule = ({ giteas: allowed }, { giteaUrl }) => {
+  if (allowed === undefined || allowed.some((url) => normalBase(url) === normalBase(giteaUrl))) return NONE;
+  return finding('spec.gitea.url', `is ${giteaUrl}; ${allowedBy(allowed)}. Use one of them`);
 };
 
 const images: GroupRule = ({ images: allowed }, group) => {
@@ -300,6 +307,7 @@ export const GROUP_RULES: readonly (readonly [RuleName, GroupRule])[] = [
   ['namespaces.destinations', destinations],
   ['namespaces.scopes', scopes],
   ['namespaces.secrets', secrets],
+  ['giteas', giteas],
   ['images', images],
   ['registries', registries],
   ['securityProfile', securityProfile],

@@ -35,6 +35,12 @@ const namePattern = () =>
   pattern().regex(/^[a-z0-9.*-]+$/, {
     error: 'must be a name, or a pattern like team-*: lower-case letters, digits, dashes, dots and stars',
   });
+const giteaBase = () =>
+  checked((text) =>
+    normalBase(text) === undefined
+      ? 'must be the base URL of a Gitea: http or https, without credentials, query or fragment'
+      : undefined,
+  );
 const list = <T extends z.ZodType>(entry: T, description: string) =>
   z.array(entry).max(MOST_ENTRIES).optional().meta({ description });
 
@@ -55,7 +61,15 @@ const scopePattern = () =>
 export const RULE_NAMES = [
   ...(['projects', 'repositories', 'namespaces'] as const),
   ...(['namespaces.destinations', 'namespaces.scopes', 'namespaces.secrets'] as const),
-  ...(['images', 'registries', 'securityProfile', 'podTemplateFields', 'priorityClasses', 'serviceAccounts'] as const),
+  ...([
+    'giteas',
+    'images',
+    'registries',
+    'securityProfile',
+    'podTemplateFields',
+    'priorityClasses',
+    'serviceAccounts',
+  ] as const),
   ...(['maxActiveRunners', 'maxResources', 'queues'] as const),
 ] as const;
 export type RuleName = (typeof RULE_NAMES)[number];
@@ -87,6 +101,10 @@ const OF_APPLICATION = {
 
 /** Of a group. In an entry each of them takes the place of that of the policy. */
 const OF_GROUP = {
+  giteas: list(
+    giteaBase(),
+    'Base URLs of the Giteas that RunnerGroups may name: a runner does what its Gitea says. An empty list: none. Absent: any.',
+  ),
   images: list(
     checked(wrongImagePattern),
     'Images of pods, each with its registry: `docker.io/gitea/runner`, `registry.example.com/ci/**`. Without a tag every version, with a tag no image by digest, with `@*` only images by digest.',
@@ -254,11 +272,7 @@ const TokenBinding = z.strictObject({
   secret: pattern()
     .regex(/^[a-z0-9.-]+$/, { error: 'must be the name of a Secret; a pattern is not possible here' })
     .meta({ description: 'Name of the Secret.' }),
-  url: checked((text) =>
-    normalBase(text) === undefined
-      ? 'must be the base URL of a Gitea: http or https, without credentials, query or fragment'
-      : undefined,
-  ).meta({ description: 'Base URL of the Gitea.' }),
+  url: giteaBase().meta({ description: 'Base URL of the Gitea.' }),
 });
 
 /** `spec`. The order of the fields is the order of the manual. */

@@ -127,7 +127,7 @@ const POD_JUDGES = {
 } as const satisfies Judges;
 const OTHER_JUDGES = {
   'namespaces.scopes': ['scope', 'org', 'user', 'repo'],
-  tokenBindings: ['gitea', 'giteaURL'],
+  giteas: ['gitea', 'giteaURL'],
   maxActiveRunners: ['maxActiveRunners', 'maxWorkers'],
   maxResources: ['sizes'],
   podTemplateFields: ['podTemplate'],

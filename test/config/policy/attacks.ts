@@ -376,6 +376,19 @@ export const FATES: readonly Fate[] = [
     attacks: [own('a ConfigMap as certificates', { caBundle: { configMapRef: { name: 'others', key: 'password' } } })],
   },
   {
+    stops: { open: OPEN, shared: TRUST, hostile: 'giteas' },
+    attacks: [
+      own('runners for a server of his own', { gitea: { url: 'https://gitea.evil.example.com' } }),
+      own('the same, with the name of ours before it', {
+        gitea: { url: 'https://gitea.example.com.evil.example.com' },
+      }),
+      own('another path of the same host', { gitea: { url: 'https://gitea.example.com/evil' } }),
+      own('another port', { gitea: { url: 'https://gitea.example.com:8443' } }),
+      own('without TLS', { gitea: { url: 'http://gitea.example.com' } }),
+      own('as the operator wrote it', { gitea: undefined, giteaURL: 'https://gitea.evil.example.com' }),
+    ],
+  },
+  {
     stops: { open: OPEN, shared: TRUST, hostile: 'allowed: --notify-urls of serve bounds it' },
     attacks: [own('words to any address', { notify: [{ webhook: { url: 'http://169.254.169.254/latest' } }] })],
   },

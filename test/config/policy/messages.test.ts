@@ -62,6 +62,13 @@ it.each<[string, unknown, AnyGroup, Asker, string]>([
     'spec.scope: is repo:acme/web; the policy allows global in namespace runners. Use one of these scopes',
   ],
   [
+    'another Gitea',
+    { giteas: ['https://other.example.com'] },
+    {},
+    BY_HAND,
+    'spec.gitea.url: is https://gitea.example.com; the policy allows https://other.example.com. Use one of them',
+  ],
+  [
     'an image by tag',
     { images: ['docker.io/x'] },
     { image: 'gitea/runner:1' },

@@ -74,6 +74,7 @@ describe('what a policy denies in the podTemplate of a group, it denies in that 
       'namespaces',
       'namespaces.destinations',
       'namespaces.scopes',
+      'giteas',
       'maxActiveRunners',
       'queues',
       'securityProfile',

@@ -10,6 +10,7 @@ import { type AnyGroup, denialsOf } from './support.ts';
 /** Allows nothing that a rule can forbid. */
 const STRICTEST = {
   namespaces: [{ name: '*', scopes: [], secrets: [] }],
+  giteas: [],
   images: [],
   registries: [],
   securityProfile: { highest: 'restricted' },
@@ -63,8 +64,8 @@ const DENIED: Readonly<Record<string, readonly [spec: Readonly<Record<string, un
     org: [{ org: 'b' }, 'namespaces.scopes spec.scope'],
     user: [{ scope: 'user', org: undefined, user: 'u' }, 'namespaces.scopes spec.scope'],
     repo: [{ scope: 'repo', org: undefined, repo: 'a/b' }, 'namespaces.scopes spec.scope'],
-    gitea: undefined,
-    giteaURL: undefined,
+    gitea: [{ gitea: { url: 'https://other.example.com' } }, 'giteas spec.gitea.url'],
+    giteaURL: [{ gitea: undefined, giteaURL: 'https://other.example.com' }, 'giteas spec.gitea.url'],
     maxActiveRunners: [{ maxActiveRunners: 1 }, 'maxActiveRunners spec.maxActiveRunners'],
     maxWorkers: [{ maxActiveRunners: undefined, maxWorkers: 1 }, 'maxActiveRunners spec.maxActiveRunners'],
     podTemplate: [{ podTemplate: { spec: { nodeSelector: { a: 'b' } } } }, 'podTemplateFields spec.podTemplate.spec'],

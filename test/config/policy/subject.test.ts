@@ -21,6 +21,7 @@ function judged(spec: unknown, groups: readonly RunnerGroup[] = [group()], asker
 
 /** For each rule: what allows `it`, what denies it, and who that is. */
 const RULES: readonly (readonly [rule: string, open: object, closed: object, AnyGroup])[] = [
+  ['giteas', { giteas: ['https://gitea.example.com/'] }, { giteas: ['https://other.example.com'] }, {}],
   ['images', { images: ['docker.io/gitea/*'] }, { images: [] }, {}],
   ['registries', { registries: ['docker.io'] }, { registries: [] }, {}],
   [
