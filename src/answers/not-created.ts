@@ -1,5 +1,4 @@
 /** Why the runner of a CI job does not come, by what stands in the cluster besides Jobs and pods. Pure. */
-import { UNREGISTERED } from '../config/runnergroup/status.ts';
 import type { GroupKey } from '../planner/decisions.ts';
 import { type LiveJob, NO_POD, siblingOf } from '../planner/evidence.ts';
 import { ARGOCD_NAMESPACE, manual, NAME, serveLogs } from '../shared/installed/installed-names.ts';
@@ -117,9 +116,10 @@ export function unregistered({ statuses }: WhereIAm, job: Waiting, live: LiveJob
   const status = statuses.find((each) => each.group === keyText(job.group));
   const { registeredAt, state, stillSinceMs, trouble } = live;
   const isWaiting = state === 'starting' && registeredAt !== undefined && (!trouble || stillSinceMs !== undefined);
-  if (!isWaiting || status?.notReady === undefined || status.reason !== UNREGISTERED) return undefined;
+  const found = isWaiting && status?.unregistered?.find(({ at }) => at === registeredAt);
+  if (!found) return undefined;
   const next = `serve tries again every 10 s. What its code asks for: ${manual('symptoms.md#a-pod-waits-for-its-credentials')}`;
-  return { why: status.notReady, next, isUnserved: true };
+  return { why: `serve cannot register its runner at ${found.at}: ${found.message}`, next, isUnserved: true };
 }
 
 /** Why the Application creates nothing. Undefined: it says of nothing. */

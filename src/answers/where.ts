@@ -55,6 +55,7 @@ export function statusSeen({ metadata, status }: RunnerGroupObject, made?: strin
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
   const conditionOf = (wanted: string) => data?.conditions?.find(({ type }) => type === wanted);
   const [ready, waits, stuck, full] = ['Ready', 'ArgoCDSynced', 'PodsStuck', 'AtCapacity'].map(conditionOf);
+  const registered = conditionOf('Registered');
   return {
     group: keyText(metadata),
     ...(made !== undefined && { application: made }),
@@ -64,6 +65,9 @@ export function statusSeen({ metadata, status }: RunnerGroupObject, made?: strin
     ...(waits?.reason === 'Waiting' && { waits: waits.message }),
     /** Its pods that cannot start: Kubernetes' reason for the first one. */
     ...(stuck?.status === 'True' && { stuck: { reason: stuck.reason, message: stuck.message } }),
+    /** Where `serve` cannot register runners, and what it says if the group is ready nevertheless. */
+    ...(data?.unregistered?.length && { unregistered: data.unregistered }),
+    ...(registered?.status === 'False' && { unregisteredText: registered.message }),
     /** Jobs are held back. */
     ...(full?.status === 'True' && { full: full.message }),
     /** Why it is not ready: reason and message. */

@@ -77,7 +77,7 @@ export class Leader {
   readonly #poller: Poller;
   readonly #book: TargetBook;
   readonly #losses: LossBook;
-  readonly #unregistered = new Map<string, Failure>();
+  readonly #unregistered: TaskContext['unregistered'] = new Map();
   readonly #apps: Applications;
   readonly #tell: Tell;
   #snapshot: ClusterSnapshot | undefined;

@@ -5,12 +5,12 @@ import type { GiteaTarget } from '../clients/gitea/observe-gitea.ts';
 import type { KubeApi } from '../clients/kubernetes/kube-client.ts';
 import type { TargetOf } from '../plan/find-targets.ts';
 import type { Clock } from '../shared/clock.ts';
-import type { Failure } from '../shared/failure.ts';
 import type { LiveCluster } from './cluster/live-cluster.ts';
 import type { Giteas, GiteasOptions } from './looks/giteas.ts';
 import type { TargetBook } from './looks/targets.ts';
 import type { LossBook } from './losses/losses.ts';
 import type { Subscriber, Tell } from './planning/events.ts';
+import type { Unregistered } from './planning/group-status.ts';
 import type { WorkQueue } from './queue/work-queue.ts';
 
 export interface TaskContext {
@@ -28,7 +28,7 @@ export interface TaskContext {
   readonly targetOf: () => TargetOf;
   readonly losses: LossBook;
   /** Why Jobs of a group wait for the credentials of their runners, by its key. */
-  readonly unregistered: Map<string, Failure>;
+  readonly unregistered: Map<string, Unregistered>;
   readonly tell: Tell;
   readonly changed: () => void;
 }

@@ -143,14 +143,19 @@ function ofServe(group: RunnerGroup, seen: Installation): Judgement {
     : good(`ready: it reaches Gitea from the cluster, last at ${lastCheckTime}`);
 }
 
+const WAITS_FOR_CREDENTIALS = `What its code asks for: ${manual('symptoms.md#a-pod-waits-for-its-credentials')}`;
+
 /** Conditions that are not well although the group is ready. */
 function unwell(group: RunnerGroup, { statuses }: Installation): Judgements {
-  const { stuck, full } = statuses.find((each) => each.group === keyText(group)) ?? {};
+  const { stuck, full, unregisteredText } = statuses.find((each) => each.group === keyText(group)) ?? {};
   const see = `gitea-runners explain ${keyText(group)} says which`;
   return [
     ...(stuck
       ? [bad(`PodsStuck: ${stuck.message}`, `${remedyOf(stuck) ?? 'See the events of these pods'}; ${see}`)]
       : []),
+    ...(unregisteredText === undefined
+      ? []
+      : [bad(`Registered: ${unregisteredText}`, `${WAITS_FOR_CREDENTIALS}; ${see}`)]),
     ...(full === undefined ? [] : [unknown(`AtCapacity: ${full}`, see)]),
   ];
 }

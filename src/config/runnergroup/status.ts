@@ -6,7 +6,7 @@ export const STALE_CHECK_MS = 300_000;
 
 /** Reason of the condition Ready of a group that the policy denies. */
 export const DENIED = 'PolicyDenied';
-/** The same of one whose Jobs wait for the credentials of their runners. */
+/** The same of one whose Jobs wait for the credentials of their runners, and of the condition Registered if only those of some repositories do. */
 export const UNREGISTERED = 'RegistrationFailed';
 
 const count = () => z.int().min(0).max(2_147_483_647);
@@ -40,6 +40,8 @@ export type LostJob = z.output<typeof LostJob>;
 /** Longest `lostJobs`: a group whose nodes all die at once. An entry has about 250 bytes. */
 export const MOST_LOST_JOBS = 100;
 
+export const MOST_UNREGISTERED = 20;
+
 export const RunnerGroupStatus = z.object({
   activeRunners: count().optional().meta({ description: 'Runners that exist: starting, idle and busy.' }),
   queuedJobs: count().optional().meta({ description: 'Jobs of the group that wait for a runner.' }),
@@ -62,6 +64,16 @@ export const RunnerGroupStatus = z.object({
     .max(MOST_LOST_JOBS)
     .optional()
     .meta({ description: 'CI jobs whose runners were lost, until they are re-run (`maxEvictionRetries`).' }),
+  unregistered: z
+    .array(
+      z.object({
+        at: z.string().max(300).meta({ description: 'Where: the scope of the group, or `repo:owner/name`.' }),
+        message: z.string().max(1_000).meta({ description: 'Why not.' }),
+      }),
+    )
+    .max(MOST_UNREGISTERED)
+    .optional()
+    .meta({ description: 'Where `serve` cannot register runners whose Jobs wait for that, the first 20.' }),
   conditions: z
     .array(Condition)
     .max(16)

@@ -5,13 +5,14 @@ import type { Denial } from '../../config/policy/denial.ts';
 import {
   DENIED,
   type LostJob,
+  MOST_UNREGISTERED,
   type RunnerGroupStatus,
   STALE_CHECK_MS,
   UNREGISTERED,
 } from '../../config/runnergroup/status.ts';
 import type { Failure, FailureKind } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
-import { UNREAD_ADVICE, unreadText } from '../../shared/printable.ts';
+import { firstNames, UNREAD_ADVICE, unreadText } from '../../shared/printable.ts';
 import { keepEqual } from '../seen/unchanged.ts';
 import type { WakeOutcome } from '../waking/wake-state.ts';
 import type { GroupCounts, StuckPod } from './group-counts.ts';
@@ -41,7 +42,13 @@ export interface GroupFacts {
     | { readonly is: 'managed'; readonly last?: WakeOutcome; readonly differsForMs: number; readonly waits?: string };
   readonly lostJobs?: readonly LostJob[];
   /** Why its Jobs wait for the credentials of their runners. */
-  readonly unregistered?: Failure;
+  readonly unregistered?: Unregistered;
+}
+
+/** `failures` by level, as `scopeWord` writes it. `levels`: at so many its runners are registered. One failure stops the Jobs of its level alone. */
+export interface Unregistered {
+  readonly failures: ReadonlyMap<string, Failure>;
+  readonly levels: number;
 }
 
 type Conditions = NonNullable<RunnerGroupStatus['conditions']>;
@@ -54,6 +61,7 @@ const CONDITIONS: Readonly<Record<string, (facts: GroupFacts) => Verdict | undef
   AtCapacity: capacity,
   PodsStuck: pods,
   ArgoCDSynced: argoCd,
+  Registered: registration,
   PolicyWarns: policyWarnings,
 };
 
@@ -82,6 +90,7 @@ const RATE_LIMITED = 'RateLimited';
 /** @param old what stands in the cluster: times of conditions that stay as they were are kept. */
 export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, nowMs: number): RunnerGroupStatus {
   const { activeRunners, checkedAtMs, counts, generation, lostJobs = [] } = facts;
+  const unregistered = [...(facts.unregistered?.failures ?? [])].slice(0, MOST_UNREGISTERED);
   const observed = generation === undefined ? {} : { observedGeneration: generation };
   return {
     activeRunners,
@@ -92,6 +101,9 @@ export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, 
     ...observed,
     // A patch without the list would leave the old one.
     ...((lostJobs.length > 0 || old?.lostJobs) && { lostJobs: [...lostJobs] }),
+    ...((unregistered.length > 0 || old?.unregistered) && {
+      unregistered: unregistered.map(([at, failure]) => ({ at, message: told(failure).slice(0, LONGEST_MESSAGE) })),
+    }),
     conditions: Object.entries(CONDITIONS).flatMap(([type, judge]) => {
       const verdict = judge(facts);
       if (!verdict) return [];
@@ -136,9 +148,15 @@ export function tellsLess(facts: GroupFacts, old: RunnerGroupStatus | undefined,
   return old?.observedGeneration === facts.generation && nowMs - timeOf(old?.lastCheckTime) <= STALE_CHECK_MS;
 }
 
-function essence({ lastCheckTime: _, lostJobs = [], conditions = [], ...counts }: RunnerGroupStatus): unknown {
+function essence({
+  lastCheckTime: _,
+  lostJobs = [],
+  unregistered = [],
+  conditions = [],
+  ...counts
+}: RunnerGroupStatus): unknown {
   const told = conditions.map(({ type, status, reason, message }) => [type, status, reason, message]);
-  return { ...counts, lostJobs, told };
+  return { ...counts, lostJobs, unregistered, told };
 }
 
 function readiness(facts: GroupFacts): Verdict {
@@ -154,8 +172,8 @@ function readiness(facts: GroupFacts): Verdict {
     return ['False', 'ApplicationBlocked', `Another RunnerGroup of this Application fails: ${told(planFailure)}`];
   const argo = argoCd(facts);
   if (argo[0] === 'False') return argo;
-  if (unregistered)
-    return ['False', UNREGISTERED, `Jobs wait for the credentials of their runners: ${told(unregistered)}`];
+  if (unregistered && unregistered.failures.size >= unregistered.levels)
+    return ['False', UNREGISTERED, unregisteredText(unregistered)];
   if (counts === undefined) return NOT_LOOKED_YET;
   if (checkAgeMs > STALE_CHECK_MS)
     return ['Unknown', 'NotChecked', `Gitea was not looked at for more than ${STALE_CHECK_MS / 60_000} minutes.`];
@@ -165,6 +183,19 @@ function readiness(facts: GroupFacts): Verdict {
   if (unread !== undefined)
     return ['True', 'QueueCut', `Jobs get runners, but ${unreadText(unread)}. Next: ${UNREAD_ADVICE}.`];
   return ['True', 'Serving', 'Jobs get runners.'];
+}
+
+/** Other repositories get runners. */
+function registration({ unregistered }: GroupFacts): Verdict | undefined {
+  if (!unregistered || unregistered.failures.size >= unregistered.levels) return undefined;
+  return ['False', UNREGISTERED, unregisteredText(unregistered)];
+}
+
+/** `Jobs of 1 of 3 repositories wait for the credentials of their runners: repo:acme/web: GR-GITEA-02 …` */
+function unregisteredText({ failures, levels }: Unregistered): string {
+  const who = levels > 1 ? `Jobs of ${failures.size} of ${levels} repositories` : 'Jobs';
+  const whys = [...failures].map(([at, failure]) => `${levels > 1 ? `${at}: ` : ''}${told(failure)}`);
+  return `${who} wait for the credentials of their runners: ${firstNames(whys, MOST_STUCK)}`;
 }
 
 function suspendedText(suspended: true | string): string {

@@ -37,7 +37,7 @@ import {
 import { oncePerObject, sameElements } from '../seen/unchanged.ts';
 import { NEVER_WOKEN, troubleOf, type WakeState, waitText } from '../waking/wake-state.ts';
 import { countsOf } from './group-counts.ts';
-import type { GroupFacts } from './group-status.ts';
+import type { GroupFacts, Unregistered } from './group-status.ts';
 
 export interface ReconcileInput {
   /** By this machine's clock. */
@@ -56,7 +56,7 @@ export interface ReconcileInput {
   /** CI jobs of a group whose runners were lost, by its key; the same list until it changes. */
   readonly lostJobs: (key: string) => readonly LostJob[];
   /** Why its Jobs wait for the credentials of their runners. Undefined: they do not. */
-  readonly unregistered: (key: string) => Failure | undefined;
+  readonly unregistered: (key: string) => Unregistered | undefined;
   readonly wakes: ReadonlyMap<string, WakeFacts>;
   /** Runners that Applications before this one are about to start, by the pages of their CI jobs (`AppVerdict.starts`). */
   readonly startedBefore?: ReadonlyMap<string, readonly LiveRunner[]>;

@@ -23,7 +23,7 @@ import { subscriberOf } from '../../serve/planning/events.ts';
 import type { AppVerdict } from '../../serve/planning/reconcile.ts';
 import type { Again, Turn } from '../../serve/queue/work-queue.ts';
 import { keyOfRunner } from '../../serve/seen/live.ts';
-import type { StartTask } from '../../serve/task.ts';
+import type { StartTask, TaskContext } from '../../serve/task.ts';
 import { doubled } from '../../shared/clock.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 import { keepOnly, keyText } from '../../shared/keys.ts';
@@ -56,6 +56,19 @@ interface Refused {
   readonly times: number;
   readonly untilMs: number;
 }
+
+/** @param levels each with its group, where Jobs wait @returns whether there were others */
+function forgetAllBut(levels: ReadonlySet<string>, unregistered: TaskContext['unregistered']): boolean {
+  const before = [...unregistered];
+  for (const [group, { failures, ...of }] of before) {
+    const left = new Map([...failures].filter(([at]) => levels.has(`${group} ${at}`)));
+    if (left.size === 0) unregistered.delete(group);
+    else if (left.size < failures.size) unregistered.set(group, { failures: left, ...of });
+  }
+  return before.some(([group, is]) => unregistered.get(group) !== is);
+}
+
+const groupOf = ({ object }: Wish): string => keyText(object.metadata);
 
 /** @param timeoutMs for each question to Kubernetes or Gitea. */
 export function registerRunners(timeoutMs: number): StartTask {
@@ -185,11 +198,15 @@ export function registerRunners(timeoutMs: number): StartTask {
       deadlineMs: LONGEST_TURN_MS + 4 * timeoutMs,
       backOffMs: tryAgainMs,
       onFailure: (key, failure) => {
-        const { is, object, runner } = wishes.get(key) ?? {};
-        if (!object || runner === undefined) return;
+        const wish = wishes.get(key);
+        if (!wish) return;
+        const { at, is, object, runner } = wish;
         tell({ is: 'runner-registration', object, runner, result: 'failed', failure });
         if (is !== 'starting') return;
-        unregistered.set(keyText(object.metadata), failure);
+        const group = keyText(object.metadata);
+        const levels = new Set([...wishes.values()].flatMap((each) => (groupOf(each) === group ? each.at : [])));
+        const failures = new Map(unregistered.get(group)?.failures).set(at, failure);
+        unregistered.set(group, { failures, levels: levels.size });
         changed();
       },
       run: follow,
@@ -221,10 +238,8 @@ export function registerRunners(timeoutMs: number): StartTask {
           if (needsStep && (old?.is !== is || old.uid !== uid || !line.has(key))) line.add(key);
         }
         const waiting = [...wishes].filter(([key, { is, uid }]) => is === 'starting' && handed.get(key)?.uid !== uid);
-        const groups = new Set(waiting.map(([, { object }]) => keyText(object.metadata)));
-        if ([...unregistered.keys()].every((group) => groups.has(group))) return;
-        keepOnly(unregistered, groups);
-        changed();
+        const levels = new Set(waiting.map(([, wish]) => `${groupOf(wish)} ${wish.at}`));
+        if (forgetAllBut(levels, unregistered)) changed();
       },
     });
   };

@@ -155,6 +155,36 @@ it('Gitea that refuses is told in status, Event, log and metric, and asked again
   await until('the status', () => rig.conditions()['Ready'] === 'True Serving');
 });
 
+it('one of two repositories that gives no token is named, its jobs alone wait, and the group is ready', async () => {
+  const rig = await openRig('  registration: {by: serve, for: repository}\n');
+  let isRefusing = true;
+  rig.simulator.gitea.addRepo('acme/api');
+  rig.simulator.intercept(({ url = '' }, response) => {
+    if (!isRefusing || !url.includes('/repos/acme/web/actions/runners/registration-token')) return false;
+    response.writeHead(403, { 'content-type': 'application/json' });
+    response.end('{"message":"token may not"}');
+    return true;
+  });
+  await rig.start();
+  push(rig, 'acme/web');
+  push(rig, 'acme/api');
+  await hasSecret(rig);
+  await until('the condition', () => rig.conditions()['Registered'] === 'False RegistrationFailed');
+
+  const [group] = rig.cluster.all('runnergroups');
+  expect(rig.conditions()['Ready']).toBe('True Serving');
+  expect(JSON.stringify(group)).toContain(
+    'Jobs of 1 of 2 repositories wait for the credentials of their runners: repo:acme/web: GR-GITEA-',
+  );
+  expect(group).toMatchObject({
+    status: { unregistered: [{ at: 'repo:acme/web', message: expect.stringMatching(/^GR-GITEA-\d+ /) }] },
+  });
+  isRefusing = false;
+  await until('both', () => secrets(rig).length === 2);
+  await until('no condition', () => rig.conditions()['Registered'] === undefined);
+  expect(rig.cluster.all('runnergroups')).toMatchObject([{ status: { unregistered: [] } }]);
+});
+
 it('a cluster that refuses the Secret is told as that, with what to apply', async () => {
   const rig = await openRig();
   const allow = rig.cluster.refuse('secrets');
