@@ -30,6 +30,8 @@ export type ExplainedJob = OpenDecision &
   Progress &
   Uncovered & {
     readonly state: JobState;
+    /** A name of its repository from before a rename, by which the group chooses it. Absent: none is known. */
+    readonly chosenBefore?: string;
     /** For `blocked`: what has started its run. Absent: not known. */
     readonly event?: string;
     /** Its repository has Actions switched off. Absent: it has not, or the run was not asked for. */

@@ -69,8 +69,15 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
   },
   'repository-not-chosen': {
     ...{ ...NOT_FOUND, short: 'of repositories that no group chooses' },
-    text: ({ nearest, job }) => `not covered: group ${textOf(nearest)} does not choose ${job.repository}`,
-    advice: ({ job: { repository } }) => [`add ${repository.split('/').at(-1)} to spec.repositories of that group`],
+    text: ({ chosenBefore, nearest, job }) =>
+      chosenBefore === undefined
+        ? `not covered: group ${textOf(nearest)} does not choose ${job.repository}`
+        : `not covered: group ${textOf(nearest)} chooses ${chosenBefore}, which was renamed to ${job.repository} in Gitea`,
+    advice: ({ chosenBefore, job: { repository } }) => [
+      chosenBefore === undefined
+        ? `add ${repository.split('/').at(-1)} to spec.repositories of that group`
+        : `change ${chosenBefore} to ${repository} in spec.repositories of that group`,
+    ],
     ask: ({ job }, whom) => `${whom} to choose ${job.repository}`,
   },
   suspended: {

@@ -109,3 +109,17 @@ describe('a repository that went to another owner, with a token that may read it
     expect((await sync()).names).toHaveLength(1);
   });
 });
+
+it('a repository that a group chooses by its old name is told as renamed, with what to write', async () => {
+  const chosen = `${ORG}  registration: {by: serve, for: repository}\n  repositories: [acme/web, "x*"]\n`;
+  const { gitea, run } = await open(chosen);
+  gitea.renameRepo('acme/web', 'site');
+  gitea.push('acme/site', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
+
+  const { stdout } = await run('explain', 'acme/site#1');
+
+  expect(stdout.replace(/\s+/g, ' ')).toContain(
+    'not covered: group runners/ci chooses acme/web, which was renamed to acme/site in Gitea',
+  );
+  expect(stdout.replace(/\s+/g, ' ')).toContain('change acme/web to acme/site in spec.repositories of that group');
+});

@@ -2,17 +2,17 @@
 
 import { withSentences } from '../../answers/answer.ts';
 import { explanationOf, withNotCreated } from '../../answers/explanation.ts';
-import { type Explanation, findGroup, groupOfJob } from '../../answers/model.ts';
-import { findRun, type Run, type RunWanted } from '../../clients/gitea/runs.ts';
+import { type ExplainedJob, type Explanation, findGroup, groupOfJob } from '../../answers/model.ts';
+import { findRun, nameOfRepositoryNow, type Run, type RunWanted } from '../../clients/gitea/runs.ts';
 import { findTargets } from '../../plan/find-targets.ts';
 import { withNamesNow } from '../../plan/plan-groups.ts';
 import { requestOptions, type Settings } from '../../plan/settings.ts';
 import { pause, systemClock } from '../../shared/clock.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
 import { canMove, type ExitCode, type Io, paperOf } from '../../shared/io.ts';
 import { keyText } from '../../shared/keys.ts';
 import { jsonText, printable } from '../../shared/printable.ts';
-import { hasJobsOf } from '../../shared/scope.ts';
+import { coverOf, hasJobsOf } from '../../shared/scope.ts';
 import { withEvents } from '../explain/cluster-facts.ts';
 import { answerText } from '../explain/explain-answer.ts';
 import { explainText } from '../explain/explain-text.ts';
@@ -68,7 +68,7 @@ async function answer(asked: ReturnType<typeof askedFrom>, flags: FlagsOf<'expla
   const seen = { ...found, groups: withNamesNow(found.groups, found.plan) };
   const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, seen.seen);
   const placed = withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) });
-  const all = await withEvents(placed, seen.settings);
+  const all = await withNamesBefore(await withEvents(placed, seen.settings), seen);
   const scopes = seen.groups.map(({ scope }) => scope);
   const { repository } = filter;
   const explanation = filtered(all, { ...filter, repository: repository && nameNow(repository, scopes) });
@@ -124,6 +124,36 @@ async function runOf(wanted: RunWanted, { groups, troubles, settings }: Explaine
     if (run) return run;
   }
   return undefined;
+}
+
+/** Names of one group, and groups, that are asked for. */
+const MOST_NAMES = 20;
+const MOST_CHOOSING = 5;
+
+/** A group may choose a repository by a name from before a rename. Gitea sends whoever asks for that name to the new one, if the token may ask. */
+async function withNamesBefore(explanation: Explanation, { groups, settings }: ExplainedPlan): Promise<Explanation> {
+  const chooserOf = (job: ExplainedJob): string =>
+    job.verdict === 'held' && job.because === 'repository-not-chosen' && job.nearest ? keyText(job.nearest) : '';
+  const wanted = new Set(explanation.jobs.map(chooserOf));
+  const choosing = groups.filter((group) => wanted.has(keyText(group))).slice(0, MOST_CHOOSING);
+  const before = new Map<string, string>();
+  for (const group of choosing) {
+    const { targets } = await findTargets([group], settings);
+    const [owner = ''] = (coverOf(group.scope) ?? '').split('/');
+    const names = group.repositories
+      .map((name) => (name.includes('/') ? name : `${owner}/${name}`))
+      .filter((name) => !name.includes('*') && !name.startsWith('/'));
+    for (const name of names.slice(0, MOST_NAMES))
+      for (const target of targets) {
+        const now = await orFailure(nameOfRepositoryNow(target, name, requestOptions(settings)));
+        if (typeof now === 'string') before.set(`${keyText(group)} ${now.toLowerCase()}`, name);
+      }
+  }
+  const jobs = explanation.jobs.map((job): ExplainedJob => {
+    const chosenBefore = before.get(`${chooserOf(job)} ${job.job.repository.toLowerCase()}`);
+    return chosenBefore === undefined ? job : { ...job, chosenBefore };
+  });
+  return before.size === 0 ? explanation : { ...explanation, jobs };
 }
 
 /** As often as `serve` looks at most. */

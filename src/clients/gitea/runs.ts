@@ -37,6 +37,25 @@ const RunRow = z.object({
 
 export type RunWanted = Pick<Run, 'repository'> & ({ readonly number: number } | { readonly id: number });
 
+/** The name that Gitea has for a repository of the target now. Undefined: it says of no other one. @throws Failure when it does not answer */
+export async function nameOfRepositoryNow(
+  target: GiteaTarget,
+  repository: string,
+  options: Parameters<typeof giteaClient>[0],
+): Promise<string | undefined> {
+  const http = giteaClient(options);
+  try {
+    const deadline = new Deadline(options.deadlineMs);
+    const api = new GiteaApi({ http, url: target.url, token: target.token, deadline, versions: new Map() });
+    const { jobs, name } = levelOfRepository(repository);
+    await api.get({ what: `read the name of ${name}`, query: [['limit', '1']], ...jobs }, () => undefined);
+    const [owner = '', repo = ''] = repository.split('/');
+    return api.renamedTo({ kind: 'repo', owner, repo });
+  } finally {
+    await http.close();
+  }
+}
+
 /** Undefined: it is not among the unfinished runs, nor among the newest ones. @throws Failure when Gitea does not answer. */
 export async function findRun(
   target: GiteaTarget,
