@@ -259,6 +259,7 @@ describe('with a cluster at hand', () => {
     const { url, base, names, env, kubeconfig } = await threeRunners();
     const changes: Readonly<Record<string, string>> = {
       image: groupYaml(url, '  image: gitea/runner:2.0.0\n'),
+      another: groupYaml(url, '  image: gitea/runner:2.0.1\n'),
       cap: groupYaml(url).replace('maxActiveRunners: 5', 'maxActiveRunners: 2'),
       suspend: groupYaml(url, '  suspend: true\n'),
       labels: groupYaml(url).replace('linux:host', 'other:host'),
@@ -290,8 +291,10 @@ describe('with a cluster at hand', () => {
       told[what] = runners.map(({ now, outcome }) => `${now} ${outcome}`);
     }
 
-    expect(told).toEqual({
-      image: ['busy finishes', 'idle stays', 'starting replaced'],
+    const { image, another, ...others } = told;
+    // The port of Gitea is in the names. One template in 1,600 gives a starting runner its old name again (names.ts), two do not.
+    expect([image, another]).toContainEqual(['busy finishes', 'idle stays', 'starting replaced']);
+    expect(others).toEqual({
       cap: ['busy finishes', 'idle stays', 'starting removed'],
       suspend: ['busy finishes', 'idle removed', 'starting removed'],
       // Its CI job is covered no more, but while CI goes on that it can take it is a spare.
