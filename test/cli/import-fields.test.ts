@@ -277,6 +277,31 @@ describe('the registration token', () => {
     expect(spec['registrationToken']).toEqual({ secretRef: { name: expect.stringMatching(/^s$|runner-env/), key } });
   });
 
+  it('in a variable of another name, or with all keys of its Secret, goes to no CI job, and that is told', async () => {
+    const secretKeyRef = { name: 's', key: 'k' };
+    const variables = ['RUNNER_TOKEN', 'GITEA_RUNNER_TOKEN', 'REGISTRATION_TOKEN', 'NPM_TOKEN'];
+    const text = env({
+      env: variables.map((name) => ({ name, valueFrom: { secretKeyRef } })),
+      envFrom: [{ secretRef: { name: 'gitea-runner-env' } }, { secretRef: { name: 'of-ci' } }],
+    });
+    const { spec, comments } = await imported({ 'x.yaml': text }, ...FLAGS);
+
+    expect(spec['podTemplate']).toEqual({
+      spec: {
+        containers: [
+          {
+            name: 'runner',
+            env: [{ name: 'NPM_TOKEN', valueFrom: { secretKeyRef } }],
+            envFrom: [{ secretRef: { name: 'of-ci' } }],
+          },
+        ],
+      },
+    });
+    expect(comments.join('\n')).toContain(
+      "Variables with the old runner's token are not carried over (RUNNER_TOKEN, GITEA_RUNNER_TOKEN, REGISTRATION_TOKEN, all of Secret gitea-runner-env)",
+    );
+  });
+
   it('that is in none of the files is told', async () => {
     const { comments } = await imported({ 'x.yaml': env({}) }, ...FLAGS);
 
@@ -531,6 +556,24 @@ describe('what a runner of ours has in another way', () => {
     ]);
     expect(stderr).not.toContain('Not read');
   });
+});
+
+it("another operator's object with a pod gives its cap, its pool and its labels", async () => {
+  const text = JSON.stringify({
+    apiVersion: 'giteaactions.example.com/v1alpha1',
+    kind: 'GiteaRunnerSet',
+    metadata: { name: 'set', namespace: 'ci' },
+    spec: {
+      ...{ giteaConfigUrl: 'http://gitea', minRunners: 1, maxRunners: 7, labels: ['ubuntu-latest', 'gpu:host', 'x:y'] },
+      template: { spec: { containers: [{ name: 'act-runner', image: RUNNER }] } },
+    },
+  });
+  const { spec, comments } = await imported({ 'x.yaml': text }, ...FLAGS);
+
+  expect(spec).toMatchObject({ maxActiveRunners: 7, minIdleRunners: 1, labels: ['ubuntu-latest', 'gpu:host'] });
+  expect(comments.join('\n')).toContain('spec.giteaConfigUrl: "http://gitea"');
+  expect(comments.join('\n')).toContain('neither name:host nor name:docker://image: x:y');
+  expect(comments.join('\n')).not.toMatch(/spec\.(?:maxRunners|minRunners|labels)/);
 });
 
 it("flags win over what the operator's object says, and that is told", async () => {

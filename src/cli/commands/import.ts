@@ -222,7 +222,8 @@ function fromRunners(
   const object = named(ofAuth, name, beside);
   const refs = TriggerAuthentication.safeParse(object).data?.spec.secretTargetRef ?? [];
   const auth = refs.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken');
-  const labels = readList(asked['labels'] ?? '');
+  const ofOperator = ofDefaultRunner(runners.labels ?? []);
+  const labels = asked['labels'] === undefined ? ofOperator.kept : readList(asked['labels']);
   const [cap, ...aboutCap] = capOf(runners, pod.capacity);
   const read = [...runners.read, ...pod.read, ...(object === undefined ? [] : [object])];
   const longest = [runners.activeDeadlineSeconds, pod.spec['activeDeadlineSeconds']].filter(
@@ -235,7 +236,7 @@ function fromRunners(
       ...scope,
       gitea: gitea && { url: gitea },
       maxActiveRunners: cap,
-      minIdleRunners: scaler?.spec.minReplicaCount || scaler?.spec.minReplicas || undefined,
+      minIdleRunners: scaler?.spec.minReplicaCount || scaler?.spec.minReplicas || runners.minRunners || undefined,
       ...(labels.length > 0 && { labels, defaultLabels: false }),
       ttlSecondsAfterFinished: runners.ttlSecondsAfterFinished,
       ...pod.spec,
@@ -244,6 +245,7 @@ function fromRunners(
     }),
     notes: [
       ...aboutCap,
+      ...(ofOperator.note ? [ofOperator.note] : []),
       ...pod.notes,
       ...aroundThePod(read),
       ...others,
@@ -283,9 +285,10 @@ function triggersOf(
 
 /** How many runners there may be, and where that stands. A pod of a ScaledJob takes one CI job. */
 function capOf(
-  { kind, replicas, scaler, parallelism = 1 }: OldRunners,
+  { kind, maxRunners, replicas, scaler, parallelism = 1 }: OldRunners,
   ofFile: number | undefined,
 ): readonly [number, ...string[]] {
+  if (maxRunners !== undefined) return [maxRunners];
   // KEDA's own default.
   const most = scaler && (scaler.spec.maxReplicaCount ?? scaler.spec.maxReplicas ?? 100);
   if (kind === 'ScaledJob' && most !== undefined) {

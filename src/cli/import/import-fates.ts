@@ -18,6 +18,7 @@ const SILENT = [
   ),
   'spec.{scaleTargetRef,targetRef,minReplicas,maxReplicas,minReplicaCount,maxReplicaCount,idleReplicaCount=0,rollout}',
   'spec.{pollingInterval,cooldownPeriod,initialCooldownPeriod,successfulJobsHistoryLimit,failedJobsHistoryLimit}',
+  'spec.{maxRunners,minRunners,labels}',
   'spec.{rolloutStrategy,scalingStrategy,envSourceContainerName,secretTargetRef}',
   'spec.triggers.{type,name,metricType,useCachedMetrics,authenticationRef}',
   'spec.triggers.metadata.{name,address,githubApiURL,owner,org,repo,repos,global,runnerScope,labels,token}',

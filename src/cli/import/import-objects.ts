@@ -32,6 +32,8 @@ const Scaler = Head.extend({ spec: Scaling });
 /** With what stands around the template. */
 const Workload = Scaling.extend({
   ...Head.shape,
+  // Other operators of Gitea runners have these beside their template.
+  ...{ maxRunners: count, minRunners: count, labels: z.array(z.string()).optional() },
   ...{ replicas: count, parallelism: count, activeDeadlineSeconds: count, ttlSecondsAfterFinished: count },
   template: Pod,
 });

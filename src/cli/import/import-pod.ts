@@ -12,6 +12,9 @@ import { mapsOf, runnerFileOf, tokenOf, variablesOf } from './import-variables.t
 const HANDLED =
   /^(?:GITEA_(?:INSTANCE_URL|RUNNER_(?:REGISTRATION_TOKEN(?:_FILE)?|LABELS|NAME|EPHEMERAL))|CONFIG_FILE|DOCKER_(?:HOST|CERT_PATH|TLS_VERIFY|TLS_CERTDIR))$/;
 
+/** With such a token anybody registers runners, and gets everybody's jobs. CI jobs see the variables of the runner. */
+const OF_OLD_RUNNER = /^(?:\w+_)?(?:RUNNER|REGISTRATION)_(?:\w+_)?TOKEN$/;
+
 function isPlainSecret({ name, value }: OldContainer['env'][number]): boolean {
   return value !== undefined && mayBeSecret(name, value);
 }
@@ -31,6 +34,8 @@ function proxyOf(said: ReturnType<typeof variablesOf>) {
 interface Told {
   readonly volume: string | undefined;
   readonly isProxied: boolean;
+  /** The Secret with the registration token. */
+  readonly ofToken: string | undefined;
 }
 
 /**
@@ -53,7 +58,11 @@ export function fromPod({ metadata, spec }: Pod, beside: readonly unknown[]) {
   const { requests, limits } = runner.resources ?? {};
   const used = { ...parts, docker: containerMode === 'dind' ? parts.docker : undefined };
   const out = proxyOf(said);
-  const { template, notes } = templateOf(spec, used, { volume: file?.volume, isProxied: out !== undefined });
+  const { template, notes } = templateOf(spec, used, {
+    volume: file?.volume,
+    isProxied: out !== undefined,
+    ofToken: token.ref?.name,
+  });
   const isFileLost = !file && (path !== undefined || /"--config/.test(JSON.stringify(runner)));
   return {
     gitea: gitea !== undefined && /^https?:\/\/[^\s<>{}$?#@]+$/.test(gitea) ? gitea : undefined,
@@ -106,7 +115,7 @@ function partsOf({ containers, initContainers }: PodSpec): Parts | undefined {
 const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'];
 
 /** The old pod as a podTemplate, and what of it is not even tried. */
-function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume: ofFile, isProxied }: Told) {
+function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume: ofFile, isProxied, ofToken }: Told) {
   const { securityContext, serviceAccountName, restartPolicy: _always, serviceAccount, ...others } = pod;
   const isKept = ({ name, persistentVolumeClaim }: PodSpec['volumes'][number]) =>
     persistentVolumeClaim === undefined && name !== ofFile;
@@ -120,10 +129,13 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume
   const left = beside.filter((each) => !inits.includes(each));
   // A mount goes with its volume: a volume of ours may have the same name.
   const lostMounts = [...used, ...inits].flatMap((each) => each.volumeMounts.filter((mount) => !isMounted(mount)));
-  const isHandled = (name: string) => HANDLED.test(name) || (isProxied && PROXY.test(name));
-  const carried = ({ env, volumeMounts, ...container }: OldContainer, isOurs = false) =>
+  const isHandled = (name: string) => HANDLED.test(name) || OF_OLD_RUNNER.test(name) || (isProxied && PROXY.test(name));
+  const isOfToken = ({ secretRef }: OldContainer['envFrom'][number]) =>
+    secretRef !== undefined && secretRef.name === ofToken;
+  const carried = ({ env, envFrom, volumeMounts, ...container }: OldContainer, isOurs = false) =>
     filled({
       ...container,
+      envFrom: envFrom.filter((each) => !(isOurs && isOfToken(each))),
       env: env.filter((each) => !(isOurs && isHandled(each.name)) && !isPlainSecret(each)),
       volumeMounts: volumeMounts.filter(isMounted),
     });
@@ -144,6 +156,12 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume
     return Object.keys(filled(made)).length > 1 ? [filled(made)] : [];
   };
   const secrets = all.flatMap(({ env }) => env).filter((each) => isPlainSecret(each) && !HANDLED.test(each.name));
+  const tokens = [
+    ...used.flatMap(({ env }) => env).filter(({ name }) => OF_OLD_RUNNER.test(name) && !HANDLED.test(name)),
+    ...used
+      .flatMap(({ envFrom }) => envFrom)
+      .flatMap((each) => (isOfToken(each) ? [{ name: `all of Secret ${ofToken}` }] : [])),
+  ];
   const images = used.map(({ image }) => ({ name: image })).filter(({ name }) => name !== '');
   const mounts = lostMounts.map(({ name, mountPath }) => ({ name: `${mountPath} of ${name}` }));
   const account = serviceAccountName ?? serviceAccount;
@@ -163,6 +181,11 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume
   );
   const notes = [
     ...say(secrets, 'Plain values that may be secrets are', 'put them into a Secret'),
+    ...say(
+      tokens,
+      "Variables with the old runner's token are",
+      'CI jobs could read it. Runners of ours have it from registrationToken',
+    ),
     ...say(images, 'Images are', 'runners have those of this version'),
     ...say(claims, 'Persistent volumes are', `runners end with their CI job. See ${manual('cache.md')}`),
     ...say(mounts, 'Mounts are', 'their volume is not'),
