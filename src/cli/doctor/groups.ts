@@ -3,10 +3,12 @@
 import { remedyOf } from '../../answers/remedies.ts';
 import type { Hook } from '../../clients/gitea/set-up.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
+import { valueAt as fieldAt } from '../../config/runnergroup/paths.ts';
 import { neededLevel, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
 import { STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
 import { ownTemplate } from '../../plan/own-pod.ts';
+import { namePrefix, parseRunnerName } from '../../planner/names.ts';
 import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
 import { manual, NAME, serveLogs } from '../../shared/installed/installed-names.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
@@ -31,6 +33,7 @@ const OF_GROUP = [
   ['', token] as const,
   [', as serve sees it', ready] as const,
   [', as serve sees it', unwell] as const,
+  ['', records] as const,
   ['', podSecurity] as const,
   ['', meshProxy] as const,
   ['', registration] as const,
@@ -158,6 +161,22 @@ function unwell(group: RunnerGroup, { statuses }: Installation): Judgements {
       : [bad(`Registered: ${unregisteredText}`, `${WAITS_FOR_CREDENTIALS}; ${see}`)]),
     ...(full === undefined ? [] : [unknown(`AtCapacity: ${full}`, see)]),
   ];
+}
+
+const TTL = 'ttlSecondsAfterFinished';
+
+/** Failed Jobs are the memory of the back-off, and must outlive its longest pause. Others may change Jobs as they are created. */
+function records({ name: group, namespace, ...own }: RunnerGroup, { liveJobs }: Installation): Judgements {
+  const least = Math.min(own.spawnTimeoutSeconds, own.ttlSecondsAfterFinished);
+  const prefix = namePrefix(group);
+  const ttls = (liveJobs instanceof Failure ? [] : liveJobs).flatMap((live) => {
+    const isOwn = live.namespace === namespace && parseRunnerName(live.name)?.prefix === prefix;
+    const ttl = Number(fieldAt(live.spec, [TTL]) ?? least);
+    return isOwn && ttl < least ? [ttl] : [];
+  });
+  if (ttls.length === 0) return [];
+  const text = `its Jobs have ${TTL} ${Math.min(...ttls)}, and the RunnerGroup says ${own.ttlSecondsAfterFinished}: a policy of this cluster changes Jobs, and the back-off forgets what has failed`;
+  return bad(text, `Except Jobs of runners from that policy: ${manual('beside-argo-cd.md#policies-that-change-jobs')}`);
 }
 
 const LEVELS = ['restricted', 'baseline', 'privileged'];

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../../shared/clock.ts';
-import { printable } from '../../shared/printable.ts';
+import { firstNames, printable } from '../../shared/printable.ts';
 import type { Mapping } from '../pods/pod-schema.ts';
 import { securityViolations } from '../pods/pod-security.ts';
 import { readAll } from '../runnergroup/documents.ts';
@@ -17,6 +17,7 @@ import { judge, skippedRules } from './check.ts';
 import { defaultsOf } from './defaults.ts';
 import { type Denial, denialLine, unusablePolicy } from './denial.ts';
 import { type Policy, readPolicyFile } from './policy-schema.ts';
+import { WORKLOADS } from './without-policy.ts';
 
 /** Of cdk8s-cli, as far as it is used here. */
 interface Context {
@@ -40,6 +41,11 @@ export class RunnerPolicyValidation {
     const { policy } = read;
     const asker = { isArgoCd: false, nowMs: systemClock.now() };
     for (const rule of skippedRules(policy, asker)) logger.log(`not checked, because Argo CD does not ask: ${rule}`);
+    const others = manifests.flatMap(othersIn);
+    if (others.length > 0)
+      logger.log(
+        `warning: not judged, because only RunnerGroups, Jobs and CronJobs are: ${firstNames(others, MOST_NAMED)}`,
+      );
     const groups = await groupsIn(manifests, defaultsOf(policy));
     const pods = new Map(manifests.flatMap(podsIn));
     const ofGroups = judge(policy, groups, asker);
@@ -62,6 +68,23 @@ export class RunnerPolicyValidation {
   }
 }
 
+const MOST_NAMED = 10;
+
+/** Other objects that start pods: of a kind that is known for it, or with an image in their spec. */
+function othersIn(file: string): readonly string[] {
+  return objectsIn(file).flatMap(([object]) => {
+    const [apiVersion, kind] = [valueAt(object, ['apiVersion']), String(valueAt(object, ['kind']))];
+    if (podPathOf(object) !== undefined || apiVersion === API_VERSION) return [];
+    const startsPods = WORKLOADS.has(kind) || hasImage(valueAt(object, ['spec']));
+    return startsPods ? [printable(`${kind} ${valueAt(object, ['metadata', 'name'])}`)] : [];
+  });
+}
+
+function hasImage(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([key, of]) => (key === 'image' && typeof of === 'string') || hasImage(of));
+}
+
 async function groupsIn(
   manifests: readonly string[],
   defaults: ReadOptions['defaults'],
@@ -81,26 +104,33 @@ const FROM_STRICTEST = ['restricted', 'baseline', 'privileged'] as const;
 
 /** Each pod as a group whose podTemplate it is, with the profile that it meets. Besides, where it stands in its object. */
 function podsIn(file: string): readonly (readonly [RunnerGroup, string])[] {
+  return objectsIn(file).flatMap(([object, document]) => {
+    const path = podPathOf(object);
+    if (path === undefined) return [];
+    const podTemplate = valueAt(object, path.split('.')) as Mapping;
+    const securityProfile = FROM_STRICTEST.find((level) => securityViolations(podTemplate, level).length === 0);
+    const value = {
+      apiVersion: API_VERSION,
+      kind: KIND,
+      spec: { containerMode: 'host', podTemplate, securityProfile },
+    };
+    const group = podOnly({ document, base: [], value }, { problems: [], wrong: [] }, 'job');
+    if (!group) throw new Error(`${file} has a ${path} that cannot be judged`);
+    const named = (field: string) => String(valueAt(object, ['metadata', field]) ?? 'default');
+    const manifest = { metadata: valueAt(object, ['metadata']) };
+    return [[{ ...group, name: named('name'), namespace: named('namespace'), manifest }, path] as const];
+  });
+}
+
+function podPathOf(object: unknown): string | undefined {
+  const isOfBatch = String(valueAt(object, ['apiVersion'])).startsWith('batch/');
+  return isOfBatch ? POD_OF.get(valueAt(object, ['kind'])) : undefined;
+}
+
+function objectsIn(file: string) {
   const read = readAll({ name: file, text: readFileSync(file, 'utf8') });
   const documents = read.flatMap((each) => ('document' in each ? [each.document] : []));
-  return documents.flatMap((document) =>
-    allIn(document.value).flatMap((object) => {
-      const path = POD_OF.get(valueAt(object, ['kind']));
-      if (path === undefined || !String(valueAt(object, ['apiVersion'])).startsWith('batch/')) return [];
-      const podTemplate = valueAt(object, path.split('.')) as Mapping;
-      const securityProfile = FROM_STRICTEST.find((level) => securityViolations(podTemplate, level).length === 0);
-      const value = {
-        apiVersion: API_VERSION,
-        kind: KIND,
-        spec: { containerMode: 'host', podTemplate, securityProfile },
-      };
-      const group = podOnly({ document, base: [], value }, { problems: [], wrong: [] }, 'job');
-      if (!group) throw new Error(`${file} has a ${path} that cannot be judged`);
-      const named = (field: string) => String(valueAt(object, ['metadata', field]) ?? 'default');
-      const manifest = { metadata: valueAt(object, ['metadata']) };
-      return [[{ ...group, name: named('name'), namespace: named('namespace'), manifest }, path] as const];
-    }),
-  );
+  return documents.flatMap((document) => allIn(document.value).map((object) => [object, document] as const));
 }
 
 /** What holds for pods that may be no runners: they have no scope, and fields that no podTemplate may have. */

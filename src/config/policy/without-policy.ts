@@ -34,7 +34,7 @@ function foreignNamespace({ namespace, name, place }: RunnerGroup, destination: 
 export const PASS_WORKLOADS = 'GITEA_RUNNERS_PASS_WORKLOADS';
 
 /** Kinds that start pods or hold a template for them, of any API group: other groups have a Job or Deployment of the same nature. */
-const WORKLOADS: ReadonlySet<string> = new Set([
+export const WORKLOADS: ReadonlySet<string> = new Set([
   'CronJob',
   'DaemonSet',
   'Deployment',
@@ -44,6 +44,9 @@ const WORKLOADS: ReadonlySet<string> = new Set([
   'ReplicaSet',
   'ReplicationController',
   'StatefulSet',
+  // Of Argo Workflows, Argo Rollouts, Tekton and KEDA.
+  ...(['ClusterWorkflowTemplate', 'CronWorkflow', 'Workflow', 'WorkflowTemplate', 'Rollout'] as const),
+  ...(['ClusterTask', 'Pipeline', 'PipelineRun', 'Task', 'TaskRun', 'ScaledJob'] as const),
 ]);
 /**
  * What Argo CD's reader divides otherwise than ours. Line breaks of YAML 1.1: what follows one is a comment here and a field there. And

@@ -37,6 +37,8 @@ import {
   without,
 } from './world.ts';
 
+const JOBS = '/apis/batch/v1/namespaces/runners/jobs';
+
 it('finds nothing bad in an installation made by the manual', async () => {
   const { run } = await examine();
 
@@ -318,7 +320,6 @@ it('needs a cluster', async () => {
 
 describe('dead rows in Gitea', () => {
   const RUNNERS = '/api/v1/orgs/acme/actions/runners';
-  const JOBS = '/apis/batch/v1/namespaces/runners/jobs';
   const ci = { namespace: 'runners', name: 'ci' };
   const offline = { status: 'offline' };
   const dead = [runnerRow(1, ownName(1, ci, ''), offline), runnerRow(2, ownName(2, ci, ''), offline)];
@@ -394,6 +395,35 @@ describe('what is told of a group that is ready', () => {
     expect(stdout).toMatch(
       /✗ RunnerGroup runners\/ci, as serve sees it: PodsStuck: Pods .*: 2\. zzz\n {4}correct the image/,
     );
+  });
+
+  it('a repository at which no runner can be registered is bad', async () => {
+    const { run } = await examine(
+      put([...GROUP, 'status', 'conditions', 1], { ...condition('False'), type: 'Registered', message: 'zzz' }),
+    );
+
+    expect((await run()).stdout).toMatch(
+      /✗ RunnerGroup runners\/ci, as serve sees it: Registered: zzz\n {4}What its code/,
+    );
+  });
+
+  it.each([
+    [60, true],
+    [300, false],
+  ])('Jobs that live for only %i s after their end, by the word of others, are bad: %s', async (seconds, isBad) => {
+    const job = {
+      ...liveJob('ci-7-1-abcdabcd', Date.now(), { active: 1 }),
+      spec: { selector: {}, ttlSecondsAfterFinished: seconds },
+    };
+    const { run } = await examine((world) => ({
+      ...world,
+      [JOBS]: { kind: 'JobList', metadata: { resourceVersion: '1' }, items: [job] },
+    }));
+
+    const { stdout } = await run();
+
+    const line = '✗ RunnerGroup runners/ci: its Jobs have ttlSecondsAfterFinished 60, and the RunnerGroup says 600';
+    expect(stdout.includes(line), stdout).toBe(isBad);
   });
 
   it('jobs that are held back are told, and are no fault', async () => {

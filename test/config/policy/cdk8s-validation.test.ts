@@ -248,6 +248,33 @@ describe('RunnerPolicyValidation', () => {
     ]);
   });
 
+  it('names what else starts pods and is not judged', async () => {
+    const container = { image: 'bash' };
+    const { violations, logged } = await judged(
+      IMAGES,
+      {
+        apiVersion: 'argoproj.io/v1alpha1',
+        kind: 'Workflow',
+        metadata: { name: 'build' },
+        spec: { templates: [{ container }] },
+      },
+      {
+        apiVersion: 'tekton.dev/v1',
+        kind: 'PipelineRun',
+        metadata: { name: 'run' },
+        spec: { pipelineRef: { name: 'x' } },
+      },
+      { apiVersion: 'example.com/v1', kind: 'Fleet', metadata: { name: 'any' }, spec: { deep: [{ er: container }] } },
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'none' }, data: { image: 'bash' } },
+      ALLOWED,
+    );
+
+    expect(violations).toEqual([]);
+    expect(logged).toEqual([
+      'warning: not judged, because only RunnerGroups, Jobs and CronJobs are: Workflow build, PipelineRun run, Fleet any',
+    ]);
+  });
+
   it('tells warnings, and what it does not check, without failing', async () => {
     const spec = { ...IMAGES, projects: ['ci'], enforcement: 'warn' };
     const { violations, logged } = await judged(spec, DENIED, job('bash'));
