@@ -61,8 +61,7 @@ export type NamedGroup = Pick<Group, 'namespace' | 'name' | 'origin' | 'covers' 
 
 /**
  * More ordinals than any job can have missed. Each has twice the patience of the one before (`patienceMs`). So 40 of them take 34,000 years
- * with a spawn timeout of one second. Names that are used up are not counted in it. One template in 1,600 has the name of a starting runner of
- * another template among so many: that runner is kept.
+ * with a spawn timeout of one second. Names that are used up are not counted. One template in 1,600 has the name of another's starting runner.
  */
 export const ORDINALS_SEARCHED = 40;
 

@@ -29,6 +29,8 @@ export class Failure extends Error {
 export type FailureKind =
   /** No connection, or what came is no usable answer of HTTP. */
   | 'unreachable'
+  /** No TLS connection, for its certificate or otherwise. */
+  | 'untrusted'
   | 'timeout'
   | 'too-long'
   /** The server asks to be left alone. */
@@ -52,7 +54,7 @@ export type FailureKind =
 
 /** True when no server gave a usable answer. */
 export function isOfConnection({ kind }: Failure): boolean {
-  return kind === 'unreachable' || kind === 'timeout' || kind === 'too-long' || kind === 'told-to-wait';
+  return ['unreachable', 'untrusted', 'timeout', 'too-long', 'told-to-wait'].includes(kind);
 }
 
 export function isRateLimit({ kind }: Failure): boolean {

@@ -126,34 +126,30 @@ async function runOf(wanted: RunWanted, { groups, troubles, settings }: Explaine
   return undefined;
 }
 
-/** Names of one group, and groups, that are asked for. */
-const MOST_NAMES = 20;
-const MOST_CHOOSING = 5;
+const MOST_NAMES_ASKED = 50;
 
 /** A group may choose a repository by a name from before a rename. Gitea sends whoever asks for that name to the new one, if the token may ask. */
 async function withNamesBefore(explanation: Explanation, { groups, settings }: ExplainedPlan): Promise<Explanation> {
   const chooserOf = (job: ExplainedJob): string =>
     job.verdict === 'held' && job.because === 'repository-not-chosen' && job.nearest ? keyText(job.nearest) : '';
   const wanted = new Set(explanation.jobs.map(chooserOf));
-  const choosing = groups.filter((group) => wanted.has(keyText(group))).slice(0, MOST_CHOOSING);
-  const before = new Map<string, string>();
-  for (const group of choosing) {
-    const { targets } = await findTargets([group], settings);
+  const names = groups.flatMap((group) => {
     const [owner = ''] = (coverOf(group.scope) ?? '').split('/');
-    const names = group.repositories
-      .map((name) => (name.includes('/') ? name : `${owner}/${name}`))
-      .filter((name) => !name.includes('*') && !name.startsWith('/'));
-    for (const name of names.slice(0, MOST_NAMES))
-      for (const target of targets) {
-        const now = await orFailure(nameOfRepositoryNow(target, name, requestOptions(settings)));
-        if (typeof now === 'string') before.set(`${keyText(group)} ${now.toLowerCase()}`, name);
-      }
+    const written = wanted.has(keyText(group)) ? group.repositories.filter((name) => !name.includes('*')) : [];
+    return written.map((name) => [group, name.includes('/') ? name : `${owner}/${name}`] as const);
+  });
+  const before = new Map<string, string>();
+  for (const [group, name] of names.slice(0, MOST_NAMES_ASKED)) {
+    const { targets } = await findTargets([group], settings);
+    const asked = targets.map((target) => orFailure(nameOfRepositoryNow(target, name, requestOptions(settings))));
+    const [now] = await Promise.all(asked);
+    if (typeof now === 'string') before.set(`${keyText(group)} ${now.toLowerCase()}`, name);
   }
   const jobs = explanation.jobs.map((job): ExplainedJob => {
     const chosenBefore = before.get(`${chooserOf(job)} ${job.job.repository.toLowerCase()}`);
     return chosenBefore === undefined ? job : { ...job, chosenBefore };
   });
-  return before.size === 0 ? explanation : { ...explanation, jobs };
+  return { ...explanation, jobs };
 }
 
 /** As often as `serve` looks at most. */

@@ -19,6 +19,7 @@ import { isTargetOf } from '../../plan/find-targets.ts';
 import { requestOptions, type Settings } from '../../plan/settings.ts';
 import type { Look } from '../../planner/evidence.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
+import { parseUrl } from '../../shared/url.ts';
 
 export interface ScopeSeen {
   /** `org acme` */
@@ -31,6 +32,8 @@ export interface ScopeSeen {
   readonly look: Look | Failure;
   /** Absent: not asked, since the look failed or Gitea has no such list for this token. */
   readonly hooks?: readonly Hook[] | Failure;
+  /** By address: why whoever sends to a webhook would not trust it. As seen from here, where other CAs may be known. */
+  readonly distrusted?: ReadonlyMap<string, Failure>;
   readonly actions?: ActionsSeen | Failure;
 }
 
@@ -69,7 +72,7 @@ export async function lookAtGitea(questions: GiteaQuestions) {
         groups,
         look,
         ...(!(version instanceof Failure) && { version: version.text }),
-        ...(level && (await readRest(new GiteaApi(access), level, look))),
+        ...(level && (await readRest(access, level, look))),
       });
       if (!level || look instanceof Failure) continue;
       for (const group of groups) {
@@ -118,13 +121,28 @@ function targetsOf(tokens: ReadonlyMap<RunnerGroup, Token>): ReadonlyMap<GiteaTa
   return targets;
 }
 
+/** Tries those that may be of `serve`, five at most. Whether one answers says nothing: doctor may stand elsewhere than Gitea. */
+async function distrustedOf(addresses: readonly string[], { deadline, http }: GiteaAccess) {
+  const found = new Map<string, Failure>();
+  const urls = addresses.flatMap((each) => parseUrl(each) ?? []);
+  for (const url of urls.filter(({ href }) => /^https:.*\/webhook\/?$/.test(href)).slice(0, 5)) {
+    const request = { what: 'connect to the webhook', method: 'GET', url, once: true } as const;
+    const answer = await orFailure(http.send(request, deadline));
+    if (answer instanceof Failure && answer.kind === 'untrusted') found.set(url.href, answer);
+  }
+  return found;
+}
+
 /** A repository whose Actions are off has no jobs list: then this says so. */
-async function readRest(api: GiteaApi, level: Level, look: Look | Failure) {
+async function readRest(access: GiteaAccess, level: Level, look: Look | Failure) {
+  const api = new GiteaApi(access);
   const isOff = look instanceof Failure && look.kind === 'not-found';
   if (look instanceof Failure && !isOff) return {};
   const actions = await orFailure(readActions(api, level));
+  const hooks = isOff ? undefined : await orFailure(readHooks(api, level));
+  const addresses = hooks === undefined || hooks instanceof Failure ? [] : hooks.map(({ url }) => url);
   return {
     ...(actions !== undefined && { actions }),
-    ...(!isOff && { hooks: await orFailure(readHooks(api, level)) }),
+    ...(hooks && { hooks, distrusted: await distrustedOf(addresses, access) }),
   };
 }

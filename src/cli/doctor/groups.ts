@@ -146,8 +146,6 @@ function ofServe(group: RunnerGroup, seen: Installation): Judgement {
     : good(`ready: it reaches Gitea from the cluster, last at ${lastCheckTime}`);
 }
 
-const WAITS_FOR_CREDENTIALS = `What its code asks for: ${manual('symptoms.md#a-pod-waits-for-its-credentials')}`;
-
 /** Conditions that are not well although the group is ready. */
 function unwell(group: RunnerGroup, { statuses }: Installation): Judgements {
   const { stuck, full, unregisteredText } = statuses.find((each) => each.group === keyText(group)) ?? {};
@@ -156,14 +154,10 @@ function unwell(group: RunnerGroup, { statuses }: Installation): Judgements {
     ...(stuck
       ? [bad(`PodsStuck: ${stuck.message}`, `${remedyOf(stuck) ?? 'See the events of these pods'}; ${see}`)]
       : []),
-    ...(unregisteredText === undefined
-      ? []
-      : [bad(`Registered: ${unregisteredText}`, `${WAITS_FOR_CREDENTIALS}; ${see}`)]),
+    ...(unregisteredText === undefined ? [] : [bad(`Registered: ${unregisteredText}`, see)]),
     ...(full === undefined ? [] : [unknown(`AtCapacity: ${full}`, see)]),
   ];
 }
-
-const TTL = 'ttlSecondsAfterFinished';
 
 /** Failed Jobs are the memory of the back-off, and must outlive its longest pause. Others may change Jobs as they are created. */
 function records({ name: group, namespace, ...own }: RunnerGroup, { liveJobs }: Installation): Judgements {
@@ -171,11 +165,11 @@ function records({ name: group, namespace, ...own }: RunnerGroup, { liveJobs }: 
   const prefix = namePrefix(group);
   const ttls = (liveJobs instanceof Failure ? [] : liveJobs).flatMap((live) => {
     const isOwn = live.namespace === namespace && parseRunnerName(live.name)?.prefix === prefix;
-    const ttl = Number(fieldAt(live.spec, [TTL]) ?? least);
+    const ttl = Number(fieldAt(live.spec, ['ttlSecondsAfterFinished']) ?? least);
     return isOwn && ttl < least ? [ttl] : [];
   });
   if (ttls.length === 0) return [];
-  const text = `its Jobs have ${TTL} ${Math.min(...ttls)}, and the RunnerGroup says ${own.ttlSecondsAfterFinished}: a policy of this cluster changes Jobs, and the back-off forgets what has failed`;
+  const text = `its Jobs have ttlSecondsAfterFinished ${Math.min(...ttls)}, and the RunnerGroup says ${own.ttlSecondsAfterFinished}: a policy of this cluster changes Jobs, and the back-off forgets what has failed`;
   return bad(text, `Except Jobs of runners from that policy: ${manual('beside-argo-cd.md#policies-that-change-jobs')}`);
 }
 
@@ -314,6 +308,8 @@ export function webhook(scope: ScopeSeen, seen: Installation): Judgement | undef
     return unknown(`${text}. Yet ${delivered.text}`, fix);
   }
   const address = addressOf(usable.url);
+  const distrust = delivered.is === 'good' ? undefined : scope.distrusted?.get(parseUrl(usable.url)?.href ?? '');
+  if (distrust) return bad(`to ${address}, which Gitea may not trust: ${distrust.message}`, LOOK_IN_GITEA);
   if (typeof deliveries !== 'string') return { ...delivered, text: `to ${address}; ${delivered.text}` };
   const text = `to ${address}; whether it delivers is not known: ${deliveries}`;
   return unknown(text, 'Ask as an administrator, with --kubeconfig');

@@ -50,6 +50,7 @@ const BY_KIND: Readonly<Record<FailureKind, string>> = {
   timeout: 'It is slow: try again, and look at its load. The token is not at fault',
   'too-long': 'It is slow: try again, and look at its load. The token is not at fault',
   unreachable: 'It cannot be reached from here. The token is not at fault',
+  untrusted: 'Its message says what to do. The token is not at fault',
   'not-found': 'Correct the address, the owner or the repository that the message names',
   cluster: 'The API server of Kubernetes does not answer well: try again, and look at its load',
   'cluster-forbidden': 'Ask as an administrator, with --kubeconfig',

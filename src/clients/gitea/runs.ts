@@ -37,41 +37,36 @@ const RunRow = z.object({
 
 export type RunWanted = Pick<Run, 'repository'> & ({ readonly number: number } | { readonly id: number });
 
+type Options = Parameters<typeof giteaClient>[0];
+
 /** The name that Gitea has for a repository of the target now. Undefined: it says of no other one. @throws Failure when it does not answer */
-export async function nameOfRepositoryNow(
-  target: GiteaTarget,
-  repository: string,
-  options: Parameters<typeof giteaClient>[0],
-): Promise<string | undefined> {
-  const http = giteaClient(options);
-  try {
-    const deadline = new Deadline(options.deadlineMs);
-    const api = new GiteaApi({ http, url: target.url, token: target.token, deadline, versions: new Map() });
+export function nameOfRepositoryNow(target: GiteaTarget, repository: string, options: Options) {
+  return talk(target, options, async (api) => {
     const { jobs, name } = levelOfRepository(repository);
     await api.get({ what: `read the name of ${name}`, query: [['limit', '1']], ...jobs }, () => undefined);
     const [owner = '', repo = ''] = repository.split('/');
     return api.renamedTo({ kind: 'repo', owner, repo });
-  } finally {
-    await http.close();
-  }
+  });
 }
 
 /** Undefined: it is not among the unfinished runs, nor among the newest ones. @throws Failure when Gitea does not answer. */
-export async function findRun(
-  target: GiteaTarget,
-  wanted: RunWanted,
-  options: Parameters<typeof giteaClient>[0],
-): Promise<Run | undefined> {
-  const http = giteaClient(options);
-  try {
-    const deadline = new Deadline(options.deadlineMs);
-    const api = new GiteaApi({ http, url: target.url, token: target.token, deadline, versions: new Map() });
+export function findRun(target: GiteaTarget, wanted: RunWanted, options: Options): Promise<Run | undefined> {
+  return talk(target, options, async (api) => {
     const { scope } = target;
     const level = scope.kind === 'repo' ? levelOfRepository(wanted.repository) : levelOf(scope);
     const is = (run: Run): boolean =>
       ('id' in wanted ? run.id === wanted.id : run.number === wanted.number) &&
       run.repository.toLowerCase() === wanted.repository.toLowerCase();
     return (await search(api, level, ACTIVE, is)) ?? (await search(api, level, [], is));
+  });
+}
+
+async function talk<T>({ token, url }: GiteaTarget, options: Options, ask: (api: GiteaApi) => Promise<T>): Promise<T> {
+  const http = giteaClient(options);
+  try {
+    return await ask(
+      new GiteaApi({ http, url, token, deadline: new Deadline(options.deadlineMs), versions: new Map() }),
+    );
   } finally {
     await http.close();
   }

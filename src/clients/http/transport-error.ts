@@ -44,6 +44,8 @@ export function transportFailure(request: HttpRequest, error: unknown, { caFrom,
   const peer = proxy === undefined ? host : `the proxy ${proxy}`;
   const say = (code: string, received: string, remedy: string): Failure =>
     failure(request, code, received, remedy, 'unreachable');
+  const distrust = (received: string, remedy: string): Failure =>
+    failure(request, 'GR-HTTP-05', received, remedy, 'untrusted');
   // undici tells the status in its message only.
   if (proxy !== undefined && error instanceof Error && error.message.includes('(407)'))
     return say(
@@ -73,23 +75,18 @@ export function transportFailure(request: HttpRequest, error: unknown, { caFrom,
       'the connection was closed before the answer was complete',
       'Check the server and what stands before it',
     );
-  if (UNKNOWN_CA.has(found)) return say('GR-HTTP-05', 'its certificate is signed by an unknown CA', giveCa(caFrom));
+  if (UNKNOWN_CA.has(found)) return distrust('its certificate is signed by an unknown CA', giveCa(caFrom));
   if (found === 'CERT_HAS_EXPIRED')
-    return say(
-      'GR-HTTP-05',
-      'its certificate has expired',
-      'Renew it. If it is new, look at the clock of where this runs',
-    );
+    return distrust('its certificate has expired', 'Renew it. If it is new, look at the clock of where this runs');
   if (found === 'CERT_NOT_YET_VALID')
-    return say('GR-HTTP-05', 'its certificate is not valid yet', 'Look at the clock of where this runs');
+    return distrust('its certificate is not valid yet', 'Look at the clock of where this runs');
   if (found === 'ERR_TLS_CERT_ALTNAME_INVALID' || found === 'UND_ERR_PRX_TLS')
-    return say(
-      'GR-HTTP-05',
+    return distrust(
       'its certificate is for another host name',
       'Use the name in the certificate, or renew the certificate',
     );
   if (found === 'EPROTO' || /^ERR_(SSL|TLS|OSSL)/.test(found))
-    return say('GR-HTTP-05', 'no TLS connection could be made', 'Check that the port speaks https');
+    return distrust('no TLS connection could be made', 'Check that the port speaks https');
   if (found.startsWith('HPE_') || found === 'UND_ERR_HEADERS_OVERFLOW')
     return say(
       'GR-HTTP-06',

@@ -43,9 +43,7 @@ export class RunnerPolicyValidation {
     for (const rule of skippedRules(policy, asker)) logger.log(`not checked, because Argo CD does not ask: ${rule}`);
     const others = manifests.flatMap(othersIn);
     if (others.length > 0)
-      logger.log(
-        `warning: not judged, because only RunnerGroups, Jobs and CronJobs are: ${firstNames(others, MOST_NAMED)}`,
-      );
+      logger.log(`warning: not judged, because only RunnerGroups, Jobs and CronJobs are: ${firstNames(others, 10)}`);
     const groups = await groupsIn(manifests, defaultsOf(policy));
     const pods = new Map(manifests.flatMap(podsIn));
     const ofGroups = judge(policy, groups, asker);
@@ -68,15 +66,12 @@ export class RunnerPolicyValidation {
   }
 }
 
-const MOST_NAMED = 10;
-
 /** Other objects that start pods: of a kind that is known for it, or with an image in their spec. */
 function othersIn(file: string): readonly string[] {
   return objectsIn(file).flatMap(([object]) => {
-    const [apiVersion, kind] = [valueAt(object, ['apiVersion']), String(valueAt(object, ['kind']))];
-    if (podPathOf(object) !== undefined || apiVersion === API_VERSION) return [];
-    const startsPods = WORKLOADS.has(kind) || hasImage(valueAt(object, ['spec']));
-    return startsPods ? [printable(`${kind} ${valueAt(object, ['metadata', 'name'])}`)] : [];
+    const [kind, name] = [valueAt(object, ['kind']), valueAt(object, ['metadata', 'name'])].map(String);
+    if (podPathOf(object) !== undefined || kind === KIND) return [];
+    return WORKLOADS.has(kind ?? '') || hasImage(valueAt(object, ['spec'])) ? [printable(`${kind} ${name}`)] : [];
   });
 }
 

@@ -286,6 +286,7 @@ const GITEA_REASONS: Readonly<Record<FailureKind, string>> = {
   'token-unseen': 'TokenUnusable',
   'token-unusable': 'TokenUnusable',
   unreachable: 'Unreachable',
+  untrusted: 'Unreachable',
   timeout: 'Unreachable',
   'too-long': 'Unreachable',
   'not-found': 'BadAnswer',

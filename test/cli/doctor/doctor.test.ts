@@ -1,11 +1,13 @@
 /** `doctor` on installations: whole ones, and those that lack or break one thing. Real program, real HTTPS server, simulated Gitea. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { remedyOfFailure } from '../../../src/cli/reading/finding.ts';
 import { Failure, type FailureKind } from '../../../src/shared/failure.ts';
 import { liveJob } from '../../clients/kubernetes/through-cli.ts';
+import { makeCertificates } from '../../support/certificate.ts';
 import { runnerRow } from '../../support/gitea-stand-in.ts';
 import { folderWith, runCli } from '../../support/run-cli.ts';
 import { TOKEN as GITEA_TOKEN } from '../../support/start-acme.ts';
+import { TlsFront } from '../../support/tls-front.ts';
 import { ownName } from '../../tasks/sweep/scene.ts';
 import { BROKEN, wrongToken } from './broken.ts';
 import {
@@ -22,6 +24,9 @@ import {
   GROUP,
   GROUPS,
   HOOKS,
+  hook,
+  METRICS,
+  metrics,
   NAMESPACE,
   NODES,
   PODS,
@@ -403,8 +408,26 @@ describe('what is told of a group that is ready', () => {
     );
 
     expect((await run()).stdout).toMatch(
-      /✗ RunnerGroup runners\/ci, as serve sees it: Registered: zzz\n {4}What its code/,
+      /✗ RunnerGroup runners\/ci, as serve sees it: Registered: zzz\n {4}gitea-runners explain/,
     );
+  });
+
+  it.each<[string, boolean, object]>([
+    ['bad', true, {}],
+    ['no matter where deliveries come', false, { accepted: 1_700_000_100 }],
+  ])('a webhook whose certificate is not trusted is %s', async (_, isBad, lastDeliveries) => {
+    const front = await TlsFront.start('http://127.0.0.1:1', makeCertificates());
+    onTestFinished(() => front.close());
+    const { run } = await examine((world) => ({
+      ...world,
+      [HOOKS]: [hook(`https://localhost:${front.port}/webhook`)],
+      [METRICS]: metrics(1_700_000_000, lastDeliveries as Readonly<Record<string, number>>),
+    }));
+
+    const { stdout } = await run();
+
+    const said = /✗ webhook of org acme: to https:\/\/localhost:\d+\/webhook, which Gitea may not trust: .*unknown CA/;
+    expect(said.test(stdout), stdout).toBe(isBad);
   });
 
   it.each([
