@@ -138,11 +138,13 @@ async function withNamesBefore(explanation: Explanation, { groups, settings }: E
     const written = wanted.has(keyText(group)) ? group.repositories.filter((name) => !name.includes('*')) : [];
     return written.map((name) => [group, name.includes('/') ? name : `${owner}/${name}`] as const);
   });
+  const current = new Set(explanation.jobs.map(({ job }) => job.repository.toLowerCase()));
   const before = new Map<string, string>();
-  for (const [group, name] of names.slice(0, MOST_NAMES_ASKED)) {
-    const { targets } = await findTargets([group], settings);
-    const asked = targets.map((target) => orFailure(nameOfRepositoryNow(target, name, requestOptions(settings))));
-    const [now] = await Promise.all(asked);
+  for (const [group, name] of names.filter(([, each]) => !current.has(each.toLowerCase())).slice(0, MOST_NAMES_ASKED)) {
+    const asking = findTargets([group], settings).then(
+      ({ targets: [target] }) => target && nameOfRepositoryNow(target, name, requestOptions(settings)),
+    );
+    const now = await orFailure(asking);
     if (typeof now === 'string') before.set(`${keyText(group)} ${now.toLowerCase()}`, name);
   }
   const jobs = explanation.jobs.map((job): ExplainedJob => {

@@ -185,7 +185,6 @@ function readiness(facts: GroupFacts): Verdict {
   return ['True', 'Serving', 'Jobs get runners.'];
 }
 
-/** Other repositories get runners. */
 function registration({ unregistered }: GroupFacts): Verdict | undefined {
   if (!unregistered || unregistered.failures.size >= unregistered.levels) return undefined;
   return ['False', UNREGISTERED, unregisteredText(unregistered)];

@@ -44,6 +44,7 @@ test('the CRD has a structural schema: a type everywhere and no word that the AP
     'lastCheckTime',
     'observedGeneration',
     'lostJobs',
+    'unregistered',
     'conditions',
   ]);
 });
