@@ -69,7 +69,7 @@ export const SIDEBAR: readonly Part[] = [
     'recipes/network': 'Private registry, proxy, private CA',
     'recipes/images': 'Images that are there already',
     'recipes/gitops': 'kustomize and ApplicationSet',
-    'recipes/clusters': 'Two clusters',
+    'recipes/clusters': 'More than one cluster',
     'recipes/without-argo-cd': 'Without Argo CD',
     'recipes/tokens': 'Rotate each token',
     'recipes/disaster': 'Roll back, restore, recover',

@@ -16,7 +16,7 @@ const QUESTIONS: readonly (readonly [question: string, answer: string, thread?: 
   ['How do runners share a cache?', 'docs/cache.md#set-it-up'],
   ['How do I upgrade?', 'docs/upgrade.md#how'],
   ['How do I get rid of it?', 'docs/install.md#upgrade-uninstall'],
-  ['Can two clusters serve one Gitea?', 'docs/recipes/clusters.md#two-clusters'],
+  ['Can two clusters serve one Gitea?', 'docs/recipes/clusters.md#more-than-one-cluster'],
   ['How do I use a private registry?', 'docs/recipes/network.md#private-registry'],
   ['How do I run docker builds safely?', 'docs/recipes/docker.md#docker-builds'],
   ['How do I rotate the tokens?', 'docs/recipes/tokens.md#rotate-each-token'],
