@@ -87,7 +87,7 @@ const BROKEN: readonly (readonly [law: Law, what: string, sabotage: Sabotage, hi
     'two',
     'pods of earlier Jobs are not seen',
     { without: 'registrations', more: blindly },
-    SCENARIOS.registeredTwice(13),
+    SCENARIOS.registeredTwice(12),
   ],
   ['silence', 'refreshes are eaten', { argocd: eatingRefreshes }, SCENARIOS.hungSync(1)],
   ['silence', 'syncs are eaten', { argocd: eatingSyncs }, SCENARIOS.hungSync(1)],
