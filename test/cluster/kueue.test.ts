@@ -1,71 +1,31 @@
 /** Quota by real Kueue (docs/recipes/kueue.md): none is lost, none runs twice, and the order is kept. Not in the short set: it is built first. */
-import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { parseAllDocuments } from 'yaml';
-import { writeImage } from '../../scripts/oci-image.mjs';
-import { buildKueue } from '../servers/build.ts';
 import { sleep } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { apply } from './migrate-old.ts';
+import { giveQuota, KUEUE_MANAGER, KUEUE_NAMESPACE, startKueue } from './kueue.ts';
 import { conclusions, expectAllDone } from './scenarios-load.ts';
 import { groupSpec, groupYaml, Rig, say } from './scenarios-rig.ts';
-import { USERS } from './stack/images.ts';
 
-const NAMESPACE = 'kueue-system';
-const MANAGER = 'deployment/kueue-controller-manager';
 const QUEUE = 'team-a';
 const QUOTA = 2;
-const IMAGE = 'local/kueue:0.17.0';
 
 let rig: Rig;
 
-/** Kueue with its own manifests. */
-async function startKueue(): Promise<void> {
-  const { kubernetes, machine } = rig.stack;
-  const build = buildKueue((line) => process.stdout.write(`servers: ${line}\n`));
-  const tar = join(machine.folder, 'images', 'kueue.tar');
-  const files = [...USERS, { path: '/manager', source: join(build, 'kueue'), mode: 0o755 }];
-  await writeImage({ out: tar, name: IMAGE, layers: [{ files }], config: { User: '1000' } });
-  await kubernetes.importImage(tar);
-  const text = await kubernetes.kubectl(['kustomize', join(build, 'config', 'default')]);
-  for (const object of parseAllDocuments(text).map((document) => document.toJS())) {
-    const [manager] = object.kind === 'Deployment' ? object.spec.template.spec.containers : [];
-    if (manager) Object.assign(manager, { image: IMAGE, imagePullPolicy: 'IfNotPresent' });
-    await apply(rig.stack, object);
-  }
-  await kubernetes.rolledOut(NAMESPACE, MANAGER);
-}
-
-/** Each team has quota for so many pods, whatever they ask for. A cohort lends what a team does not use, and takes it back as `preemption` says. */
-async function giveQuota(teams: readonly string[], lending: Readonly<Record<string, unknown>> = {}): Promise<void> {
-  const kueue = (kind: string, name: string, rest: object): object => {
-    return { apiVersion: 'kueue.x-k8s.io/v1beta2', kind, metadata: { name }, ...rest };
-  };
-  const flavors = [{ name: 'any', resources: [{ name: 'pods', nominalQuota: QUOTA }] }];
-  const resourceGroups = [{ coveredResources: ['pods'], flavors }];
-  const objects = [
-    kueue('ResourceFlavor', 'any', { spec: {} }),
-    ...teams.flatMap((team) => [
-      kueue('ClusterQueue', team, { spec: { namespaceSelector: {}, resourceGroups, ...lending } }),
-      kueue('LocalQueue', team, { metadata: { name: team, namespace: 'runners' }, spec: { clusterQueue: team } }),
-    ]),
-  ];
-  // Its webhook answers a moment after it is ready.
-  await rig.until('Kueue takes a quota', () =>
-    apply(rig.stack, ...objects).then(
-      () => true,
-      () => false,
-    ),
+/** A cohort lends what a team does not use, and takes it back as `preemption` says. */
+async function shareQuota(teams: readonly string[], lending: Readonly<Record<string, unknown>> = {}): Promise<void> {
+  await giveQuota(
+    rig.stack,
+    teams.map((team) => ({ team, pods: QUOTA, more: lending })),
   );
 }
 
 /** Replicas of Kueue's manager. */
 async function scale(replicas: number): Promise<void> {
-  await rig.kubectl('scale', '-n', NAMESPACE, MANAGER, `--replicas=${replicas}`);
-  if (replicas > 0) return await rig.stack.kubernetes.rolledOut(NAMESPACE, MANAGER);
+  await rig.kubectl('scale', '-n', KUEUE_NAMESPACE, KUEUE_MANAGER, `--replicas=${replicas}`);
+  if (replicas > 0) return await rig.stack.kubernetes.rolledOut(KUEUE_NAMESPACE, KUEUE_MANAGER);
   await rig.until(
     'Kueue is gone',
-    async () => (await rig.kubectl('get', 'pods', '-n', NAMESPACE, '-o', 'name')) === '',
+    async () => (await rig.kubectl('get', 'pods', '-n', KUEUE_NAMESPACE, '-o', 'name')) === '',
   );
 }
 
@@ -81,8 +41,8 @@ function expectNoneMadeTwice(count: number): void {
 
 beforeAll(async () => {
   rig = await Rig.open(inject('clusterBuilds'), say, {});
-  await startKueue();
-  await giveQuota([QUEUE]);
+  await startKueue(rig.stack);
+  await shareQuota([QUEUE]);
   await rig.commitGroup({ queue: QUEUE });
 }, 1_800_000);
 
@@ -131,7 +91,7 @@ describe('with a second team that lends its quota for two runners', () => {
   const LENDER = 'team-b';
 
   it('four CI jobs run at a time', async () => {
-    await giveQuota([QUEUE, LENDER], { cohortName: 'ci' });
+    await shareQuota([QUEUE, LENDER], { cohortName: 'ci' });
     await dispatchInOrder(6);
     await rig.until('four are at work', () => rig.world.inState('in_progress').length === 2 * QUOTA);
 
@@ -142,7 +102,7 @@ describe('with a second team that lends its quota for two runners', () => {
   });
 
   it('a runner that Kueue stops for the lender loses its CI job, and all others go on', async () => {
-    await giveQuota([QUEUE, LENDER], { cohortName: 'ci', preemption: { reclaimWithinCohort: 'Any' } });
+    await shareQuota([QUEUE, LENDER], { cohortName: 'ci', preemption: { reclaimWithinCohort: 'Any' } });
     const spec = { ...groupSpec(rig.stack.gitea.url), labels: ['second:host'], queue: LENDER };
     await rig.commitFile('second.yaml', groupYaml('second', spec));
     await rig.isReady('second');

@@ -9,7 +9,7 @@ import { ORG } from './install.ts';
 import { RUNNER_IMAGE, USERS } from './stack/images.ts';
 import type { Stack } from './stack/stack.ts';
 
-export async function apply({ kubernetes }: Stack, ...items: readonly object[]): Promise<void> {
+export async function apply({ kubernetes }: Pick<Stack, 'kubernetes'>, ...items: readonly object[]): Promise<void> {
   const list = { apiVersion: 'v1', kind: 'List', items };
   await kubernetes.kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(list));
 }

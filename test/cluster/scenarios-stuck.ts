@@ -60,9 +60,11 @@ export function stuckScenarios(scenario: Scenario): void {
   });
 }
 
-/** What `explain` says of the only CI job that is active, on one line. */
-async function explained({ stack: { gitea, kubernetes }, world }: Rig): Promise<string> {
-  const id = String(world.active[0]?.id);
+/** What `explain` says of a CI job, on one line. Default: the only one that is active. */
+export async function explained(
+  { stack: { gitea, kubernetes }, world }: Rig,
+  id = String(world.active[0]?.id),
+): Promise<string> {
   const words = ['explain', '--kubeconfig', kubernetes.kubeconfig, '-n', 'runners', id];
   const { code, stdout, stderr } = await runCli(words, { GITEA_URL: gitea.url, GITEA_TOKEN: gitea.admin.token });
   expect(code, stderr).toBe(0);

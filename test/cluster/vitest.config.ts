@@ -19,6 +19,7 @@ export default defineConfig({
           'losses-ended',
           'kept',
           'kueue',
+          'multikueue',
           'shards',
           'kyverno',
           'doctor',

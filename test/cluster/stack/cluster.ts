@@ -16,8 +16,12 @@ export interface Cluster {
   readonly close: (keep?: boolean) => Promise<void>;
 }
 
-/** @param name of its folder. Leaves nothing when it fails. */
-export async function startCluster(name: string, build: KubernetesBuild): Promise<Cluster> {
+/** @param name of its folder. @param apiServer more of its flags. Leaves nothing when it fails. */
+export async function startCluster(
+  name: string,
+  build: KubernetesBuild,
+  apiServer: readonly string[] = [],
+): Promise<Cluster> {
   needPackages();
   const playground = new Playground(name);
   let machine: Machine | undefined;
@@ -32,7 +36,7 @@ export async function startCluster(name: string, build: KubernetesBuild): Promis
     for (const large of [images, join(playground.folder, 'kubernetes')]) playground.removeAtEnd(large);
     mkdirSync(images);
     machine = await Machine.start(playground);
-    return { playground, machine, kubernetes: await startKubernetes(machine, build), images, close };
+    return { playground, machine, kubernetes: await startKubernetes(machine, build, apiServer), images, close };
   } catch (error) {
     await close();
     throw error;

@@ -49,7 +49,11 @@ export interface Kubernetes {
 /**
  * Starts the control plane and waits until it answers.
  */
-export async function startKubernetes(machine: Machine, build: KubernetesBuild): Promise<Kubernetes> {
+export async function startKubernetes(
+  machine: Machine,
+  build: KubernetesBuild,
+  more: readonly string[] = [],
+): Promise<Kubernetes> {
   const { kubernetes: programs, runtime } = build;
   const bin = (name: string): string => join(programs, name);
   const folder = join(machine.folder, 'kubernetes');
@@ -88,6 +92,7 @@ export async function startKubernetes(machine: Machine, build: KubernetesBuild):
       `--service-cluster-ip-range=${machine.services}.0/24`,
       '--allow-privileged=true',
       '--kubelet-preferred-address-types=InternalIP',
+      ...more,
     ],
   };
   machine.start(apiServer);

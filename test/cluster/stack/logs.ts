@@ -2,7 +2,7 @@
 import type { Kubernetes } from './kubernetes.ts';
 import type { Machine } from './machine.ts';
 
-const NAMESPACES = ['argocd', 'runners'];
+const NAMESPACES = ['argocd', 'runners', 'kueue-system'];
 const ALL = ['--all-containers', '--prefix', '--ignore-errors', '--max-log-requests=100', '--tail=-1'];
 
 /** All lines of all containers of the pods that fit the label selector, each line with its pod and container in front. */
