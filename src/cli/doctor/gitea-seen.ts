@@ -32,7 +32,7 @@ export interface ScopeSeen {
   readonly look: Look | Failure;
   /** Absent: not asked, since the look failed or Gitea has no such list for this token. */
   readonly hooks?: readonly Hook[] | Failure;
-  /** By address: why whoever sends to a webhook would not trust it. As seen from here, where other CAs may be known. */
+  /** Why a sender does not trust the certificate of a webhook, by its address. Seen from here: Gitea may know other CAs. */
   readonly distrusted?: ReadonlyMap<string, Failure>;
   readonly actions?: ActionsSeen | Failure;
 }
@@ -121,16 +121,25 @@ function targetsOf(tokens: ReadonlyMap<RunnerGroup, Token>): ReadonlyMap<GiteaTa
   return targets;
 }
 
-/** Tries those that may be of `serve`, five at most. Whether one answers says nothing: doctor may stand elsewhere than Gitea. */
-async function distrustedOf(addresses: readonly string[], { deadline, http }: GiteaAccess) {
-  const found = new Map<string, Failure>();
+/** Webhooks that are tried for each scope. */
+const MOST_TRIED = 5;
+/** For all of a scope. An address that is not reached from here must not take the time of the other questions. */
+const TRYING_MS = 2_000;
+
+/** Tries those that may be of `serve`. Whether one answers says nothing: doctor may stand elsewhere than Gitea. */
+async function distrustedOf(addresses: readonly string[], { http }: GiteaAccess) {
   const urls = addresses.flatMap((each) => parseUrl(each) ?? []);
-  for (const url of urls.filter(({ href }) => /^https:.*\/webhook\/?$/.test(href)).slice(0, 5)) {
+  const tried = urls.filter(({ href }) => /^https:.*\/webhook\/?$/.test(href)).slice(0, MOST_TRIED);
+  const deadline = new Deadline(TRYING_MS);
+  const answers = tried.map(async (url) => {
     const request = { what: 'connect to the webhook', method: 'GET', url, once: true } as const;
-    const answer = await orFailure(http.send(request, deadline));
-    if (answer instanceof Failure && answer.kind === 'untrusted') found.set(url.href, answer);
-  }
-  return found;
+    return [url.href, await orFailure(http.send(request, deadline))] as const;
+  });
+  return new Map(
+    (await Promise.all(answers)).flatMap(([href, answer]): readonly [string, Failure][] =>
+      answer instanceof Failure && answer.kind === 'untrusted' ? [[href, answer]] : [],
+    ),
+  );
 }
 
 /** A repository whose Actions are off has no jobs list: then this says so. */

@@ -1,4 +1,6 @@
 /** `doctor` on installations: whole ones, and those that lack or break one thing. Real program, real HTTPS server, simulated Gitea. */
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { remedyOfFailure } from '../../../src/cli/reading/finding.ts';
 import { Failure, type FailureKind } from '../../../src/shared/failure.ts';
@@ -428,6 +430,20 @@ describe('what is told of a group that is ready', () => {
 
     const said = /✗ webhook of org acme: to https:\/\/localhost:\d+\/webhook, which Gitea may not trust: .*unknown CA/;
     expect(said.test(stdout), stdout).toBe(isBad);
+  });
+
+  it('webhooks that never answer take no time from the other questions', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const hooks = ['a', 'b', 'c'].map((path) => hook(`https://127.0.0.1:${port}/${path}/webhook`));
+    const { run } = await examine(put([HOOKS], hooks));
+
+    const { stdout } = await run();
+
+    expect(stdout).toContain('✓ RunnerGroup runners/ci: Secret gitea-runner ');
+    expect(stdout).not.toContain('was not compared');
   });
 
   it.each([
