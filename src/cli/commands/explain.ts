@@ -2,20 +2,21 @@
 
 import { withSentences } from '../../answers/answer.ts';
 import { explanationOf, withNotCreated } from '../../answers/explanation.ts';
-import { type ExplainedJob, type Explanation, findGroup, groupOfJob } from '../../answers/model.ts';
-import { findRun, nameOfRepositoryNow, type Run, type RunWanted } from '../../clients/gitea/runs.ts';
+import { type Explanation, findGroup, groupOfJob } from '../../answers/model.ts';
+import { findRun, type Run, type RunWanted } from '../../clients/gitea/runs.ts';
 import { findTargets } from '../../plan/find-targets.ts';
 import { withNamesNow } from '../../plan/plan-groups.ts';
 import { requestOptions, type Settings } from '../../plan/settings.ts';
 import { pause, systemClock } from '../../shared/clock.ts';
-import { Failure, orFailure } from '../../shared/failure.ts';
+import { Failure } from '../../shared/failure.ts';
 import { canMove, type ExitCode, type Io, paperOf } from '../../shared/io.ts';
 import { keyText } from '../../shared/keys.ts';
 import { jsonText, printable } from '../../shared/printable.ts';
-import { coverOf, hasJobsOf } from '../../shared/scope.ts';
+import { hasJobsOf } from '../../shared/scope.ts';
 import { withEvents } from '../explain/cluster-facts.ts';
 import { answerText } from '../explain/explain-answer.ts';
 import { explainText } from '../explain/explain-text.ts';
+import { withNamesBefore } from '../explain/names-before.ts';
 import { filtered, findSubject, namedNow, nameNow, type Subject, splitArguments } from '../explain/subject.ts';
 import { askedOutput, type FlagsOf, flagValue } from '../flags/flags.ts';
 import { type ExplainedPlan, fromFilesOrCluster, planOfCluster } from '../reading/cluster-source.ts';
@@ -68,7 +69,7 @@ async function answer(asked: ReturnType<typeof askedFrom>, flags: FlagsOf<'expla
   const seen = { ...found, groups: withNamesNow(found.groups, found.plan) };
   const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, seen.seen);
   const placed = withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) });
-  const all = await withNamesBefore(await withEvents(placed, seen.settings), seen);
+  const all = await withNamesBefore(await withEvents(placed, seen.settings), seen.groups, seen.settings);
   const scopes = seen.groups.map(({ scope }) => scope);
   const { repository } = filter;
   const explanation = filtered(all, { ...filter, repository: repository && nameNow(repository, scopes) });
@@ -124,34 +125,6 @@ async function runOf(wanted: RunWanted, { groups, troubles, settings }: Explaine
     if (run) return run;
   }
   return undefined;
-}
-
-const MOST_NAMES_ASKED = 50;
-
-/** A group may choose a repository by a name from before a rename. Gitea sends whoever asks for that name to the new one, if the token may ask. */
-async function withNamesBefore(explanation: Explanation, { groups, settings }: ExplainedPlan): Promise<Explanation> {
-  const chooserOf = (job: ExplainedJob): string =>
-    job.verdict === 'held' && job.because === 'repository-not-chosen' && job.nearest ? keyText(job.nearest) : '';
-  const wanted = new Set(explanation.jobs.map(chooserOf));
-  const names = groups.flatMap((group) => {
-    const [owner = ''] = (coverOf(group.scope) ?? '').split('/');
-    const written = wanted.has(keyText(group)) ? group.repositories.filter((name) => !name.includes('*')) : [];
-    return written.map((name) => [group, name.includes('/') ? name : `${owner}/${name}`] as const);
-  });
-  const current = new Set(explanation.jobs.map(({ job }) => job.repository.toLowerCase()));
-  const before = new Map<string, string>();
-  for (const [group, name] of names.filter(([, each]) => !current.has(each.toLowerCase())).slice(0, MOST_NAMES_ASKED)) {
-    const asking = findTargets([group], settings).then(
-      ({ targets: [target] }) => target && nameOfRepositoryNow(target, name, requestOptions(settings)),
-    );
-    const now = await orFailure(asking);
-    if (typeof now === 'string') before.set(`${keyText(group)} ${now.toLowerCase()}`, name);
-  }
-  const jobs = explanation.jobs.map((job): ExplainedJob => {
-    const chosenBefore = before.get(`${chooserOf(job)} ${job.job.repository.toLowerCase()}`);
-    return chosenBefore === undefined ? job : { ...job, chosenBefore };
-  });
-  return { ...explanation, jobs };
 }
 
 /** As often as `serve` looks at most. */

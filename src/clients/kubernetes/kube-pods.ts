@@ -120,7 +120,7 @@ export function troubleOfPending(pod: KubePod): Pending {
   return { trouble: { ...troubleOf(reason, message), container: name, ofNode: true } };
 }
 
-/** No scheduler looks at the pod before whoever has set the gates takes them away. Their names tell who that is. */
+/** No scheduler looks at a pod that has gates. Their names tell who has set them. */
 function gated(gates: readonly string[], message: string | null | undefined): PodTrouble {
   const words = message || 'Scheduling is blocked due to non-empty scheduling gates';
   return { ...troubleOf('SchedulingGated', `${words}: ${firstNames(gates, 3)}`), isSuspended: true };

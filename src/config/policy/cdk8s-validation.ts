@@ -41,11 +41,12 @@ export class RunnerPolicyValidation {
     const { policy } = read;
     const asker = { isArgoCd: false, nowMs: systemClock.now() };
     for (const rule of skippedRules(policy, asker)) logger.log(`not checked, because Argo CD does not ask: ${rule}`);
-    const others = manifests.flatMap(othersIn);
+    const objects = manifests.flatMap(objectsIn);
+    const others = othersOf(objects);
     if (others.length > 0)
       logger.log(`warning: not judged, because only RunnerGroups, Jobs and CronJobs are: ${firstNames(others, 10)}`);
     const groups = await groupsIn(manifests, defaultsOf(policy));
-    const pods = new Map(manifests.flatMap(podsIn));
+    const pods = new Map(objects.flatMap(podOf));
     const ofGroups = judge(policy, groups, asker);
     const ofPods = judge(forPods(policy), [...pods.keys()], asker);
     const about = (denials: readonly Denial[]) => denials.flatMap((each) => ofPod(each, pods));
@@ -67,8 +68,8 @@ export class RunnerPolicyValidation {
 }
 
 /** Other objects that start pods: of a kind that is known for it, or with an image in their spec. */
-function othersIn(file: string): readonly string[] {
-  return objectsIn(file).flatMap(([object]) => {
+function othersOf(objects: ReturnType<typeof objectsIn>): readonly string[] {
+  return objects.flatMap(({ object }) => {
     const [kind, name] = [valueAt(object, ['kind']), valueAt(object, ['metadata', 'name'])].map(String);
     if (podPathOf(object) !== undefined || kind === KIND) return [];
     return WORKLOADS.has(kind ?? '') || hasImage(valueAt(object, ['spec'])) ? [printable(`${kind} ${name}`)] : [];
@@ -97,24 +98,22 @@ const POD_OF: ReadonlyMap<unknown, string> = new Map([
 ]);
 const FROM_STRICTEST = ['restricted', 'baseline', 'privileged'] as const;
 
-/** Each pod as a group whose podTemplate it is, with the profile that it meets. Besides, where it stands in its object. */
-function podsIn(file: string): readonly (readonly [RunnerGroup, string])[] {
-  return objectsIn(file).flatMap(([object, document]) => {
-    const path = podPathOf(object);
-    if (path === undefined) return [];
-    const podTemplate = valueAt(object, path.split('.')) as Mapping;
-    const securityProfile = FROM_STRICTEST.find((level) => securityViolations(podTemplate, level).length === 0);
-    const value = {
-      apiVersion: API_VERSION,
-      kind: KIND,
-      spec: { containerMode: 'host', podTemplate, securityProfile },
-    };
-    const group = podOnly({ document, base: [], value }, { problems: [], wrong: [] }, 'job');
-    if (!group) throw new Error(`${file} has a ${path} that cannot be judged`);
-    const named = (field: string) => String(valueAt(object, ['metadata', field]) ?? 'default');
-    const manifest = { metadata: valueAt(object, ['metadata']) };
-    return [[{ ...group, name: named('name'), namespace: named('namespace'), manifest }, path] as const];
-  });
+/** A pod as a group whose podTemplate it is, with the profile that it meets. Besides, where it stands in its object. */
+function podOf({ document, file, object }: ReturnType<typeof objectsIn>[number]) {
+  const path = podPathOf(object);
+  if (path === undefined) return [];
+  const podTemplate = valueAt(object, path.split('.')) as Mapping;
+  const securityProfile = FROM_STRICTEST.find((level) => securityViolations(podTemplate, level).length === 0);
+  const value = {
+    apiVersion: API_VERSION,
+    kind: KIND,
+    spec: { containerMode: 'host', podTemplate, securityProfile },
+  };
+  const group = podOnly({ document, base: [], value }, { problems: [], wrong: [] }, 'job');
+  if (!group) throw new Error(`${file} has a ${path} that cannot be judged`);
+  const named = (field: string) => String(valueAt(object, ['metadata', field]) ?? 'default');
+  const manifest = { metadata: valueAt(object, ['metadata']) };
+  return [[{ ...group, name: named('name'), namespace: named('namespace'), manifest }, path] as const];
 }
 
 function podPathOf(object: unknown): string | undefined {
@@ -125,7 +124,7 @@ function podPathOf(object: unknown): string | undefined {
 function objectsIn(file: string) {
   const read = readAll({ name: file, text: readFileSync(file, 'utf8') });
   const documents = read.flatMap((each) => ('document' in each ? [each.document] : []));
-  return documents.flatMap((document) => allIn(document.value).map((object) => [object, document] as const));
+  return documents.flatMap((document) => allIn(document.value).map((object) => ({ object, document, file })));
 }
 
 /** What holds for pods that may be no runners: they have no scope, and fields that no podTemplate may have. */

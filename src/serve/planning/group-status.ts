@@ -172,8 +172,7 @@ function readiness(facts: GroupFacts): Verdict {
     return ['False', 'ApplicationBlocked', `Another RunnerGroup of this Application fails: ${told(planFailure)}`];
   const argo = argoCd(facts);
   if (argo[0] === 'False') return argo;
-  if (unregistered && unregistered.failures.size >= unregistered.levels)
-    return ['False', UNREGISTERED, unregisteredText(unregistered)];
+  if (unregistered && isNowhere(unregistered)) return ['False', UNREGISTERED, unregisteredText(unregistered)];
   if (counts === undefined) return NOT_LOOKED_YET;
   if (checkAgeMs > STALE_CHECK_MS)
     return ['Unknown', 'NotChecked', `Gitea was not looked at for more than ${STALE_CHECK_MS / 60_000} minutes.`];
@@ -186,8 +185,13 @@ function readiness(facts: GroupFacts): Verdict {
 }
 
 function registration({ unregistered }: GroupFacts): Verdict | undefined {
-  if (!unregistered || unregistered.failures.size >= unregistered.levels) return undefined;
+  if (!unregistered || isNowhere(unregistered)) return undefined;
   return ['False', UNREGISTERED, unregisteredText(unregistered)];
+}
+
+/** No runner of the group is registered. Else it is ready, and Registered tells of the others. */
+function isNowhere({ failures, levels }: Unregistered): boolean {
+  return failures.size >= levels;
 }
 
 /** `Jobs of 1 of 3 repositories wait for the credentials of their runners: repo:acme/web: GR-GITEA-02 …` */

@@ -218,7 +218,7 @@ export class KeyQueue {
     if (atMs >= this.#timerMs) return;
     this.#takeBack();
     this.#timerMs = atMs;
-    this.#takeBack = this.#clock.after(Math.max(0, Math.ceil(atMs - this.#clock.steadyMs())), () => {
+    this.#takeBack = this.#clock.after(Math.ceil(atMs - this.#clock.steadyMs()), () => {
       this.#timerMs = NEVER;
       this.#go();
     });

@@ -1,0 +1,53 @@
+/** Names of repositories in RunnerGroups that are from before a rename in Gitea. */
+import type { ExplainedJob, Explanation } from '../../answers/model.ts';
+import { nameOfRepositoryNow } from '../../clients/gitea/runs.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { findTargets } from '../../plan/find-targets.ts';
+import { requestOptions, type Settings } from '../../plan/settings.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
+import { keyText } from '../../shared/keys.ts';
+import { coverOf } from '../../shared/scope.ts';
+
+/** Each name is a question to Gitea. */
+const MOST_ASKED = 50;
+
+/** Asks for the names that the nearest group of a job without runner has, and no job. Gitea answers a name of before with the one of now. */
+export async function withNamesBefore(
+  explanation: Explanation,
+  groups: readonly RunnerGroup[],
+  settings: Settings,
+): Promise<Explanation> {
+  const nearest = new Set(explanation.jobs.map(nearestOf));
+  const current = new Set(explanation.jobs.map(({ job }) => job.repository.toLowerCase()));
+  const before = new Map<string, string>();
+  let asked = 0;
+  for (const group of groups.filter((each) => nearest.has(keyText(each)))) {
+    const names = namesIn(group).filter((name) => !current.has(name.toLowerCase()));
+    const found = names.length > 0 ? await orFailure(findTargets([group], settings)) : undefined;
+    const target = found instanceof Failure ? undefined : found?.targets[0];
+    if (!target) continue;
+    for (const name of names.slice(0, MOST_ASKED - asked)) {
+      asked += 1;
+      const now = await orFailure(nameOfRepositoryNow(target, name, requestOptions(settings)));
+      if (typeof now === 'string') before.set(`${keyText(group)} ${now.toLowerCase()}`, name);
+    }
+  }
+  const jobs = explanation.jobs.map((job): ExplainedJob => {
+    const chosenBefore = before.get(`${nearestOf(job)} ${job.job.repository.toLowerCase()}`);
+    return chosenBefore === undefined ? job : { ...job, chosenBefore };
+  });
+  return { ...explanation, jobs };
+}
+
+/** The group that would cover a job if it chose its repository. Empty: the job has another reason. */
+function nearestOf(job: ExplainedJob): string {
+  return job.verdict === 'held' && job.because === 'repository-not-chosen' && job.nearest ? keyText(job.nearest) : '';
+}
+
+/** Whole names, without patterns. */
+function namesIn({ repositories, scope }: RunnerGroup): readonly string[] {
+  const [owner = ''] = (coverOf(scope) ?? '').split('/');
+  return repositories
+    .filter((name) => !name.includes('*'))
+    .map((name) => (name.includes('/') ? name : `${owner}/${name}`));
+}
