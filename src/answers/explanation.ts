@@ -51,7 +51,7 @@ export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: n
   const emitted = once(() => emittedRunners(plan));
   const waits = once(() => waitsOf(plan, nowMs, lives(), emitted()));
   const blockers = once(() => blockedBy(plan));
-  const progress = once(() => progressOf(plan, seen?.evidence, lives(), nowMs));
+  const progress = once(() => progressOf(groups, plan, seen?.evidence, lives(), nowMs));
   const waitUntil = once(() => waitUntilOf(groups, plan, lives(), nowMs));
   return {
     outline: (): Explanation => {
@@ -172,11 +172,14 @@ function waitUntilOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, n
   const endsAt = (key: string, ms = 0): unknown => ends.set(key, Math.max(ms, ends.get(key) ?? 0));
   for (const { job, origin } of plan.jobs)
     for (const key of [origin, `${origin} ${job.runId}`]) endsAt(key, job.completedAtMs);
-  for (const { name, finishedAtMs = nowMs } of lives.values()) {
-    const { madeFor } = parseRunnerName(name) ?? {};
-    if (madeFor && 'id' in madeFor) endsAt(stayKey({ origin: '', job: madeFor }), finishedAtMs);
+  const stayOf = staysOf(groups);
+  for (const decision of plan.runners) {
+    const live = lives.get(decision.runner);
+    if (!live) continue;
+    const stay = stayOf(decision);
+    if (stay !== undefined) endsAt(stay, live.finishedAtMs ?? nowMs);
+    if (!decision.emit) endsAt(keyText(decision.group), nowMs);
   }
-  for (const { emit, group, runner } of plan.runners) if (!emit && lives.has(runner)) endsAt(keyText(group), nowMs);
   const full = new Set(plan.groups.flatMap((each) => (runnersIn(each) >= each.cap ? keyText(each.group) : [])));
   const patience = new Map(groups.map((group) => [keyText(group), group.spawnTimeoutSeconds * 1000]));
   return (decision: OpenDecision): { readonly waitUntilMs?: number } => {
@@ -184,9 +187,18 @@ function waitUntilOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, n
     const { group, job, origin, runner } = decision;
     const key = keyText(group);
     const live = lives.get(runner);
-    const keys = [stayKey({ origin: '', job }), ...(full.has(key) ? [origin, key] : [`${origin} ${job.runId}`])];
+    const keys = [stayKey(decision), ...(full.has(key) ? [origin, key] : [`${origin} ${job.runId}`])];
     const sinceMs = live?.createdAtMs ?? Math.max(job.createdAtMs, ...keys.map((each) => ends.get(each) ?? 0));
     return { waitUntilMs: sinceMs + patienceMs(live ?? {}, patience.get(key) ?? 0) };
+  };
+}
+
+/** The stay in the queue that a runner was made for. Each Gitea counts its jobs from 1. */
+function staysOf(groups: readonly RunnerGroup[]) {
+  const origins = new Map(groups.map((group) => [keyText(group), group.giteaUrl]));
+  return ({ group, runner }: RunnerDecision): string | undefined => {
+    const [origin, madeFor] = [origins.get(keyText(group)), parseRunnerName(runner)?.madeFor];
+    return origin !== undefined && madeFor && 'id' in madeFor ? stayKey({ origin, job: madeFor }) : undefined;
   };
 }
 
@@ -231,6 +243,7 @@ const ENDED: ReadonlySet<RunnerDecision['because']> = new Set([
 const DISABLED: PodTrouble = { reason: 'Disabled', message: 'somebody switched it off in Gitea' };
 
 function progressOf(
+  groups: readonly RunnerGroup[],
   plan: Plan,
   evidence: Evidence | undefined,
   lives: Lives,
@@ -239,11 +252,9 @@ function progressOf(
   const looks = [...(evidence?.looks.values() ?? [])];
   const rows = new Map(looks.flatMap(({ runners }) => runners.map((each) => [each.name, each] as const)));
   const decided = new Map(plan.runners.map((each) => [each.runner, each]));
+  const stayOf = staysOf(groups);
   const ended = new Map(
-    plan.runners.flatMap((each) => {
-      const { madeFor } = (ENDED.has(each.because) && parseRunnerName(each.runner)) || {};
-      return madeFor && 'id' in madeFor ? [[stayKey({ origin: '', job: madeFor }), each] as const] : [];
-    }),
+    plan.runners.flatMap((each) => (ENDED.has(each.because) ? [[stayOf(each), each] as const] : [])),
   );
   const endOf = (runner: string): Pick<Progress, 'ended'> => {
     // How it ended, or why its pod did not start.
@@ -259,8 +270,8 @@ function progressOf(
     return rows.get(runner)?.online === false ? { offline: {} } : {};
   };
   /** The newest one that was made for it. @param isNew it has another one, which has no Job */
-  const ofLast = (job: Job, isNew: boolean): Progress => {
-    const { because, runner = '' } = ended.get(stayKey({ origin: '', job })) ?? {};
+  const ofLast = (decision: JobDecision, isNew: boolean): Progress => {
+    const { because, runner = '' } = ended.get(stayKey(decision)) ?? {};
     if (because === 'disabled') return { ended: { runner, ...DISABLED } };
     if (because === 'surplus') return isNew ? { inVain: 'idle' } : {};
     return { ...endOf(runner), ...(because && because !== 'back-off-record' && { inVain: 'tried' }) };
@@ -269,7 +280,7 @@ function progressOf(
     const { job, verdict } = decision;
     if (verdict === 'running') return decision.group ? ofRunning(job.runner) : {};
     if (verdict === 'held' && (decision.because === 'backing-off' || decision.because === 'cap'))
-      return ofLast(job, false);
+      return ofLast(decision, false);
     if (verdict !== 'served') return {};
     const row = rows.get(decision.runner);
     const own = decided.get(decision.runner);
@@ -279,7 +290,7 @@ function progressOf(
     if (decision.by === 'own-runner' && row?.online && !row.busy && idleMs >= IDLE_TOO_LONG_MS)
       return { idleMs, inVain: 'idle' };
     const isAgain = own?.emit && own.triedBefore !== undefined && !row?.online;
-    return { ...(isAgain && { inVain: 'tried' }), ...ofLast(job, decision.by === 'new-runner') };
+    return { ...(isAgain && { inVain: 'tried' }), ...ofLast(decision, decision.by === 'new-runner') };
   };
 }
 

@@ -18,7 +18,7 @@ import { runnerCounts, runnersIn } from '../../answers/runner-counts.ts';
 import { memo } from '../../planner/collections.ts';
 import { baseName } from '../../planner/ready-since.ts';
 import type { Style } from '../../shared/io.ts';
-import { groupBy, keyText } from '../../shared/keys.ts';
+import { groupBy, keyText, stayKey } from '../../shared/keys.ts';
 import { count, duration, printable, UNREAD_ADVICE, unreadText } from '../../shared/printable.ts';
 import { broken, type TableOptions, table, wrapped } from '../../shared/table.ts';
 import { whereText } from '../reading/surroundings.ts';
@@ -72,7 +72,7 @@ export function jobTable(explanation: Explanation, options: ExplainOptions): str
   const textOf = memo((job: ExplainedJob) => verdictText(job, nowMs, emitted, true));
   const causeOf = (job: ExplainedJob): string =>
     JSON.stringify([job.origin, job.job.runId, baseName(job.job), job.job.labels, job.state, textOf(job)]);
-  const causes = [...groupBy(jobs, (job) => (options.wide ? String(job.job.id) : causeOf(job))).values()];
+  const causes = [...groupBy(jobs, (job) => (options.wide ? stayKey(job) : causeOf(job))).values()];
   const rows = causes.flatMap((same) => {
     const [first] = same;
     if (!first) return [];
