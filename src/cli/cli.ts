@@ -14,12 +14,7 @@ type Run<C extends CommandName> = (args: readonly string[], flags: FlagsOf<C>, i
 const COMMANDS: { readonly [C in CommandName]: Run<C> } = {
   generate: async (paths, flags, io) => (await import('./commands/generate.ts')).generate(paths, flags, io),
   explain: async (paths, flags, io) => (await import('./commands/explain.ts')).explain(paths, flags, io),
-  validate: async (paths, flags, io) => {
-    const { validate } = await import('./commands/validate.ts');
-    // This is one pass over files of a few lines: what V8 optimises in the background would be ready too late.
-    (await import('node:v8')).setFlagsFromString('--no-opt');
-    return validate(paths, flags, io);
-  },
+  validate: async (paths, flags, io) => (await import('./commands/validate.ts')).validate(paths, flags, io),
   serve: async (_, flags, io) => (await import('./commands/serve.ts')).serveCommand(flags, io),
   sweep: async (paths, flags, io) => (await import('./commands/sweep.ts')).sweep(paths, flags, io),
   report: async (paths, flags, io) => (await import('./commands/report.ts')).report(paths, flags, io),
@@ -50,24 +45,27 @@ const COMMANDS: { readonly [C in CommandName]: Run<C> } = {
 
 export function main(): void {
   endOnClosedOutput();
-  void runProgram(process.argv.slice(2), mainIo()).then((code) => {
+  const args = process.argv.slice(2);
+  // One pass over files of a few lines: what V8 optimises in the background would be ready too late.
+  if (args[0] === 'validate') process.getBuiltinModule('node:v8').setFlagsFromString('--no-opt');
+  void runProgram(args, mainIo()).then((code) => {
     process.exitCode = code;
   });
 }
 
-/** Runs a command line. commander prints help and its own errors itself. */
+/** Runs a command line. */
 export async function runProgram(args: readonly string[], io: Io): Promise<ExitCode> {
   let exit: ExitCode = 0;
   const program = makeProgram(async (name, words, flags) => {
     const run: Run<CommandName> = COMMANDS[name];
     exit = await exitCodeOf(() => run(words, flags, io), flags, io);
-  });
+  }, io);
   try {
     refuseUnknownTopic(program, args);
     await program.parseAsync(withoutEquals(args), { from: 'user' });
     return exit;
   } catch (error) {
-    // commander has printed its own text; help and version are good, everything else is bad input.
+    // commander has printed its text; help and version are good, everything else is bad input.
     return error instanceof CommanderError ? (error.exitCode === 0 ? 0 : 2) : reportFailure(error, io, false);
   }
 }

@@ -4,7 +4,7 @@ import { parseAllDocuments } from 'yaml';
 import type { Comparison } from '../../src/plan/against.ts';
 import { kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { podOf, runsSince } from '../support/kube-objects.ts';
-import { folderWith, groupYaml, runCli, runHere } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 
 const GITEA = 'https://gitea.example.com';
@@ -18,7 +18,7 @@ function sides(base: Texts, next: Texts): string {
 }
 
 async function validate(base: Texts, next: Texts, ...words: readonly string[]) {
-  return await runCli(['validate', '--against', 'base', 'new', ...words], {}, sides(base, next));
+  return await runHere(['validate', '--against', 'base', 'new', ...words], {}, sides(base, next));
 }
 
 const BEFORE = groupYaml(GITEA);
@@ -270,7 +270,7 @@ describe('with a cluster at hand', () => {
     const told: Record<string, readonly string[]> = {};
     for (const [what, text] of Object.entries(changes)) {
       const next = folderWith({ 'ci.yaml': text });
-      const said = await runCli(['validate', '--against', base, '--kubeconfig', kubeconfig, '-o', 'json', next]);
+      const said = await runHere(['validate', '--against', base, '--kubeconfig', kubeconfig, '-o', 'json', next]);
       const done = await runHere(['generate', '--kubeconfig', kubeconfig, next], env);
       expect([said.code, done.code], `${what}: ${said.stderr}${done.stderr}`).toEqual([0, 0]);
       const { changes: groups, unknownJobs } = (JSON.parse(said.stdout) as Told).against;
@@ -309,7 +309,7 @@ describe('with a cluster at hand', () => {
     const { url, base, kubeconfig } = await threeRunners(['runners-0', 'runners-1', 'runners-2']);
     const next = folderWith({ 'ci.yaml': groupYaml(url).replace('maxActiveRunners: 5', 'maxActiveRunners: 2') });
 
-    const { stdout } = await runCli(['validate', '--against', base, '--kubeconfig', kubeconfig, '-o', 'json', next]);
+    const { stdout } = await runHere(['validate', '--against', base, '--kubeconfig', kubeconfig, '-o', 'json', next]);
 
     const runners = (JSON.parse(stdout) as Told).against.changes.flatMap((group) => group.runners);
     expect(runners.map(({ now, outcome }) => `${now} ${outcome}`)).toEqual([
@@ -324,8 +324,8 @@ describe('with a cluster at hand', () => {
     const next = folderWith({ 'ci.yaml': groupYaml(GITEA, '  suspend: true\n') });
     const words = ['validate', '--against', base, next, '--kubeconfig'];
 
-    const foreign = await runCli([...words, kubeconfig], { GITEA_RUNNERS_INSTANCE: 'another' });
-    const closed = await runCli([
+    const foreign = await runHere([...words, kubeconfig], { GITEA_RUNNERS_INSTANCE: 'another' });
+    const closed = await runHere([
       ...words,
       kubeconfigFor({ config: { url: 'https://localhost:1', token: async () => '' } }),
     ]);
@@ -339,8 +339,8 @@ describe('with a cluster at hand', () => {
 it('takes the variables, too, and is of no matter to a validate that compares nothing', async () => {
   const folder = sides(ci(''), ci('  suspend: true\n'));
 
-  const compared = await runCli(['validate', 'new'], { GITEA_RUNNERS_AGAINST: 'base' }, folder);
-  const alone = await runCli(['validate', 'new'], { GITEA_RUNNERS_KUBECONFIG: '/nowhere' }, folder);
+  const compared = await runHere(['validate', 'new'], { GITEA_RUNNERS_AGAINST: 'base' }, folder);
+  const alone = await runHere(['validate', 'new'], { GITEA_RUNNERS_KUBECONFIG: '/nowhere' }, folder);
 
   expect(compared.stdout).toContain('1 RunnerGroup would change, 0 would not');
   expect([alone.code, alone.stdout]).toEqual([0, '1 RunnerGroup in 1 file is valid\n']);

@@ -1,15 +1,15 @@
 /** The program from outside: names, flags, environment, exit codes, streams. */
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/flags/flag.ts';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { startAcme, TOKEN } from '../support/start-acme.ts';
 
 it('knows its version', async () => {
-  expect((await runCli(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect((await runHere(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
 describe('the help of a command', () => {
-  const helpOf = async (command: string) => (await runCli([command, '--help'])).stdout.replaceAll(/\s+/g, ' ');
+  const helpOf = async (command: string) => (await runHere([command, '--help'])).stdout.replaceAll(/\s+/g, ' ');
 
   it('says what a flag means there, and nothing of other commands', async () => {
     expect(await helpOf('generate')).toContain('time limit of the run (env: GITEA_RUNNERS_TIMEOUT');
@@ -22,7 +22,7 @@ describe('the help of a command', () => {
   });
 
   it.each(COMMANDS)('%s --help shows examples. Its flags fit into 80 columns, except long words', async (command) => {
-    const { code, stdout, stderr } = await runCli([command, '--help']);
+    const { code, stdout, stderr } = await runHere([command, '--help']);
     const [flags = ''] = stdout.split('Global Options:');
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -35,7 +35,7 @@ describe('-o', () => {
   it('takes its value in all the ways of kubectl', async () => {
     const outcomes = await Promise.all(
       [['-o', 'json'], ['-ojson'], ['-o=json'], ['--output', 'json'], ['--output=json'], ['--json']].map((flags) =>
-        runCli(['version', ...flags]),
+        runHere(['version', ...flags]),
       ),
     );
 
@@ -45,10 +45,10 @@ describe('-o', () => {
   });
 
   it('is of the commands that have it, when a variable asks for it', async () => {
-    const of = (command: string, output: string) => runCli([command], { GITEA_RUNNERS_OUTPUT: output });
+    const of = (command: string, output: string) => runHere([command], { GITEA_RUNNERS_OUTPUT: output });
 
     expect((await of('version', 'json')).stdout).toContain('{');
-    expect(await of('version', 'wide')).toEqual(await runCli(['version']));
+    expect(await of('version', 'wide')).toEqual(await runHere(['version']));
     expect((await of('version', 'yaml')).stderr).toBe(
       'error: GR-FLAG-16 read GITEA_RUNNERS_OUTPUT: version prints json, not "yaml". Leave it out for text.\n',
     );
@@ -62,7 +62,7 @@ describe('-o', () => {
     ['explain', 'json or wide'],
     ['validate', 'json, sarif, github or markdown'],
   ])('%s -o yaml says what there is', async (command, outputs) => {
-    const outcome = await runCli([command, '-o', 'yaml'], {}, folderWith({}));
+    const outcome = await runHere([command, '-o', 'yaml'], {}, folderWith({}));
 
     expect(outcome).toMatchObject({ code: 2, stdout: '' });
     expect(outcome.stderr).toBe(
@@ -99,7 +99,7 @@ describe('bad input ends with exit 2, an empty stdout and one clear line', () =>
       /GR-FLAG-03 read GITEA_RUNNERS_V/,
     ],
   ])('%s', async (_, args, env, text) => {
-    const outcome = await runCli(args, env, folderWith({}));
+    const outcome = await runHere(args, env, folderWith({}));
 
     expect(outcome).toMatchObject({ code: 2, stdout: '' });
     expect(outcome.stderr).toMatch(text);
@@ -117,7 +117,7 @@ describe('the world', () => {
       ARGOCD_APP_PARAMETERS: '[{"name":"timeout","string":"0"}]',
     };
 
-    const outcome = await runCli(['generate', '--timeout', '20'], {
+    const outcome = await runHere(['generate', '--timeout', '20'], {
       ...env,
       ...hostile,
       GITEA_RUNNERS_TIMEOUT: 'bad',
@@ -135,7 +135,7 @@ describe('the world', () => {
       const { simulator, env } = await startAcme();
       const folder = folderWith({ 'a.yaml': OTHER });
 
-      const outcome = await runCli([command, folder], env);
+      const outcome = await runHere([command, folder], env);
 
       expect(outcome).toEqual({
         code: 2,
@@ -151,14 +151,14 @@ describe('the world', () => {
       });
       const folder = folderWith({ 'a.yaml': `# no RunnerGroup\n${OTHER}`, ...Object.fromEntries(groups) });
 
-      const outcome = await runCli([command], {}, folder);
+      const outcome = await runHere([command], {}, folder);
 
       expect(outcome).toEqual({
         code: 2,
         stdout: '',
         stderr: `error: GR-INPUT-09 find RunnerGroups: no RunnerGroup in the current folder (${folder})${notAsked(command)}. Below it are 1/ci.yaml, 2/ci.yaml, 3/ci.yaml, 4/ci.yaml, 5/ci.yaml and 2 more: add --recursive (-R), or name them.\n`,
       });
-      expect((await runCli(['validate', '-R'], {}, folder)).stdout).toBe(
+      expect((await runHere(['validate', '-R'], {}, folder)).stdout).toBe(
         '7 RunnerGroups in 8 files are valid; 6 warnings\n',
       );
     });
@@ -168,7 +168,7 @@ describe('the world', () => {
     const { simulator, env, folder } = await startAcme();
     simulator.gitea.push('acme/web', { jobs: [{ key: 'a\u009b2J\u202eb\u2028c', runsOn: ['gpu\u2066'] }] });
 
-    const { stdout } = await runCli(['explain', '--json'], env, folder);
+    const { stdout } = await runHere(['explain', '--json'], env, folder);
 
     expect(stdout).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -179,7 +179,7 @@ describe('the world', () => {
   it('-v shows requests on stderr, without the token', async () => {
     const { env, folder } = await startAcme();
 
-    const { stderr, code } = await runCli(['explain', '-v'], env, folder);
+    const { stderr, code } = await runHere(['explain', '-v'], env, folder);
 
     expect(code).toBe(0);
     expect(stderr).toMatch(/^GET http:\/\/127\.0\.0\.1:\d+\/api\/v1\/\S+ 200 \d+ ms$/m);
@@ -190,7 +190,7 @@ describe('the world', () => {
     const { simulator, env } = await startAcme();
     const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url), 'gpu.yaml': groupYaml(simulator.url, '', 'gpu') });
 
-    await runCli(['generate'], env, folder);
+    await runHere(['generate'], env, folder);
 
     expect(simulator.requests.map(({ target }) => target.split('?')[0]).sort()).toEqual([
       '/api/v1/orgs/acme/actions/jobs',

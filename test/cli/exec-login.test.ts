@@ -72,7 +72,7 @@ describe('a program that gives a token', () => {
       ['generate', folder, '--secrets', 'api', '--kubeconfig', kubeconfig],
       ['serve', '--once', '--argocd-url', server.config.url, '--kubeconfig', kubeconfig],
     ]) {
-      const outcome = await runCli(command, { ...env, ARGOCD_TOKEN: 'a-token' }, '.', 20_000);
+      const outcome = await runCli(command, { ...env, ARGOCD_TOKEN: 'a-token' });
 
       expect(outcome).toMatchObject({ code: 2, stdout: '' });
       expect(outcome.stderr).toContain('GR-CLUSTER-12');

@@ -4,8 +4,9 @@ import { type CommandName, type Flag, longName, variableOf } from '../../src/cli
 import { FLAGS, type FlagName, flagsOf, flagValue, hasPaths } from '../../src/cli/flags/flags.ts';
 import { makeProgram } from '../../src/cli/flags/program.ts';
 import { Failure } from '../../src/shared/failure.ts';
+import { printingIo } from '../support/printing-io.ts';
 
-const program = makeProgram(async () => undefined);
+const program = makeProgram(async () => undefined, printingIo().io);
 const names = Object.keys(FLAGS) as FlagName[];
 
 /** A value that each flag with a reader takes, other than its default. The others, and those for a file, take `/x` as it is. */

@@ -1,7 +1,7 @@
 /** Every fault of `test/clients/gitea/faults.ts` once more, from outside: exit 1, nothing on stdout, a short text without secrets. */
 import { describe, it } from 'vitest';
 import { FAULTS, LEAK } from '../clients/gitea/faults.ts';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { serve } from '../support/server.ts';
 
 const TOKEN = 'secret-token-of-this-test-0123456789';
@@ -14,7 +14,7 @@ describe('generate fails closed when Gitea', () => {
       const folder = folderWith({ 'ci.yaml': groupYaml(url) }, onTestFinished);
       const timeout = fault.lasts ? '1' : '20';
 
-      const outcome = await runCli(
+      const outcome = await runHere(
         ['generate', '-v', '--timeout', timeout],
         { GITEA_URL: url, GITEA_TOKEN: TOKEN },
         folder,

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { folderWith, runCli, runCommand, runHere } from '../support/run-cli.ts';
+import { folderWith, runCommand, runHere } from '../support/run-cli.ts';
 import { serve } from '../support/server.ts';
 
 const GIT = 'https://gitea.example.com/ops/runners.git';
@@ -69,7 +69,7 @@ it('writes over nothing, unless --force is given', async () => {
 });
 
 it('names all that is missing, when it can ask no person', async () => {
-  const { code, stdout, stderr } = await runCli(['init', folderWith({})]);
+  const { code, stdout, stderr } = await runHere(['init', folderWith({})]);
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain('GR-INIT-01 init: --gitea, --owner, --git must be given');

@@ -293,7 +293,7 @@ describe('a look of before', () => {
     const staged = await scene({ jobs, runners }, live);
     const name = newRunnerIn((await staged.generate()).stdout);
     live.push(...liveOf(name, staged.fake.url));
-    return { ...staged, name, jobs, runners };
+    return { ...staged, name, jobs, runners, live };
   }
   const old = Date.now() - 60_000;
   const running = (name: string) => liveJob(name, old, { active: 1, ready: 1, startTime: new Date(old).toISOString() });
@@ -323,23 +323,20 @@ describe('a look of before', () => {
 
   it('makes no second runner for a CI job whose runner has ended since', async () => {
     slowDown();
-    const { target, generate, asked, name, jobs, runners } = await changing(
+    const { target, generate, asked, name, jobs, runners, live } = await changing(
       { jobs: [jobRow(7, 'queued', LINUX)] },
-      (made) => {
-        const now = new Date().toISOString();
-        return [
-          liveJob(made, old, {
-            startTime: new Date(old).toISOString(),
-            completionTime: now,
-            succeeded: 1,
-            conditions: [{ type: 'Complete', status: 'True', lastTransitionTime: now }],
-          }),
-        ];
-      },
+      (made) => [running(made)],
     );
     runners.push(runnerRow(1, name, ROW));
     const { url } = await openLooks([target]);
     jobs[0] = jobRow(7, 'completed', { ...LINUX, runner_name: name, runner_id: 1 });
+    const now = new Date().toISOString();
+    live[0] = liveJob(name, old, {
+      startTime: new Date(old).toISOString(),
+      completionTime: now,
+      succeeded: 1,
+      conditions: [{ type: 'Complete', status: 'True', lastTransitionTime: now }],
+    });
 
     const [{ code, stdout, stderr }, requests] = await asked(() => generate(url));
 

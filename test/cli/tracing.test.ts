@@ -6,7 +6,7 @@ import { openSink } from '../../src/telemetry/tracing/otlp.ts';
 import { contextOf } from '../../src/telemetry/tracing/span.ts';
 import { freePort } from '../servers/process.ts';
 import { startOtlpServer } from '../support/otlp-server.ts';
-import { runCli } from '../support/run-cli.ts';
+import { runHere } from '../support/run-cli.ts';
 import { startAcme, TOKEN } from '../support/start-acme.ts';
 
 const INSECURE = { GITEA_RUNNERS_TRACING_INSECURE: 'true' };
@@ -16,7 +16,7 @@ async function twoJobs(spec = '') {
   const { simulator, env, folder } = await startAcme({}, spec);
   const run = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
   const ids = [1, 2].map(() => simulator.gitea.push('acme/web', run).jobs[0]?.id ?? 0);
-  const generate = (more: Readonly<Record<string, string>>) => runCli(['generate', folder], { ...env, ...more });
+  const generate = (more: Readonly<Record<string, string>>) => runHere(['generate', folder], { ...env, ...more });
   return { url: simulator.url, ids, generate };
 }
 

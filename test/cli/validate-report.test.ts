@@ -4,7 +4,7 @@ import { validate } from '../../src/cli/commands/validate.ts';
 import type { FlagsOf } from '../../src/cli/flags/flags.ts';
 import { complaintsOf, quietDocument as document, type Files, inFolder } from '../support/group-files.ts';
 import { printingIo } from '../support/printing-io.ts';
-import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 
 /** Runs the command in a folder with these files. */
 function run(files: Files, flags: FlagsOf<'validate'> = {}, env: Readonly<Record<string, string>> = {}) {
@@ -306,7 +306,7 @@ describe('the last line counts', () => {
         'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec: {images: ["registry.example.com/*"], securityProfile: {highest: restricted}}\n',
     });
 
-    const { code, stdout } = await runCli(['validate', '--policy', `${policy}/policy.yaml`, '-o', 'json'], {}, folder);
+    const { code, stdout } = await runHere(['validate', '--policy', `${policy}/policy.yaml`, '-o', 'json'], {}, folder);
 
     const places = [
       ['spec.image', 4],

@@ -23,17 +23,12 @@ export function runCli(
   return runNode([join(process.cwd(), 'lib/gitea-runners.cjs'), ...args], env, cwd, timeoutMs);
 }
 
-/**
- * The same in this process, without the 0.2 s that a start costs. For what is about a command, not about the process: what commander
- * says itself is not caught.
- */
+/** The same in this process, without the 0.2 s that a start costs. For what is about a command, not about the process. */
 export async function runHere(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   cwd = '.',
 ): Promise<Outcome> {
-  // It switches V8's optimiser off, for the whole process.
-  if (args[0] === 'validate') return runCli(args, env, cwd);
   const { io, printed } = printingIo({ env, cwd: resolve(cwd), columns: columnsFrom(env) ?? 80 });
   const code = await runProgram(args, io);
   return { code, stdout: printed.out, stderr: printed.err };

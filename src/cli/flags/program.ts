@@ -4,6 +4,7 @@
  */
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import packageJson from '../../../package.json' with { type: 'json' };
+import type { Io } from '../../shared/io.ts';
 import { COMMANDS, type CommandName, type Flag, helpOf, longName, variableOf } from './flag.ts';
 import { flagsOf, hasPaths, PATH } from './flags.ts';
 
@@ -172,12 +173,19 @@ Examples:
 /** Throws `CommanderError` instead of ending the process. */
 export function makeProgram(
   run: (name: CommandName, args: readonly string[], flags: object) => Promise<void>,
+  io: Pick<Io, 'out' | 'err' | 'columns'>,
 ): Command {
   const program = new Command('gitea-runners')
     .description('Ephemeral Gitea Actions runners, autoscaled by Argo CD from Git. Scales to zero.')
     .version(packageJson.version)
     .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ outputError: (text, write) => write(withHabit(text)) })
+    .configureOutput({
+      writeOut: io.out,
+      writeErr: io.err,
+      outputError: (text, write) => write(withHabit(text)),
+      getOutHelpWidth: () => io.columns,
+      getErrHelpWidth: () => io.columns,
+    })
     .showHelpAfterError('See "gitea-runners --help".')
     .exitOverride();
   for (const name of COMMANDS) {

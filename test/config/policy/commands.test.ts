@@ -1,7 +1,7 @@
 /** `--policy` through the program: exit codes, what is printed, and that nothing is served when in doubt. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { folderWith, groupYaml, runCli, runHere, runNode } from '../../support/run-cli.ts';
+import { folderWith, groupYaml, runHere, runNode } from '../../support/run-cli.ts';
 import { startAcme } from '../../support/start-acme.ts';
 
 const policyYaml = (spec: string) => `apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec: ${spec}\n`;
@@ -171,7 +171,7 @@ describe('a policy that cannot be used', () => {
   it.each([['generate'], ['validate']])(
     'two of them end %s with exit 2: the rules of one would vanish',
     async (command) => {
-      const outcome = await runCli([command, '--policy', 'strict.yaml', '--policy', 'open.yaml']);
+      const outcome = await runHere([command, '--policy', 'strict.yaml', '--policy', 'open.yaml']);
 
       expect(outcome).toMatchObject({ code: 2, stdout: '' });
       expect(outcome.stderr).toContain('It is given twice, and only one file counts: write all rules into one.');

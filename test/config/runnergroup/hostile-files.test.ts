@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { MOST_BYTES } from '../../../src/config/runnergroup/budget.ts';
 import { readFiles as find } from '../../../src/config/runnergroup/group-files.ts';
 import { inFolder } from '../../support/group-files.ts';
-import { runCli } from '../../support/run-cli.ts';
+import { runHere } from '../../support/run-cli.ts';
 import { type FileCase, KINDS, LINKS, NAMES, PATHS } from './hostile/files.ts';
 
 /** What is read of a folder with a good file and this beside it. */
@@ -69,7 +69,7 @@ test('the program tells no content of what is linked, and prints no name that st
     writeFileSync(join(cwd, '\x1b[31m\u202eevil\n\rname.yaml'), 'bad: [');
 
     for (const command of [['generate', '--cluster', 'off'], ['validate'], ['validate', '-R', '..']]) {
-      const { code, stdout, stderr } = await runCli(command, { MARK: 'content-of-the-environment' }, cwd);
+      const { code, stdout, stderr } = await runHere(command, { MARK: 'content-of-the-environment' }, cwd);
 
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
       expect(stderr).toContain('\\u{1b}[31m\\u{202e}evil\\n\\rname.yaml:1:7: is no valid YAML');

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { sweep } from '../../../src/cli/commands/sweep.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { printingIo } from '../../support/printing-io.ts';
-import { folderWith, groupYaml, runCli, runHere } from '../../support/run-cli.ts';
+import { folderWith, groupYaml, runHere } from '../../support/run-cli.ts';
 import { refusing } from '../../support/start-acme.ts';
 import { startKubernetes } from './kubernetes.ts';
 import { ownName } from './scene.ts';
@@ -163,7 +163,7 @@ describe('the program', () => {
   });
 
   it('has help with examples, and finds nothing to do without RunnerGroups', async () => {
-    const help = await runCli(['sweep', '--help']);
+    const help = await runHere(['sweep', '--help']);
     const nothing = await runHere(['sweep', '--dry-run'], {}, folderWith({}));
 
     expect(help).toMatchObject({ code: 0, stderr: '' });
