@@ -3,7 +3,7 @@ import type { GroupKey } from '../planner/decisions.ts';
 import { NO_POD, type PodTrouble } from '../planner/evidence.ts';
 import { manual } from '../shared/installed/installed-names.ts';
 import { groupBy } from '../shared/keys.ts';
-import { REGISTER, timeText } from '../shared/marks.ts';
+import { timeText } from '../shared/marks.ts';
 import { duration, firstNames } from '../shared/printable.ts';
 import type { Holder, Strain } from './model.ts';
 
@@ -26,15 +26,26 @@ const EVICTED =
 const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/^ErrImageNeverPull/, 'load that image onto the nodes, or correct imagePullPolicy in spec.podTemplate'],
   [/^\w*Image.* no space left/, `the disk of that node is full: ${NODE}`],
-  [/^\w*Image.* no match for platform/, 'take an image for the processor of the nodes, or a nodeSelector'],
+  [
+    /^\w+: .*(?:no match for platform|exec format error)/,
+    'take an image for the processor of the nodes, or a nodeSelector: kubernetes.io/arch',
+  ],
   [/^\w*Image.* (?:toomanyrequests|rate limit)/, `${LOGIN}. Or pull from a mirror`],
-  [/^\w*Image.* (?:denied|unauthorized|authoriz)/i, `${LOGIN}. Or correct the image`],
+  [/^\w*Image.* (?:denied|unauthorized|authoriz|forbidden)/i, `${LOGIN}. Or correct the image`],
+  [
+    /^\w*Image.* (?:HTTP response to HTTPS client|look like a TLS handshake)/,
+    'that registry speaks plain HTTP: tell containerd of the nodes so (hosts.toml), or give the registry TLS',
+  ],
+  [/^(?:\w*Image.* 50\d |RegistryUnavailable)/, 'see whether that registry runs: ask who runs it'],
   [
     /^\w*Image.* x509/,
     'have the nodes trust the CA of the registry, in the settings of containerd: spec.caBundle does not reach it',
   ],
-  [/^\w*Image.* (?:dial|timeout)/, 'see whether the node reaches the registry: network, DNS, proxy'],
-  [/^(?:\w*Image\w*|RegistryUnavailable):/, IMAGE],
+  [
+    /^(?!ImageInspect)\w*Image.* (?:dial|timeout|deadline|reset|EOF)\b/,
+    'see whether the node reaches the registry: network, DNS, proxy',
+  ],
+  [/^(?:InvalidImageName|\w*Image.*(?:not found|not exist|no such image|unknown|invalid))/, IMAGE],
   [
     /^FailedAttachVolume.*(?:Multi-Attach|already)/,
     'wait for that pod, or give each pod a volume of its own: ephemeral',
@@ -55,7 +66,11 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     'correct command, args and mounts, or the image',
   ],
   [/^SignatureValidationFailed/, 'sign the image, or ask who wants signatures on the nodes'],
-  [/^Unschedulable.*(?:claim|volume)/i, 'look at that claim and its StorageClass: kubectl get pvc,storageclass'],
+  [
+    /^(?:Unschedulable|SchedulerError).*(?:claim|volume)/i,
+    'look at that claim and its StorageClass, and at the pods of its CSI driver: kubectl get pvc,storageclass,csidrivers',
+  ],
+  [/^SchedulerError/, 'see the log of that scheduler'],
   [
     /^Unschedulable.*taint \{node\.kubernetes\.io\//,
     'mend those nodes: kubectl describe nodes; a toleration does not help. Or add one',
@@ -78,6 +93,7 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     /^Suspended/,
     'ask who suspends Jobs here: kubectl get localqueues,workloads -A shows the queues of Kueue and who waits',
   ],
+  [/^\w+: .*unknown (?:shorthand )?flag/, 'take an image with a newer runner'],
   [/^RegistrationFailed.*another Gitea/, 'correct key url of the registration Secret, or spec.gitea.url'],
   [/^RegistrationFailed.*token/, `make a new registration token of this scope: ${STEP_2}`],
   [
@@ -99,13 +115,14 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   ],
   [/^RegistrationFailed.* (?:40[137]|429) /, 'see what stands before Gitea and refuses pods: its log, spec.proxy'],
   [/^RegistrationFailed.* 50\d /, 'see whether Gitea runs: its log, and what stands before it'],
-  [/^RegistrationFailed.* (?:dial|timeout|deadline|reset|EOF)\b/, REACH],
+  [/^(?:RegistrationFailed.* (?:dial|timeout|deadline|reset|EOF)|InitContainerRunning.* register has)\b/, REACH],
   [/^RegistrationFailed/, 'check that the registration token is valid for this scope, and that pods reach Gitea'],
   [
     /^(?:CrashLoopBackOff|InitContainerFailed).*OOMKilled/,
     'give that container a higher memory limit in spec.podTemplate',
   ],
   [/^CrashLoopBackOff/, 'correct that container by its log'],
+  [/^InitContainerRunning/, 'see what that init container waits for, by its log'],
   [/^InitContainerFailed/, 'correct that container, or spec.setupCommand, by its log'],
   [/^OOMKilled/, 'raise spec.resources.limits.memory, or let the CI job need less'],
   [
@@ -151,8 +168,7 @@ export function hasLogs(trouble: PodTrouble): boolean {
 }
 
 /** Undefined: its logs, or its events, tell. */
-export function remedyOf({ container, message = '', reason }: PodTrouble): string | undefined {
-  if (container === REGISTER) return REACH;
+export function remedyOf({ message = '', reason }: PodTrouble): string | undefined {
   return REMEDIES.find(([words]) => words.test(`${reason}: ${message}`))?.[1];
 }
 
@@ -164,8 +180,7 @@ export function podAdvice(trouble: PodTrouble, group: GroupKey, runner: string):
   const ofJob = reason === NO_POD || isSuspended ? `job/${runner}` : `pods -l job-name=${runner}`;
   const see = container ? `${kubectl} logs job/${runner} -c ${container}` : `${kubectl} describe ${ofJob}`;
   const remedy = remedyOf(trouble);
-  if (remedy !== undefined) return `${reason}: ${remedy}; ${see}`;
-  return container ? `see what it waits for: ${see}` : seeWhy(group, runner, ofJob);
+  return remedy === undefined ? seeWhy(group, runner, ofJob) : `${reason}: ${remedy}; ${see}`;
 }
 
 /** @param what as `kubectl describe` takes it */

@@ -69,6 +69,39 @@ describe('what helps against a pod that does not start', () => {
     ['Evicted', 'Container runner exceeded its local ephemeral storage limit "10Gi". ', 'limits.ephemeral-storage'],
     ['Evicted', 'Pod ephemeral local storage usage exceeds the total limit of containers 10Gi. ', 'ephemeral-storage'],
     ['OOMKilled', 'it needed more memory than its limit', 'raise spec.resources.limits.memory'],
+    ['ImagePullBackOff', 'x: http: server gave HTTP response to HTTPS client', 'hosts.toml'],
+    ['ImagePullBackOff', 'x: tls: first record does not look like a TLS handshake', 'hosts.toml'],
+    [
+      'ImagePullBackOff',
+      'x: unexpected status from HEAD request to https://r/v2/x: 503 Service Unavailable',
+      'registry runs',
+    ],
+    ['RegistryUnavailable', 'registry is unavailable', 'registry runs'],
+    ['ImagePullBackOff', 'x: unexpected status from HEAD request to https://r/v2/x: 403 Forbidden', 'imagePullSecrets'],
+    ['ImagePullBackOff', 'x: httpReadSeeker: read: connection reset by peer', 'whether the node reaches the registry'],
+    ['ImagePullBackOff', 'reading manifest 9 in docker.io/x: manifest unknown', 'correct the image'],
+    ['InvalidImageName', 'Failed to apply default image tag: zzz', 'correct the image'],
+    [
+      'RegistrationFailed',
+      'container register ended with exit code 255: exec /bin/sh: exec format error',
+      'processor of',
+    ],
+    ['RunContainerError', 'exec: "/bin/sh": exec format error', 'processor of the nodes'],
+    [
+      'InitContainerFailed',
+      'container setup ended with exit code 255: exec /bin/sh: exec format error',
+      'processor of',
+    ],
+    [
+      'RegistrationFailed',
+      'container register ended with exit code 1: Error: unknown flag: --ephemeral',
+      'newer runner',
+    ],
+    ['SchedulerError', 'running PreBind plugin "VolumeBinding": binding volumes: deadline', 'kubectl get pvc'],
+    ['SchedulerError', 'binding rejected: zzz', 'log of that scheduler'],
+    ['InitContainerRunning', 'init container register has not ended', 'NetworkPolicy'],
+    ['InitContainerRunning', 'Pods that cannot start: 1. ci-1: init container register has not ended', 'NetworkPolicy'],
+    ['InitContainerRunning', 'init container setup has not ended', 'its log'],
     ['NoPod', 'forbidden: pod rejected: RuntimeClass "kata" not found', 'make that RuntimeClass'],
     ['NoPod', 'Error creating: etcdserver: mvcc: database space exceeded', 'etcd'],
     ['NoPod', 'Error creating: Internal error occurred: resource quota evaluation timed out', 'try again'],
@@ -76,8 +109,16 @@ describe('what helps against a pod that does not start', () => {
     expect(remedyOf({ reason, message })).toContain(remedy);
   });
 
+  it.each([
+    ['ImagePullBackOff', 'x: zzz'],
+    ['ImageInspectError', 'Failed to inspect image "x": zzz'],
+  ])('accuses nobody without a cause: %s: %s', (reason, message) => {
+    expect(remedyOf({ reason, message })).toBeUndefined();
+  });
+
   it('is for a container that registers: the network', () => {
-    const trouble = { reason: 'InitContainerRunning', container: 'register' };
+    const message = 'init container register has not ended';
+    const trouble = { reason: 'InitContainerRunning', message, container: 'register' };
 
     expect(podAdvice(trouble, GROUP, 'ci-1')).toMatch(/pods reach Gitea.*logs job\/ci-1 -c register$/);
   });
@@ -94,8 +135,8 @@ describe('what helps against a pod that does not start', () => {
 
   it('is told once for a cause, and not for each pod', () => {
     const advice = runnersAdvice([
-      stuck('ci-1', 'ImagePullBackOff'),
-      stuck('ci-2', 'ImagePullBackOff'),
+      stuck('ci-1', 'ImagePullBackOff', 'not found'),
+      stuck('ci-2', 'ImagePullBackOff', 'not found'),
       stuck('ci-3', 'Unschedulable'),
     ]);
 
