@@ -127,14 +127,14 @@ it('two that lead at the same moment give no runner twice, and leave no row', as
 });
 
 describe('a law notices', () => {
-  it.each(BROKEN)('"%s": %s', async (law, _, sabotage, history) => {
-    expect((await runHistory(history)).breaches).toEqual([]);
-    const { breaches } = await runHistory(history, { sabotage });
-    expect(breaches.map((breach) => breach.law)).toContain(law);
-  });
-
-  // It plays one history many times.
+  // Each plays two histories or more.
   if (IS_LONG) {
+    it.each(BROKEN)('"%s": %s', async (law, _, sabotage, history) => {
+      expect((await runHistory(history)).breaches).toEqual([]);
+      const { breaches } = await runHistory(history, { sabotage });
+      expect(breaches.map((breach) => breach.law)).toContain(law);
+    });
+
     it('a history that breaks a law is shrunk to what is needed, and told with the command that repeats it', async () => {
       const history = makeHistory(5, ['clock-set', 'eviction', 'killed']);
       const options = { sabotage: { without: 'statuses' } } as const;
