@@ -24,7 +24,7 @@ import {
   named,
   unknown,
 } from '../reading/finding.ts';
-import { type Deployment, valueAt } from '../reading/reads.ts';
+import { type Deployment, secretValue } from '../reading/reads.ts';
 import { account, applications, projects, rights, tracking, watched } from './doctor-argocd.ts';
 import { groups } from './groups.ts';
 import { type Installation, serveIsDown } from './installation.ts';
@@ -127,7 +127,7 @@ function leader(seen: Installation): Judgements {
 
 function serveSecret({ serveSecret: read }: Installation): Judgements {
   return judged(read, fixes.STEP_2, (secret) => {
-    const empty = ['argocd-token', 'webhook-secret'].filter((key) => valueAt(secret, key) === '');
+    const empty = ['argocd-token', 'webhook-secret'].filter((key) => secretValue(secret, key) === '');
     return empty.length === 0
       ? good('has a token for Argo CD and a secret for webhooks')
       : bad(`has no value at ${empty.join(' and ')}`, fixes.STEP_2);

@@ -3,7 +3,7 @@
 import { remedyOf } from '../../answers/remedies.ts';
 import type { Hook } from '../../clients/gitea/set-up.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
-import { valueAt as fieldAt } from '../../config/runnergroup/paths.ts';
+import { valueAt } from '../../config/runnergroup/paths.ts';
 import { neededLevel, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
 import { STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
@@ -17,7 +17,7 @@ import { duration } from '../../shared/printable.ts';
 import { normalBase, parseUrl } from '../../shared/url.ts';
 import * as fixes from '../reading/finding.ts';
 import { bad, good, type Judgement, type Judgements, judged, named, unknown } from '../reading/finding.ts';
-import { type Namespace, valueAt } from '../reading/reads.ts';
+import { type Namespace, secretValue } from '../reading/reads.ts';
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
 import { type Deliveries, type Installation, MOST_GROUPS, registrationSecret, serveIsDown } from './installation.ts';
 import { PodPlace, whyNot } from './node-fit.ts';
@@ -165,7 +165,7 @@ function records({ name: group, namespace, ...own }: RunnerGroup, { liveJobs }: 
   const prefix = namePrefix(group);
   const ttls = (liveJobs instanceof Failure ? [] : liveJobs).flatMap((live) => {
     const isOwn = live.namespace === namespace && parseRunnerName(live.name)?.prefix === prefix;
-    const ttl = Number(fieldAt(live.spec, ['ttlSecondsAfterFinished']) ?? least);
+    const ttl = Number(valueAt(live.spec, ['ttlSecondsAfterFinished']) ?? least);
     return isOwn && ttl < least ? [ttl] : [];
   });
   if (ttls.length === 0) return [];
@@ -228,9 +228,9 @@ function registration(group: RunnerGroup, { gitea, secrets }: Installation): Jud
   const secret = `Secret ${registrationToken.name}`;
   const told = 'unread' in read ? { ...read, unread: `${secret}: ${read.unread}` } : read;
   return judged(told, fixes.STEP_2, (value) => {
-    if (valueAt(value, registrationToken.key) === '')
+    if (secretValue(value, registrationToken.key) === '')
       return bad(`${secret} has no value at ${registrationToken.key}`, fixes.STEP_2);
-    const url = valueAt(value, URL_KEY);
+    const url = secretValue(value, URL_KEY);
     if (url !== '' && normalBase(url) !== normalBase(giteaUrl)) {
       const fix = `Correct gitea.url, or: ${fixes.STEP_2} for that Gitea`;
       return bad(`${secret} is for another Gitea than ${giteaUrl}`, fix);
@@ -295,7 +295,7 @@ export function webhook(scope: ScopeSeen, seen: Installation): Judgement | undef
     return unknown(`could not look: ${hooks.code} ${hooks.message}`, fix);
   }
   const { deliveries, serveSecret } = seen;
-  if ('value' in serveSecret && valueAt(serveSecret.value, 'webhook-secret') === '')
+  if ('value' in serveSecret && secretValue(serveSecret.value, 'webhook-secret') === '')
     return unknown('serve has no webhook secret: it looks every few seconds', MANUAL);
   const delivered = deliveredSince(scope, deliveries);
   const leading = hooks.filter(({ url }) => leadsToServe(url, seen));

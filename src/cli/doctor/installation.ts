@@ -19,8 +19,8 @@ import {
   type Reads,
   readAll,
   readAt,
+  secretValue,
   Version,
-  valueAt,
   WithData,
 } from '../reading/reads.ts';
 import { readLease } from '../reading/surroundings.ts';
@@ -103,7 +103,7 @@ export function registrationSecret({ namespace, registrationToken }: RunnerGroup
 function registrationOf(group: RunnerGroup, secrets: ReadonlyMap<string, SeenOrNot<WithData>>) {
   const secret = secrets.get(registrationSecret(group));
   if (!group.registrationToken || !secret || !('value' in secret)) return [];
-  const text = valueAt(secret.value, group.registrationToken.key);
+  const text = secretValue(secret.value, group.registrationToken.key);
   return text === '' ? [] : [[group, text] as const];
 }
 

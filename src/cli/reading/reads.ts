@@ -122,7 +122,7 @@ export type Node = z.output<typeof Node>;
 export const listOf = <T extends z.ZodType>(item: T) =>
   z.looseObject({ items: z.array(item) }).transform(({ items }) => items);
 
-/** `namespace`: that of Argo CD. */
+/** `namespace` is a part of a path: `namespaces/argocd`. */
 export const READS = {
   crd: at(() => '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/runnergroups.gitea.bpg.pw', Crd),
   repoServer: at((namespace) => `/apis/apps/v1/${namespace}/deployments/argocd-repo-server`, Deployment),
@@ -167,7 +167,7 @@ export async function readAll(reader: ClusterReader): Promise<Reads> {
 }
 
 /** A key of a Secret as text, without white space around it; empty when there is none. */
-export function valueAt({ data }: WithData, key: string): string {
+export function secretValue({ data }: WithData, key: string): string {
   return Buffer.from(data[key] ?? '', 'base64')
     .toString()
     .trim();

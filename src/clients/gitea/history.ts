@@ -5,8 +5,8 @@
  *     from 1.27 on   newest id first, down to a page that is older than the period
  *     up to 1.26     the list has no order: all of it, from the last page on, where most databases have the newest rows
  *
- * A page is older when all its jobs ended before the period and were created two days before it. Jobs on later pages were created before
- * them, and Gitea cancels jobs that wait for a day (`ABANDONED_JOB_TIMEOUT`).
+ * Reading stops at a page whose jobs all ended before the period, and were created two days before it. Later pages hold older jobs, and
+ * Gitea cancels a job that waits for a day (`ABANDONED_JOB_TIMEOUT`).
  */
 import * as z from 'zod';
 import type { Scope } from '../../shared/scope.ts';
@@ -24,9 +24,10 @@ export type Period = Readonly<Record<'fromMs' | 'toMs', number>>;
 
 /** Pages of a scope that are read at most, besides the first ones: 45,000 jobs. Also the bound of requests (`GiteaApi.get`) allows them. */
 const MOST_PAGES = 900;
-const AT_ONCE = 4;
+const PAGES_AT_ONCE = 4;
 /** Readings of a list that moves. */
 const PASSES = 3;
+/** Gitea cancels what waits for a day, and looks for it once a day. */
 const MARGIN_MS = 2 * 86_400_000;
 
 const time = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
@@ -43,7 +44,11 @@ const Row = EndedJobRow.extend({
 /** The history of one scope. */
 export type ScopeHistory = Readonly<Awaited<ReturnType<typeof readScopeHistory>>>;
 
-/** @param wanted.workflows also read which workflows the runs are of @param wanted.endsOnly neither active jobs nor one repository after another @throws Failure when Gitea does not answer, or refuses */
+/**
+ * @param wanted.workflows also read which workflows the runs are of
+ * @param wanted.endsOnly neither active jobs nor one repository after another
+ * @throws Failure when Gitea does not answer, or refuses
+ */
 export async function readScopeHistory(
   api: GiteaApi,
   scope: Scope,
@@ -58,15 +63,15 @@ export async function readScopeHistory(
   let pagesLeft = mostPages;
 
   /**
-   * The first page, then the others, the newest rows first, until `take` says that it is enough or the bound is met: then the history is not
-   * whole. @param isSorted the newest rows are on the first pages, not on the last ones
+   * The first page, then the others, the newest rows first, until `take` says that it is enough. At the bound the history is not whole.
+   * @param isSorted the newest rows are on the first pages, not on the last ones
    */
   const walk = async (question: Question, isSorted: boolean, take: (page: ListPage<unknown>) => boolean) => {
     const first = await readList(api, question, 1);
     if (take(first)) return;
     const numbers = newestPages(first, isSorted, 0, MOST_PAGES + 1);
-    for (let at = 0; at < numbers.length; at += AT_ONCE) {
-      const asked = numbers.slice(at, at + AT_ONCE);
+    for (let at = 0; at < numbers.length; at += PAGES_AT_ONCE) {
+      const asked = numbers.slice(at, at + PAGES_AT_ONCE);
       if (asked.length > pagesLeft) {
         isWhole = false;
         return;

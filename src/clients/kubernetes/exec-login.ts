@@ -33,7 +33,7 @@ const LONGEST_WORDS = 500;
 
 type Answer = Login & { readonly untilMs: number };
 
-interface Start {
+interface ExecOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs: number;
 }
@@ -42,20 +42,20 @@ interface Start {
 const answers = new Map<string, Promise<Answer>>();
 
 /** Starts each program once, and again when what it gave has expired. */
-export function execLogin(from: Start): LogIn {
+export function execLogin(options: ExecOptions): LogIn {
   return async (named) => {
     const key = JSON.stringify(named);
     const known = answers.get(key);
     if (known && (await known).untilMs > systemClock.now()) return await known;
-    const answer = start(named, from);
+    const answer = runLogin(named, options);
     answers.set(key, answer);
-    // The next try starts the program again: `--watch` makes one.
+    // A failure is not kept: the next round of `--watch` starts the program again.
     answer.catch(() => answers.delete(key));
     return await answer;
   };
 }
 
-async function start({ file, exec, cluster }: NamedProgram, { env, timeoutMs }: Start): Promise<Answer> {
+async function runLogin({ file, exec, cluster }: NamedProgram, { env, timeoutMs }: ExecOptions): Promise<Answer> {
   const parsed = Program.safeParse(exec);
   if (!parsed.success)
     throw wrongKubeconfig(file, `without usable exec.${parsed.error.issues[0]?.path.join('.') ?? ''}`);
@@ -68,10 +68,18 @@ async function start({ file, exec, cluster }: NamedProgram, { env, timeoutMs }: 
   if (interactiveMode === 'Always' && !interactive)
     throw failure('asks a person, and standard input is no terminal', 'Type the command in a terminal.');
   const spec = { interactive, ...(provideClusterInfo && { cluster }) };
-  const own = Object.fromEntries((program.env ?? []).map(({ name, value }) => [name, value]));
-  const told = { ...env, ...own, KUBERNETES_EXEC_INFO: JSON.stringify({ apiVersion, kind: 'ExecCredential', spec }) };
+  const ownEnv = Object.fromEntries((program.env ?? []).map(({ name, value }) => [name, value]));
+  const childEnv = {
+    ...env,
+    ...ownEnv,
+    KUBERNETES_EXEC_INFO: JSON.stringify({ apiVersion, kind: 'ExecCredential', spec }),
+  };
   const path = command.includes('/') ? resolve(dirname(file), command) : command;
-  const { error, code, said, out } = await run(path, program.args ?? [], { env: told, interactive, timeoutMs });
+  const { error, code, errorText, out } = await run(path, program.args ?? [], {
+    env: childEnv,
+    interactive,
+    timeoutMs,
+  });
   if (error?.name === 'AbortError')
     throw failure(
       `has not ended within ${timeoutMs / 1000} s`,
@@ -80,7 +88,7 @@ async function start({ file, exec, cluster }: NamedProgram, { env, timeoutMs }: 
   if (error && systemCode(error) === 'ENOENT')
     throw failure('is not there', oneLine(installHint ?? '') || 'Install it, or add its folder to PATH.');
   if (error) throw failure(`cannot be started: ${systemReason(error)}`);
-  if (code !== 0) throw failure(`ended with ${code ?? 'a signal'}${said && `: ${said}`}`);
+  if (code !== 0) throw failure(`ended with ${code ?? 'a signal'}${errorText && `: ${errorText}`}`);
   return answerIn(out, apiVersion, failure);
 }
 
@@ -102,8 +110,8 @@ const oneLine = (text: string): string => printable(text.trim().replace(/\s+/g, 
 
 interface Ended {
   readonly out: string;
-  /** The end of what it said on stderr, when that is not the terminal itself. */
-  readonly said: string;
+  /** The end of its stderr. Empty when that is the terminal itself. */
+  readonly errorText: string;
   /** `null`: a signal ended it. */
   readonly code: number | null;
   /** It has not started, or took too long. */
@@ -113,7 +121,7 @@ interface Ended {
 async function run(
   command: string,
   args: readonly string[],
-  { env, interactive, timeoutMs }: Start & { readonly interactive: boolean },
+  { env, interactive, timeoutMs }: ExecOptions & { readonly interactive: boolean },
 ): Promise<Ended> {
   const terminal = interactive ? 'inherit' : undefined;
   const child = spawn(command, args, {
@@ -123,20 +131,20 @@ async function run(
     killSignal: 'SIGKILL',
   });
   let out = '';
-  let said = '';
+  let errorText = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
     out = (out + text).slice(0, LONGEST_ANSWER);
   });
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).slice(-LONGEST_WORDS);
+    errorText = (errorText + text).slice(-LONGEST_WORDS);
   });
   return await new Promise((done) => {
     child.once('error', (error) => {
       // What it has started itself may hold these open.
       child.stdout?.destroy();
       child.stderr?.destroy();
-      done({ out, said, code: null, error });
+      done({ out, errorText, code: null, error });
     });
-    child.once('close', (code) => done({ out, said: oneLine(said), code }));
+    child.once('close', (code) => done({ out, errorText: oneLine(errorText), code }));
   });
 }

@@ -76,44 +76,56 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
     saveMemory();
     readDocuments(file, reader.budget, (read) => reader.take(read, file));
   }
+  return resultOf(reader, files, [...skippedFiles, ...reader.skipped], options);
+}
+
+/** Codes of a file or document that could not be read: half of its text may mean something else. */
+const UNREADABLE: ReadonlySet<Problem['code']> = new Set(['GR-INPUT-01', 'GR-INPUT-02']);
+
+/** @throws InputProblems when there is a problem, and it cannot be isolated */
+function resultOf(
+  reader: GroupReader,
+  files: readonly SourceFile[],
+  skipped: readonly string[],
+  options: ReadOptions,
+): ReadResult {
   const { groups, others, broken, sources, pods, problems: hidden } = reader;
-  const skipped = [...skippedFiles, ...reader.skipped];
-  const twins = findTwins([...groups, ...broken]);
-  const problems = [...hidden, ...[...twins.values()].flat()];
-  // Of a text with such a problem, half may mean something else.
-  const faults = groupBy(hidden, ({ place, code }) => (/0[12]$/.test(code) ? place.file : undefined));
+  const duplicates = findDuplicates([...groups, ...broken]);
+  const problems = [...hidden, ...[...duplicates.values()].flat()];
+  const unreadable = groupBy(hidden, ({ place, code }) => (UNREADABLE.has(code) ? place.file : undefined));
   const text = (name: string) => files.find((file) => file.name === name)?.text ?? '';
-  const isApart =
-    options.isolate && hidden.every(({ place }) => holdsGroupsAlone(text(place.file), faults.has(place.file), options));
+  const canIsolate =
+    options.isolate &&
+    hidden.every(({ place }) => holdsGroupsAlone(text(place.file), unreadable.has(place.file), options));
   // What is not read to its end may hold anything.
-  if ((problems.length > 0 && !isApart) || reader.isDone) {
+  if ((problems.length > 0 && !canIsolate) || reader.isDone) {
     const faulty = reader.faulty + broken.length;
     const found = [...problems, ...problemsOf(broken)].slice(0, MOST_PROBLEMS);
     throw new InputProblems(found, { count: groups.length + faulty, files: files.length, groups, pods, sources });
   }
-  const apart = tellApart(groups, broken, (group) => [
-    ...(twins.get(keyText(group)) ?? []),
-    ...(faults.get(group.place.file) ?? []),
+  const isolated = isolate(groups, broken, (group) => [
+    ...(duplicates.get(keyText(group)) ?? []),
+    ...(unreadable.get(group.place.file) ?? []),
   ]);
-  return { ...apart, hidden, others, files: files.length, skipped, sources };
+  return { ...isolated, hidden, others, files: files.length, skipped, sources };
 }
 
 /**
- * Of two groups of one name nobody knows which one is meant, and a file with a fault may mean something else than it seems to.
- * @param besides what is wrong with a group besides its own spec
+ * Moves groups with problems outside their own spec to the broken ones. Nobody knows which of two groups of one name is meant, and a file
+ * that cannot be read to its end may mean something else than it seems to.
  */
-function tellApart(
+function isolate(
   groups: readonly RunnerGroup[],
   broken: readonly BrokenGroup[],
-  besides: (group: RunnerGroup | BrokenGroup) => readonly Problem[],
+  otherProblemsOf: (group: RunnerGroup | BrokenGroup) => readonly Problem[],
 ): Pick<ReadResult, 'groups' | 'broken'> {
-  // Their own names are good.
-  const spoilt = groups
-    .filter((group) => besides(group).length > 0)
+  // Their names are valid, so `brokenGroup` finds one.
+  const moved = groups
+    .filter((group) => otherProblemsOf(group).length > 0)
     .flatMap(({ manifest, place, namespace }) => brokenGroup(manifest, place, namespace, []) ?? []);
-  const byName = groupBy([...broken, ...spoilt], keyText);
+  const byName = groupBy([...broken, ...moved], keyText);
   const merged = [...byName.values()].flatMap((all) =>
-    all.slice(0, 1).map((first) => ({ ...first, problems: [...besides(first), ...problemsOf(all)] })),
+    all.slice(0, 1).map((first) => ({ ...first, problems: [...otherProblemsOf(first), ...problemsOf(all)] })),
   );
   return { groups: groups.filter((group) => !byName.has(keyText(group))), broken: merged };
 }
@@ -336,10 +348,10 @@ function documentText({ text }: SourceDocument): string {
 }
 
 /** Two groups of one name would fight for the same runner names. */
-function findTwins(groups: readonly (RunnerGroup | BrokenGroup)[]): ReadonlyMap<string, readonly Problem[]> {
-  const twins = [...groupBy(groups, keyText)].filter(([, { length }]) => length > 1);
+function findDuplicates(groups: readonly (RunnerGroup | BrokenGroup)[]): ReadonlyMap<string, readonly Problem[]> {
+  const duplicates = [...groupBy(groups, keyText)].filter(([, { length }]) => length > 1);
   return new Map(
-    twins.map(([key, [first, ...others]]) => {
+    duplicates.map(([key, [first, ...others]]) => {
       const message = `RunnerGroup ${key} is already in ${first?.place.file}:${first?.place.line}: rename or remove one of them`;
       return [key, others.map(({ place }) => ({ place, path: 'metadata.name', message, code: 'GR-INPUT-07' }))];
     }),
