@@ -155,12 +155,12 @@ export function brokenLines({ where }: Explanation): readonly Line[] {
 function slotLines(group: ExplainedGroup, explanation: Explanation): readonly Line[] {
   const { groups, checkedAt, jobs } = explanation;
   const nowMs = Date.parse(checkedAt);
-  const began = new Map(
-    jobs.flatMap(({ job }) => (job.startedAtMs === undefined ? [] : [[job.runner, job.startedAtMs]])),
-  );
+  const began = new Map(jobs.map((each) => [each.job.runner, each]));
   const since = (runner: string): string => {
-    const startedMs = began.get(runner);
-    return startedMs === undefined ? '' : ` for ${duration(nowMs - startedMs)}`;
+    const { job, offline } = began.get(runner) ?? {};
+    const { startedAtMs } = job ?? {};
+    const ran = startedAtMs === undefined ? '' : ` for ${duration(nowMs - startedAtMs)}`;
+    return `${ran}${offline ? ', and Gitea shows it offline' : ''}`;
   };
   const rank = ({ trouble, because }: EmittedRunner): number => (trouble ? 0 : because === 'debugging' ? 1 : 2);
   const holders = [...emittedRunners(explanation).values()]

@@ -5,7 +5,7 @@ import { count, duration } from '../shared/printable.ts';
 import { notCoveredAdvice } from './held-back.ts';
 import { type ExplainedGroup, type ExplainedJob, findGroup, groupOfJob, isNotCovered } from './model.ts';
 import { endAdvice, endedText, HELD, podTroubleText, RUNNERS } from './reasons.ts';
-import { strainText, troubleText } from './remedies.ts';
+import { offlineAdvice, strainText, troubleText } from './remedies.ts';
 
 type RunningJob = ExplainedJob & { readonly verdict: 'running' };
 type ServedJob = ExplainedJob & { readonly verdict: 'served' };
@@ -90,14 +90,12 @@ function runningText(job: RunningJob, isShared: boolean): string {
 
 function runningAdvice(job: RunningJob): readonly string[] {
   const { endsByMs, group, loss, offline, overtime } = job;
-  const pod = `kubectl -n ${group?.namespace} get pods -l job-name=${job.job.runner} -o wide`;
   if (loss === 'outlived') return ['force-cancel its run in Gitea', `if that does not end it, ${GITEA_DOCTOR}`];
   if (loss) return [...endAdvice(job), 're-run the job when Gitea has failed it'];
   if (endsByMs !== undefined)
     return ['wait until then, or cancel the job in Gitea: its pod is deleted, as when a node is drained'];
   if (overtime) return ['look at the job in Gitea, and cancel it if it hangs'];
-  const until = 'A pod whose node stays away is deleted after some five minutes, and its job is lost';
-  return offline ? [`see whether its pod and its node are well: ${pod}. ${until}`] : [];
+  return offline ? [offlineAdvice(group?.namespace, [job.job.runner ?? ''])] : [];
 }
 
 const GITEA_DOCTOR = 'on the host of Gitea: gitea doctor check --run fix-actions-unfinished-run-status --fix';

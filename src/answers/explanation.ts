@@ -49,7 +49,7 @@ export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: n
   const unseen = cluster?.is === 'unseen' && { isUnseen: true as const };
   const lives = once((): Lives => new Map(liveJobsOf(seen?.evidence).map((each) => [each.name, each])));
   const emitted = once(() => emittedRunners(plan));
-  const waits = once(() => waitsOf(plan, nowMs, lives(), emitted()));
+  const waits = once(() => waitsOf(plan, nowMs, lives(), emitted(), progress()));
   const blockers = once(() => blockedBy(plan));
   const progress = once(() => progressOf(groups, plan, seen?.evidence, lives(), nowMs));
   const waitUntil = once(() => waitUntilOf(groups, plan, lives(), nowMs));
@@ -113,6 +113,7 @@ function waitsOf(
   nowMs: number,
   lives: Lives,
   emitted: ReadonlyMap<string, EmittedRunner>,
+  progress: (decision: JobDecision) => Progress,
 ): (decision: JobDecision) => Wait {
   const caps = new Map(groups.map(({ cap, group }) => [group, cap]));
   const atWork = groupBy(
@@ -128,22 +129,25 @@ function waitsOf(
     const slots = { cap: caps.get(group) ?? 0, atWork: jobsOf(atWork.get(group) ?? []), line: jobsOf(line) };
     return estimateWaits(slots, durations(line[0]?.origin ?? ''), nowMs);
   });
-  const strainOf = ({ job, origin, ...decision }: JobDecision): Strain => {
-    const runner = decision.verdict === 'served' ? decision.runner : (job.runner ?? '');
+  const strainOf = (decision: JobDecision): Strain => {
+    const { job, origin } = decision;
+    const runner = runnerOf(decision);
     const { endsByMs } = lives.get(runner) ?? {};
+    const { offline } = progress(decision);
     const overtime = overtimeOf(job, durations(origin), nowMs);
     const { isLate, ...trouble } = emitted.get(runner)?.trouble ?? {};
     return {
       ...(overtime && { overtime }),
       ...(endsByMs !== undefined && { endsByMs }),
       ...(isLate && decision.verdict === 'served' && { trouble: trouble as PodTrouble }),
+      ...(offline && { offline }),
     };
   };
   const holders = memo((group: GroupKey) =>
     (atWork.get(group) ?? []).flatMap((decision): Holder | readonly [] => {
       const strain = strainOf(decision);
       const { id, repository } = decision.job;
-      return Object.keys(strain).length > 0 ? { id, repository, ...strain } : [];
+      return Object.keys(strain).length > 0 ? { id, repository, runner: runnerOf(decision), ...strain } : [];
     }),
   );
   return (decision) => {
@@ -157,6 +161,10 @@ function waitsOf(
       ...(held.length > 0 && { holders: held }),
     };
   };
+}
+
+function runnerOf(decision: JobDecision): string {
+  return decision.verdict === 'served' ? decision.runner : (decision.job.runner ?? '');
 }
 
 function isHeldByCap(decision: JobDecision): decision is JobDecision & { readonly verdict: 'held' } {

@@ -61,11 +61,14 @@ export interface Strain {
   readonly endsByMs?: number;
   /** Its pod cannot start. */
   readonly trouble?: PodTrouble;
+  /** Gitea has not heard of its runner for a minute. `why`: what Kubernetes says of the pod. */
+  readonly offline?: { readonly why?: string };
 }
 
 /** A CI job that holds a slot for too long. */
 export interface Holder extends Strain {
   readonly id: number;
+  readonly runner: string;
   readonly repository: string;
 }
 
@@ -79,7 +82,7 @@ export interface Progress {
   readonly inVain?: 'idle' | 'tried';
   /** It runs in Gitea, and its runner is gone. `outlived`: Gitea shows it in progress for longer than a runner lives. */
   readonly loss?: 'lost' | 'outlived';
-  /** It runs, and Gitea has not heard of its runner for a minute. `why`: what Kubernetes says of the pod. */
+  /** As `Strain.offline`. */
   readonly offline?: { readonly why?: string };
 }
 

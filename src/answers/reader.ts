@@ -62,12 +62,17 @@ export function runnerForReader(decision: RunnerDecision, reader: Audience): Run
   return { ...podForReader(rest, decision.group, reader), ...(job && reader.mayRead(job.repository) && { job }) };
 }
 
-type PodWords = Partial<Record<'end' | 'trouble', PodTrouble>>;
+type PodWords = Partial<Record<'end' | 'trouble', PodTrouble>> & { readonly offline?: object };
 
 /** What says how the pod of a runner of this group does. */
 export function podForReader<T extends PodWords>(of: T, group: GroupKey | undefined, reader: Audience): T {
   if (ownsGroup(group, reader)) return of;
-  return { ...of, ...(of.end && { end: wordOf(of.end) }), ...(of.trouble && { trouble: wordOf(of.trouble) }) };
+  return {
+    ...of,
+    ...(of.end && { end: wordOf(of.end) }),
+    ...(of.trouble && { trouble: wordOf(of.trouble) }),
+    ...(of.offline && { offline: {} }),
+  };
 }
 
 function ownsGroup(group: GroupKey | undefined, { owns }: Audience): boolean {

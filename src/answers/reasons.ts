@@ -28,7 +28,7 @@ import { SUSPENDED, timeText } from '../shared/marks.ts';
 import { duration } from '../shared/printable.ts';
 import { blockedText, labelsText, notCoveredAdvice, notCoveredText } from './held-back.ts';
 import type { JobState } from './job-state.ts';
-import { type ExplainedGroup, type ExplainedJob, findGroup } from './model.ts';
+import { type ExplainedGroup, type ExplainedJob, findGroup, type Holder } from './model.ts';
 import { holderAdvice, holdersText, podAdvice, remedyOf, seeWhy, troubleText } from './remedies.ts';
 import { estimateText } from './wait-estimate.ts';
 
@@ -92,8 +92,8 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
     text: capText,
     advice: (job, group) => [
       ...endAdvice(job),
-      ...holderAdvice(job.holders ?? []),
-      ...(group ? [capAdvice(group)] : []),
+      ...holderAdvice(job.holders ?? [], job.group),
+      ...(group ? [capAdvice(group, job.holders)] : []),
     ],
     ask: (_, whom) => `wait, or ${whom} to raise the cap`,
   },
@@ -185,7 +185,7 @@ function placeOf(group: ExplainedGroup): string {
 }
 
 /** Who holds the slots says what helps. */
-function capAdvice(explained: ExplainedGroup): string {
+function capAdvice(explained: ExplainedGroup, holders: readonly Holder[] = []): string {
   const { cap, busy, debugging, cannotStart } = explained;
   const group = `group ${keyText(explained)}`;
   const raise = `raise spec.maxActiveRunners ${placeOf(explained)}`;
@@ -194,6 +194,8 @@ function capAdvice(explained: ExplainedGroup): string {
   if (cap === 0) return `${group} starts no runners, because spec.maxActiveRunners is 0: ${raise}`;
   if (busy > cap) return `${group} has more runners at work (${slots}) than its cap of ${cap}: wait, or ${raise}`;
   if (cannotStart > 0) return `${full}, and ${cannotStart} of its runners cannot start: mend that first`;
+  const away = holders.filter(({ offline }) => offline).length;
+  if (away > 0) return `${full}, and ${away} of its runners ${away === 1 ? 'is' : 'are'} offline: see to that first`;
   if (debugging > 0) return `${full}: wait, ${raise}, or delete the Job of a runner that nobody looks at`;
   if (busy === 0) return `${full}: wait, or ${raise} if more jobs are to run at once`;
   return `${full}: ${raise}, or wait for a busy runner to finish`;

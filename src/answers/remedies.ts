@@ -209,22 +209,34 @@ function idsOf(holders: readonly Holder[]): string {
 }
 
 /** What stands behind a job. */
-export function strainText({ overtime, endsByMs, trouble }: Strain): string {
+export function strainText({ overtime, endsByMs, trouble, offline }: Strain): string {
   const ran = overtime && `has run ${duration(overtime.ranMs)}, usually ${duration(overtime.usualMs)}`;
   const until = endsByMs !== undefined && timeText(endsByMs);
   const ends = until && `is on a pod that is being deleted, and may finish until ${until}`;
   const stuck = trouble && `has a pod that cannot start: ${troubleText(trouble)}`;
-  return [ran, ends, stuck].filter(Boolean).join(', and ');
+  const away = offline && `has a runner that is offline${offline.why === undefined ? '' : ` (${offline.why})`}`;
+  return [ran, ends, stuck, away].filter(Boolean).join(', and ');
+}
+
+/** @param ofRunner what is done about them in Gitea, if anything */
+export function offlineAdvice(namespace: string | undefined, runners: readonly string[], end = ''): string {
+  const [first, ...others] = runners.slice(0, MOST_HOLDERS);
+  const jobs = others.length === 0 ? `job-name=${first}` : `'job-name in (${[first, ...others].join(',')})'`;
+  const see = `see whether the pod and the node of ${firstNames(runners, MOST_HOLDERS)} are well: kubectl -n ${namespace} get pods -l ${jobs} -o wide`;
+  return `${see}. A pod whose node stays away is deleted after some five minutes, and its job is lost${end}`;
 }
 
 /** Before a higher cap: that would only be filled, too. */
-export function holderAdvice(holders: readonly Holder[]): readonly string[] {
+export function holderAdvice(holders: readonly Holder[], group: GroupKey | undefined): readonly string[] {
   const long = holders.filter(({ overtime }) => overtime);
   const leaving = holders.filter(({ endsByMs }) => endsByMs !== undefined);
+  const away = holders.filter(({ offline }) => offline);
+  const runners = away.map(({ runner }) => runner);
   const until = timeText(Math.max(0, ...leaving.map(({ endsByMs = 0 }) => endsByMs)));
   const wait = `wait for ${idsOf(leaving)}, until ${until} at most, or cancel them in Gitea: their pods are deleted, as when a node is drained`;
   return [
     ...(long.length > 0 ? [`look at ${idsOf(long)} in Gitea, and cancel what hangs`] : []),
     ...(leaving.length > 0 ? [wait] : []),
+    ...(away.length > 0 ? [offlineAdvice(group?.namespace, runners, `. Or cancel job ${idsOf(away)} in Gitea`)] : []),
   ];
 }

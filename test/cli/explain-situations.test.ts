@@ -567,7 +567,29 @@ describe('explain, at 3 a.m., when', () => {
         },
       ],
       cause: 'offline; Kubernetes says: NodeNotReady: Node is not ready',
-      next: 'see whether its pod and its node are well: kubectl -n runners get pods -l job-name=',
+      next: 'see whether the pod and the node of RUNNER are well: kubectl -n runners get pods -l job-name=',
+    },
+    {
+      when: 'the last slot is held by a job whose runner is offline',
+      cap: 1,
+      behind: 1,
+      isTaken: true,
+      isOffline: true,
+      jobs: oldJob,
+      pods: (runner) => [podOf(runner, runsSince(Date.now() - 190_000))],
+      events: (runner) => [
+        {
+          reason: 'NodeNotReady',
+          message: 'Node is not ready',
+          involvedObject: { name: `${runner}-x7x9z` },
+          lastTimestamp: now(),
+        },
+      ],
+      cause:
+        'slots are held: job 1 has a runner that is offline (NodeNotReady: Node is not ready); held back by the cap',
+      says: 'and Gitea shows it offline',
+      next: 'see whether the pod and the node of RUNNER are well: kubectl -n runners get pods -l job-name=RUNNER -o wide. A pod whose node stays away is deleted after some five minutes, and its job is lost. Or cancel job 1 in Gitea Next: group runners/ci has no free slot (1 busy), and 1 of its runners is offline: see to that first',
+      not: 'raise',
     },
     {
       when: 'its pod cannot mount a volume, and only an Event says so',
@@ -946,7 +968,7 @@ describe('explain, at 3 a.m., when', () => {
 
     expect({ code: answer.code, stderr: answer.stderr }, answer.stdout).toEqual({ code, stderr: '' });
     expect(/Cause: (.*?) Since: /.exec(answer.line)?.[1]).toContain(cause);
-    expect(/Next: (.*?) Link: /.exec(answer.line)?.[1]).toContain(next);
+    expect(/Next: (.*?) Link: /.exec(answer.line)?.[1]).toContain(next.replaceAll('RUNNER', answer.runner));
     expect(answer.line).toContain(says.replace('RUNNER', answer.runner));
     expect(answer.line).not.toContain(not);
   });

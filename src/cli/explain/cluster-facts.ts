@@ -1,7 +1,7 @@
 /** What Events, and Workloads of Kueue, tell of the Jobs of runners: why there is no pod, why one does not start, why the last one did not, and whether its node is well. */
 import * as z from 'zod';
 import { byState } from '../../answers/explanation.ts';
-import { type ExplainedJob, type Explanation, emittedRunners } from '../../answers/model.ts';
+import { type ExplainedJob, type Explanation, emittedRunners, type Holder } from '../../answers/model.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { KubeClient } from '../../clients/kubernetes/kube-client.ts';
 import { STARTS_ELSEWHERE } from '../../clients/kubernetes/kube-pods.ts';
@@ -171,7 +171,7 @@ async function withLastTries(explanation: Explanation, ask: AskEvents): Promise<
 /** That the node of a runner which is offline is not ready. Kubernetes says it of the pod, and deletes the pod some five minutes later. */
 async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise<readonly ExplainedJob[]> {
   const asked = new Set(jobs.filter(({ offline }) => offline).slice(0, MOST_JOBS));
-  return await Promise.all(
+  const told = await Promise.all(
     jobs.map(async (job): Promise<ExplainedJob> => {
       const { runner } = job.job;
       if (!asked.has(job) || job.verdict !== 'running' || !job.group || runner === undefined) return job;
@@ -179,6 +179,11 @@ async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise
       return last?.reason ? { ...job, offline: { why: `${last.reason}: ${cut(last.message)}` } } : job;
     }),
   );
+  const away = new Map(told.flatMap(({ offline, job }) => (offline ? [[job.runner, offline] as const] : [])));
+  const toldOf = memo((holders: readonly Holder[]): readonly Holder[] =>
+    holders.map((each) => ({ ...each, ...(each.offline && { offline: away.get(each.runner) ?? each.offline }) })),
+  );
+  return away.size === 0 ? told : told.map((job) => ({ ...job, ...(job.holders && { holders: toldOf(job.holders) }) }));
 }
 
 /** Why Kueue does not let a Job start yet, in the words of its Workload. */
