@@ -169,8 +169,9 @@ class DocumentReader {
     return { file: this.#file.name, line: Math.max(line, 1), column: Math.max(col, 1) };
   }
 
-  #report(message: string, place: FilePlace, code: Problem['code'] = 'GR-INPUT-02'): void {
-    this.#take({ problem: { place, path: '', message, code } });
+  #report(message: string, place: FilePlace, code?: Problem['code']): void {
+    const kind = code === undefined ? ({ code: 'GR-INPUT-02', isUnreadable: true } as const) : { code };
+    this.#take({ problem: { place, path: '', message, ...kind } });
   }
 
   /** Reports why the file is not read on. Counts lines itself: the lexer may not have come this far. */

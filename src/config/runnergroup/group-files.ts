@@ -111,8 +111,9 @@ function readAll({ found, problems }: Search): readonly SourceFile[] {
   return files;
 }
 
-export function fileProblem(name: string, message: string, code: ProblemCode = 'GR-INPUT-01'): Problem {
-  return { place: { file: name, line: 1, column: 1 }, path: '', message, code };
+export function fileProblem(name: string, message: string, code?: ProblemCode): Problem {
+  const kind = code === undefined ? ({ code: 'GR-INPUT-01', isUnreadable: true } as const) : { code };
+  return { place: { file: name, line: 1, column: 1 }, path: '', message, ...kind };
 }
 
 function findPath(path: string, search: Search): void {

@@ -16,6 +16,8 @@ export interface Problem {
   /** What was received and what to do. May hold text from the file: print it through `formatProblem` only. */
   readonly message: string;
   readonly code: ProblemCode | WarningCode | 'GR-POLICY-04';
+  /** The file or a document of it could not be read. What seems to be read of it may mean something else. */
+  readonly isUnreadable?: true;
 }
 
 const SHOWN = 15;

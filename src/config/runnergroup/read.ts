@@ -79,9 +79,6 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
   return resultOf(reader, files, [...skippedFiles, ...reader.skipped], options);
 }
 
-/** Codes of a file or document that could not be read: half of its text may mean something else. */
-const UNREADABLE: ReadonlySet<Problem['code']> = new Set(['GR-INPUT-01', 'GR-INPUT-02']);
-
 /** @throws InputProblems when there is a problem, and it cannot be isolated */
 function resultOf(
   reader: GroupReader,
@@ -92,7 +89,7 @@ function resultOf(
   const { groups, others, broken, sources, pods, problems: hidden } = reader;
   const duplicates = findDuplicates([...groups, ...broken]);
   const problems = [...hidden, ...[...duplicates.values()].flat()];
-  const unreadable = groupBy(hidden, ({ place, code }) => (UNREADABLE.has(code) ? place.file : undefined));
+  const unreadable = groupBy(hidden, ({ place, isUnreadable }) => (isUnreadable ? place.file : undefined));
   const text = (name: string) => files.find((file) => file.name === name)?.text ?? '';
   const canIsolate =
     options.isolate &&
