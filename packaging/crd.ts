@@ -4,11 +4,12 @@
  * fields: admission.ts.
  */
 
-import { KIND, Metadata, Spec } from '../src/config/runnergroup/group-schema.ts';
+import { Metadata, Spec } from '../src/config/runnergroup/group-schema.ts';
 import { type JsonSchema, toJsonSchema } from '../src/config/runnergroup/json-schema.ts';
 import { isMapping } from '../src/config/runnergroup/paths.ts';
 import { RunnerGroupStatus } from '../src/config/runnergroup/status.ts';
 import { LONGEST_QUANTITY, QUANTITY } from '../src/config/runnergroup/words.ts';
+import { KIND } from '../src/shared/marks.ts';
 import { ADMISSION_RULES } from './admission.ts';
 
 /** The API server's RE2 needs no names. */

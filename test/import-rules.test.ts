@@ -80,7 +80,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
   },
   'src/config/pods': { may: ['node:path'], instead: 'it judges and merges templates; give it what it needs' },
   'src/manifests/construct': {
-    may: [room('shared/failure.ts'), room('config/runnergroup'), 'cdk8s', 'constructs', 'zod'],
+    may: [room('shared/failure.ts'), room('shared/marks.ts'), room('config/runnergroup'), 'cdk8s', 'constructs', 'zod'],
     instead: 'it is a library: whatever it imports comes into the projects of others',
   },
 };

@@ -15,7 +15,8 @@ import { withSizes } from '../config/runnergroup/sizes.ts';
 import { REGISTER } from '../shared/marks.ts';
 import { groupJob } from './group-job.ts';
 import { type Container, type FinishPod, type JobManifest, sorted } from './job-manifest.ts';
-import { groupManifest, inOrder, type ObjectManifest, type Output, stamp } from './stamp.ts';
+import { groupManifest, type ObjectManifest, type Output } from './output.ts';
+import { sortedByKey, stamp } from './stamp.ts';
 import { document, ended } from './yaml.ts';
 
 /** Above this number V8 collects garbage sooner: 3,000 groups, the most of one run, take 130 MB instead of 160, and a quarter more time. */
@@ -139,7 +140,10 @@ function completed(job: JobManifest): JobManifest {
 
 function telling(container: Container): Container {
   if (container.name !== REGISTER) return container;
-  return inOrder<unknown>({ terminationMessagePolicy: 'FallbackToLogsOnError', ...container }) as unknown as Container;
+  return sortedByKey<unknown>({
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    ...container,
+  }) as unknown as Container;
 }
 
 /**
@@ -152,7 +156,7 @@ function hearing(container: Container): Container {
   // While s6 starts, the command of dind-rootless fails.
   const command = stop ? ['sh', '-c', '"$@" || sleep 1', 'sh', ...stop] : ['sleep', '1'];
   const lifecycle = { ...container.lifecycle, preStop: { exec: { command } } };
-  return inOrder<unknown>({ ...container, lifecycle }) as unknown as Container;
+  return sortedByKey<unknown>({ ...container, lifecycle }) as unknown as Container;
 }
 
 /** Renders as it is: cdk8s would drop nulls, sort keys and walk the same pod template once per runner. Patches set on it have no effect. */

@@ -14,7 +14,7 @@ import { tokenSecrets } from '../config/runnergroup/paths.ts';
 import type { Platform, RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { RunnersApp } from './app.ts';
 import { type JobManifest, sorted } from './job-manifest.ts';
-import type { ObjectManifest } from './stamp.ts';
+import type { ObjectManifest } from './output.ts';
 
 export { RunnersApp } from './app.ts';
 

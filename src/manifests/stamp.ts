@@ -1,17 +1,8 @@
 /** Makes a group's template the Job of one runner: its name, labels and annotations. */
 
 import { hash } from 'node:crypto';
-import { OF_REPOSITORY, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import {
-  boundTo,
-  present,
-  QUEUE,
-  REGISTER,
-  REGISTERED_AT,
-  RUNNER_CONFIG,
-  SHARDS,
-  type Texts,
-} from '../shared/marks.ts';
+import { OF_REPOSITORY } from '../config/runnergroup/runner-group.ts';
+import { boundTo, present, QUEUE, REGISTER, REGISTERED_AT, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
 import { type Container, type JobManifest, NAME_VARIABLE, type PodTemplate, type Volume } from './job-manifest.ts';
 
 /** What makes a group's template the Job of one runner. */
@@ -40,8 +31,8 @@ export function stamp(ofGroup: JobManifest, parts: RunnerParts): JobManifest {
   return {
     ...ofGroup,
     metadata: {
-      annotations: { ...ofGroup.metadata.annotations, ...inOrder(present(annotations)) },
-      labels: inOrder(ofGroup.metadata.labels, labels, inQueue(queue)),
+      annotations: { ...ofGroup.metadata.annotations, ...sortedByKey(present(annotations)) },
+      labels: sortedByKey(ofGroup.metadata.labels, labels, inQueue(queue)),
       name,
       namespace: ofGroup.metadata.namespace,
     },
@@ -56,7 +47,7 @@ export function inQueue(queue: string | undefined): Texts {
 
 /** No pod starts before Kueue has seen the Job, also while Kueue is away. */
 function suspended(spec: JobManifest['spec']): JobManifest['spec'] {
-  return inOrder<unknown>({ ...spec, suspend: true }) as unknown as JobManifest['spec'];
+  return sortedByKey<unknown>({ ...spec, suspend: true }) as unknown as JobManifest['spec'];
 }
 
 function specOf(ofGroup: JobManifest, parts: RunnerParts): JobManifest['spec'] {
@@ -89,7 +80,7 @@ function specOf(ofGroup: JobManifest, parts: RunnerParts): JobManifest['spec'] {
   return {
     ...(queue === undefined ? jobSpec : suspended(jobSpec)),
     template: {
-      metadata: { ...pod.metadata, labels: inOrder(pod.metadata.labels, labels) },
+      metadata: { ...pod.metadata, labels: sortedByKey(pod.metadata.labels, labels) },
       spec: priorityClass === undefined ? spec : withClass(spec, priorityClass),
     },
   };
@@ -106,7 +97,7 @@ export function repositoryLabel(repository: string): string {
 }
 
 function withClass(spec: PodTemplate['spec'], priorityClassName: string): PodTemplate['spec'] {
-  return inOrder<unknown>({ ...spec }, { priorityClassName }) as unknown as PodTemplate['spec'];
+  return sortedByKey<unknown>({ ...spec }, { priorityClassName }) as unknown as PodTemplate['spec'];
 }
 
 /** A line of every runner's configuration (runner-config.ts), and those that follow it in that of a warm one. */
@@ -135,42 +126,7 @@ function warmSpec(spec: JobManifest['spec'], warmSeconds: number): JobManifest['
 }
 
 /** All entries, sorted by key: object order is output order. A label of a podTemplate may be empty. */
-export function inOrder<T>(...parts: readonly Readonly<Record<string, T>>[]): Readonly<Record<string, T>> {
+export function sortedByKey<T>(...parts: readonly Readonly<Record<string, T>>[]): Readonly<Record<string, T>> {
   const entries = parts.flatMap((part) => Object.entries(part));
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-export interface ObjectManifest {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string };
-}
-
-/** What is printed besides the templates of the groups. */
-export interface Output {
-  /** The runners of a group that have a Job, in output order. */
-  readonly runnersOf: (group: RunnerGroup) => readonly RunnerParts[];
-  /** Print the RunnerGroup objects too. */
-  readonly emitGroups: boolean;
-  /** How many shards there are, for those objects to say. Undefined: none. */
-  readonly shards?: number | undefined;
-  /** Groups whose chart is not printed. */
-  readonly isLeftOut: (group: RunnerGroup) => boolean;
-  /** What is printed in place of those charts, in output order. */
-  readonly kept: readonly ObjectManifest[];
-  /** Texts of documents of other kinds. They stay as they are. */
-  readonly others: readonly string[];
-}
-
-/** The object as it was written, with the namespace that was found for it. */
-export function groupManifest({ manifest, name, namespace }: RunnerGroup, shards?: number): ObjectManifest {
-  const { metadata } = manifest;
-  const written: { readonly annotations?: object } = typeof metadata === 'object' && metadata !== null ? metadata : {};
-  const annotations = shards !== undefined && { annotations: { ...written.annotations, [SHARDS]: String(shards) } };
-  return {
-    ...manifest,
-    apiVersion: 'gitea.bpg.pw/v1alpha1',
-    kind: 'RunnerGroup',
-    metadata: { ...written, ...annotations, name, namespace },
-  };
 }

@@ -7,7 +7,8 @@
 import { OF_REPOSITORY, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Texts } from '../shared/marks.ts';
 import type { JobManifest } from './job-manifest.ts';
-import { groupManifest, type Output, type RunnerParts, stamp } from './stamp.ts';
+import { groupManifest, type Output } from './output.ts';
+import { type RunnerParts, stamp } from './stamp.ts';
 import { document, ended, quote } from './yaml.ts';
 
 /** A group and the template of its Jobs; a `RunnerGroupChart` is one. */

@@ -11,7 +11,8 @@
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { RunnersApp } from '../manifests/app.ts';
 import { type FinishPod, type JobManifest, sorted } from '../manifests/job-manifest.ts';
-import { groupManifest, stamp } from '../manifests/stamp.ts';
+import { groupManifest } from '../manifests/output.ts';
+import { stamp } from '../manifests/stamp.ts';
 import type { HeldBecause, Plan, RunnerDecision } from '../planner/decisions.ts';
 import {
   type Evidence,

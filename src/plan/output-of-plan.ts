@@ -1,14 +1,8 @@
 /** From a plan to what is printed, for `generate` and `cdk8s synth` alike. */
 
 import { type BrokenGroup, standIn } from '../config/runnergroup/broken.ts';
-import {
-  groupManifest,
-  inOrder,
-  inQueue,
-  type ObjectManifest,
-  type Output,
-  type RunnerParts,
-} from '../manifests/stamp.ts';
+import { groupManifest, type ObjectManifest, type Output } from '../manifests/output.ts';
+import { inQueue, type RunnerParts, sortedByKey } from '../manifests/stamp.ts';
 import { manifestPieces } from '../manifests/text.ts';
 import type { EmittedRunner } from '../planner/decisions.ts';
 import { liveJobsOf } from '../planner/evidence.ts';
@@ -90,8 +84,8 @@ function keptJob(decision: EmittedRunner, liveSpec?: object): ObjectManifest {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: {
-      annotations: inOrder(marks.present(jobAnnotations(decision))),
-      labels: inOrder(marks.groupLabels(group.name), runnerLabels(name, decision), inQueue(decision.queue)),
+      annotations: sortedByKey(marks.present(jobAnnotations(decision))),
+      labels: sortedByKey(marks.groupLabels(group.name), runnerLabels(name, decision), inQueue(decision.queue)),
       name,
       namespace: group.namespace,
     },

@@ -43,28 +43,28 @@ interface Managed {
   /** Argo CD has said that it manages one of them. */
   isProven: boolean;
   /** Argo CD may have met a fault that is not known here: nobody has asked since this began, or since Gitea failed. */
-  isUnknown: boolean;
+  mustBeAsked: boolean;
 }
 
 /** Longest time for one wake. A refresh that is late is waited for: to ask for another one would make Argo CD slower. */
 const WAKE_MS = 600_000;
 /** An Application that nothing is wanted of is read when Argo CD has said nothing of it for so long, ms. */
 const ASK_EVERY_MS = 60_000;
-const ASKS = 8;
+const ASKS_AT_ONCE = 8;
 /** Wakes that hang at the same time. With more, the others wait until one of them ends. */
 const MOST_HANGING = 120;
-/** A wake that takes so many times as long as the last ones hangs: not before, and at the latest after these times, ms. */
+/** A wake hangs after so many times the median of the last ones, within these bounds, ms. */
 const TIMES_AS_LONG = 4;
 const SHORTEST_HANG_MS = 5_000;
 const LONGEST_HANG_MS = 60_000;
-const REMEMBERED = 8;
+const WAKES_REMEMBERED = 8;
 
 export class Applications {
   readonly #options: ApplicationsOptions;
   readonly #apps = new Map<string, Managed>();
   readonly #wakes: KeyQueue;
   readonly #asks: KeyQueue;
-  #lastMs: readonly number[] = [];
+  #lastWakesMs: readonly number[] = [];
 
   constructor(options: ApplicationsOptions) {
     this.#options = options;
@@ -72,13 +72,13 @@ export class Applications {
     this.#wakes = queue.open('wake', {
       width,
       laneOf: (key) => this.#apps.get(key)?.lane ?? '',
-      slow: { afterMs: () => hangsAfterMs(this.#lastMs), most: MOST_HANGING },
+      slow: { afterMs: () => hangsAfterMs(this.#lastWakesMs), most: MOST_HANGING },
       deadlineMs: WAKE_MS + 2 * ANSWER_MS,
       // Its own deadline comes first: this one is for mistakes of ours.
       onFailure: (key, failure) => this.#failed(key, failure),
       run: (key, turn) => this.#wake(key, turn),
     });
-    this.#asks = queue.open('ask', { width: ASKS, deadlineMs: 2 * ANSWER_MS, run: (key) => this.#ask(key) });
+    this.#asks = queue.open('ask', { width: ASKS_AT_ONCE, deadlineMs: 2 * ANSWER_MS, run: (key) => this.#ask(key) });
   }
 
   /** True once each one shows its plan or was woken in vain. */
@@ -119,7 +119,7 @@ export class Applications {
         [known.groups, known.lane] = [app.groups, app.lane];
         continue;
       }
-      const nothing = { state: wakeState.NEVER_WOKEN, printed: new Set<string>(), isProven: false, isUnknown: true };
+      const nothing = { state: wakeState.NEVER_WOKEN, printed: new Set<string>(), isProven: false, mustBeAsked: true };
       this.#apps.set(key, { ...app, ...nothing });
       this.#asks.add(key);
     }
@@ -133,8 +133,8 @@ export class Applications {
     if (!app) return;
     const isFailed = planning.is === 'failed';
     this.#hears(key, app, isFailed ? { is: 'no-plan' } : { is: 'planned', difference, settled });
-    if (isFailed) app.isUnknown = true;
-    else if (planning.is === 'planned' && app.isUnknown) this.#asks.add(key);
+    if (isFailed) app.mustBeAsked = true;
+    else if (planning.is === 'planned' && app.mustBeAsked) this.#asks.add(key);
   }
 
   #hears(key: string, app: Managed, news: wakeState.WakeNews): void {
@@ -178,7 +178,7 @@ export class Applications {
     if (this.#apps.get(key) !== app || signal.aborted) return;
     // Only one that has refreshed tells how fast Argo CD is. Its sync may have waited for another operation.
     if (outcome.is !== 'failed' && steps.some(({ step }) => step === 'refresh'))
-      this.#lastMs = [...this.#lastMs, refreshedMs ?? ms].slice(-REMEMBERED);
+      this.#lastWakesMs = [...this.#lastWakesMs, refreshedMs ?? ms].slice(-WAKES_REMEMBERED);
     tell({ is: 'woken', application: key, outcome, ms, waitedMs, steps });
     this.#hears(key, app, { is: 'woken', outcome, comparedMs: refreshedMs });
     this.#asks.set(key, ASK_EVERY_MS);
@@ -204,11 +204,11 @@ export class Applications {
     const { argocd, clock, onNews, tell } = this.#options;
     const app = this.#apps.get(key);
     if (!app) return undefined;
-    const isRoutine = !app.isUnknown;
+    const isRoutine = !app.mustBeAsked;
     // A wake will tell.
     if (isRoutine && !wakeState.isDone(app.state)) return { inMs: ASK_EVERY_MS };
     const { beganMs, last } = app.state;
-    app.isUnknown = false;
+    app.mustBeAsked = false;
     const state = await orFailure(argocd.read(app.ref, new Deadline(ANSWER_MS, clock)));
     if (state instanceof Failure) {
       if (this.#apps.get(key) !== app) return undefined;

@@ -5,6 +5,11 @@
 
 export type Texts = Readonly<Record<string, string>>;
 
+/** API group and version of RunnerGroups, and their kind. */
+export const API_GROUP = 'gitea.bpg.pw';
+export const API_VERSION = `${API_GROUP}/v1alpha1`;
+export const KIND = 'RunnerGroup';
+
 const MANAGED_BY = 'gitea.bpg.pw/managed-by';
 /** Value of `managed-by` labels. */
 const MANAGER = 'argocd-gitea-runners';

@@ -1,6 +1,6 @@
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import { RunnersApp, renderManifests } from '../../src/manifests/app.ts';
-import type { Output } from '../../src/manifests/stamp.ts';
+import type { Output } from '../../src/manifests/output.ts';
 import { manifestPieces } from '../../src/manifests/text.ts';
 import { partsOf } from '../../src/plan/output-of-plan.ts';
 import type { EmittedRunner } from '../../src/planner/decisions.ts';

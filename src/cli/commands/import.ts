@@ -6,13 +6,13 @@ import * as z from 'zod';
 import { MOST_BYTES } from '../../config/runnergroup/budget.ts';
 import { AS_KUBECTL } from '../../config/runnergroup/documents.ts';
 import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
-import { API_VERSION, KIND } from '../../config/runnergroup/group-schema.ts';
 import { valueAt } from '../../config/runnergroup/paths.ts';
 import { dnsLabelOf } from '../../config/runnergroup/words.ts';
 import { yamlText } from '../../config/runnergroup/yaml-text.ts';
 import { Failure, systemCode } from '../../shared/failure.ts';
 import { API_SECRET, manual, REGISTRATION_SECRET } from '../../shared/installed/installed-names.ts';
 import type { ExitCode, Io } from '../../shared/io.ts';
+import { API_VERSION, KIND } from '../../shared/marks.ts';
 import { count, firstNames, printable } from '../../shared/printable.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
@@ -187,7 +187,7 @@ const TriggerAuthentication = z.looseObject({
 
 const OperatorGroup = z.looseObject({
   apiVersion: z.string().regex(/^gitea\.bpg\.pw\//),
-  kind: z.literal('RunnerGroup'),
+  kind: z.literal(KIND),
   metadata: Metadata,
   spec: z.record(z.string(), z.unknown()),
 });

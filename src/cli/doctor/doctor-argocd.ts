@@ -12,7 +12,7 @@ import {
 } from '../../shared/installed/installed-application.ts';
 import { ACCOUNT, manual, PLUGIN, SETTINGS, TRACKING_SETTING } from '../../shared/installed/installed-names.ts';
 import { groupBySeveral, keyText } from '../../shared/keys.ts';
-import { COMPARE_OPTIONS, SKIP_RECONCILE, TRACKING_LABEL } from '../../shared/marks.ts';
+import { COMPARE_OPTIONS, KIND, SKIP_RECONCILE, TRACKING_LABEL } from '../../shared/marks.ts';
 import * as fixes from '../reading/finding.ts';
 import { bad, good, type Judgement, type Judgements, judged, named, unknown } from '../reading/finding.ts';
 import type { Application, AppProject, WithData } from '../reading/reads.ts';
@@ -140,7 +140,7 @@ export const pluginSources = ({ spec: { source, sources, sourceHydrator } }: App
 const hasPlugin = (found: Application): boolean => pluginSources(found).length > 0;
 /** `runners/ci`, as the last comparison has found them. */
 const groupsOf = ({ status }: Application): readonly string[] =>
-  status.resources.filter(({ kind }) => kind === 'RunnerGroup').map(keyText);
+  status.resources.filter(({ kind }) => kind === KIND).map(keyText);
 
 export function applications({ applications: read, groups: all, nowMs }: Installation): Judgements {
   return judged(read, fixes.NO_ARGOCD, (found) => {

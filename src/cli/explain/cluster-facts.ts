@@ -5,13 +5,13 @@ import { type ExplainedJob, type Explanation, emittedRunners, type Holder } from
 import { Deadline } from '../../clients/http/request.ts';
 import { KubeClient } from '../../clients/kubernetes/kube-client.ts';
 import { STARTS_ELSEWHERE } from '../../clients/kubernetes/kube-pods.ts';
-import { KIND } from '../../config/runnergroup/group-schema.ts';
 import { findCluster, type Settings } from '../../plan/settings.ts';
 import { memo } from '../../planner/collections.ts';
 import { type LiveJob, NO_POD, type PodTrouble } from '../../planner/evidence.ts';
 import { isMadeForSame, parseRunnerName } from '../../planner/names.ts';
 import { keyText } from '../../shared/keys.ts';
 import type { Texts } from '../../shared/marks.ts';
+import { KIND } from '../../shared/marks.ts';
 import { once } from '../../shared/once.ts';
 import { printable } from '../../shared/printable.ts';
 import { type ClusterReader, readObject } from '../reading/read-object.ts';

@@ -1,6 +1,5 @@
 /** The files that `init` writes: manifests, and a script that makes the Secrets and the webhook. */
 
-import { API_VERSION, KIND } from '../../config/runnergroup/group-schema.ts';
 import { hasDocker } from '../../config/runnergroup/runner-group.ts';
 import { yamlText } from '../../config/runnergroup/yaml-text.ts';
 import { applicationManifest, projectManifest } from '../../shared/installed/installed-application.ts';
@@ -12,6 +11,7 @@ import {
   REGISTRATION_SECRET,
   SERVE_SECRET,
 } from '../../shared/installed/installed-names.ts';
+import { API_VERSION, KIND } from '../../shared/marks.ts';
 import type { Answers, WhoseJobs } from './answers.ts';
 
 /** What only a group needs whose pods register their runners. */

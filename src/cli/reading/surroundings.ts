@@ -11,10 +11,9 @@ import {
 import { AppShapeError, operationWords, readApplication } from '../../clients/argocd/app-state.ts';
 import { type ApplicationRef, applicationOf, shardCount, shardNames } from '../../clients/argocd/application.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
-import { API_VERSION, KIND } from '../../config/runnergroup/group-schema.ts';
 import { SERVE_LEASE } from '../../shared/installed/installed-names.ts';
 import { keyText } from '../../shared/keys.ts';
-import { TRACKING_ID } from '../../shared/marks.ts';
+import { API_GROUP, KIND, TRACKING_ID } from '../../shared/marks.ts';
 import { duration, printable } from '../../shared/printable.ts';
 import { type ClusterReader, readObject } from './read-object.ts';
 
@@ -56,8 +55,7 @@ function applicationOfObject(object: RunnerGroupObject, argocdNamespace: string)
 /** The Application that made the object. */
 export function madeBy({ metadata }: RunnerGroupObject): ApplicationRef | undefined {
   const { namespace, name, annotations } = metadata;
-  const [group = ''] = API_VERSION.split('/');
-  return applicationOf(annotations?.[TRACKING_ID], { group, kind: KIND, namespace, name });
+  return applicationOf(annotations?.[TRACKING_ID], { group: API_GROUP, kind: KIND, namespace, name });
 }
 
 export async function readLease(reader: ClusterReader, nowMs: number): Promise<ServeSeen> {

@@ -81,25 +81,27 @@ export class KubeClient {
 
   /**
    * The lines of a streamed answer, until the server or `signal` ends it, or nothing comes for `idleMs`. A dead connection looks like a
-   * quiet one. @throws Failure when it breaks, or does not begin within `idleMs`.
+   * quiet one.
+   * @throws Failure when it breaks, or does not begin within `idleMs`
    */
   async *stream(question: KubeQuestion, idleMs: number, signal: AbortSignal): AsyncGenerator<string> {
     const request = this.request(question);
-    const life = new AbortController();
+    const requestAbort = new AbortController();
     // Ends the connection until there is an answer: undici's `destroy` would wait for it. After that the end of the request ends it. The
     // signal must not reach the socket then: Node 20 aborts if TLS is paused at that moment ("onread->IsFunction()").
-    let connecting: AbortController | undefined = new AbortController();
+    const connectAbort = new AbortController();
+    let isAnswered = false;
     const stop = (): void => {
-      connecting?.abort();
-      life.abort();
+      if (!isAnswered) connectAbort.abort();
+      requestAbort.abort();
     };
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
     const authorization = await this.#authorization();
     const trust = trustOf(this.#config);
     const { connectTo } = await import('../http/connect.ts');
-    const dispatcher = connectTo(request.url.origin, { connections: 1, signal: connecting.signal, ...trust });
-    let takeBack = this.clock.after(idleMs, stop);
+    const dispatcher = connectTo(request.url.origin, { connections: 1, signal: connectAbort.signal, ...trust });
+    let cancelIdle = this.clock.after(idleMs, stop);
     try {
       const sentMs = this.clock.now();
       const response = await dispatcher.request({
@@ -107,9 +109,9 @@ export class KubeClient {
         path: request.url.pathname + request.url.search,
         method: 'GET',
         headers: { accept: 'application/json', ...(authorization !== undefined && { authorization }) },
-        signal: life.signal,
+        signal: requestAbort.signal,
       });
-      connecting = undefined;
+      isAnswered = true;
       if (response.statusCode !== 200) {
         throw unexpectedStatus(request, response.statusCode, '');
       }
@@ -117,21 +119,21 @@ export class KubeClient {
       if (typeof date === 'string')
         this.#clocks?.note(request.url.origin, { sentMs, receivedMs: this.clock.now(), date });
       for await (const line of splitLines(response.body as AsyncIterable<Uint8Array>)) {
-        takeBack();
+        cancelIdle();
         yield line;
-        takeBack = this.clock.after(idleMs, stop);
+        cancelIdle = this.clock.after(idleMs, stop);
       }
     } catch (error) {
       if (error instanceof Failure) throw error;
       if (signal.aborted) return;
       if (error instanceof RangeError) throw unreadable(request, `a line longer than ${LONGEST_LINE_BYTES >> 20} MiB`);
-      if (life.signal.aborted) {
-        if (connecting === undefined) return;
+      if (requestAbort.signal.aborted) {
+        if (isAnswered) return;
         throw failure(request, 'GR-CLUSTER-09', `no answer for ${idleMs / 1000} s`, 'It is started again', 'cluster');
       }
       throw transportFailure(request, error, { host: request.url.host, caFrom: trust.caFrom });
     } finally {
-      takeBack();
+      cancelIdle();
       signal.removeEventListener('abort', stop);
       stop();
       await dispatcher.destroy();
@@ -156,8 +158,9 @@ export class KubeClient {
 }
 
 /**
- * Lines of UTF-8, without their ends; an unfinished last one is dropped. Each byte is looked at once. @throws RangeError for one that is too
- * long, TypeError for one that is not UTF-8.
+ * Lines of UTF-8, without their ends; an unfinished last one is dropped. Each byte is looked at once.
+ * @throws RangeError for one that is too long
+ * @throws TypeError for one that is not UTF-8
  */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

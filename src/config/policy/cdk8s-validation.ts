@@ -4,11 +4,11 @@
  */
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../../shared/clock.ts';
+import { API_VERSION, KIND } from '../../shared/marks.ts';
 import { firstNames, printable } from '../../shared/printable.ts';
 import type { Mapping } from '../pods/pod-schema.ts';
 import { securityViolations } from '../pods/pod-security.ts';
 import { readAll } from '../runnergroup/documents.ts';
-import { API_VERSION, KIND } from '../runnergroup/group-schema.ts';
 import { valueAt } from '../runnergroup/paths.ts';
 import { allIn, type ReadOptions, readRunnerGroups } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';

@@ -9,6 +9,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { systemReason } from '../../shared/failure.ts';
+import { API_VERSION } from '../../shared/marks.ts';
 import { normalBase } from '../../shared/url.ts';
 import { checkShape } from '../pods/check-shape.ts';
 import { boundFault, type Value } from '../pods/pod-schema.ts';
@@ -307,7 +308,7 @@ export type PolicyEntry = Omit<z.output<typeof GroupEntry>, 'match'>;
 export type GroupMatch = z.output<typeof GroupEntry>['match'];
 
 export const PolicyDocument = z.strictObject({
-  apiVersion: z.literal('gitea.bpg.pw/v1alpha1').meta({ description: 'Version of this format.' }),
+  apiVersion: z.literal(API_VERSION).meta({ description: 'Version of this format.' }),
   kind: z.literal('RunnerPolicy').meta({ description: 'Always RunnerPolicy.' }),
   metadata: z
     .strictObject({ name: z.string().max(253).optional().meta({ description: 'For people.' }) })

@@ -7,8 +7,9 @@
 
 import type { Failure } from '../../shared/failure.ts';
 import type { Texts } from '../../shared/marks.ts';
+import { API_VERSION, KIND } from '../../shared/marks.ts';
 import { cut, firstLines } from '../../shared/printable.ts';
-import { API_VERSION, KIND, Metadata } from './group-schema.ts';
+import { Metadata } from './group-schema.ts';
 import { isMapping } from './paths.ts';
 import { formatProblem, type Problem } from './problems.ts';
 import type { FilePlace, RunnerGroup } from './runner-group.ts';

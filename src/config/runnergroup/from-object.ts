@@ -1,7 +1,8 @@
 /** A RunnerGroup that stands in a cluster -> the same normal form as from a file. */
+
+import { API_VERSION, KIND } from '../../shared/marks.ts';
 import { PROBLEM, PROBLEM_REASON } from './broken.ts';
 import { readAll } from './documents.ts';
-import { API_VERSION, KIND } from './group-schema.ts';
 import type { RunnerGroup } from './runner-group.ts';
 import { DENIED } from './status.ts';
 import { type GroupDefaults, toRunnerGroup } from './to-runner-group.ts';

@@ -11,6 +11,7 @@
  * whose normal form differs from what people write also needs a line in `NormalFields` (runner-group.ts) and a rule (group-rules.ts).
  */
 import * as z from 'zod';
+import { API_VERSION, KIND } from '../../shared/marks.ts';
 import {
   caBundle,
   clockTime,
@@ -68,9 +69,6 @@ export const GRACEFUL_STOP_SECONDS = 10_800;
 
 /** As long as the cluster autoscaler waits for a node that it has asked for (`--max-node-provision-time`). */
 export const PENDING_DEADLINE_SECONDS = 900;
-
-export const API_VERSION = 'gitea.bpg.pw/v1alpha1';
-export const KIND = 'RunnerGroup';
 
 /** Kubernetes' Pod Security Standards, the weakest first. */
 const SECURITY_PROFILES = ['privileged', 'baseline', 'restricted'] as const;

@@ -1,7 +1,8 @@
 /** The JSON Schema of a RunnerGroup, and the text of its CustomResourceDefinition (`crd.json`, made by packaging/crd.ts). */
 import * as z from 'zod';
+import { KIND } from '../../shared/marks.ts';
 import { DEFAULT_NOTE } from './field-kinds.ts';
-import { KIND, RunnerGroupDocument } from './group-schema.ts';
+import { RunnerGroupDocument } from './group-schema.ts';
 import { valueAt } from './paths.ts';
 import { yamlText } from './yaml-text.ts';
 

@@ -10,13 +10,12 @@
  *                                              └─ neither     ─► problem
  */
 import { groupBy, keyText } from '../../shared/keys.ts';
-import { HOOK, SKIP } from '../../shared/marks.ts';
+import { API_GROUP, API_VERSION, HOOK, KIND, SKIP } from '../../shared/marks.ts';
 import { jsonText } from '../../shared/printable.ts';
 import { type BrokenGroup, brokenGroup, problemsOf } from './broken.ts';
 import { Budget, MOST_PROBLEMS } from './budget.ts';
 import type { Read, SourceDocument } from './documents.ts';
 import { fileProblem, readFiles } from './group-files.ts';
-import { API_VERSION, KIND } from './group-schema.ts';
 import { isMapping, valueAt } from './paths.ts';
 import { readPlainYaml } from './plain-yaml.ts';
 import { InputProblems, type Problem, quoted } from './problems.ts';
@@ -132,7 +131,7 @@ const NAMED = /\b(kind|apiVersion|namespace)["']?[ \t]*:[ \t]*["']?([^\s"',}/]*)
 
 /** True for such a text that names no object but RunnerGroups of this namespace. No other can go missing, and be pruned. */
 function holdsGroupsAlone(text: string, isTextFaulty: boolean, { defaultNamespace }: ReadOptions): boolean {
-  const meant = new Map(Object.entries({ kind: KIND, apiVersion: 'gitea.bpg.pw', namespace: defaultNamespace }));
+  const meant = new Map(Object.entries({ kind: KIND, apiVersion: API_GROUP, namespace: defaultNamespace }));
   const named = [...text.matchAll(NAMED)];
   const isMeant = named.every(([, field = '', word]) => word === meant.get(field));
   return isMeant && (!isTextFaulty || named.some(([, field]) => field === 'kind'));
@@ -362,7 +361,7 @@ function claim(apiVersion: unknown, kind: unknown): { readonly path: string; rea
     const message = `must be ${API_VERSION} for a RunnerGroup, not ${quoted(String(apiVersion))}`;
     return { path: 'apiVersion', message };
   }
-  if (group !== 'gitea.bpg.pw') return undefined;
+  if (group !== API_GROUP) return undefined;
   const near = nearestName(String(kind), [KIND]);
   const message =
     kind === 'RunnerPolicy'

@@ -5,10 +5,11 @@
 import { ApiObject, type ApiObjectMetadata } from 'cdk8s';
 import type { Construct } from 'constructs';
 import type * as z from 'zod';
-import { API_VERSION, KIND, type Spec } from '../../config/runnergroup/group-schema.ts';
+import type { Spec } from '../../config/runnergroup/group-schema.ts';
 import { formatProblem, type Problem } from '../../config/runnergroup/problems.ts';
 import { toRunnerGroup } from '../../config/runnergroup/to-runner-group.ts';
 import { Failure } from '../../shared/failure.ts';
+import { API_VERSION, KIND } from '../../shared/marks.ts';
 
 /** What a person writes. `metadata.name` follows from the construct's path when it is absent, as for every ApiObject. */
 export interface RunnerGroupProps {

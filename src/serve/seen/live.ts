@@ -15,7 +15,7 @@ import type { RunnerDecision } from '../../planner/decisions.ts';
 import { isOver, type LiveJob, type Look } from '../../planner/evidence.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { groupBy, groupBySeveral, keyText } from '../../shared/keys.ts';
-import { INSTALLATION_ID, type Texts, TRACKING_ID } from '../../shared/marks.ts';
+import { API_GROUP, INSTALLATION_ID, KIND, type Texts, TRACKING_ID } from '../../shared/marks.ts';
 import { printable } from '../../shared/printable.ts';
 import { keepLists } from './unchanged.ts';
 
@@ -54,7 +54,7 @@ export function groupKeyOfRunner({ job, groupName = '' }: LiveRunner): string {
 }
 
 export function refOf({ namespace, name }: { readonly namespace: string; readonly name: string }): ObjectRef {
-  return { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace, name };
+  return { group: API_GROUP, kind: KIND, namespace, name };
 }
 
 export function applicationOfGroup({ object: { metadata } }: LiveGroup): ApplicationRef | undefined {

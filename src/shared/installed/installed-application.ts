@@ -1,5 +1,5 @@
 /** The Application and its project: as examples in `install/`, and written by `init` for a repository of one's own. */
-import { COMPARE_OPTIONS } from '../marks.ts';
+import { API_GROUP, COMPARE_OPTIONS, KIND } from '../marks.ts';
 import { ARGOCD_NAMESPACE, PLUGIN, PROJECT } from './installed-names.ts';
 
 const CLUSTER = 'https://kubernetes.default.svc';
@@ -25,7 +25,7 @@ export function projectManifest({ repository, namespace }: Omit<GroupsInGit, 'pa
       destinations: [{ namespace, server: CLUSTER }],
       namespaceResourceWhitelist: [
         { group: 'batch', kind: 'Job' },
-        { group: 'gitea.bpg.pw', kind: 'RunnerGroup' },
+        { group: API_GROUP, kind: KIND },
       ],
       sourceRepos: [repository],
     },

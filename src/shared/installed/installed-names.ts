@@ -1,5 +1,6 @@
 /** Names that several manifests, the image and docs/install.md share. */
 import packageJson from '../../../package.json' with { type: 'json' };
+import { API_GROUP } from '../marks.ts';
 
 /** The name in all manifests; whoever installs puts the name of their own copy in its place. */
 export const IMAGE = `argocd-gitea-runners:${packageJson.version}`;
@@ -65,15 +66,15 @@ export interface Rule {
 
 /** In each namespace with runners. */
 export const SIDECAR_RULES: readonly Rule[] = [
-  { apiGroups: ['gitea.bpg.pw'], resources: ['runnergroups'], verbs: ['list'] },
+  { apiGroups: [API_GROUP], resources: ['runnergroups'], verbs: ['list'] },
   { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
 ];
 
 /** In each namespace with runners. */
 export const SERVE_RULES: readonly Rule[] = [
-  { apiGroups: ['gitea.bpg.pw'], resources: ['runnergroups'], verbs: ['list', 'watch'] },
-  { apiGroups: ['gitea.bpg.pw'], resources: ['runnergroups/status'], verbs: ['patch'] },
+  { apiGroups: [API_GROUP], resources: ['runnergroups'], verbs: ['list', 'watch'] },
+  { apiGroups: [API_GROUP], resources: ['runnergroups/status'], verbs: ['patch'] },
   { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
   { apiGroups: [''], resources: ['events'], verbs: ['create'] },

@@ -4,7 +4,6 @@ import type { KubeObject, StoredObject } from '../../../simulator/kubernetes/obj
 import { judgeJob } from '../../../src/clients/kubernetes/judge-job.ts';
 import { podsByJob } from '../../../src/clients/kubernetes/observe-cluster.ts';
 import { PODS, TRACKED_JOBS } from '../../../src/clients/kubernetes/resources.ts';
-import { API_VERSION, KIND } from '../../../src/config/runnergroup/group-schema.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { templateHash } from '../../../src/manifests/app.ts';
 import { jobAnnotations } from '../../../src/plan/output-of-plan.ts';
@@ -15,7 +14,16 @@ import type { LiveRunner } from '../../../src/serve/seen/live.ts';
 import { oncePerObject } from '../../../src/serve/seen/unchanged.ts';
 import type { Failure } from '../../../src/shared/failure.ts';
 import { keyText } from '../../../src/shared/keys.ts';
-import { GROUP_NAME, groupLabels, present, REGISTERED_AT, type Texts, TRACKING_ID } from '../../../src/shared/marks.ts';
+import {
+  API_VERSION,
+  GROUP_NAME,
+  groupLabels,
+  KIND,
+  present,
+  REGISTERED_AT,
+  type Texts,
+  TRACKING_ID,
+} from '../../../src/shared/marks.ts';
 import { seenOf } from '../../support/seen.ts';
 import { GITEA_URL, HOOK_URL } from './gitea.ts';
 import type { GroupInGit } from './history.ts';

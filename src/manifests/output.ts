@@ -1,0 +1,39 @@
+/** What is printed besides the Jobs of runners. */
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { API_VERSION, KIND, SHARDS } from '../shared/marks.ts';
+import type { RunnerParts } from './stamp.ts';
+
+export interface ObjectManifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+}
+
+/** What is printed besides the templates of the groups. */
+export interface Output {
+  /** The runners of a group that have a Job, in output order. */
+  readonly runnersOf: (group: RunnerGroup) => readonly RunnerParts[];
+  /** Print the RunnerGroup objects too. */
+  readonly emitGroups: boolean;
+  /** How many shards there are, for those objects to say. Undefined: none. */
+  readonly shards?: number | undefined;
+  /** Groups whose chart is not printed. */
+  readonly isLeftOut: (group: RunnerGroup) => boolean;
+  /** What is printed in place of those charts, in output order. */
+  readonly kept: readonly ObjectManifest[];
+  /** Texts of documents of other kinds. They stay as they are. */
+  readonly others: readonly string[];
+}
+
+/** The object as it was written, with the namespace that was found for it. */
+export function groupManifest({ manifest, name, namespace }: RunnerGroup, shards?: number): ObjectManifest {
+  const { metadata } = manifest;
+  const written: { readonly annotations?: object } = typeof metadata === 'object' && metadata !== null ? metadata : {};
+  const annotations = shards !== undefined && { annotations: { ...written.annotations, [SHARDS]: String(shards) } };
+  return {
+    ...manifest,
+    apiVersion: API_VERSION,
+    kind: KIND,
+    metadata: { ...written, ...annotations, name, namespace },
+  };
+}
