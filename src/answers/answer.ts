@@ -2,11 +2,11 @@
 import type { Run } from '../clients/gitea/runs.ts';
 import { type EmittedRunner, type RunnerDecision, takesSlot } from '../planner/decisions.ts';
 import type { Job, LiveJob } from '../planner/evidence.ts';
-import { isSame, keyText } from '../shared/keys.ts';
+import { groupBy, isSame, keyText } from '../shared/keys.ts';
 import { timeText } from '../shared/marks.ts';
 import { count, duration, firstLines } from '../shared/printable.ts';
+import { blockedAdvice } from './blocked.ts';
 import { adviceFor, advicesFor, verdictText } from './causes.ts';
-import { blockedAdvice, labelsText } from './held-back.ts';
 import { JOB_STATES, type JobState } from './job-state.ts';
 import {
   type ExplainedGroup,
@@ -21,14 +21,16 @@ import { runnersAdvice, runnerText, slotsText } from './reasons.ts';
 import { hasLogs, troubleText } from './remedies.ts';
 import { runWords } from './run-words.ts';
 import { runnersIn } from './runner-counts.ts';
+import { labelsText } from './uncovered-labels.ts';
 
+/** Lines of one kind. */
 export const MOST_TOLD = 5;
-/** Of a group the first jobs, the worst ones, say what helps. */
+/** Jobs of a group that say what helps: the first ones, which are the worst. */
 const MOST_ADVISED = 200;
 
 export type Line = readonly [name: string, text: string];
 
-/** One line; none without a text. */
+/** No line if there is no text. */
 export function line(name: string, text: string | undefined): readonly Line[] {
   return lines(name, text ? [text] : []);
 }
@@ -48,7 +50,7 @@ export const STATE_WORDS: Readonly<Record<JobState, string>> = {
 export function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefined): readonly Line[] {
   const nowMs = Date.parse(explanation.checkedAt);
   const live = explanation.liveJobs?.find(({ name }) => name === runnerOf(job));
-  const { cause, nextSteps: next } = sentencesOf(explanation)(job);
+  const { cause, nextSteps: steps } = sentencesOf(explanation)(job);
   return [
     ...line('Cause', cause),
     ...line('Since', sinceText(job.job, nowMs)),
@@ -56,28 +58,28 @@ export function jobLines(job: ExplainedJob, explanation: Explanation, run: Run |
     ...line('Evidence', jobEvidence(job, run)),
     ...aroundLines([job], explanation),
     ...line('Pod', live && podText(live, nowMs)),
-    ...lines('Next', next),
+    ...lines('Next', steps),
     ...line('Link', job.job.url),
   ];
 }
 
-/** With what the text says of each job, for `-o json`. `until`: by then what is awaited has come, or the cause is another one. */
-export function withSentences<T extends Pick<Explanation, 'jobs'>>(of: T, explanation: Explanation) {
-  const told = sentencesOf(explanation);
-  return { ...of, jobs: of.jobs.map((job) => ({ ...job, ...told(job) })) };
+/** Adds to each job what the text says of it, for `-o json`. `until`: by then the wait has ended, or its cause is another one. */
+export function withSentences<T extends Pick<Explanation, 'jobs'>>(answer: T, explanation: Explanation) {
+  const sentences = sentencesOf(explanation);
+  return { ...answer, jobs: answer.jobs.map((job) => ({ ...job, ...sentences(job) })) };
 }
 
 function sentencesOf(explanation: Explanation) {
   const nowMs = Date.parse(explanation.checkedAt);
   const emitted = emittedRunners(explanation);
-  const nextOf = nextSteps(explanation);
+  const stepsOf = nextSteps(explanation);
   return (job: ExplainedJob) => {
     const untilMs = untilOf(job);
-    const next = nextOf(job);
-    const nothing = job.verdict === 'running' ? 'nothing: it runs' : waitText(job, nowMs);
+    const steps = stepsOf(job);
+    const noStep = job.verdict === 'running' ? 'nothing: it runs' : waitText(job, nowMs);
     return {
       cause: verdictText(job, nowMs, emitted),
-      nextSteps: next.length > 0 ? next : [nothing],
+      nextSteps: steps.length > 0 ? steps : [noStep],
       ...(untilMs !== undefined && { until: timeText(untilMs) }),
     };
   };
@@ -88,7 +90,7 @@ function untilOf(job: ExplainedJob): number | undefined {
   return job.state === 'starting' ? job.waitUntilMs : job.endsByMs;
 }
 
-/** Until when there is nothing to do. */
+/** What is awaited, and until when, if there is nothing to do. */
 function waitText({ state, waitUntilMs }: ExplainedJob, nowMs: number): string {
   if (state !== 'starting') return 'wait';
   const until = waitUntilMs !== undefined && waitUntilMs > nowMs ? ` until ${timeText(waitUntilMs)}` : '';
@@ -101,24 +103,24 @@ function runnerOf(job: ExplainedJob): string | undefined {
 }
 
 export function nextSteps({ groups, runners }: Explanation): (job: ExplainedJob) => readonly string[] {
-  const decided = new Map(runners.map((each) => [each.runner, each]));
+  const decisionOf = new Map(runners.map((each) => [each.runner, each]));
   return (job) => {
-    const told = toldWith(job);
-    const names = [runnerOf(job), job.ended?.runner].filter((name = '') => !told.includes(name));
-    const ofRunners = new Set(names.flatMap((runner) => decided.get(runner ?? '') ?? []));
-    const isHolding = (each: RunnerDecision) => each.emit && each.trouble && isSame(job.group, each.group);
-    const holding = waitsForSlot(job) ? runners.filter(isHolding) : [];
-    return [...adviceFor(job, groups), ...askedAdvice(job), ...runnersAdvice([...holding, ...ofRunners])];
+    const names = [runnerOf(job), job.ended?.runner].flatMap((name) => name ?? []);
+    const untold = names.filter((name) => !toldWith(job).includes(name));
+    const ownRunners = new Set(untold.flatMap((name) => decisionOf.get(name) ?? []));
+    const holdsSlotInVain = (each: RunnerDecision) => each.emit && each.trouble && isSame(job.group, each.group);
+    const holders = waitsForSlot(job) ? runners.filter(holdsSlotInVain) : [];
+    return [...adviceFor(job, groups), ...askedAdvice(job), ...runnersAdvice([...holders, ...ownRunners])];
   };
 }
 
-/** Runners of which all is told with their job: its cause and its advice say it. */
+/** Runners that need no line of their own: the cause and the advice of their job say all. */
 export function toldWith(job: ExplainedJob): readonly string[] {
   const waiting = job.verdict === 'served' && job.notCreated ? [job.runner] : [];
   return job.ended && !hasLogs(job.ended) ? [job.ended.runner, ...waiting] : waiting;
 }
 
-/** What helps somebody who asks about this job; the table does not say it for each. */
+/** What else helps somebody who asks about this job. The table of all jobs leaves it out. */
 function askedAdvice(job: ExplainedJob): readonly string[] {
   if (job.isActionsOff) return [];
   if (job.verdict === 'held' && job.because === 'blocked') return blockedAdvice(job);
@@ -126,7 +128,7 @@ function askedAdvice(job: ExplainedJob): readonly string[] {
   return job.notCreated && !job.notCreated.isUnserved && !job.ended ? [job.notCreated.next] : [];
 }
 
-/** Broken groups, the groups of these jobs, and what holds their slots. */
+/** Lines about broken groups, the groups of these jobs, and what holds their slots. */
 export function aroundLines(jobs: readonly ExplainedJob[], explanation: Explanation): readonly Line[] {
   // The nearest group has nothing to do with labels that others have.
   const groupsOf = (some: readonly ExplainedJob[]): readonly ExplainedGroup[] => [
@@ -155,18 +157,21 @@ export function brokenLines({ where }: Explanation): readonly Line[] {
 function slotLines(group: ExplainedGroup, explanation: Explanation): readonly Line[] {
   const { groups, checkedAt, jobs } = explanation;
   const nowMs = Date.parse(checkedAt);
-  const began = new Map(jobs.map((each) => [each.job.runner, each]));
-  const since = (runner: string): string => {
-    const { job, offline } = began.get(runner) ?? {};
-    const { startedAtMs } = job ?? {};
+  const jobOfRunner = new Map(jobs.map((each) => [each.job.runner, each]));
+  const forText = (runner: string): string => {
+    const { job, offline } = jobOfRunner.get(runner) ?? {};
+    const startedAtMs = job?.startedAtMs;
     const ran = startedAtMs === undefined ? '' : ` for ${duration(nowMs - startedAtMs)}`;
     return `${ran}${offline ? ', and Gitea shows it offline' : ''}`;
   };
-  const rank = ({ trouble, because }: EmittedRunner): number => (trouble ? 0 : because === 'debugging' ? 1 : 2);
+  const rank = ({ trouble, because }: EmittedRunner): number => {
+    if (trouble) return 0;
+    return because === 'debugging' ? 1 : 2;
+  };
   const holders = [...emittedRunners(explanation).values()]
     .filter((each) => isSame(each.group, group) && takesSlot(each))
     .sort((a, b) => rank(a) - rank(b))
-    .map((each) => `${each.runner} ${runnerText(each, groups, nowMs)}${since(each.runner)}`);
+    .map((each) => `${each.runner} ${runnerText(each, groups, nowMs)}${forText(each.runner)}`);
   return lines('Slot', firstLines(holders, MOST_TOLD));
 }
 
@@ -223,32 +228,30 @@ export function groupTitle(group: ExplainedGroup): string {
   return held > 0 ? `${what} holds back ${count(held, 'job')}.` : `${what} holds nothing back.`;
 }
 
-/** @param details for an explanation of which not all is known (`explainerOf`) */
+/** @param details adds the rest to jobs of an outline (`explainerOf`) */
 export function groupLines(
   group: ExplainedGroup,
   explanation: Explanation,
   details = (job: ExplainedJob): ExplainedJob => job,
 ): readonly Line[] {
-  const of = explanation.jobs.filter((job) => isSame(groupOfJob(job), group));
-  const jobs = JOB_STATES.flatMap((state) => {
-    const some = of.filter((job) => job.state === state).length;
-    return some > 0 ? [`${some} ${state}`] : [];
-  });
+  const jobs = explanation.jobs.filter((job) => isSame(groupOfJob(job), group));
+  const byState = groupBy(jobs, ({ state }) => state);
+  const counts = JOB_STATES.flatMap((state) => (byState.has(state) ? [`${byState.get(state)?.length} ${state}`] : []));
   const runners = [...emittedRunners(explanation).values()].filter((each) => isSame(each.group, group));
   const pods = runners.flatMap(({ runner, trouble }) => (trouble ? [`${runner}: ${troubleText(trouble)}`] : []));
-  const told = of.slice(0, MOST_ADVISED).map(details);
-  const next = [
-    ...advicesFor(told, (job) => adviceFor(job, explanation.groups)),
+  const advised = jobs.slice(0, MOST_ADVISED).map(details);
+  const advice = [
+    ...advicesFor(advised, (job) => adviceFor(job, explanation.groups)),
     ...runnersAdvice(runners.filter(({ trouble }) => trouble)),
   ];
   const status = explanation.where?.statuses.find((each) => each.group === keyText(group));
   return [
     ...line('Runners', groupText(group)),
-    ...line('Jobs', jobs.join(', ') || 'none is queued or running'),
+    ...line('Jobs', counts.join(', ') || 'none is queued or running'),
     ...line('Labels', group.labels.join(', ')),
     ...lines('Pod', pods.slice(0, MOST_TOLD)),
     ...line('Status', status?.notReady),
-    ...lines('Next', [...new Set(next)].slice(0, MOST_TOLD)),
+    ...lines('Next', [...new Set(advice)].slice(0, MOST_TOLD)),
     ...line('File', group.file),
   ];
 }

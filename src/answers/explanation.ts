@@ -9,9 +9,10 @@ import type { EmittedRunner, GroupKey, JobDecision, Plan, RunnerDecision } from 
 import { type Evidence, type Job, type LiveJob, liveJobsOf, type PodTrouble } from '../planner/evidence.ts';
 import { parseRunnerName } from '../planner/names.ts';
 import { patienceMs } from '../planner/runners.ts';
+import { defined } from '../shared/defined.ts';
 import { groupBy, keyText, stayKey } from '../shared/keys.ts';
 import { once } from '../shared/once.ts';
-import { blockedBy, hintsFor } from './held-back.ts';
+import { blockedBy } from './blocked.ts';
 import { JOB_STATES, type JobState } from './job-state.ts';
 import {
   type ExplainedGroup,
@@ -22,27 +23,28 @@ import {
   isNotCovered,
   type OpenDecision,
   type Progress,
-  type Strain,
+  type SlotDelay,
   type Wait,
 } from './model.ts';
 import { unregistered, whyNotCreated } from './not-created.ts';
 import { HELD } from './reasons.ts';
 import { runnersIn } from './runner-counts.ts';
+import { hintsFor } from './uncovered-labels.ts';
 import { durationsIn, estimateWaits, overtimeOf } from './wait-estimate.ts';
 
 /** Jobs of runners in Kubernetes, by name. */
 type Lives = ReadonlyMap<string, LiveJob>;
 
-/** Finished jobs are left out: they wait for nothing. */
-export function explanationOf(...of: Parameters<typeof explainerOf>): Explanation {
-  const { details, outline } = explainerOf(...of);
+/** Of jobs that have not finished: others wait for nothing. */
+export function explanationOf(...evidence: Parameters<typeof explainerOf>): Explanation {
+  const { details, outline } = explainerOf(...evidence);
   const explanation = outline();
   return { ...explanation, jobs: explanation.jobs.map(details()) };
 }
 
 /**
- * The same in two steps, for `serve`: people may queue 10,000 jobs, and a turn of the event loop must be short. `outline` has no more of a
- * job than its state. `details` tells the rest of those that are shown. What many jobs share is worked out when the first one asks.
+ * An explanation in two steps, for `serve`: people may queue 10,000 jobs, and a turn of the event loop must be short. `outline` has no
+ * more of a job than its state. `details` adds the rest to jobs that are shown. What many jobs share is calculated for the first of them.
  */
 export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: number, seen?: PlanOfNow['seen']) {
   const cluster = seen?.evidence.cluster;
@@ -51,7 +53,7 @@ export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: n
   const emitted = once(() => emittedRunners(plan));
   const waits = once(() => waitsOf(plan, nowMs, lives(), emitted(), progress()));
   const blockers = once(() => blockedBy(plan));
-  const progress = once(() => progressOf(groups, plan, seen?.evidence, lives(), nowMs));
+  const progress = once(() => progressOf(groups, plan, lives(), nowMs, seen?.evidence));
   const waitUntil = once(() => waitUntilOf(groups, plan, lives(), nowMs));
   return {
     outline: (): Explanation => {
@@ -88,10 +90,10 @@ export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: n
 }
 
 function explainedGroups(groups: readonly RunnerGroup[], plan: Plan): readonly ExplainedGroup[] {
-  const written = new Map(groups.map((group) => [keyText(group), group]));
-  const stuck = groupBy(plan.runners.filter(cannotStart), ({ group }) => keyText(group));
+  const groupOfKey = new Map(groups.map((group) => [keyText(group), group]));
+  const stuckRunners = groupBy(plan.runners.filter(isKeptFromStarting), ({ group }) => keyText(group));
   return plan.groups.flatMap(({ group: key, ...counts }) => {
-    const group = written.get(keyText(key));
+    const group = groupOfKey.get(keyText(key));
     if (!group) return [];
     return {
       namespace: key.namespace,
@@ -102,12 +104,12 @@ function explainedGroups(groups: readonly RunnerGroup[], plan: Plan): readonly E
       labels: group.labels.map((label) => label.name),
       suspended: group.suspend,
       ...counts,
-      cannotStart: stuck.get(keyText(key))?.length ?? 0,
+      cannotStart: stuckRunners.get(keyText(key))?.length ?? 0,
     };
   });
 }
 
-/** The cap of a job that one holds back, and the estimate. Those of a group are made when one of its jobs asks. */
+/** The wait of jobs held by a cap, and what keeps slots taken. What the jobs of a group share is calculated for the first of them. */
 function waitsOf(
   { groups, jobs }: Plan,
   nowMs: number,
@@ -121,45 +123,40 @@ function waitsOf(
     ({ group }) => group,
   );
   const lines = groupBy(jobs.filter(isHeldByCap), ({ group }) => group);
-  const ofGitea = groupBy(jobs, ({ origin }) => origin);
-  const durations = memo((origin: string) => durationsIn((ofGitea.get(origin) ?? []).map(({ job }) => job)));
+  const jobsOfGitea = groupBy(jobs, ({ origin }) => origin);
+  const durations = memo((origin: string) => durationsIn((jobsOfGitea.get(origin) ?? []).map(({ job }) => job)));
   const estimates = memo((group: GroupKey) => {
     const line = (lines.get(group) ?? []).toSorted((a, b) => (a.position ?? 0) - (b.position ?? 0));
     const jobsOf = (decisions: readonly JobDecision[]): readonly Job[] => decisions.map(({ job }) => job);
     const slots = { cap: caps.get(group) ?? 0, atWork: jobsOf(atWork.get(group) ?? []), line: jobsOf(line) };
-    return estimateWaits(slots, durations(line[0]?.origin ?? ''), nowMs);
+    return line[0] ? estimateWaits(slots, durations(line[0].origin), nowMs) : [];
   });
-  const strainOf = (decision: JobDecision): Strain => {
-    const { job, origin } = decision;
+  const delayOf = (decision: JobDecision): SlotDelay => {
     const runner = runnerOf(decision);
-    const { endsByMs } = lives.get(runner) ?? {};
-    const { offline } = progress(decision);
-    const overtime = overtimeOf(job, durations(origin), nowMs);
     const { isLate, ...trouble } = emitted.get(runner)?.trouble ?? {};
-    return {
-      ...(overtime && { overtime }),
-      ...(endsByMs !== undefined && { endsByMs }),
-      ...(isLate && decision.verdict === 'served' && { trouble: trouble as PodTrouble }),
-      ...(offline && { offline }),
-    };
+    return defined({
+      overtime: overtimeOf(decision.job, durations(decision.origin), nowMs),
+      endsByMs: lives.get(runner)?.endsByMs,
+      trouble: isLate && decision.verdict === 'served' ? (trouble as PodTrouble) : undefined,
+      offline: progress(decision).offline,
+    });
   };
   const holders = memo((group: GroupKey) =>
     (atWork.get(group) ?? []).flatMap((decision): Holder | readonly [] => {
-      const strain = strainOf(decision);
+      const delay = delayOf(decision);
       const { id, repository } = decision.job;
-      return Object.keys(strain).length > 0 ? { id, repository, runner: runnerOf(decision), ...strain } : [];
+      return Object.keys(delay).length > 0 ? { id, repository, runner: runnerOf(decision), ...delay } : [];
     }),
   );
   return (decision) => {
-    if (decision.verdict === 'running' && decision.group) return strainOf(decision);
+    if (decision.verdict === 'running' && decision.group) return delayOf(decision);
     if (!isHeldByCap(decision) || !decision.group) return {};
-    const held = holders(decision.group);
-    const estimate = estimates(decision.group)[(decision.position ?? 0) - 1];
-    return {
+    const slotHolders = holders(decision.group);
+    return defined({
       cap: caps.get(decision.group) ?? 0,
-      ...(estimate && { estimate }),
-      ...(held.length > 0 && { holders: held }),
-    };
+      estimate: estimates(decision.group)[(decision.position ?? 0) - 1],
+      holders: slotHolders.length > 0 ? slotHolders : undefined,
+    });
   };
 }
 
@@ -172,8 +169,12 @@ function isHeldByCap(decision: JobDecision): decision is JobDecision & { readonl
 }
 
 /**
- * Until when a runner may take its time: `spawnTimeoutSeconds` after it was made, else after the last of these. Its job was created; its
- * last runner ended, or ends now; a job of its run ended, which it may have needed; in a full group any job ended, or a runner ends now.
+ * Until when a runner may take its time: `spawnTimeoutSeconds` after its Job was created, else after the last of these:
+ *
+ *   - its CI job was created
+ *   - the last runner of its CI job ended, or ends now
+ *   - a job of its run ended, which it may have needed
+ *   - in a full group: any job ended, or a runner ends now
  */
 function waitUntilOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, nowMs: number) {
   const ends = new Map<string, number>();
@@ -210,8 +211,8 @@ function staysOf(groups: readonly RunnerGroup[]) {
   };
 }
 
-/** It takes a slot, and Kubernetes says why its pod does not start. */
-function cannotStart(decision: Plan['runners'][number]): boolean {
+/** True for a runner that takes a slot although its pod does not start. */
+function isKeptFromStarting(decision: RunnerDecision): boolean {
   return decision.emit && decision.because !== 'back-off-record' && decision.trouble?.isLate === true;
 }
 
@@ -225,8 +226,9 @@ function stateIn(
     if (decision.verdict === 'served')
       return emitted.get(decision.runner)?.trouble?.isLate || progress(decision).inVain ? 'unserved' : 'starting';
     const group = isHeldByCap(decision) && decision.group && groups.get(keyText(decision.group));
-    // No slot comes free: there is none, or all are taken by runners that cannot start.
-    return group && group.cannotStart >= group.cap ? 'unserved' : HELD[decision.because].state;
+    // The cap is 0, or runners that cannot start take all slots.
+    const noSlotComesFree = group && group.cannotStart >= group.cap;
+    return noSlotComesFree ? 'unserved' : HELD[decision.because].state;
   };
 }
 
@@ -239,80 +241,71 @@ export function byState(a: ExplainedJob, b: ExplainedJob): number {
 /** A registered runner asks Gitea every two seconds or so. */
 const IDLE_TOO_LONG_MS = 60_000;
 
-/** Runners that have come to nothing for the job that they were made for: their Job has failed, or they are given up. */
-const ENDED: ReadonlySet<RunnerDecision['because']> = new Set([
-  'back-off-record',
-  'stuck',
-  'never-came',
-  'surplus',
-  'disabled',
-]);
+/** Why runners came to nothing for the job that they were made for: their Job failed, or they were given up. */
+type Because = RunnerDecision['because'];
+const CAME_TO_NOTHING = new Set<Because>(['back-off-record', 'stuck', 'never-came', 'surplus', 'disabled']);
 
 const DISABLED: PodTrouble = { reason: 'Disabled', message: 'somebody switched it off in Gitea' };
 
-function progressOf(
-  groups: readonly RunnerGroup[],
-  plan: Plan,
-  evidence: Evidence | undefined,
-  lives: Lives,
-  nowMs: number,
-): (decision: JobDecision) => Progress {
+function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, nowMs: number, evidence?: Evidence) {
   const looks = [...(evidence?.looks.values() ?? [])];
-  const rows = new Map(looks.flatMap(({ runners }) => runners.map((each) => [each.name, each] as const)));
-  const decided = new Map(plan.runners.map((each) => [each.runner, each]));
+  const rowOfRunner = new Map(looks.flatMap(({ runners }) => runners.map((row) => [row.name, row] as const)));
+  const decisionOfRunner = new Map(plan.runners.map((decision) => [decision.runner, decision]));
+  const pastRunners = plan.runners.filter(({ because }) => CAME_TO_NOTHING.has(because));
   const stayOf = staysOf(groups);
-  const ended = new Map(
-    plan.runners.flatMap((each) => (ENDED.has(each.because) ? [[stayOf(each), each] as const] : [])),
-  );
+  const lastRunnerOfJob = new Map(pastRunners.map((decision) => [stayOf(decision), decision]));
+  /** How a runner ended, or why its pod did not start. */
   const endOf = (runner: string): Pick<Progress, 'ended'> => {
-    // How it ended, or why its pod did not start.
     const { trouble, end = trouble } = lives.get(runner) ?? {};
     return end ? { ended: { runner, ...end } } : {};
   };
-  const ofRunning = (runner = ''): Progress => {
-    const decision = decided.get(runner);
+  const progressOfRunning = (runner: string): Progress => {
+    const decision = decisionOfRunner.get(runner);
     const end = endOf(runner);
     if (decision?.because === 'lost')
       return { ...end, loss: decision.emit && decision.isOutlived ? 'outlived' : 'lost' };
     if (end.ended) return { ...end, loss: 'lost' };
-    return rows.get(runner)?.online === false ? { offline: {} } : {};
+    return rowOfRunner.get(runner)?.online === false ? { offline: {} } : {};
   };
-  /** The newest one that was made for it. @param isNew it has another one, which has no Job */
-  const ofLast = (decision: JobDecision, isNew: boolean): Progress => {
-    const { because, runner = '' } = ended.get(stayKey(decision)) ?? {};
+  const endOfLastRunner = (decision: JobDecision): Progress => {
+    const last = lastRunnerOfJob.get(stayKey(decision));
+    if (!last) return {};
+    const { because, runner } = last;
     if (because === 'disabled') return { ended: { runner, ...DISABLED } };
-    if (because === 'surplus') return isNew ? { inVain: 'idle' } : {};
-    return { ...endOf(runner), ...(because && because !== 'back-off-record' && { inVain: 'tried' }) };
+    // It has another runner already, which has no Job.
+    const isReplaced = decision.verdict === 'served' && decision.by === 'new-runner';
+    if (because === 'surplus') return isReplaced ? { inVain: 'idle' } : {};
+    return { ...endOf(runner), ...(because !== 'back-off-record' && { inVain: 'tried' }) };
   };
-  return (decision): Progress => {
+  return (decision: JobDecision): Progress => {
     const { job, verdict } = decision;
-    if (verdict === 'running') return decision.group ? ofRunning(job.runner) : {};
+    if (verdict === 'running') return decision.group && job.runner !== undefined ? progressOfRunning(job.runner) : {};
     if (verdict === 'held' && (decision.because === 'backing-off' || decision.because === 'cap'))
-      return ofLast(decision, false);
+      return endOfLastRunner(decision);
     if (verdict !== 'served') return {};
-    const row = rows.get(decision.runner);
-    const own = decided.get(decision.runner);
+    const row = rowOfRunner.get(decision.runner);
+    const runner = decisionOfRunner.get(decision.runner);
     const { runningSinceMs = Number.NaN } = lives.get(decision.runner) ?? {};
     const idleMs = nowMs - Math.max(runningSinceMs, job.createdAtMs);
     // Its own runner was made when its job was ready. Others may have been idle before that.
     if (decision.by === 'own-runner' && row?.online && !row.busy && idleMs >= IDLE_TOO_LONG_MS)
       return { idleMs, inVain: 'idle' };
-    const isAgain = own?.emit && own.triedBefore !== undefined && !row?.online;
-    return { ...(isAgain && { inVain: 'tried' }), ...ofLast(decision, decision.by === 'new-runner') };
+    const isAgain = runner?.emit && runner.triedBefore !== undefined && !row?.online;
+    return { ...(isAgain && { inVain: 'tried' }), ...endOfLastRunner(decision) };
   };
 }
 
-/** The same explanation; jobs whose runner is wanted and has no Job in the cluster, or waits for `serve`, say why. */
+/** Adds to jobs why the runner that they want has no Job in the cluster, or why its pod waits for credentials. */
 export function withNotCreated(explanation: Explanation): Explanation {
   const { liveJobs, where } = explanation;
   // Nobody looked: a Job that is not seen may be there.
   if (!liveJobs) return explanation;
-  const seen = new Map(liveJobs.map((each) => [each.name, each]));
+  const liveJobOf = new Map(liveJobs.map((each) => [each.name, each]));
   const emitted = emittedRunners(explanation);
   const nowMs = Date.parse(explanation.checkedAt);
   const jobs = explanation.jobs.map((job): ExplainedJob => {
     if (job.verdict !== 'served') return job;
-    const live = seen.get(job.runner);
+    const live = liveJobOf.get(job.runner);
     const isMissing = !live && job.by === 'new-runner';
     const shard = emitted.get(job.runner)?.shard;
     const notCreated = isMissing
@@ -322,8 +315,8 @@ export function withNotCreated(explanation: Explanation): Explanation {
     return { ...job, notCreated, ...(notCreated.isUnserved && { state: 'unserved' as const }) };
   });
   jobs.sort(byState);
-  const sources = new Map(where?.applications.map(({ name, source }) => [name, source]));
-  const applications = new Map(where?.statuses.map(({ application = '', group }) => [group, sources.get(application)]));
-  const groups = explanation.groups.map((each) => ({ ...each, file: applications.get(keyText(each)) ?? each.file }));
+  const sourceOf = new Map(where?.applications.map(({ name, source }) => [name, source]));
+  const fileOf = new Map(where?.statuses.map(({ application = '', group }) => [group, sourceOf.get(application)]));
+  const groups = explanation.groups.map((each) => ({ ...each, file: fileOf.get(keyText(each)) ?? each.file }));
   return { ...explanation, groups, jobs };
 }

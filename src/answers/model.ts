@@ -2,15 +2,16 @@
 import type { EmittedRunner, GroupKey, GroupSummary, JobDecision, Plan } from '../planner/decisions.ts';
 import type { LiveJob, PodTrouble } from '../planner/evidence.ts';
 import { isSame } from '../shared/keys.ts';
-import type { BlockedBy, Uncovered } from './held-back.ts';
+import type { BlockedBy } from './blocked.ts';
 import type { JobState } from './job-state.ts';
+import type { Uncovered } from './uncovered-labels.ts';
 import type { Overtime, WaitEstimate } from './wait-estimate.ts';
 import type { WhereIAm } from './where.ts';
 
-/** What `explain -o json` prints, and all that the text is made from. */
+/** The answer of `explain`. */
 export interface Explanation {
   readonly checkedAt: string;
-  /** Absent: the RunnerGroups are those of files, and nothing but Jobs was read from a cluster. */
+  /** Absent: the RunnerGroups were read from files, and of a cluster only Jobs were read. */
   readonly where?: WhereIAm;
   readonly groups: readonly ExplainedGroup[];
   /** Unfinished jobs: the worst state first, then the oldest. */
@@ -34,27 +35,27 @@ export type ExplainedJob = OpenDecision &
     readonly chosenBefore?: string;
     /** For `blocked`: what has started its run. Absent: not known. */
     readonly event?: string;
-    /** Its repository has Actions switched off. Absent: it has not, or the run was not asked for. */
+    /** Actions is switched off in its repository. Absent: it is on, or that was not asked. */
     readonly isActionsOff?: true;
     /** Its runner is wanted, and nobody looked whether Kubernetes has it. */
     readonly isUnseen?: true;
-    /** Its runner is wanted, and Kubernetes has no Job for it, or its pod waits for what `serve` is to give it. */
+    /** Its runner is wanted. Kubernetes has no Job for it, or its pod waits for credentials from `serve`. */
     readonly notCreated?: NotCreated;
-    /** Until then its runner may take its time, ms since 1970. */
+    /** Before this time its runner is not late, ms since 1970. */
     readonly waitUntilMs?: number;
   };
 
-/** What a job waits for that a cap holds back, and what is to be told of a job that has a slot. */
-export interface Wait extends Strain {
+/** For a job held by the cap: its wait. For a job with a slot: what may keep that slot taken. */
+export interface Wait extends SlotDelay {
   /** How long it will wait. Absent: no finished job tells, or many jobs come before it. */
   readonly estimate?: WaitEstimate;
   readonly cap?: number;
-  /** What holds its slots for too long. */
+  /** CI jobs that hold slots of its group for too long. */
   readonly holders?: readonly Holder[];
 }
 
-/** Why a slot may not come free soon. Absent fields: it may. */
-export interface Strain {
+/** Why a slot may not come free soon. */
+export interface SlotDelay {
   /** Its CI job has run for far longer than those of its name. */
   readonly overtime?: Overtime;
   /** Its pod is being deleted, and may finish until then, ms since 1970. */
@@ -66,23 +67,23 @@ export interface Strain {
 }
 
 /** A CI job that holds a slot for too long. */
-export interface Holder extends Strain {
+export interface Holder extends SlotDelay {
   readonly id: number;
   readonly runner: string;
   readonly repository: string;
 }
 
-/** Absent fields: there is nothing to tell. */
+/** What went wrong with the runner of a job, or with its last runners. */
 export interface Progress {
-  /** For a job that waits and whose last runner failed or was given up, and for one whose runner is lost: that runner, and how it ended. */
+  /** How the job's last runner ended. Present only if it failed, was given up or is lost. */
   readonly ended?: PodTrouble & { readonly runner: string };
-  /** Its runner is registered and idle for so long, ms, and Gitea does not give it the job. */
+  /** For so long its runner has been registered and idle, ms. Gitea does not give it the job. */
   readonly idleMs?: number;
-  /** Its runners come to nothing: they are `idle`, or several were `tried`. One more alone does not help. */
+  /** Another runner alone does not help: its runners stay `idle`, or several were `tried`. */
   readonly inVain?: 'idle' | 'tried';
   /** It runs in Gitea, and its runner is gone. `outlived`: Gitea shows it in progress for longer than a runner lives. */
   readonly loss?: 'lost' | 'outlived';
-  /** As `Strain.offline`. */
+  /** As `SlotDelay.offline`. */
   readonly offline?: { readonly why?: string };
 }
 
@@ -90,7 +91,7 @@ export interface Progress {
 export interface NotCreated {
   readonly why: string;
   readonly next: string;
-  /** It does not come by itself. */
+  /** Somebody must act: it does not come by itself. */
   readonly isUnserved: boolean;
 }
 
@@ -100,15 +101,15 @@ export interface ExplainedGroup extends GroupKey, Omit<GroupSummary, 'group'> {
   readonly scope: string;
   readonly labels: readonly string[];
   readonly suspended: boolean;
-  /** What is said of its suspension in the cluster. Absent: it is not suspended there. */
+  /** Who suspended it in the cluster, and why. Absent: it is not suspended there. */
   readonly suspension?: string;
-  /** Nobody looked at its Jobs: how its runners that Gitea does not show are doing is not known. */
+  /** Nobody looked at its Jobs, so nothing is known of runners that Gitea does not show. */
   readonly isUnseen?: true;
   /** Runners that take slots although their pods cannot start. */
   readonly cannotStart: number;
 }
 
-/** The group that a job waits for or runs in. For labels that no group covers: the nearest one. Undefined: there is none. */
+/** The group that a job waits for or runs in. If no group covers its labels: the nearest one, if there is any. */
 export function groupOfJob(job: ExplainedJob): GroupKey | undefined {
   return job.verdict === 'held' ? (job.group ?? job.nearest) : job.group;
 }

@@ -1,4 +1,4 @@
-/** Why the runner of a CI job does not come, by what stands in the cluster besides Jobs and pods. Pure. */
+/** Why the runner of a CI job does not come, as far as `serve`, Argo CD and the RunnerGroup's status tell. Pure. */
 import type { GroupKey } from '../planner/decisions.ts';
 import { type LiveJob, NO_POD, siblingOf } from '../planner/evidence.ts';
 import { ARGOCD_NAMESPACE, manual, NAME, serveLogs } from '../shared/installed/installed-names.ts';
@@ -10,29 +10,29 @@ import { remedyOf, STEP_2 } from './remedies.ts';
 import type { ApplicationSeen, StatusSeen, WhereIAm } from './where.ts';
 
 const NO_JOB = 'Argo CD has not created its Kubernetes Job';
-export const USUAL: NotCreated = { why: `${NO_JOB} yet`, next: 'wait a few seconds', isUnserved: false };
+export const NOT_CREATED_YET: NotCreated = { why: `${NO_JOB} yet`, next: 'wait a few seconds', isUnserved: false };
 
 /** A CI job whose runner is wanted. */
-interface Waiting {
+interface WaitingJob {
   readonly group: GroupKey;
   /** The shard that its runner falls to. Absent: there are none. */
   readonly shard?: number | undefined;
-  /** Until then its runner may take its time. */
+  /** Before this time its runner is not late, ms since 1970. */
   readonly waitUntilMs?: number;
 }
 
-/** The first that fits. */
-export function whyNotCreated(where: WhereIAm | undefined, job: Waiting, nowMs: number): NotCreated {
+/** Causes in order: the shard's Application, `serve` is down, the group is not ready, `serve` is late, else only waiting. */
+export function whyNotCreated(where: WhereIAm | undefined, job: WaitingJob, nowMs: number): NotCreated {
   const group = keyText(job.group);
   const status = where?.statuses.find((each) => each.group === group);
-  const { application: made } = status ?? {};
-  const called = job.shard === undefined ? made : made && siblingOf(made, job.shard);
-  const application = where?.applications.find(({ name }) => name === called);
-  const found =
+  const { application: applicationKey } = status ?? {};
+  const shardKey = applicationKey && job.shard !== undefined ? siblingOf(applicationKey, job.shard) : applicationKey;
+  const application = where?.applications.find(({ name }) => name === shardKey);
+  const failure =
     (application && failureOfShard(application, job)) ??
     (where && downOf(where, application)) ??
     (status && unready(status, application));
-  if (found) return found;
+  if (failure) return failure;
   const silentMs = nowMs - Date.parse(status?.lastCheckTime ?? '');
   if (silentMs > LOOK_LATE_MS)
     return {
@@ -40,33 +40,32 @@ export function whyNotCreated(where: WhereIAm | undefined, job: Waiting, nowMs: 
       next: `read its log: ${serveLogs(namespaceOf(application))}`,
       isUnserved: true,
     };
-  const says = application?.says === undefined ? '' : `Argo CD says: ${application.says}`;
-  const told = [status?.waits?.replace(/\.$/, ''), says].filter(Boolean).join('; ');
-  const of = told && `${told}; `;
-  const look = application ? `: ${describe(application)}` : ': its last sync, and its conditions';
-  const shows = `the Application in Argo CD shows why${look}`;
+  const { says } = application ?? {};
+  const causes = [status?.waits?.replace(/\.$/, ''), says !== undefined && `Argo CD says: ${says}`];
+  const remedy = application && argocdRemedy(says ?? '', application.name);
+  const evidence = application ? describeCommand(application) : 'its last sync, and its conditions';
+  const showsWhy = `the Application in Argo CD shows why: ${evidence}`;
   const { waitUntilMs = nowMs } = job;
-  const known = application && knownAfter(says, application.name);
-  if (nowMs <= waitUntilMs)
-    return {
-      ...USUAL,
-      why: of + USUAL.why,
-      next: known ?? `wait until ${timeText(waitUntilMs)}. After that, ${shows}`,
-    };
-  const lateMs = nowMs - waitUntilMs;
-  return { why: `${of}${NO_JOB}, and it is ${duration(lateMs)} late`, next: known ?? shows, isUnserved: true };
+  const isLate = nowMs > waitUntilMs;
+  const effect = isLate ? `${NO_JOB}, and it is ${duration(nowMs - waitUntilMs)} late` : NOT_CREATED_YET.why;
+  const wait = `wait until ${timeText(waitUntilMs)}. After that, ${showsWhy}`;
+  return {
+    why: [...causes, effect].filter(Boolean).join('; '),
+    next: remedy ?? (isLate ? showsWhy : wait),
+    isUnserved: isLate,
+  };
 }
 
-/** Of the Application that is to make the runner. A shard that is in trouble loses the job in the end (docs/adr/0109). */
-function failureOfShard(application: ApplicationSeen, { shard }: Waiting): NotCreated | undefined {
-  const found = failureOf(application);
-  if (!found || shard === undefined) return found;
-  const isLacking = application.isMissing && shard > 0;
-  const { why, next } = isLacking
+/** Why the Application of its shard creates nothing. After the spawn timeout the runner may fall to another shard (docs/adr/0109). */
+function failureOfShard(application: ApplicationSeen, { shard }: WaitingJob): NotCreated | undefined {
+  const failure = failureOf(application);
+  if (!failure || shard === undefined) return failure;
+  const isShardMissing = application.isMissing && shard > 0;
+  const { why, next } = isShardMissing
     ? { why: `there is no Application ${application.name}`, next: 'create it, or lower the number of shards in all' }
-    : found;
-  const falls = `the runner falls to shard ${shard}. ${why}. After the spawn timeout it may fall to another shard`;
-  return { ...found, why: falls, next };
+    : failure;
+  const whyOfShard = `the runner falls to shard ${shard}. ${why}. After the spawn timeout it may fall to another shard`;
+  return { ...failure, why: whyOfShard, next };
 }
 
 /** `serve` renews the time of its last look once a minute. */
@@ -76,13 +75,13 @@ function namespaceOf(application: ApplicationSeen | undefined): string {
   return application?.name.split('/')[0] ?? ARGOCD_NAMESPACE;
 }
 
-function describe({ name }: ApplicationSeen): string {
+function describeCommand({ name }: Pick<ApplicationSeen, 'name'>): string {
   const [namespace, application] = name.split('/');
   return `kubectl -n ${namespace} describe applications.argoproj.io ${application}`;
 }
 
 function downOf({ serve }: WhereIAm, application: ApplicationSeen | undefined): NotCreated | undefined {
-  const isDown = !('unread' in serve) ? serve.isLate : serve.isMissing === true;
+  const isDown = 'unread' in serve ? serve.isMissing === true : serve.isLate;
   if (!isDown) return undefined;
   const isByHand = application?.isAutomated === false;
   const kubectl = `kubectl -n ${namespaceOf(application)}`;
@@ -97,32 +96,34 @@ function unready(status: StatusSeen, application: ApplicationSeen | undefined): 
   const { group, notReady, reason = '' } = status;
   if (notReady === undefined) return undefined;
   const [namespace, name] = group.split('/');
-  const isOfArgo = OF_ARGOCD.has(reason) && status.application !== undefined;
-  const is = `RunnerGroup ${group} is not ready: `;
-  const all = `kubectl -n ${namespace} describe runnergroup ${name}`;
-  if (!isOfArgo)
-    return { why: is + notReady, next: `${correct(notReady)}; serve tries again by itself: ${all}`, isUnserved: true };
+  const unreadyGroup = `RunnerGroup ${group} is not ready`;
+  const why = `${unreadyGroup}: ${notReady}`;
+  if (!ARGOCD_REASONS.has(reason) || status.application === undefined) {
+    const command = `kubectl -n ${namespace} describe runnergroup ${name}`;
+    return { why, next: `${correctText(notReady)}; serve tries again by itself: ${command}`, isUnserved: true };
+  }
   const { says } = application ?? {};
-  const known = (says && knownAfter(says, status.application)) || 'correct what Argo CD says';
-  const why = says === undefined ? is + notReady : `Argo CD says: ${says} (${is}${reason})`;
-  return { why, next: `${known}: ${describe({ name: status.application })}`, isUnserved: true };
+  const remedy = (says && argocdRemedy(says, status.application)) || 'correct what Argo CD says';
+  const next = `${remedy}: ${describeCommand({ name: status.application })}`;
+  if (says === undefined) return { why, next, isUnserved: true };
+  return { why: `Argo CD says: ${says} (${unreadyGroup}: ${reason})`, next, isUnserved: true };
 }
 
-/** Reasons of `Ready` that end in Argo CD. */
-const OF_ARGOCD: ReadonlySet<string> = new Set(['ComparisonError', 'PlanDiffers', 'SyncFailed', 'ForeignApplication']);
+/** Reasons of the condition `Ready` whose cause is in Argo CD. */
+const ARGOCD_REASONS = new Set(['ComparisonError', 'PlanDiffers', 'SyncFailed', 'ForeignApplication']);
 
 /** Its pod waits for credentials, and `serve` says why it cannot hand them over. */
-export function unregistered({ statuses }: WhereIAm, job: Waiting, live: LiveJob): NotCreated | undefined {
+export function unregistered({ statuses }: WhereIAm, job: WaitingJob, live: LiveJob): NotCreated | undefined {
   const status = statuses.find((each) => each.group === keyText(job.group));
   const { registeredAt, state, stillSinceMs, trouble } = live;
   const isWaiting = state === 'starting' && registeredAt !== undefined && (!trouble || stillSinceMs !== undefined);
-  const found = isWaiting && status?.unregistered?.find(({ at }) => at === registeredAt);
-  if (!found) return undefined;
+  const refusal = isWaiting && status?.unregistered?.find(({ at }) => at === registeredAt);
+  if (!refusal) return undefined;
   const next = `serve tries again every 10 s. What its code asks for: ${manual('symptoms.md#a-pod-waits-for-its-credentials')}`;
-  return { why: `serve cannot register its runner at ${found.at}: ${found.message}`, next, isUnserved: true };
+  return { why: `serve cannot register its runner at ${refusal.at}: ${refusal.message}`, next, isUnserved: true };
 }
 
-/** Why the Application creates nothing. Undefined: it says of nothing. */
+/** Why the Application creates nothing. Undefined: it shows no cause. */
 export function failureOf(application: ApplicationSeen): NotCreated | undefined {
   const { name, end, error, isMissing, lastsMs, says = '' } = application;
   if (isMissing) {
@@ -130,24 +131,25 @@ export function failureOf(application: ApplicationSeen): NotCreated | undefined 
     return { why, next: 'create it again, or delete the RunnerGroup', isUnserved: true };
   }
   if (error !== undefined) {
-    const next = `${afterError(error, name)}; all of it: ${describe(application)}`;
+    const next = `${afterError(error, name)}; all of it: ${describeCommand(application)}`;
     return { why: `Argo CD does not sync Application ${name}: ${error}`, next, isUnserved: true };
   }
   if (lastsMs === undefined) return undefined;
   const why = `Argo CD says: ${says}. For ${duration(lastsMs)} no other sync of Application ${name} can begin`;
-  if (WINDOW.test(says)) return { why, next: `${PASS}, and end this sync: ${end}`, isUnserved: true };
-  const first =
-    end === undefined ? `it is being ended: ${describe(application)} shows what holds it` : `end it: ${end}`;
-  return { why, next: `${first}; then ${knownAfter(says, name) ?? 'correct what it waits for'}`, isUnserved: true };
+  if (SYNC_WINDOW.test(says)) return { why, next: `${WINDOW_REMEDY}, and end this sync: ${end}`, isUnserved: true };
+  const ending =
+    end === undefined ? `it is being ended: ${describeCommand(application)} shows what holds it` : `end it: ${end}`;
+  return { why, next: `${ending}; then ${argocdRemedy(says, name) ?? 'correct what it waits for'}`, isUnserved: true };
 }
 
-const WINDOW = /blocked by sync window/;
-const PASS = 'wait for the end of that window, or write manualSync: true there (spec.syncWindows of the AppProject)';
+const SYNC_WINDOW = /blocked by sync window/;
+const WINDOW_REMEDY =
+  'wait for the end of that window, or write manualSync: true there (spec.syncWindows of the AppProject)';
 
 const STEP_1 = `repeat step 1 of ${manual('install.md#install-three-steps')}`;
 
-/** What helps against what Argo CD says. `APP`: the Application, as its commands take it. */
-const AFTER: readonly (readonly [words: RegExp, remedy: string])[] = [
+/** What helps against what Argo CD says. The first expression that matches counts. `APP`: the Application, as its commands take it. */
+const ARGOCD_REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/find cmp-server plugin/, `the sidecar ${NAME} of argocd-repo-server is not there or not ready: ${STEP_1}`],
   [/skip-reconcile/, `remove it: kubectl annotate applications.argoproj.io APP ${SKIP_RECONCILE}-`],
   [/ExcludedResource/, 'allow Jobs and RunnerGroups in argocd-cm: resource.exclusions, resource.inclusions'],
@@ -211,23 +213,24 @@ const AFTER: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/transport: .* dial/, 'start argocd-repo-server again: kubectl -n argocd get pods shows why it does not answer'],
 ];
 
-function knownAfter(says: string, name: string): string | undefined {
-  const [namespace, application] = name.split('/');
-  const known = AFTER.find(([words]) => words.test(says))?.[1];
-  return known?.replace('APP', `-n ${namespace} ${application}`);
+/** Undefined: none is known. `APP` becomes the Application, `argocd/runners`. */
+function argocdRemedy(says: string, key: string): string | undefined {
+  const [namespace, application] = key.split('/');
+  const remedy = ARGOCD_REMEDIES.find(([words]) => words.test(says))?.[1];
+  return remedy?.replace('APP', `-n ${namespace} ${application}`);
 }
 
-/** What helps against an error of Argo CD. @param name `argocd/runners` */
-export function afterError(error: string, name: string): string {
-  const known = CODE.test(error)
+/** What helps against an error of Argo CD in this Application, `argocd/runners`. */
+export function afterError(error: string, key: string): string {
+  const remedy = ERROR_CODE.test(error)
     ? undefined
-    : (knownAfter(error, name) ?? remedyOf({ reason: NO_POD, message: error }));
-  return `${known ?? correct(error)}, then argocd app get ${name.split('/')[1]} --hard-refresh`;
+    : (argocdRemedy(error, key) ?? remedyOf({ reason: NO_POD, message: error }));
+  return `${remedy ?? correctText(error)}, then argocd app get ${key.split('/')[1]} --hard-refresh`;
 }
 
-const CODE = /\bGR-[A-Z]+-\d+/;
+const ERROR_CODE = /\bGR-[A-Z]+-\d+/;
 
-function correct(error: string): string {
-  const [code] = CODE.exec(error) ?? [];
+function correctText(error: string): string {
+  const [code] = ERROR_CODE.exec(error) ?? [];
   return `correct what it says${code === undefined ? '' : ` (${manual('errors.md')} has ${code})`}`;
 }

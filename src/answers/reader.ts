@@ -1,19 +1,21 @@
 /**
- * Words are made for a reader (docs/adr/0080): what of an explanation somebody may be told. Sentences are made of what is left.
+ * What of an explanation a reader may be told (docs/adr/0080). Sentences are made of what is left.
  *
  *     explain ............ everything
  *     the page ........... what Gitea lets the person read; pods of groups that the person owns
  *     a commit status .... what everybody may know who reads the repository of the job
  */
-import type { GroupKey, RunnerDecision } from '../planner/decisions.ts';
+import type { GroupKey, HoldingLimit, RunnerDecision } from '../planner/decisions.ts';
 import type { PodTrouble } from '../planner/evidence.ts';
+import { defined } from '../shared/defined.ts';
 import { keyText } from '../shared/keys.ts';
-import { type ExplainedJob, groupOfJob, type NotCreated } from './model.ts';
-import { USUAL } from './not-created.ts';
+import { type ExplainedJob, groupOfJob, type Holder, type NotCreated } from './model.ts';
+import { NOT_CREATED_YET } from './not-created.ts';
+import { isUnderLimit } from './reasons.ts';
 
 export interface Audience {
   readonly mayRead: (repository: string) => boolean;
-  /** Who does may know its pods: nodes, registries, quotas. @param group its key */
+  /** An owner of the group `runners/ci` may know its pods: nodes, registries, quotas. */
   readonly owns: (group: string) => boolean;
 }
 
@@ -33,27 +35,41 @@ const NOT_READY: NotCreated = {
 
 /** @param job of a repository that the readers may read */
 export function jobForReader(job: ExplainedJob, reader: Audience): ExplainedJob {
-  const { ended, notCreated } = job;
-  const why = notCreated && { notCreated: notCreated.isUnserved ? NOT_READY : USUAL };
-  const isOwn = ownsGroup(groupOfJob(job), reader);
-  const shown = isOwn ? job : { ...job, ...(ended && { ended: wordOf(ended) }), ...why };
+  const isOwner = ownsGroup(groupOfJob(job), reader);
+  const shown = isOwner ? job : jobForStrangers(job);
   if (shown.verdict !== 'held') return shown;
-  const { elsewhere, holders, next, limit, ...rest } = shown;
-  const { of, others, ...most } = limit ?? { most: 0 };
-  const isOfTold =
-    of !== undefined && (`${job.job.repository.toLowerCase()}/`.startsWith(`${of}/`) || reader.mayRead(of));
-  const isElsewhereTold = elsewhere?.is !== 'other-scope' || ownsGroup(elsewhere.group, reader);
+  const { elsewhere, holders, limit, missing, next, ...rest } = shown;
+  const { labels, repository } = job.job;
+  const isHidden = elsewhere?.is === 'other-scope' && !ownsGroup(elsewhere.group, reader);
   return {
     ...rest,
-    ...(holders && {
-      holders: holders
-        .filter(({ repository }) => reader.mayRead(repository))
-        .map((each) => podForReader(each, shown.group, reader)),
+    ...defined({
+      holders: holders && holdersForReader(holders, shown.group, reader),
+      limit: limit && limitForReader(limit, repository, isOwner, reader),
+      next: next !== undefined && reader.mayRead(next) ? next : undefined,
+      elsewhere: isHidden ? undefined : elsewhere,
+      // As if no group had its labels.
+      missing: missing ?? (isHidden ? labels : undefined),
     }),
-    ...(limit && { limit: { ...most, ...(isOfTold && { of }), ...(isOwn && others && { others }) } }),
-    ...(next !== undefined && reader.mayRead(next) && { next }),
-    ...(isElsewhereTold ? elsewhere && { elsewhere } : { missing: shown.missing ?? job.job.labels }),
   };
+}
+
+/** For people who do not own its group. */
+function jobForStrangers(job: ExplainedJob): ExplainedJob {
+  const { ended, notCreated } = job;
+  const whyNotCreated = notCreated?.isUnserved ? NOT_READY : NOT_CREATED_YET;
+  return { ...job, ...defined({ ended: ended && wordOf(ended), notCreated: notCreated && whyNotCreated }) };
+}
+
+function holdersForReader(holders: readonly Holder[], group: GroupKey | undefined, reader: Audience) {
+  return holders.flatMap((each) => (reader.mayRead(each.repository) ? podForReader(each, group, reader) : []));
+}
+
+/** Its scope may be a repository of others. Which Jobs of other Applications have its slots is for owners. */
+function limitForReader(limit: HoldingLimit, repository: string, isOwner: boolean, reader: Audience): HoldingLimit {
+  const { of: scope, others, ...rest } = limit;
+  const mayNameLimitScope = isUnderLimit(repository, limit) || reader.mayRead(scope ?? '');
+  return { ...rest, ...defined({ of: mayNameLimitScope ? scope : undefined, others: isOwner ? others : undefined }) };
 }
 
 export function runnerForReader(decision: RunnerDecision, reader: Audience): RunnerDecision {
@@ -65,14 +81,11 @@ export function runnerForReader(decision: RunnerDecision, reader: Audience): Run
 type PodWords = Partial<Record<'end' | 'trouble', PodTrouble>> & { readonly offline?: object };
 
 /** What says how the pod of a runner of this group does. */
-export function podForReader<T extends PodWords>(of: T, group: GroupKey | undefined, reader: Audience): T {
-  if (ownsGroup(group, reader)) return of;
-  return {
-    ...of,
-    ...(of.end && { end: wordOf(of.end) }),
-    ...(of.trouble && { trouble: wordOf(of.trouble) }),
-    ...(of.offline && { offline: {} }),
-  };
+export function podForReader<T extends PodWords>(pod: T, group: GroupKey | undefined, reader: Audience): T {
+  if (ownsGroup(group, reader)) return pod;
+  const { end, trouble, offline } = pod;
+  const words = { end: end && wordOf(end), trouble: trouble && wordOf(trouble), offline: offline && {} };
+  return { ...pod, ...defined(words) };
 }
 
 function ownsGroup(group: GroupKey | undefined, { owns }: Audience): boolean {

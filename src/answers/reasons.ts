@@ -26,10 +26,11 @@ import { parseRunnerName, poolIndexOf } from '../planner/names.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
 import { SUSPENDED, timeText } from '../shared/marks.ts';
 import { duration } from '../shared/printable.ts';
-import { blockedText, labelsText, notCoveredAdvice, notCoveredText } from './held-back.ts';
+import { blockedText } from './blocked.ts';
 import type { JobState } from './job-state.ts';
 import { type ExplainedGroup, type ExplainedJob, findGroup, type Holder } from './model.ts';
 import { holderAdvice, holdersText, podAdvice, remedyOf, seeWhy, troubleText } from './remedies.ts';
+import { labelsText, notCoveredAdvice, notCoveredText } from './uncovered-labels.ts';
 import { estimateText } from './wait-estimate.ts';
 
 export type HeldJob = ExplainedJob & { readonly verdict: 'held' };
@@ -38,37 +39,41 @@ interface HeldReason {
   readonly state: JobState;
   /** Who holds it back, if anybody does: `heldJobs`, HELD, the metric and the last line of `explain` count these jobs, and no others. */
   readonly heldBack: 'by-its-group' | 'for-its-labels' | 'no';
-  /** In a line of counts: `2 held back by the cap`. Absent: it is not counted there. */
+  /** For a line of counts: `2 held back by the cap`. Absent: it is not counted there. */
   readonly short?: string;
   readonly text: (job: HeldJob, nowMs: number) => string;
   /** Absent: nothing helps but to wait. */
   readonly advice?: (job: HeldJob, group: ExplainedGroup | undefined) => readonly string[];
-  /** For who owns no group, and can write none. Absent: as for owners. @param whom `ask an owner of group runners/ci` */
-  readonly ask?: (job: HeldJob, whom: string) => string;
+  /** Advice for people who own no group. Absent: as for owners. `askOwner`: `ask an owner of group runners/ci`. */
+  readonly ask?: (job: HeldJob, askOwner: string) => string;
 }
 
-const BY_GROUP = { state: 'held', heldBack: 'by-its-group' } as const;
-const NOT_FOUND = { state: 'unserved', heldBack: 'no' } as const;
+const HELD_BY_GROUP = { state: 'held', heldBack: 'by-its-group' } as const;
+const NO_GROUP = { state: 'unserved', heldBack: 'no' } as const;
 /** Somebody must act. */
-const UNSERVED = { state: 'unserved', heldBack: 'by-its-group' } as const;
+const UNSERVED_BY_GROUP = { state: 'unserved', heldBack: 'by-its-group' } as const;
 
 export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
   blocked: { state: 'blocked', heldBack: 'no', text: (job) => `blocked: ${blockedText(job)}` },
   'no-labels': {
-    ...{ state: 'held', heldBack: 'for-its-labels', short: 'without labels' },
+    state: 'held',
+    heldBack: 'for-its-labels',
+    short: 'without labels',
     text: () => 'held back: it has no labels, so no runner is started (the call of a reusable workflow needs none)',
     advice: () => ['if a job without labels is to run, give it a runs-on, or set spec.acceptUnlabelledJobs'],
     ask: () => 'give it a runs-on in the workflow; the call of a reusable workflow needs none',
   },
   'labels-not-covered': {
-    ...{ ...NOT_FOUND, short: 'with labels that no group covers' },
+    ...NO_GROUP,
+    short: 'with labels that no group covers',
     text: notCoveredText,
     advice: (job) => notCoveredAdvice([job]),
     ask: ({ job }) =>
       `correct runs-on in the workflow, or ask who owns groups here for runners with ${labelsText(job.labels)}`,
   },
   'repository-not-chosen': {
-    ...{ ...NOT_FOUND, short: 'of repositories that no group chooses' },
+    ...NO_GROUP,
+    short: 'of repositories that no group chooses',
     text: ({ chosenBefore, nearest, job }) =>
       chosenBefore === undefined
         ? `not covered: group ${textOf(nearest)} does not choose ${job.repository}`
@@ -78,16 +83,17 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
         ? `add ${repository.split('/').at(-1)} to spec.repositories of that group`
         : `change ${chosenBefore} to ${repository} in spec.repositories of that group`,
     ],
-    ask: ({ job }, whom) => `${whom} to choose ${job.repository}`,
+    ask: ({ job }, askOwner) => `${askOwner} to choose ${job.repository}`,
   },
   suspended: {
-    ...{ ...UNSERVED, short: 'held back by the suspension' },
+    ...UNSERVED_BY_GROUP,
+    short: 'held back by the suspension',
     text: ({ group }) => `held back: group ${textOf(group)} is suspended`,
     advice: (_, group) => [resumeAdvice(group)],
-    ask: (_, whom) => `${whom} when it goes on`,
+    ask: (_, askOwner) => `${askOwner} when it goes on`,
   },
   cap: {
-    ...BY_GROUP,
+    ...HELD_BY_GROUP,
     short: 'held back by the cap',
     text: capText,
     advice: (job, group) => [
@@ -95,26 +101,34 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
       ...holderAdvice(job.holders ?? [], job.group),
       ...(group ? [capAdvice(group, job.holders)] : []),
     ],
-    ask: (_, whom) => `wait, or ${whom} to raise the cap`,
+    ask: (_, askOwner) => `wait, or ${askOwner} to raise the cap`,
   },
   limit: {
-    ...{ ...BY_GROUP, short: 'held back by a limit', text: heldByLimitText, advice: limitAdvice },
-    ask: (_, whom) => `wait, or ${whom} to raise the limit`,
+    ...HELD_BY_GROUP,
+    short: 'held back by a limit',
+    text: heldByLimitText,
+    advice: limitAdvice,
+    ask: (_, askOwner) => `wait, or ${askOwner} to raise the limit`,
   },
   'backing-off': {
-    ...{ ...UNSERVED, short: 'held back by the back-off', text: backingOffText, advice: endAdvice },
-    ask: (_, whom) => `${whom} why its runners fail`,
+    ...UNSERVED_BY_GROUP,
+    short: 'held back by the back-off',
+    text: backingOffText,
+    advice: endAdvice,
+    ask: (_, askOwner) => `${askOwner} why its runners fail`,
   },
   'served-elsewhere': {
-    ...{ state: 'starting', heldBack: 'no', short: 'left to runners of others' },
+    state: 'starting',
+    heldBack: 'no',
+    short: 'left to runners of others',
     text: ({ runner = '' }) => `${runner} is there for it (not a runner of these groups)`,
   },
 };
 
-/** For these a group holds its jobs back. */
+/** The reasons for which a group holds jobs back. */
 export const BY_GROUPS = (Object.keys(HELD) as HeldBecause[]).filter((each) => HELD[each].heldBack === 'by-its-group');
 
-/** It is ready, and gets no runner now: by its group, or because it has no labels. It may be unserved, too. */
+/** True for a ready job that gets no runner now: because of its group, or because it has no labels. It may be unserved, too. */
 export function isHeldBack(decision: JobDecision): boolean {
   return decision.verdict === 'held' && HELD[decision.because].heldBack !== 'no';
 }
@@ -124,53 +138,59 @@ function textOf(group: GroupKey | undefined): string {
 }
 
 function heldByLimitText({ group, job, limit = { most: 0 } }: HeldJob): string {
-  const isElsewhere = limit.of !== undefined && !`${job.repository.toLowerCase()}/`.startsWith(`${limit.of}/`);
-  const isOther = isElsewhere || !limitsBranch(limit, job.branch);
-  const other = isOther ? `; Gitea could give its runner to a job of ${partText(limit)}` : '';
-  return `held back by ${limitText(limit)}${group ? ` of group ${keyText(group)}` : ''}${other}`;
+  const isOwnLimit = isUnderLimit(job.repository, limit) && limitsBranch(limit, job.branch);
+  const why = isOwnLimit ? '' : `; Gitea could give its runner to a job of ${limitScopeText(limit)}`;
+  return `held back by ${limitText(limit)}${group ? ` of group ${keyText(group)}` : ''}${why}`;
+}
+
+/** True for jobs of the repository or organization that the limit is of. A limit for all together has every job. */
+export function isUnderLimit(repository: string, { of: scope }: HoldingLimit): boolean {
+  return scope === undefined || `${repository.toLowerCase()}/`.startsWith(`${scope}/`);
 }
 
 /** `limit gpus (20)`, `the limit for branches main, release/* of acme/web (2)` */
 function limitText(limit: HoldingLimit = { most: 0 }): string {
   const { name, most } = limit;
-  const part = partText(limit);
-  return `${name === undefined ? 'the limit' : `limit ${name}`}${part && ` for ${part}`} (${most})`;
+  const scope = limitScopeText(limit);
+  return `${name === undefined ? 'the limit' : `limit ${name}`}${scope && ` for ${scope}`} (${most})`;
 }
 
 function limitAdvice({ limit }: HeldJob): readonly string[] {
-  return [`wait for a runner under ${limitText(limit)}, or raise its max in spec.limits${othersText(limit)}`];
+  return [`wait for a runner under ${limitText(limit)}, or raise its max in spec.limits${slotHoldersText(limit)}`];
 }
 
-/** Whom to ask. It is no part of the cause: that one is read by all who may read the repository. */
-function othersText({ others = [] }: Partial<HoldingLimit> = {}): string {
+/** For owners only. The cause itself is shown to all who may read the repository. */
+function slotHoldersText({ others = [] }: Partial<HoldingLimit> = {}): string {
   const names = others.map(({ name, application = '<unknown>' }) => `${name} (Application ${application})`);
   return names.length === 0 ? '' : `. Jobs of other Applications have slots there: ${names.join(', ')}`;
 }
 
-function partText({ of, branches }: HoldingLimit): string {
-  return [branches && `branches ${branches.join(', ')}`, of].filter(Boolean).join(' of ');
+/** `branches main, release/* of acme/web`. Empty: the limit is for all jobs. */
+function limitScopeText({ of: scope, branches }: HoldingLimit): string {
+  return [branches && `branches ${branches.join(', ')}`, scope].filter(Boolean).join(' of ');
 }
 
 function resumeAdvice(group: ExplainedGroup | undefined): string {
   if (group?.suspension === undefined) return `remove spec.suspend${group ? ` ${placeOf(group)}` : ''}`;
   const { namespace, name, suspension } = group;
   const command = `kubectl -n ${namespace} annotate runnergroup ${name} ${SUSPENDED}-`;
-  const told = suspension && ` (${suspension})`;
-  return `end the suspension in the cluster${told}: the action resume in Argo CD, or ${command}`;
+  const why = suspension && ` (${suspension})`;
+  return `end the suspension in the cluster${why}: the action resume in Argo CD, or ${command}`;
 }
 
 /** `held back by the cap of group runners/ci; 3rd in line; about 4m00s (2m10s to 6m30s)` */
 function capText({ cap, ended, estimate, group, holders = [], next, position }: HeldJob): string {
-  const of = textOf(group);
-  if (cap === 0) return `held back: group ${of} starts no runners, because its cap is 0`;
-  return [
-    ...(ended ? [endedText(ended)] : []),
-    ...(holders.length > 0 ? [`slots are held: ${holdersText(holders)}`] : []),
-    `held back by the cap of group ${of}`,
-    ...(next === undefined ? [] : [`the next slot is for ${next}`]),
-    ...(position === undefined ? [] : [`${ordinal(position)} in line`]),
-    ...(estimate ? [estimateText(estimate)] : []),
-  ].join('; ');
+  const groupText = textOf(group);
+  if (cap === 0) return `held back: group ${groupText} starts no runners, because its cap is 0`;
+  const parts = [
+    ended && endedText(ended),
+    holders.length > 0 && `slots are held: ${holdersText(holders)}`,
+    `held back by the cap of group ${groupText}`,
+    next !== undefined && `the next slot is for ${next}`,
+    position !== undefined && `${ordinal(position)} in line`,
+    estimate && estimateText(estimate),
+  ];
+  return parts.filter(Boolean).join('; ');
 }
 
 /** `1st`, `12th`, `22nd` */
@@ -179,12 +199,12 @@ function ordinal(value: number): string {
   return `${value}${(isTeen ? undefined : ['th', 'st', 'nd', 'rd'][value % 10]) ?? 'th'}`;
 }
 
-/** Of a group of a cluster whose Application does not tell its source, the file is not known. */
+/** The file of a group. It is not known in a cluster whose Argo CD does not tell the source of the Application. */
 function placeOf(group: ExplainedGroup): string {
   return group.file === keyText(group) ? `of RunnerGroup ${group.file}` : `in ${group.file}`;
 }
 
-/** Who holds the slots says what helps. */
+/** What helps depends on who holds the slots. */
 function capAdvice(explained: ExplainedGroup, holders: readonly Holder[] = []): string {
   const { cap, busy, debugging, cannotStart } = explained;
   const group = `group ${keyText(explained)}`;
@@ -225,7 +245,7 @@ export function endAdvice({ ended }: ExplainedJob): readonly string[] {
   return [(ended && remedyOf(ended)) ?? []].flat();
 }
 
-/** What the metric says that runners do. */
+/** The states of runners that the metric counts (docs/monitoring.md). */
 export const RUNNER_STATES = [
   'initializing',
   'idle',
@@ -239,9 +259,9 @@ export const RUNNER_STATES = [
 export type ShownState = (typeof RUNNER_STATES)[number];
 
 interface RunnerReason {
-  /** What it does (docs/monitoring.md). `alive`: its pod tells whether it is initializing or idle. */
+  /** `alive`: its pod tells whether it is initializing or idle. */
   readonly state: ShownState | 'alive';
-  /** `taken`: it has had its CI job. `none`: it goes, and is known to have had none. */
+  /** `taken`: it has had its CI job. `none`: it goes, and had none. `open`: it may still get one, or nobody knows. */
   readonly ciJob: 'taken' | 'none' | 'open';
   /** Absent: it is wanted for a job, which the table of jobs names. */
   readonly text?: string | ((runner: EmittedRunner, groups: readonly ExplainedGroup[], nowMs: number) => string);
@@ -250,7 +270,7 @@ interface RunnerReason {
 
 /** A runner that a job is to have. */
 interface ServingReason extends RunnerReason {
-  /** What it is to that job. */
+  /** What the job is told of it. */
   readonly serves: string;
 }
 
@@ -270,7 +290,8 @@ export const RUNNERS: Readonly<
   finishing: { ...AT_WORK, text: 'stays: busy in Gitea without a listed job (a cancelled job cleans up)' },
   debugging: { state: 'debugging', ciJob: 'taken', text: debuggingText },
   moved: {
-    ...{ state: 'busy', ciJob: 'open' },
+    state: 'busy',
+    ciJob: 'open',
     text: 'stays: it was at work when its RunnerGroup moved to another Gitea or scope, and it may finish',
   },
   spare: { ...WANTED, text: 'stays for the next job while CI goes on; it ends spawnTimeoutSeconds after its start' },
@@ -288,13 +309,15 @@ export const RUNNERS: Readonly<
     text: 'goes: no job needs it; the next sync takes its protection away, the one after it the Job',
   },
   'back-off-record': {
-    ...{ state: 'retryable', ciJob: 'open' },
+    state: 'retryable',
+    ciJob: 'open',
     text: 'stays as a record: its Job ended without a CI job, it holds no slot',
     advice: ({ group, runner }) =>
       `see why it ended: kubectl -n ${group.namespace} logs job/${runner} --all-containers`,
   },
   'group-in-trouble': {
-    ...{ state: 'unknown', ciJob: 'open' },
+    state: 'unknown',
+    ciJob: 'open',
     text: 'stays as it is: its RunnerGroup cannot be planned now',
   },
   'used-up': { state: 'stale', ciJob: 'taken', text: 'goes: it has done its job' },
@@ -325,13 +348,13 @@ function warmText({ runner, group }: EmittedRunner, groups: readonly ExplainedGr
   return index === undefined || index > size ? `kept warm: one of ${size}` : `kept warm: slot ${index} of ${size}`;
 }
 
-/** A runner that stays for a look. The next steps: docs/debugging.md. */
+/** What somebody can do with the runner of a failed CI job (docs/debugging.md). */
 function debuggingText({ runner, group, job, keep }: EmittedRunner, _: unknown, nowMs: number): string {
   const { untilMs, extension } = keep ?? { untilMs: nowMs };
-  const of = job ? ` ${job.repository} ${job.name} (job ${job.id})` : '';
+  const jobText = job ? ` ${job.repository} ${job.name} (job ${job.id})` : '';
   const until = `${timeText(untilMs)} (${duration(untilMs - nowMs)})`;
   const enter = `kubectl exec -it -n ${group.namespace} job/${runner} -c runner -- sh`;
-  return `debugging: its CI job${of} failed; stays until ${until}; ${enter}${extension ? EXTENSION[extension] : ''}`;
+  return `debugging: its CI job${jobText} failed; stays until ${until}; ${enter}${extension ? EXTENSION[extension] : ''}`;
 }
 
 const EXTENSION: Readonly<Record<NonNullable<HeldUntil['extension']>, string>> = {
@@ -339,7 +362,7 @@ const EXTENSION: Readonly<Record<NonNullable<HeldUntil['extension']>, string>> =
   'too-long': '; its annotation gitea.bpg.pw/extend-until is later than a runner may stay, 24 hours after the failure',
 };
 
-/** Why a pod does not start, and with what only time tells also for how long. */
+/** Why a pod does not start, and for how long it has not if it may start by itself. */
 export function podTroubleText(trouble: RunnerTrouble, nowMs: number): string {
   const { isSuspended, queue, stillSinceMs } = trouble;
   const text = troubleText(trouble);
@@ -352,16 +375,17 @@ export function podTroubleText(trouble: RunnerTrouble, nowMs: number): string {
 
 export function runnerText(decision: RunnerDecision, groups: readonly ExplainedGroup[], nowMs: number): string {
   const job = decision.emit ? decision.job : undefined;
-  const of = job ? ` ${job.id} "${job.name}" of ${job.repository}` : '';
-  const wanted = decision.because === 'busy' ? `stays: it runs job${of}` : `stays: it is wanted for job${of}`;
-  const text = leftoverText(decision, groups, nowMs) ?? wanted;
+  const jobText = job ? ` ${job.id} "${job.name}" of ${job.repository}` : '';
+  const atJob = decision.because === 'busy' ? `stays: it runs job${jobText}` : `stays: it is wanted for job${jobText}`;
+  const text = reasonText(decision, groups, nowMs) ?? atJob;
   return decision.emit && decision.trouble ? `${text}; ${podTroubleText(decision.trouble, nowMs)}` : text;
 }
 
 /** Undefined: it stays, and the table of jobs names it. */
-export function leftoverText(decision: RunnerDecision, groups: readonly ExplainedGroup[], nowMs: number) {
+export function reasonText(decision: RunnerDecision, groups: readonly ExplainedGroup[], nowMs: number) {
   const { text } = RUNNERS[decision.because];
-  return typeof text !== 'function' ? text : decision.emit ? text(decision, groups, nowMs) : undefined;
+  if (typeof text !== 'function') return text;
+  return decision.emit ? text(decision, groups, nowMs) : undefined;
 }
 
 export function runnerAdvice(decision: RunnerDecision): readonly string[] {
@@ -370,12 +394,13 @@ export function runnerAdvice(decision: RunnerDecision): readonly string[] {
   return decision.emit && decision.trouble ? [podAdvice(decision.trouble, decision.group, decision.runner)] : [];
 }
 
-/** One for each cause, and not for each runner. */
+/** One piece of advice for all runners with the same cause. */
 export function runnersAdvice(decisions: readonly RunnerDecision[]): readonly string[] {
   const causeOf = (decision: RunnerDecision): string => {
     const { reason, container } = (decision.emit && decision.trouble) || {};
-    return [keyText(decision.group), decision.because === 'back-off-record', reason, container].join(' ');
+    const isRecord = decision.because === 'back-off-record';
+    return [keyText(decision.group), isRecord, reason, container].join(' ');
   };
   const causes = [...groupBy(decisions, causeOf).values()];
-  return causes.flatMap((same) => same.map(runnerAdvice).find(({ length }) => length > 0) ?? []);
+  return causes.flatMap((runners) => runners.map(runnerAdvice).find(({ length }) => length > 0) ?? []);
 }

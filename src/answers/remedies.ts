@@ -5,7 +5,7 @@ import { manual } from '../shared/installed/installed-names.ts';
 import { groupBy } from '../shared/keys.ts';
 import { timeText } from '../shared/marks.ts';
 import { duration, firstNames } from '../shared/printable.ts';
-import type { Holder, Strain } from './model.ts';
+import type { Holder, SlotDelay } from './model.ts';
 
 export const STEP_2 = `step 2 of ${manual('install.md#install-three-steps')}`;
 const QUOTA = manual('losses.md#pods-that-a-quota-refuses');
@@ -22,7 +22,7 @@ const PROFILE =
 const EVICTED =
   'give the pod requests for what its node ran out of, in spec.podTemplate: pods without them are evicted first';
 
-/** By Kubernetes' word, or ours, and its message behind it. The first that fits. */
+/** What helps against `REASON: MESSAGE`, the words of Kubernetes or our own. The first expression that matches counts. */
 const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/^ErrImageNeverPull/, 'load that image onto the nodes, or correct imagePullPolicy in spec.podTemplate'],
   [/^\w*Image.* no space left/, `the disk of that node is full: ${NODE}`],
@@ -158,58 +158,59 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/^NoPod.*(?:forbidden|invalid)/, 'correct in spec.podTemplate what the API server names'],
 ];
 
-/** A pod that never ran, or is gone, has no logs. Or its last line is told. */
+/** Reasons that say all: the pod never ran or is gone, or the message is the last line of its log. */
 const NO_LOGS =
   /^(?:Evicted|Preempted|NodeLost|PodDeleted|Disabled|OutOf|UnexpectedAdmissionError|NodeAffinity|RegistrationFailed: .* exit code \d+: )/;
 
-/** True when its logs say more. */
+/** True when the logs of the pod say more than this. */
 export function hasLogs(trouble: PodTrouble): boolean {
   return !NO_LOGS.test(troubleText(trouble));
 }
 
-/** Undefined: its logs, or its events, tell. */
+/** Undefined: only its logs or its events tell what helps. */
 export function remedyOf({ message = '', reason }: PodTrouble): string | undefined {
   return REMEDIES.find(([words]) => words.test(`${reason}: ${message}`))?.[1];
 }
 
-/** The remedy, and how to see more. @param runner one of those that have this trouble */
+/** What helps, and how to see more of one of the runners that have this trouble. */
 export function podAdvice(trouble: PodTrouble, group: GroupKey, runner: string): string {
-  const { namespace } = group;
   const { container, isSuspended, reason } = trouble;
-  const kubectl = `kubectl -n ${namespace}`;
-  const ofJob = reason === NO_POD || isSuspended ? `job/${runner}` : `pods -l job-name=${runner}`;
-  const see = container ? `${kubectl} logs job/${runner} -c ${container}` : `${kubectl} describe ${ofJob}`;
+  const kubectl = `kubectl -n ${group.namespace}`;
+  const object = reason === NO_POD || isSuspended ? `job/${runner}` : `pods -l job-name=${runner}`;
+  const command = container ? `${kubectl} logs job/${runner} -c ${container}` : `${kubectl} describe ${object}`;
   const remedy = remedyOf(trouble);
-  return remedy === undefined ? seeWhy(group, runner, ofJob) : `${reason}: ${remedy}; ${see}`;
+  return remedy === undefined ? seeWhy(group, runner, object) : `${reason}: ${remedy}; ${command}`;
 }
 
-/** @param what as `kubectl describe` takes it */
-export function seeWhy({ namespace }: GroupKey, runner: string, what: string): string {
-  return `see why ${runner} cannot start: kubectl -n ${namespace} describe ${what}`;
+/** @param object as `kubectl describe` takes it */
+export function seeWhy({ namespace }: GroupKey, runner: string, object: string): string {
+  return `see why ${runner} cannot start: kubectl -n ${namespace} describe ${object}`;
 }
 
 /** `Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.`, `FailedMount: timed out (node node-7)` */
 export function troubleText({ reason, message, node }: PodTrouble): string {
-  return `${reason}${message === undefined ? '' : `: ${message}`}${node === undefined ? '' : ` (node ${node})`}`;
+  const text = message === undefined ? reason : `${reason}: ${message}`;
+  return node === undefined ? text : `${text} (node ${node})`;
 }
 
 const MOST_HOLDERS = 3;
 
 /** `each of jobs 7, 8 has run 5h13m, usually 4m00s` */
 export function holdersText(holders: readonly Holder[]): string {
-  const texts = [...groupBy(holders, strainText)].map(
-    ([text, same]) => `${same.length > 1 ? 'each of jobs' : 'job'} ${idsOf(same)} ${text}`,
+  const texts = [...groupBy(holders, delayText)].map(
+    ([text, jobs]) => `${jobs.length > 1 ? 'each of jobs' : 'job'} ${idsText(jobs)} ${text}`,
   );
   return firstNames(texts, MOST_HOLDERS);
 }
 
-function idsOf(holders: readonly Holder[]): string {
+/** `7, 8, 9 and 2 more` */
+function idsText(holders: readonly Holder[]): string {
   const ids = holders.map(({ id }) => String(id));
   return firstNames(ids, MOST_HOLDERS);
 }
 
-/** What stands behind a job. */
-export function strainText({ overtime, endsByMs, trouble, offline }: Strain): string {
+/** `has run 5h13m, usually 4m00s`: what stands behind the name of a job. */
+export function delayText({ overtime, endsByMs, trouble, offline }: SlotDelay): string {
   const ran = overtime && `has run ${duration(overtime.ranMs)}, usually ${duration(overtime.usualMs)}`;
   const until = endsByMs !== undefined && timeText(endsByMs);
   const ends = until && `is on a pod that is being deleted, and may finish until ${until}`;
@@ -218,25 +219,25 @@ export function strainText({ overtime, endsByMs, trouble, offline }: Strain): st
   return [ran, ends, stuck, away].filter(Boolean).join(', and ');
 }
 
-/** @param ofRunner what is done about them in Gitea, if anything */
-export function offlineAdvice(namespace: string | undefined, runners: readonly string[], end = ''): string {
+/** @param orElse what else helps, as the end of the sentence */
+export function offlineAdvice(namespace: string | undefined, runners: readonly string[], orElse = ''): string {
   const [first, ...others] = runners.slice(0, MOST_HOLDERS);
   const jobs = others.length === 0 ? `job-name=${first}` : `'job-name in (${[first, ...others].join(',')})'`;
   const see = `see whether the pod and the node of ${firstNames(runners, MOST_HOLDERS)} are well: kubectl -n ${namespace} get pods -l ${jobs} -o wide`;
-  return `${see}. A pod whose node stays away is deleted after some five minutes, and its job is lost${end}`;
+  return `${see}. A pod whose node stays away is deleted after some five minutes, and its job is lost${orElse}`;
 }
 
-/** Before a higher cap: that would only be filled, too. */
+/** It stands before the advice to raise the cap: such jobs would fill a higher cap, too. */
 export function holderAdvice(holders: readonly Holder[], group: GroupKey | undefined): readonly string[] {
   const long = holders.filter(({ overtime }) => overtime);
   const leaving = holders.filter(({ endsByMs }) => endsByMs !== undefined);
   const away = holders.filter(({ offline }) => offline);
   const runners = away.map(({ runner }) => runner);
   const until = timeText(Math.max(0, ...leaving.map(({ endsByMs = 0 }) => endsByMs)));
-  const wait = `wait for ${idsOf(leaving)}, until ${until} at most, or cancel them in Gitea: their pods are deleted, as when a node is drained`;
+  const wait = `wait for ${idsText(leaving)}, until ${until} at most, or cancel them in Gitea: their pods are deleted, as when a node is drained`;
   return [
-    ...(long.length > 0 ? [`look at ${idsOf(long)} in Gitea, and cancel what hangs`] : []),
+    ...(long.length > 0 ? [`look at ${idsText(long)} in Gitea, and cancel what hangs`] : []),
     ...(leaving.length > 0 ? [wait] : []),
-    ...(away.length > 0 ? [offlineAdvice(group?.namespace, runners, `. Or cancel job ${idsOf(away)} in Gitea`)] : []),
+    ...(away.length > 0 ? [offlineAdvice(group?.namespace, runners, `. Or cancel job ${idsText(away)} in Gitea`)] : []),
   ];
 }

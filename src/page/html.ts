@@ -1,7 +1,7 @@
 /** The page as HTML, from the data of view.ts. `html` escapes all that is put into it. It needs no JavaScript. */
 import { html } from 'hono/html';
-import { labelsText } from '../answers/held-back.ts';
 import { JOB_STATES, type JobState } from '../answers/job-state.ts';
+import { labelsText } from '../answers/uncovered-labels.ts';
 import { groupBy } from '../shared/keys.ts';
 import { count, duration, printable, rangeText } from '../shared/printable.ts';
 import { SCRIPT_PATH, STYLE_PATH } from './assets.ts';
@@ -20,12 +20,12 @@ import type {
 /** HTML whose texts are escaped. */
 export type Markup = ReturnType<typeof html>;
 
-/** What stands around each page. */
+/** What each page shows around its content. */
 export interface Frame {
   readonly title: string;
   /** Absent: nobody is signed in. */
   readonly login?: string;
-  /** When the figures were made, by this machine's clock, and now. `trouble`: why they are not newer. Absent: there are none. */
+  /** When the figures were made, and now, by this machine's clock. `trouble`: why they are not newer. Absent: the page has no figures. */
   readonly age?: { readonly atMs: number; readonly nowMs: number; readonly trouble: string | undefined };
   readonly path: string;
 }
@@ -69,7 +69,7 @@ function linkTo(to: string, text: string, path: string): Markup {
   return html`<a href="${to}"${isHere && html` aria-current="page"`}>${text}</a>`;
 }
 
-/** Older figures than this are called old although nothing is known to be wrong. */
+/** Figures that are older than this are called old, even if nothing is known to be wrong. */
 const OLD_MS = 30_000;
 
 function ageText({ atMs, nowMs, trouble = '' }: NonNullable<Frame['age']>): Markup {
@@ -79,7 +79,7 @@ function ageText({ atMs, nowMs, trouble = '' }: NonNullable<Frame['age']>): Mark
   return html`<p class="${isOld ? 'age old' : 'age'}">Figures of ${time}${isOld && old}. ${printable(trouble)}</p>`;
 }
 
-/** In UTC; the script writes local time. */
+/** A time in UTC, `2026-01-31T12:00:00Z`. The script of the page shows it as local time. */
 function timeOf(at: string): Markup {
   return html`<time class="at" datetime="${at}">${at.slice(0, 10)} ${at.slice(11, 19)} UTC</time>`;
 }
@@ -88,37 +88,39 @@ function ageAt(now: string, at: string): string {
   return duration(Date.parse(now) - Date.parse(at));
 }
 
-function wordOf(state: JobState): string {
+function stateWord(state: JobState): string {
   return state === 'held' ? 'held back' : state;
 }
 
+/** The state of a job that has ended is its result. */
 function stateOf({ state, what }: JobRow): Markup {
-  return html`<strong class="state ${state === 'ended' ? what : state}">${state === 'ended' ? what : wordOf(state)}</strong>`;
+  const [name, word] = state === 'ended' ? [what, what] : [state, stateWord(state)];
+  return html`<strong class="state ${name}">${word}</strong>`;
 }
 
 /** @param wanted the filters that the page has */
 export function jobsContent(page: JobsPage, wanted: JobsWanted): Markup {
   const { branch, mine, repository, state = '' } = wanted;
   const path = mine ? '/mine' : '/';
-  const { checkedAt, counts, ended, jobs, page: at, pages, unknownRepositories: unknown } = page;
-  const told = JOB_STATES.map((state) => `${counts[state]} ${wordOf(state)}`).join(', ');
+  const { checkedAt, counts, ended, jobs, page: shownPage, pages, unknownRepositories } = page;
+  const countsText = JOB_STATES.map((each) => `${counts[each]} ${stateWord(each)}`).join(', ');
   const toPage = (other: number, text: string): Markup =>
     html`<a href="${path}?${new URLSearchParams({ repository, branch, state, page: String(other) })}">${text}</a>`;
   const option = (value: string, text: string): Markup =>
     html`<option value="${value}"${value === state && html` selected=""`}>${text}</option>`;
   const field = (name: string, value: string): Markup =>
     html`<label for="${name}">${name}</label> <input id="${name}" name="${name}" value="${printable(value)}" maxlength="200">`;
-  const hidden = html`<p class="old">Gitea has not said yet of ${unknown} repositories whether you may read them.
+  const hidden = html`<p class="old">Gitea has not said yet of ${unknownRepositories} repositories whether you may read them.
       Their jobs are not shown.</p>`;
   const otherPages = html`<nav aria-label="More jobs">
-      ${at > 1 && toPage(at - 1, 'Earlier ones')} Page ${at} of ${pages} ${at < pages && toPage(at + 1, 'More jobs')}
+      ${shownPage > 1 && toPage(shownPage - 1, 'Earlier ones')} Page ${shownPage} of ${pages} ${shownPage < pages && toPage(shownPage + 1, 'More jobs')}
     </nav>`;
-  return html`<p role="status" id="counts">Jobs: ${told}.</p>
-    ${unknown > 0 && hidden}
+  return html`<p role="status" id="counts">Jobs: ${countsText}.</p>
+    ${unknownRepositories > 0 && hidden}
     <details id="filter"${`${repository}${branch}${state}` !== '' && html` open=""`}><summary id="filters">Filter</summary>
       <form method="get" action="${path}">${field('repository', repository)} ${field('branch', branch)}
         <label for="state">state</label>
-        <select id="state" name="state">${option('', 'all')}${JOB_STATES.map((each) => option(each, wordOf(each)))}</select>
+        <select id="state" name="state">${option('', 'all')}${JOB_STATES.map((each) => option(each, stateWord(each)))}</select>
         <button type="submit">Show</button></form></details>
     ${mine && html`<p class="age">Jobs of runs that you have started, as far as Gitea has told who did.</p>`}
     <h2>Waiting and running</h2>
@@ -128,12 +130,11 @@ export function jobsContent(page: JobsPage, wanted: JobsWanted): Markup {
     ${jobList(ended, checkedAt, 'None is known.')}`;
 }
 
-/** @param none what is said instead of an empty list */
-function jobList(jobs: readonly JobRow[], now: string, none: string): Markup {
-  if (jobs.length === 0) return html`<p>${none}</p>`;
+function jobList(jobs: readonly JobRow[], now: string, textIfEmpty: string): Markup {
+  if (jobs.length === 0) return html`<p>${textIfEmpty}</p>`;
   return html`${[...groupBy(jobs, ({ run }) => run.id).values()].map(
-    (of) => html`<h3>${of[0]?.run.name} <span>${of[0]?.run.text}</span></h3>
-    <ul class="jobs">${of.map(
+    (ofRun) => html`<h3>${ofRun[0]?.run.name} <span>${ofRun[0]?.run.text}</span></h3>
+    <ul class="jobs">${ofRun.map(
       (job) => html`<li id="job-${job.id}" class="${job.state}">
         <h4><a href="/jobs/${job.id}">${job.name}</a></h4> ${stateOf(job)} ${sinceOf(job, now)}
         ${job.state !== 'ended' && html`<p>${job.what}</p>`}
@@ -142,47 +143,55 @@ function jobList(jobs: readonly JobRow[], now: string, none: string): Markup {
   )}`;
 }
 
-function sinceOf({ createdAt, endedAt, startedAt }: JobRow, now: string): Markup {
-  const at = endedAt ?? startedAt ?? createdAt;
+/** The last thing that happened to a job. */
+function lastChange({ createdAt, endedAt, startedAt }: JobRow): readonly [word: string, at: string] {
+  if (endedAt !== undefined) return ['Ended', endedAt];
+  return startedAt === undefined ? ['Created', createdAt] : ['Runs since', startedAt];
+}
+
+function sinceOf(job: JobRow, now: string): Markup {
+  const [, at] = lastChange(job);
   return html`<time datetime="${at}">${ageAt(now, at)} ago</time>`;
 }
 
 function jobFacts(job: JobRow, now: string): Markup | undefined {
-  const { createdAt, endedAt, group, isOwn, nearestGroup, runner, runsOn, startedAt } = job;
-  const since = endedAt === undefined ? (startedAt === undefined ? 'Created' : 'Runs since') : 'Ended';
-  const at = html`${timeOf(endedAt ?? startedAt ?? createdAt)} (${sinceOf(job, now)})`;
-  const labels = labelsText(runsOn) || 'no labels';
+  const { group, isOwn, nearestGroup, runner, runsOn } = job;
+  const [change, at] = lastChange(job);
   const groupPage = isOwn ? `/groups/${group ?? nearestGroup}` : undefined;
-  const [of, near] = [group, nearestGroup].map((key) => key && named(key, groupPage));
-  const on = runner && named(runner, group && groupPage && `${groupPage}#runner-${runner}`);
-  return facts(Object.entries({ [since]: at, 'Runs on': labels, Group: of, 'Nearest group': near, Runner: on }));
+  return facts([
+    [change, html`${timeOf(at)} (${sinceOf(job, now)})`],
+    ['Runs on', labelsText(runsOn) || 'no labels'],
+    ['Group', group && linked(group, groupPage)],
+    ['Nearest group', nearestGroup && linked(nearestGroup, groupPage)],
+    ['Runner', runner && linked(runner, group && groupPage && `${groupPage}#runner-${runner}`)],
+  ]);
 }
 
-/** A name that has no page is no link. */
-function named(name: string, page: string | undefined): Markup | string {
+/** Without a page it is no link. */
+function linked(name: string, page: string | undefined): Markup | string {
   return page === undefined ? name : html`<a href="${page}">${name}</a>`;
 }
 
-/** What is not known is left out. */
-function facts(all: readonly (readonly [string, unknown])[], kind: 'facts' | 'lines' = 'facts'): Markup | undefined {
-  const known = all.filter(([, value]) => value !== undefined);
-  if (known.length === 0) return undefined;
-  const rows = known.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`);
-  return html`<dl class="${kind}">${rows}</dl>`;
+/** Rows without a value are left out. */
+function facts(rows: readonly (readonly [string, unknown])[], kind: 'facts' | 'lines' = 'facts'): Markup | undefined {
+  const shown = rows.filter(([, value]) => value !== undefined);
+  if (shown.length === 0) return undefined;
+  const items = shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`);
+  return html`<dl class="${kind}">${items}</dl>`;
 }
 
 export function jobContent({ answer, checkedAt, job }: JobAnswer): Markup {
-  const told = answer.map(([name, text]) => [name, lineOf(name, text)] as const);
+  const lines = answer.map(([name, text]) => [name, withLinks(name, text)] as const);
   return html`<p>${job.run.text}</p>
     <p role="status" class="answer">${stateOf(job)}</p>
     ${jobFacts(job, checkedAt)}
     ${answer.length > 0 && html`<h2>Why</h2>`}
-    ${facts(told, 'lines')}
+    ${facts(lines, 'lines')}
     ${job.link !== undefined && html`<p>${linkOut(job.link, 'This job in Gitea')}</p>`}`;
 }
 
-/** A job that a runner of ours has is one that waits or runs, so it has a page. No name stands before its number. */
-function lineOf(name: string, text: string): Markup | string {
+/** The job of a runner has a page, and a time is shown as local time. No name that people choose stands before them. */
+function withLinks(name: string, text: string): Markup | string {
   const job = name === 'Slot' ? /^[\w-]+ stays: it (?:runs|is wanted for) job (\d+)(?= ")/.exec(text) : undefined;
   if (job) return html`<a href="/jobs/${job[1]}">${job[0]}</a>${text.slice(job[0].length)}`;
   const at = name === 'Since' ? /^(.*\()(\d{4}-\d\d-\d\d) ([\d:]{8}) UTC(.*)$/.exec(text) : undefined;
@@ -224,17 +233,14 @@ function groupFacts(group: GroupRow): Markup {
 export function groupContent(group: GroupAnswer): Markup {
   const { answer, checkedAt, jobs, moreRunners, runners, waits } = group;
   const rows = runners.map(({ createdAt, job, logLink, node, pod, runner, state, what }): readonly unknown[] => {
-    const since = createdAt === undefined ? 'not created' : ageAt(checkedAt, createdAt);
-    const log = logLink === undefined ? 'none' : linkOut(logLink, `Log of ${runner}`);
-    const name = html`<span id="runner-${runner}">${runner}</span>`;
     return [
-      name,
-      job === undefined ? what : named(what, `/jobs/${job}`),
+      html`<span id="runner-${runner}">${runner}</span>`,
+      linked(what, job === undefined ? undefined : `/jobs/${job}`),
       pod ?? 'none',
       node ?? 'none',
-      since,
+      createdAt === undefined ? 'not created' : ageAt(checkedAt, createdAt),
       state ?? 'not created',
-      log,
+      logLink === undefined ? 'none' : linkOut(logLink, `Log of ${runner}`),
     ];
   });
   const names = ['Runner', 'What it does', 'Pod', 'Node', 'Age', 'State', 'Log'];
@@ -250,9 +256,9 @@ export function groupContent(group: GroupAnswer): Markup {
     ${jobList(jobs, checkedAt, 'None that you can read waits or runs.')}`;
 }
 
-/** It is scrolled when it is too wide, also by keyboard. @param label id of its heading @param rows each begins with its name */
-function table(label: string, names: readonly (Markup | string)[], rows: readonly (readonly unknown[])[]): Markup {
-  return html`<section class="wide" tabindex="0" aria-labelledby="${label}"><table>
+/** A table that is scrolled when it is too wide, also by keyboard. Each row begins with its name. */
+function table(headingId: string, names: readonly (Markup | string)[], rows: readonly (readonly unknown[])[]): Markup {
+  return html`<section class="wide" tabindex="0" aria-labelledby="${headingId}"><table>
     <thead><tr>${names.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
     <tbody>${rows.map(
       ([name, ...cells]) => html`<tr><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`,
@@ -260,15 +266,15 @@ function table(label: string, names: readonly (Markup | string)[], rows: readonl
   </table></section>`;
 }
 
-/** A bar for each hour: all of it is the longest wait, its first part the median. */
+/** A bar for each hour. All of it is the longest wait, and its first part the median. */
 function chart(waits: readonly HourOfWaits[]): Markup {
   const jobs = waits.reduce((sum, hour) => sum + hour.jobs, 0);
   if (jobs === 0) return html`<p>No job of the last hours is known that began on a runner of this group.</p>`;
-  const most = Math.max(1, ...waits.map(({ longest }) => longest));
-  const rows = waits.map(({ from, jobs: some, longest, median }): readonly unknown[] => {
-    const bar = barOf(most, longest, median);
-    const spans = [median, longest].map((seconds) => (some > 0 ? duration(seconds * 1000) : ''));
-    return [html`<time class="at hour" datetime="${from}">${from.slice(11, 16)}</time>`, some, ...spans, bar];
+  const longestOfAll = Math.max(1, ...waits.map(({ longest }) => longest));
+  const rows = waits.map(({ from, jobs: begun, longest, median }): readonly unknown[] => {
+    const bar = barOf(longestOfAll, longest, median);
+    const spans = [median, longest].map((seconds) => (begun > 0 ? duration(seconds * 1000) : ''));
+    return [html`<time class="at hour" datetime="${from}">${from.slice(11, 16)}</time>`, begun, ...spans, bar];
   });
   return html`<figure>
     ${table('waits', [html`Hour <span class="utc">(UTC)</span>`, 'Jobs', 'Median', 'Longest', 'Bar'], rows)}
@@ -278,9 +284,9 @@ function chart(waits: readonly HourOfWaits[]): Markup {
   </figure>`;
 }
 
-/** Two bars, one over the other. It repeats what a table says. */
-function barOf(most: number, longer: number, shorter = 0): Markup {
-  return html`<svg viewBox="0 0 ${most} 1" preserveAspectRatio="none" aria-hidden="true">
+/** Two bars, one over the other. They repeat what a table says. */
+function barOf(width: number, longer: number, shorter = 0): Markup {
+  return html`<svg viewBox="0 0 ${width} 1" preserveAspectRatio="none" aria-hidden="true">
       <rect class="longest" width="${longer}" height="1"/><rect class="median" width="${shorter}" height="1"/></svg>`;
 }
 
@@ -291,14 +297,14 @@ export function trendsContent({ days, from, group, isWhole, otherRepositories, r
   if (days.length === 0)
     return html`${cut}<p>No CI job is known that ended on this group since ${from.slice(0, 10)}.</p>${back}`;
   const longest = Math.max(1, ...days.map(({ waitP95 }) => waitP95?.atMost ?? 0));
-  const most = Math.max(1, ...repositories.map(({ ciMinutes }) => ciMinutes));
+  const mostMinutes = Math.max(1, ...repositories.map(({ ciMinutes }) => ciMinutes));
   const share = (part: number, all: number): string => `${part} (${Math.round((100 * part) / all)} %)`;
   const rows = days.map(({ failed, jobs, name, waitP50, waitP95 }): readonly unknown[] => {
     const bar = barOf(longest, waitP95?.atMost ?? 0, waitP50?.atMost);
     return [name, jobs, share(failed, jobs), rangeText(waitP50), rangeText(waitP95), bar];
   });
   const minutes = repositories.map(({ ciMinutes, failed, jobs, name }): readonly unknown[] => {
-    return [name, jobs, share(failed, jobs), ciMinutes.toFixed(0), barOf(most, ciMinutes)];
+    return [name, jobs, share(failed, jobs), ciMinutes.toFixed(0), barOf(mostMinutes, ciMinutes)];
   });
   return html`${cut}
     <h2 id="days">Waiting by day</h2>
@@ -312,7 +318,7 @@ export function trendsContent({ days, from, group, isWhole, otherRepositories, r
     ${back}`;
 }
 
-/** @param to where to go afterwards */
+/** @param to the path that the person wanted, and gets after the sign-in */
 export function signInContent(to: string, why: string): Markup {
   const address = `/sign-in?${new URLSearchParams({ to })}`;
   return html`<p>${why}</p><p><a class="button" href="${address}">Sign in with Gitea</a></p>`;

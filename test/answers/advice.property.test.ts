@@ -1,6 +1,6 @@
 /** Law F122 (docs/spec.md): no advice about labels that `validate` refuses, or that changes nothing. */
 import { expect, it } from 'vitest';
-import { hintsFor, machineOf, notCoveredAdvice } from '../../src/answers/held-back.ts';
+import { hintsFor, machineOf, notCoveredAdvice } from '../../src/answers/uncovered-labels.ts';
 import { runnerLabel } from '../../src/config/runnergroup/field-kinds.ts';
 import { DEFAULT_LABELS } from '../../src/config/runnergroup/group-schema.ts';
 import { parseLabel, withoutTypography } from '../../src/config/runnergroup/words.ts';

@@ -1,6 +1,6 @@
 /** What hints about labels cost (law V102), and what they say (test/cli/explain-text.test.ts). */
 import { describe, expect, it } from 'vitest';
-import { hintsFor } from '../../src/answers/held-back.ts';
+import { hintsFor } from '../../src/answers/uncovered-labels.ts';
 import type { JobDecision } from '../../src/planner/decisions.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 import { job, ORIGIN } from '../support/scenario.ts';

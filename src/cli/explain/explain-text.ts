@@ -2,7 +2,6 @@
 
 import { toldWith } from '../../answers/answer.ts';
 import { adviceFor, advicesFor, verdictText } from '../../answers/causes.ts';
-import { labelsText } from '../../answers/held-back.ts';
 import type { JobState } from '../../answers/job-state.ts';
 import {
   type ExplainedGroup,
@@ -11,10 +10,11 @@ import {
   emittedRunners,
   isNotCovered,
 } from '../../answers/model.ts';
-import { isHeldBack, leftoverText, runnersAdvice } from '../../answers/reasons.ts';
+import { isHeldBack, reasonText, runnersAdvice } from '../../answers/reasons.ts';
 import { troubleText } from '../../answers/remedies.ts';
 import { runWords } from '../../answers/run-words.ts';
 import { runnerCounts, runnersIn } from '../../answers/runner-counts.ts';
+import { labelsText } from '../../answers/uncovered-labels.ts';
 import { memo } from '../../planner/collections.ts';
 import { baseName } from '../../planner/ready-since.ts';
 import type { Style } from '../../shared/io.ts';
@@ -106,7 +106,7 @@ const STYLES: Readonly<Record<JobState, Style>> = {
 function leftoverTable({ runners, groups }: Explanation, nowMs: number, options: TableOptions): readonly string[] {
   const others = runners.filter(({ because }) => because !== 'used-up');
   const rows = others.flatMap((decision) => {
-    const text = leftoverText(decision, groups, nowMs);
+    const text = reasonText(decision, groups, nowMs);
     if (text === undefined) return [];
     const why = decision.emit && decision.trouble ? ` (${troubleText(decision.trouble)})` : '';
     return [[decision.runner, keyText(decision.group), `${text}${why}`]];

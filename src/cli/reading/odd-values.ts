@@ -1,6 +1,6 @@
 /** Values that are legal and cannot be meant: another unit, another machine, what a word processor or another tool has left. Pure. */
 
-import { machineOf } from '../../answers/held-back.ts';
+import { machineOf } from '../../answers/uncovered-labels.ts';
 import type { Path } from '../../config/runnergroup/documents.ts';
 import { isMapping, pathText, valueAt } from '../../config/runnergroup/paths.ts';
 import type { LateProblem } from '../../config/runnergroup/placed.ts';

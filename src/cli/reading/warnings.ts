@@ -1,6 +1,6 @@
 /** What is valid and probably not meant. Pure, but for the code that reads podTemplates, which is loaded when a group has one. */
 
-import { machineOf } from '../../answers/held-back.ts';
+import { machineOf } from '../../answers/uncovered-labels.ts';
 import { askedWithoutPolicy, PASS_WORKLOADS, refusedDocuments } from '../../config/policy/without-policy.ts';
 import { valueAt } from '../../config/runnergroup/paths.ts';
 import type { LateProblem } from '../../config/runnergroup/placed.ts';

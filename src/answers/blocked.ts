@@ -1,0 +1,95 @@
+/** What a job may wait for that Gitea calls blocked, and what helps. Pure. */
+import type { JobDecision, Plan } from '../planner/decisions.ts';
+import type { Job } from '../planner/evidence.ts';
+import { groupBy } from '../shared/keys.ts';
+import { firstNames } from '../shared/printable.ts';
+
+type OtherJob = Pick<Job, 'id' | 'name' | 'status'>;
+
+export interface BlockedBy {
+  readonly runHas: readonly OtherJob[];
+  /** The first jobs of other runs of its repository: those that run, else those that are ready. */
+  readonly repositoryHas: readonly OtherJob[];
+}
+
+/** A blocked job, with what is known of why. */
+type BlockedJob = Partial<BlockedBy> & { readonly event?: string };
+
+const MOST_OF_REPOSITORY = 5;
+const MOST_OF_RUN = 100;
+const MOST_NAMED = 3;
+
+/**
+ * What each blocked job of a plan may wait for. Gitea's API says only that it is blocked. What its lists show, in this order (1.27.3:
+ * services/actions/clear_tasks.go and notifier_helper.go):
+ *
+ *   1. A job of the same run is queued or in progress: it probably needs that one.
+ *   2. Else another run of the repository has such a job: that run may hold the concurrency group. A run between two of its jobs has
+ *      none in progress, so queued jobs count if none is in progress.
+ *   3. Else it waits for approval (only pull requests from forks need one) or for its concurrency group.
+ */
+export function blockedBy({ jobs }: Plan): (decision: JobDecision) => Partial<BlockedBy> {
+  const isInProgress = ({ job }: JobDecision): boolean => job.status === 'in_progress';
+  const runningFirst = (a: JobDecision, b: JobDecision): number => Number(isInProgress(b)) - Number(isInProgress(a));
+  const otherJobOf = ({ job: { id, name, status } }: JobDecision): OtherJob => ({ id, name, status });
+  const atWork = jobs.filter((each) => each.job.status === 'queued' || isInProgress(each));
+  const runs = groupBy(atWork, ({ origin, job }) => `${origin} ${job.runId}`);
+  // Thousands of jobs may be blocked by the same ones.
+  const jobsOfRun = new Map([...runs].map(([run, list]) => [run, list.slice(0, MOST_OF_RUN).map(otherJobOf)]));
+  const candidates = [...runs.values()].flatMap((run) => run.toSorted(runningFirst).slice(0, MOST_OF_REPOSITORY));
+  const repositories = groupBy(candidates.sort(runningFirst), ({ origin, job }) => `${origin} ${job.repository}`);
+  return (decision) => {
+    if (decision.verdict !== 'held' || decision.because !== 'blocked') return {};
+    const { origin, job } = decision;
+    // At most 5 of these 10 are of its own run.
+    const ofRepository = repositories.get(`${origin} ${job.repository}`)?.slice(0, 2 * MOST_OF_REPOSITORY) ?? [];
+    const ofOtherRuns = ofRepository.filter((each) => each.job.runId !== job.runId);
+    const running = ofOtherRuns.filter(isInProgress);
+    const holders = running.length > 0 ? running : ofOtherRuns;
+    return {
+      runHas: jobsOfRun.get(`${origin} ${job.runId}`) ?? [],
+      repositoryHas: holders.slice(0, MOST_OF_REPOSITORY).map(otherJobOf),
+    };
+  };
+}
+
+export function blockedText({ runHas, repositoryHas, event }: BlockedJob): string {
+  if (runHas === undefined || repositoryHas === undefined)
+    return 'waits for jobs it needs, for its concurrency group or for approval';
+  if (runHas.length > 0) return `probably needs ${jobNames(runHas)} of its run`;
+  const approval = approvalIs(event);
+  if (repositoryHas.length === 0) {
+    const nothing = 'no other job of its run or repository is ready or runs';
+    if (approval === 'impossible') return `${nothing}, so Gitea should start it soon`;
+    return `it ${approval === 'possible' ? 'waits' : 'probably waits'} for an approval: ${nothing}`;
+  }
+  const holder = `its concurrency group, probably held by the run of ${jobNames(repositoryHas)}`;
+  if (approval === 'impossible') return `it waits for ${holder}`;
+  return approval === 'possible'
+    ? `it waits for an approval, because its run is of a pull request, or for ${holder}`
+    : `it waits for ${holder}, or for an approval`;
+}
+
+export function blockedAdvice({ runHas, repositoryHas, event }: BlockedJob): readonly string[] {
+  const [needed] = runHas ?? [];
+  if (needed) return [`see what ${needed.name} waits for: gitea-runners explain ${needed.id}`];
+  const [holder] = repositoryHas ?? [];
+  const approve = 'open the page of the run: it has a button when an approval is missing';
+  if (!holder) return approvalIs(event) === 'impossible' ? ['wait, and re-run it if it stays so'] : [approve];
+  const release = `wait for the other run, or cancel it: gitea-runners explain ${holder.id} has its link`;
+  return approvalIs(event) === 'impossible' ? [release] : [release, approve];
+}
+
+/** Gitea asks for an approval only for pull requests from forks, and not for `pull_request_target`. */
+function approvalIs(event: string | undefined): 'possible' | 'impossible' | 'unknown' {
+  if (event === undefined) return 'unknown';
+  return event.startsWith('pull_request') && event !== 'pull_request_target' ? 'possible' : 'impossible';
+}
+
+/** `build (in progress), test (queued) and 2 more` */
+function jobNames(jobs: readonly OtherJob[]): string {
+  const names = jobs.map(({ name, status }) => `${name} (${status.replace('_', ' ')})`);
+  return jobs.length < MOST_OF_RUN
+    ? firstNames(names, MOST_NAMED)
+    : `${names.slice(0, MOST_NAMED).join(', ')} and others`;
+}

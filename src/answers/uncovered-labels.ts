@@ -1,0 +1,274 @@
+/** Labels that no group covers: what they may mean, where they are, and what helps. Pure. */
+
+import { TOO_LONG, TOO_MANY } from '../clients/gitea/bounds.ts';
+import { describeScope } from '../clients/gitea/endpoints.ts';
+import { runnerLabel } from '../config/runnergroup/field-kinds.ts';
+import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { LONGEST_MISTYPED, labelsIn, nearestName, withoutTypography } from '../config/runnergroup/words.ts';
+import { memo } from '../planner/collections.ts';
+import type { GroupKey, JobDecision } from '../planner/decisions.ts';
+import type { Job } from '../planner/evidence.ts';
+import { defined } from '../shared/defined.ts';
+import { groupBy, keyText } from '../shared/keys.ts';
+import { firstNames } from '../shared/printable.ts';
+import { hasJobsOf } from '../shared/scope.ts';
+
+/** Machines that a label asks for, and that a group without a nodeSelector does not have. */
+const MACHINES = [
+  [/^(windows|win\d)/i, 'Windows'],
+  [/^(macos|osx|darwin)/i, 'macOS'],
+  [/(^|[-_./])(arm64|aarch64|arm|armv8)([-_./]|$)/i, 'arm64'],
+  [/(^|[-_./])(s390x|ppc64le|riscv64|armv[67]l?|armhf)([-_./]|$)/i, 'other'],
+  [/(^|[-_./])(gpus?|cuda)([-_./]|$)/i, 'GPU'],
+] as const;
+
+export function machineOf(label: string): (typeof MACHINES)[number][1] | undefined {
+  return MACHINES.find(([pattern]) => pattern.test(label))?.[1];
+}
+
+/** Hints for a job that no group covers. */
+export interface Uncovered {
+  readonly didYouMean?: LabelHint;
+  readonly elsewhere?: LabelsElsewhere;
+}
+
+/** With these corrections of its `runs-on` the group would cover the job. Without any: it covers the job, and could not be planned. */
+interface LabelHint {
+  readonly group: GroupKey;
+  readonly labels: readonly { readonly written: string; readonly meant: string }[];
+}
+
+/** Where the labels of an uncovered job are. */
+export type LabelsElsewhere =
+  /** One group has all of them, but its scope or its Gitea does not have the job. */
+  | { readonly is: 'other-scope'; readonly group: GroupKey; readonly scope: string; readonly gitea?: string }
+  /** Each is in a group that has the job, but no group has all. */
+  | { readonly is: 'several-groups'; readonly places: readonly { readonly label: string; readonly group: GroupKey }[] };
+
+/** What hints may cost, in letters that are compared. It takes about 10 ms: authors of workflows choose the labels of 10,000 jobs. */
+export const MOST_STEPS = 1_000_000;
+
+/**
+ * Hints for jobs that no group covers, and nothing for the others. A label is compared once with the names of a group. When the steps are
+ * used up, there are no further hints.
+ */
+export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS): (decision: JobDecision) => Uncovered {
+  let stepsLeft = mostSteps;
+  const mayTake = (steps: number): boolean => {
+    stepsLeft -= steps;
+    return stepsLeft >= 0;
+  };
+  const namesOf = memo(({ labels }: RunnerGroup) => new Set(labels.map(({ name }) => name)));
+  const nearestIn = memo((group: RunnerGroup) => {
+    const names = [...namesOf(group)];
+    const letters = names.reduce((sum, { length }) => sum + length, 0);
+    return memo((written: string) => {
+      if (written.length > LONGEST_MISTYPED || hasFault(written) || !mayTake(written.length * letters))
+        return undefined;
+      const meant = nearestName(written, names) ?? alike(written, names);
+      // A label of another machine is no typo.
+      return meant !== undefined && machineOf(written) === machineOf(meant) ? { written, meant } : undefined;
+    });
+  });
+  /** The corrections with which the group covers these labels. Empty: one of them is like no name of the group. */
+  const hintIn = (group: RunnerGroup, labels: readonly string[]): LabelHint | readonly [] => {
+    const wrong = labels.filter((label) => !namesOf(group).has(label));
+    const corrections = wrong.flatMap((label) => nearestIn(group)(label) ?? []);
+    return corrections.length === wrong.length ? { group: keyOf(group), labels: corrections } : [];
+  };
+  /** Undefined: a label is in no group. `ofScope`: the groups whose scope and Gitea have the job. */
+  const elsewhereOf = (labels: readonly string[], origin: string, ofScope: readonly RunnerGroup[]) => {
+    const hasAll = (group: RunnerGroup): boolean => labels.every((label) => namesOf(group).has(label));
+    const other = groups.find((group) => hasAll(group) && !ofScope.includes(group));
+    if (other) {
+      const gitea = other.giteaUrl === origin ? undefined : other.giteaUrl;
+      return defined({ is: 'other-scope' as const, group: keyOf(other), scope: describeScope(other.scope), gitea });
+    }
+    const places = labels.flatMap((label) => {
+      const group = ofScope.find((each) => namesOf(each).has(label));
+      return group ? [{ label, group: keyOf(group) }] : [];
+    });
+    const areInSeveral = labels.length > 1 && places.length === labels.length;
+    return areInSeveral ? { is: 'several-groups' as const, places } : undefined;
+  };
+  return (decision) => {
+    if (decision.verdict !== 'held' || decision.because !== 'labels-not-covered') return {};
+    const { job, origin } = decision;
+    const labels = [...new Set(job.labels)];
+    // To look a label up takes longer than to compare a letter.
+    if (!mayTake(4 * groups.length * labels.length)) return {};
+    const [owner = '', repo = ''] = job.repository.split('/');
+    const ofScope = groups.filter(({ giteaUrl, scope }) => giteaUrl === origin && hasJobsOf(scope, owner, repo));
+    const hints = ofScope.flatMap((group) => hintIn(group, labels));
+    const [fewestCorrections] = hints.sort((a, b) => a.labels.length - b.labels.length);
+    return defined({ didYouMean: fewestCorrections, elsewhere: elsewhereOf(labels, origin, ofScope) });
+  };
+}
+
+/** The first name of the same letters, or one that is the begin of the other: `lunix`, `ubuntu`, `linux-latest`. */
+function alike(written: string, names: readonly string[]): string | undefined {
+  const lettersOf = (text: string) => [...text].sort().join('');
+  const lower = written.toLowerCase();
+  return names.find((each) => {
+    const name = each.toLowerCase();
+    const isBegin = name.startsWith(`${lower}-`) || lower.startsWith(`${name}-`);
+    return isBegin || (name.length > 3 && lettersOf(name) === lettersOf(lower));
+  });
+}
+
+function keyOf({ namespace, name }: RunnerGroup): GroupKey {
+  return { namespace, name };
+}
+
+/** Labels as people see them: in quotes, if a blank or nothing at all could be overlooked. */
+export function labelsText(labels: readonly string[], between = ', '): string {
+  return labels.map((label) => (/^[^\s"',]+$/.test(label) ? label : JSON.stringify(label))).join(between);
+}
+
+/** Signs of templates and shells around a word: `$RUNNER`, `ubuntu-${VERSION}`, `%RUNNER%`, `<runner>`. */
+const PLACEHOLDER = /\$[({]?(?<variable>[A-Za-z_]\w*)|^%(?<word>\w+)%$|^<.*>$/;
+
+/** What is left of an expression or a template, and is no name that somebody wrote. Undefined: it may be one. */
+function faultOfExpression(label: string, written: string): string | undefined {
+  if (label === '')
+    return 'one name is empty: an expression without a value. Gitea knows no outputs of other jobs there';
+  if (label.includes('${{')) return `Gitea has not evaluated ${written}`;
+  if (label.includes('{{')) return `${written} is no expression of Gitea. Write ${label.replace(/\{\{/g, '${{')}`;
+  // What fromJSON answers, in Go's words (modules/actions/jobparser of 1.27.3).
+  if (label === 'Array' || label === 'Object')
+    return `Gitea makes the one name ${label} of a list from fromJSON. Write the list in runs-on, or one name`;
+  if (/^(?:true|false|null|undefined|NaN)$/.test(label))
+    return `${label} is what an expression says, and no name. Write a name for each case: \${{ … && 'large' || 'linux' }}`;
+  const placeholder = PLACEHOLDER.exec(label)?.groups;
+  const { variable, word = variable } = placeholder ?? {};
+  const instead = word === undefined ? 'a name' : `\${{ vars.${word} }}, or a name`;
+  if (placeholder) return `${written} is a placeholder that nothing fills in. Write ${instead}`;
+  const [, , inner] = /^(["'])([^"'\s,]+)\1$/.exec(label) ?? [];
+  if (inner !== undefined) return `the quotes are part of the name. Write ${inner}`;
+  return /^[-_.]|[-_.]$|[-_.]{2}/.test(label)
+    ? `a part of ${written} is empty: probably an expression without a value`
+    : undefined;
+}
+
+/** True for a label that nobody has mistyped. */
+const hasFault = (label: string): boolean => faultOfExpression(label, '') !== undefined;
+
+/** Why no group should have this name of `runs-on`. Undefined: one may have it. */
+function faultOf(label: string, hasRule: boolean): string | undefined {
+  const written = labelsText([label]);
+  const fault = faultOfExpression(label, written);
+  if (fault !== undefined) return fault;
+  if (label !== label.trim()) return `${written} begins or ends with a blank`;
+  if (label === TOO_MANY || label === TOO_LONG) return 'it has more names, or longer ones, than a group can have';
+  const [problem] = runnerLabel.safeParse(label).error?.issues ?? [];
+  if (problem) return `${written} is no label that a group can have${hasRule ? ruleText(label, problem.message) : ''}`;
+  if (withoutTypography(label) !== label) return `${written} holds characters of a word processor: type it again`;
+  if (label.startsWith('docker:')) return 'it holds names of machines. An image belongs under container';
+  const [name = ''] = label.split(':');
+  return name === label ? undefined : `it holds names only, such as ${name}, and no image or schema`;
+}
+
+/** The rule of the schema that a label breaks. One that holds several names is written as a list. */
+function ruleText(label: string, rule: string): string {
+  const names = labelsIn(label).filter((name) => !name.includes(':'));
+  if (names.length <= 1) return `: it ${rule.replace(/; write .*/, '')}`;
+  const list = `runs-on: [${names.join(', ')}]`;
+  return label.includes(',') ? `. Write ${list}` : `: it must not contain spaces. Of several names write ${list}`;
+}
+
+/** Why the first such name of `runs-on` can be in no group. The rule of the schema is long: only `hasRule` adds it. */
+function faultIn({ job: { labels } }: UncoveredJob, hasRule = false): string | undefined {
+  return labels.map((label) => faultOf(label, hasRule)).find((fault) => fault !== undefined);
+}
+
+/** An uncovered job, with the labels that its nearest group lacks. */
+interface UncoveredJob extends Uncovered {
+  readonly job: Job;
+  readonly missing?: readonly string[];
+  readonly nearest?: GroupKey;
+}
+
+export function notCoveredText(uncovered: UncoveredJob): string {
+  const { job, elsewhere, didYouMean, missing = [], nearest } = uncovered;
+  if (elsewhere) return `labels not covered: ${labelsText(job.labels)} (${elsewhereText(elsewhere, job.repository)})`;
+  if (didYouMean?.labels.length === 0)
+    return `RunnerGroup ${keyText(didYouMean.group)} has its labels, and cannot be planned now`;
+  if (didYouMean) return `labels not covered: ${writtenText(didYouMean)} (did you mean ${meantText(didYouMean)}?)`;
+  const why = faultIn(uncovered) ?? (nearest && `nearest group: ${keyText(nearest)}`);
+  return `labels not covered: ${labelsText(missing)}${why === undefined ? '' : ` (${why})`}`;
+}
+
+function elsewhereText(elsewhere: LabelsElsewhere, repository: string): string {
+  if (elsewhere.is === 'several-groups') {
+    const places = elsewhere.places.map(({ label, group }) => `${label} is in ${keyText(group)}`);
+    return `no group has all of them: ${places.join(', ')}`;
+  }
+  const { group, scope, gitea } = elsewhere;
+  const where = gitea === undefined ? `its scope, ${scope}, does not have ${repository}` : `it is for ${gitea}`;
+  return `${keyText(group)} has them, but ${where}`;
+}
+
+/** Remedies that differ only in their labels are one. */
+export function notCoveredAdvice(jobs: readonly UncoveredJob[]): readonly string[] {
+  const sentenceWithoutLabels = ({ sentence }: Remedy): string => sentence('…');
+  return [...groupBy(jobs.map(remedyFor), sentenceWithoutLabels).values()].flatMap((remedies) => {
+    const labels = [...new Set(remedies.map(({ labels = '' }) => labels))];
+    return remedies.slice(0, 1).map(({ sentence }) => sentence(firstNames(labels, MOST_LABELS)));
+  });
+}
+
+const MOST_LABELS = 8;
+
+interface Remedy {
+  /** Absent: the sentence names no label. */
+  readonly labels?: string;
+  readonly sentence: (labels: string) => string;
+}
+
+function remedyFor(uncovered: UncoveredJob): Remedy {
+  const { job, elsewhere, didYouMean, missing = [] } = uncovered;
+  const withoutLabels = (text: string): Remedy => ({ sentence: () => text });
+  if (elsewhere?.is === 'other-scope')
+    return withoutLabels(
+      `widen the scope of ${keyText(elsewhere.group)}, or add a RunnerGroup with these labels whose scope has ${job.repository}`,
+    );
+  if (elsewhere)
+    return withoutLabels(
+      'one runner must have all labels of runs-on: add the others to spec.labels of one group, or ask for fewer in the workflow',
+    );
+  if (didYouMean?.labels.length === 0)
+    return withoutLabels(`mend RunnerGroup ${keyText(didYouMean.group)}: the warning says how`);
+  const fault = faultIn(uncovered, true);
+  const toGroup = 'to spec.labels of a group whose scope has the job';
+  if (didYouMean) {
+    const meant = meantText(didYouMean);
+    const add = (labels: string) => (fault === undefined ? `, or add ${labels} ${toGroup}` : '');
+    return {
+      labels: writtenText(didYouMean),
+      sentence: (labels) => `runs-on ${labels}: did you mean ${meant}? Correct it in the workflow${add(labels)}`,
+    };
+  }
+  if (fault !== undefined) return withoutLabels(`correct runs-on in the workflow: ${fault}`);
+  // Not to be added to a group of Linux machines: its runners would take the job, and could not run it.
+  const machineLabel = missing.find((label) => machineOf(label) !== undefined);
+  if (machineLabel === undefined)
+    return { labels: labelsText(missing), sentence: (labels) => `add ${labels} ${toGroup}, or correct its runs-on` };
+  const machine = machineOf(machineLabel);
+  const asks =
+    machine === 'Windows' || machine === 'macOS'
+      ? `${machine}, and pods of a RunnerGroup run on Linux: register a runner on such a machine`
+      : 'other machines: write a RunnerGroup for it, with spec.image and spec.podTemplate.spec.nodeSelector';
+  return {
+    labels: labelsText([machineLabel]),
+    sentence: (labels) => `${labels} asks for ${asks}, or correct its runs-on`,
+  };
+}
+
+function writtenText({ labels }: LabelHint): string {
+  return labelsText(labels.map(({ written }) => written));
+}
+
+/** `ubuntu-latest (runners/ci)` */
+function meantText({ group, labels }: LabelHint): string {
+  return `${labels.map(({ meant }) => meant).join(', ')} (${keyText(group)})`;
+}

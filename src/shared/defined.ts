@@ -1,0 +1,9 @@
+type OptionalKey<T> = { [K in keyof T]: undefined extends T[K] ? K : never }[keyof T];
+
+/** The same fields. Those that may be undefined are optional, and have a value if they are there. */
+type Defined<T> = Omit<T, OptionalKey<T>> & { readonly [K in OptionalKey<T>]?: Exclude<T[K], undefined> };
+
+/** Leaves out fields that are undefined: `defined({ id, branch })` has no `branch` if there is none. */
+export function defined<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
