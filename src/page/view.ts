@@ -4,7 +4,7 @@
  *     figures (all that was seen) ─► explanationFor: without what the person may not read ─► jobs, one job, groups
  */
 
-import { groupLines, jobLines, type Line, STATE_WORDS } from '../answers/answer.ts';
+import { groupLines, jobLines, type Line, line, lines, STATE_WORDS } from '../answers/answer.ts';
 import { askAdvice, verdictText } from '../answers/causes.ts';
 import { JOB_STATES, type JobState } from '../answers/job-state.ts';
 import {
@@ -17,12 +17,14 @@ import {
 import { type Audience, jobForReader, podForReader, runnerForReader } from '../answers/reader.ts';
 import { runnerText } from '../answers/reasons.ts';
 import { runWords } from '../answers/run-words.ts';
+import type { WaitEstimate } from '../answers/wait-estimate.ts';
 import type { Run } from '../clients/gitea/runs.ts';
 import type { RunnerPlace } from '../clients/kubernetes/kube-pods.ts';
 import { memo } from '../planner/collections.ts';
 import { type GroupKey, takesSlot } from '../planner/decisions.ts';
 import { isOver, type Job } from '../planner/evidence.ts';
 import { groupHash, namePrefix, parseRunnerName } from '../planner/names.ts';
+import { defined } from '../shared/defined.ts';
 import { groupBy, isSame, keyText } from '../shared/keys.ts';
 import { printable } from '../shared/printable.ts';
 import type { Scope } from '../shared/scope.ts';
@@ -33,15 +35,15 @@ import type { Trends } from './trends.ts';
 export interface Figures {
   /** Of each job no more than its state: most are not shown. */
   readonly explanation: Explanation;
-  /** Tells the rest of jobs that are shown. To be opened for each visit: its hints have a bound. */
+  /** Adds the rest to jobs that are shown. Call it once for each visit: its hints have a bound. */
   readonly details: () => (job: ExplainedJob) => ExplainedJob;
-  /** Of all CI jobs. */
+  /** The repositories of all CI jobs. */
   readonly repositories: ReadonlySet<string>;
-  /** By group. Without those whose spec is not valid. */
+  /** By group. A group whose spec is not valid is left out. */
   readonly scopes: ReadonlyMap<string, Scope>;
-  /** CI jobs that have a beginning: those that have ended, and those that run. */
+  /** CI jobs that have ended, and those that run. */
   readonly begun: readonly Job[];
-  /** Undefined: Gitea has not told of it. */
+  /** Undefined: Gitea has not told of this run. */
   readonly runOf: (id: number) => Run | undefined;
   /** By `<namespace>/<runner>`. */
   readonly pods: ReadonlyMap<string, RunnerPlace>;
@@ -58,18 +60,18 @@ export interface Reader extends Audience {
   readonly rights: string;
 }
 
-/** Jobs on one page. */
+/** Jobs on one page, jobs that ended lately, and runners of a group. */
 const PAGE_ROWS = 100;
 const MOST_ENDED = 20;
 const MOST_RUNNERS = 200;
-/** Whose waiting times the chart shows. */
+/** The hours that the chart of waiting times shows. */
 export const CHART_HOURS = 12;
 const HOUR_MS = 3_600_000;
 
 /** What `explain` answers, without all that names a job of a repository that the person may not read, or the scope of a group not his. */
 function explanationFor({ details, explanation }: Figures, reader: Reader) {
   const mayRead = memo(reader.mayRead);
-  const more = details();
+  const withDetails = details();
   const { where } = explanation;
   return {
     explanation: {
@@ -79,14 +81,14 @@ function explanationFor({ details, explanation }: Figures, reader: Reader) {
       // What is wrong with a group that cannot be read may quote all of it, and nobody knows whose it is.
       ...(where && !reader.isAdmin && { where: { ...where, broken: [] } }),
     },
-    /** All of a job that is shown. */
-    detailed: (job: ExplainedJob): ExplainedJob => jobForReader(more(job), reader),
+    /** Adds to a job of this explanation all that the person may read of it. */
+    detailed: (job: ExplainedJob): ExplainedJob => jobForReader(withDetails(job), reader),
   };
 }
 
 export type JobsPage = Readonly<ReturnType<typeof jobsFor>>;
 
-/** `repository` and `branch`: a part of the name; '' for all. `mine`: of runs that the reader has started. */
+/** `repository` and `branch`: a part of the name, or '' for all. `mine`: only jobs of runs that the reader has started. */
 const ALL = { repository: '', branch: '', state: undefined as JobState | undefined, mine: false, page: 1 };
 export type JobsWanted = Readonly<typeof ALL>;
 
@@ -97,115 +99,127 @@ export function jobsFor(figures: Figures, reader: Reader, wanted: JobsWanted = A
   const isMine = ({ runId }: Job): boolean => figures.runOf(runId)?.actor?.toLowerCase() === reader.login.toLowerCase();
   const isWanted = (job: Job): boolean =>
     has(job.repository, repository) && has(job.branch ?? '', branch) && (!mine || isMine(job));
-  const all = explanation.jobs.filter(({ job }) => isWanted(job));
-  const ofState = all.filter((job) => state === undefined || job.state === state);
+  const ofAllStates = explanation.jobs.filter(({ job }) => isWanted(job));
+  const wantedJobs = ofAllStates.filter((job) => state === undefined || job.state === state);
   // The run with the worst job comes first.
-  const jobs = [...groupBy(ofState, ({ job }) => job.runId).values()].flat();
+  const jobs = [...groupBy(wantedJobs, ({ job }) => job.runId).values()].flat();
   const pages = Math.max(1, Math.ceil(jobs.length / PAGE_ROWS));
-  const at = Math.min(Math.max(1, page), pages);
-  const count = (of: JobState): number => all.filter((job) => job.state === of).length;
+  const shownPage = Math.min(Math.max(1, page), pages);
+  const countOf = (state: JobState): number => ofAllStates.filter((job) => job.state === state).length;
   const ended = figures.begun
     .filter((job) => job.completedAtMs !== undefined && reader.mayRead(job.repository) && isWanted(job))
     .sort((a, b) => (b.completedAtMs ?? 0) - (a.completedAtMs ?? 0));
   return {
     checkedAt: explanation.checkedAt,
-    counts: Object.fromEntries(JOB_STATES.map((state) => [state, count(state)])) as Readonly<Record<JobState, number>>,
+    counts: Object.fromEntries(JOB_STATES.map((each) => [each, countOf(each)])) as Readonly<Record<JobState, number>>,
     /** From 1. */
-    page: at,
+    page: shownPage,
     pages,
     jobs: jobs
-      .slice((at - 1) * PAGE_ROWS, at * PAGE_ROWS)
+      .slice((shownPage - 1) * PAGE_ROWS, shownPage * PAGE_ROWS)
       .map(detailed)
-      .map(rowIn(explanation, figures, reader)),
-    ended: ended.slice(0, MOST_ENDED).map((job) => rowOf(job, figures, reader)),
+      .map(openRows(explanation, figures, reader)),
+    ended: ended.slice(0, MOST_ENDED).map((job) => endedRow(job, figures)),
     unknownRepositories: reader.unknown,
   };
 }
 
-function rowIn(explanation: Explanation, figures: Figures, reader: Reader): (job: ExplainedJob) => JobRow {
+/** Times are ISO 8601, spans whole seconds. */
+export type JobRow = Readonly<ReturnType<ReturnType<typeof openRows>>>;
+
+/** Rows of jobs that have not ended. */
+function openRows(explanation: Explanation, figures: Figures, { owns }: Reader) {
   const nowMs = Date.parse(explanation.checkedAt);
   const emitted = emittedRunners(explanation);
-  return (of) => rowOf(of.job, figures, reader, of, verdictText(of, nowMs, emitted));
+  return (explained: ExplainedJob) => {
+    const { elsewhere, estimate, job, verdict } = explained;
+    const group = elsewhere ? undefined : explained.group;
+    const nearest = elsewhere || group ? undefined : groupOfJob(explained);
+    const ownerGroup = group ?? nearest;
+    const runner = verdict === 'served' ? explained.runner : job.runner;
+    return {
+      ...rowOf(job, figures, explained.state, verdictText(explained, nowMs, emitted), runner),
+      ...defined({
+        group: group && keyText(group),
+        nearestGroup: nearest && keyText(nearest),
+        isOwn: (ownerGroup && owns(keyText(ownerGroup))) || undefined,
+        placeInLine: verdict === 'held' ? explained.position : undefined,
+        estimate: estimate && spanOf(estimate),
+      }),
+    };
+  };
 }
 
-/** Times are ISO 8601, spans whole seconds. */
-export type JobRow = Readonly<ReturnType<typeof rowOf>>;
+function spanOf({ ms, fromMs, toMs }: WaitEstimate) {
+  return { seconds: secondsOf(ms), from: secondsOf(fromMs), to: secondsOf(toMs) };
+}
+
+function endedRow(job: Job, figures: Figures): JobRow {
+  return rowOf(job, figures, 'ended', job.conclusion ?? 'success', job.runner);
+}
 
 /** @param what what happens to it, and why; of one that has ended: `success`, `failure`, `cancelled` or `skipped` */
-function rowOf(
-  job: Job,
-  { runOf }: Figures,
-  { owns }: Reader,
-  explained?: ExplainedJob,
-  what = job.conclusion ?? 'success',
-) {
+function rowOf(job: Job, { runOf }: Figures, state: JobState | 'ended', what: string, runner: string | undefined) {
   const { branch, commit, completedAtMs, createdAtMs, id, labels, name, repository, runId, startedAtMs, url } = job;
   const run = runOf(runId);
   const [runName = '', ...more] = runWords(job, run).map(printable);
-  const { elsewhere, estimate } = explained ?? {};
-  const position = explained?.verdict === 'held' ? explained.position : undefined;
-  const runner = explained?.verdict === 'served' ? explained.runner : job.runner;
-  const group = elsewhere ? undefined : explained?.group;
-  const nearest = explained && !elsewhere && !group ? groupOfJob(explained) : undefined;
-  const isOwn = [group, nearest].some((key) => key !== undefined && owns(keyText(key)));
-  const link = linkOf(url);
-  return {
+  return defined({
     id,
     repository: printable(repository),
     name: printable(name),
-    run: { id: runId, name: runName, text: more.join(' · '), ...(run?.actor && { actor: run.actor }) },
-    ...(branch && { branch: printable(branch) }),
-    ...(commit && { commit }),
-    state: explained?.state ?? ('ended' as const),
+    run: defined({ id: runId, name: runName, text: more.join(' · '), actor: run?.actor || undefined }),
+    branch: branch ? printable(branch) : undefined,
+    commit: commit || undefined,
+    state,
     runsOn: labels.map(printable),
     createdAt: isoOf(createdAtMs),
-    ...(startedAtMs !== undefined && { startedAt: isoOf(startedAtMs) }),
-    ...(completedAtMs !== undefined && { endedAt: isoOf(completedAtMs) }),
+    startedAt: startedAtMs === undefined ? undefined : isoOf(startedAtMs),
+    endedAt: completedAtMs === undefined ? undefined : isoOf(completedAtMs),
     what: printable(what),
-    ...(runner !== undefined && { runner: printable(runner) }),
-    ...(link !== undefined && { link }),
-    ...(group && { group: keyText(group) }),
-    ...(nearest && { nearestGroup: keyText(nearest) }),
-    ...(isOwn && { isOwn }),
-    ...(position !== undefined && { placeInLine: position }),
-    ...(estimate && { estimate: { seconds: s(estimate.ms), from: s(estimate.fromMs), to: s(estimate.toMs) } }),
-  };
+    runner: runner === undefined ? undefined : printable(runner),
+    link: linkOf(url),
+  });
 }
 
 export type JobAnswer = Readonly<NonNullable<ReturnType<typeof jobFor>>>;
 
 /** Undefined: there is none, or it may not be read. Nobody learns which. */
 export function jobFor(figures: Figures, reader: Reader, id: number) {
-  const { detailed, explanation: all } = explanationFor(figures, reader);
-  const bare = all.jobs.find(({ job }) => job.id === id);
-  const found = bare?.job ?? figures.begun.find((job) => job.id === id && job.completedAtMs !== undefined);
-  if (!found || !reader.mayRead(found.repository)) return undefined;
-  const explained = bare && detailed(bare);
-  const liveJobs = explained && (all.liveJobs ?? []).map((live) => podForReader(live, groupOfJob(explained), reader));
-  const explanation = { ...all, ...(liveJobs && { liveJobs }) };
-  const lines = explained ? linesFor(jobLines(explained, explanation, undefined), explained, reader) : [];
-  const does = explained ? STATE_WORDS[explained.state] : 'has ended';
-  return {
-    checkedAt: explanation.checkedAt,
-    job: explained ? rowIn(explanation, figures, reader)(explained) : rowOf(found, figures, reader),
-    title: printable(`Job ${id} "${found.name}" of ${found.repository} ${does}.`),
-    /** As `explain` answers: a word, and what it says. Empty: it has ended. */
-    answer: printed(lines),
-  };
+  const { detailed, explanation } = explanationFor(figures, reader);
+  const open = explanation.jobs.find(({ job }) => job.id === id);
+  if (open) return openJob(detailed(open), explanation, figures, reader);
+  const ended = figures.begun.find((job) => job.id === id && job.completedAtMs !== undefined);
+  if (!ended || !reader.mayRead(ended.repository)) return undefined;
+  return jobAnswer(explanation, ended, endedRow(ended, figures), 'has ended', []);
+}
+
+function openJob(explained: ExplainedJob, explanation: Explanation, figures: Figures, reader: Reader) {
+  const liveJobs = (explanation.liveJobs ?? []).map((live) => podForReader(live, groupOfJob(explained), reader));
+  const answer = linesFor(jobLines(explained, { ...explanation, liveJobs }, undefined), explained, reader);
+  const row = openRows(explanation, figures, reader)(explained);
+  return jobAnswer(explanation, explained.job, row, STATE_WORDS[explained.state], answer);
+}
+
+/** @param answer as `explain` answers: a word, and what it says. Empty: the job has ended */
+function jobAnswer({ checkedAt }: Explanation, job: Job, row: JobRow, stateWords: string, answer: readonly Line[]) {
+  const title = printable(`Job ${job.id} "${job.name}" of ${job.repository} ${stateWords}.`);
+  return { checkedAt, job: row, title, answer: printed(answer) };
 }
 
 /** The page shows run and link elsewhere. A reader who does not own the group learns whom to ask. */
-function linesFor(lines: readonly Line[], job: ExplainedJob, { owns }: Reader): readonly Line[] {
+function linesFor(answer: readonly Line[], job: ExplainedJob, { owns }: Reader): readonly Line[] {
   const group = groupOfJob(job);
-  const shown = lines.filter(([name]) => name !== 'Link' && name !== 'Run');
-  const waits = job.job.status === 'queued' && job.verdict !== 'running';
-  const all: readonly Line[] = waits ? [...shown, ['Gitea', NO_RUNNER_ONLINE]] : shown;
-  if (group && owns(keyText(group))) return all;
-  const own = all.flatMap(([name, text]) => (name === 'Next' ? text : []));
-  return [...all.filter(([name]) => name !== 'Next'), ...askAdvice(job, own).map((text): Line => ['Next', text])];
+  const isWaiting = job.job.status === 'queued' && job.verdict !== 'running';
+  const shown = [
+    ...answer.filter(([name]) => name !== 'Link' && name !== 'Run'),
+    ...line('Gitea', isWaiting ? NO_RUNNER_ONLINE : undefined),
+  ];
+  if (group && owns(keyText(group))) return shown;
+  const ownersAdvice = shown.flatMap(([name, text]) => (name === 'Next' ? text : []));
+  return [...shown.filter(([name]) => name !== 'Next'), ...lines('Next', askAdvice(job, ownersAdvice))];
 }
 
-/** Gitea 1.27.3 says it of each job that waits while no runner with its labels is online. */
+/** Gitea 1.27.3 says so of each job that waits while no runner with its labels is online. */
 const NO_RUNNER_ONLINE =
   'its page may say "No runner is online to pick up this job.". Here a runner is started for each job and goes after it, so that is no fault by itself: the cause above counts';
 
@@ -255,27 +269,28 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
   const nowMs = Date.parse(checkedAt);
   const open = new Set(explanation.jobs.map(({ job }) => job.id));
   const lives = new Map((explanation.liveJobs ?? []).map((live) => [keyText(live), live]));
-  const own = runners.flatMap((each) => (each.emit && isSame(each.group, group) ? each : []));
-  const shown = [...own].sort((a, b) => Number(takesSlot(b)) - Number(takesSlot(a))).slice(0, MOST_RUNNERS);
+  const ownRunners = runners.flatMap((each) => (each.emit && isSame(each.group, group) ? each : []));
+  const shown = ownRunners.toSorted((a, b) => Number(takesSlot(b)) - Number(takesSlot(a))).slice(0, MOST_RUNNERS);
   const jobs: ExplainedJob[] = [];
-  for (const job of explanation.jobs) {
+  for (const outlined of explanation.jobs) {
     if (jobs.length === PAGE_ROWS) break;
-    // Of a job that no group covers it is only the nearest one.
-    const told = isSame(job.group, group) ? detailed(job) : undefined;
-    // Else it waits for another group.
-    if (told && !told.elsewhere) jobs.push(told);
+    // The nearest group of a job that no group covers is not its group.
+    if (!isSame(outlined.group, group)) continue;
+    const job = detailed(outlined);
+    // Otherwise it waits for another group.
+    if (!job.elsewhere) jobs.push(job);
   }
   return {
     ...groupRow(group, explanation),
     checkedAt,
-    // The others repeat the counts.
+    // The other lines repeat the counts.
     answer: printed(groupLines(group, explanation, detailed).filter(([name]) => /^(?:Pod|Status|Next)$/.test(name))),
     waits: waitsOf(figures, group),
     runners: shown.map((decision) => {
       const { runner } = decision;
-      const at = keyText({ namespace: group.namespace, name: runner });
-      const place = figures.pods.get(at);
-      const live = lives.get(at);
+      const key = keyText({ namespace: group.namespace, name: runner });
+      const place = figures.pods.get(key);
+      const live = lives.get(key);
       const hasLog = place && live && !isOver(live.state);
       const logs = hasLog ? logLink(logUrl, { ...place, runner, namespace: group.namespace }) : undefined;
       return {
@@ -287,23 +302,25 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
         ...(logs !== undefined && { logLink: logs }),
       };
     }),
-    /** They are left out: there are too many. */
-    moreRunners: own.length - shown.length,
-    jobs: jobs.map(rowIn(explanation, figures, reader)),
+    /** Runners that are left out, because there are too many. */
+    moreRunners: ownRunners.length - shown.length,
+    jobs: jobs.map(openRows(explanation, figures, reader)),
   };
 }
 
-/** CI jobs that began within one hour: how long they had waited, from their creation on. The hours without a job, too. */
+/** How long CI jobs that began within one hour had waited since their creation. An hour without a job is there, too. */
 export type HourOfWaits = GroupAnswer['waits'][number];
 
 function waitsOf({ begun, explanation, instance }: Figures, group: GroupKey) {
-  const [prefix, ofGroup] = [namePrefix(group.name), groupHash(instance, group)];
+  const [prefix, hash] = [namePrefix(group.name), groupHash(instance, group)];
   const untilMs = (Math.floor(Date.parse(explanation.checkedAt) / HOUR_MS) + 1) * HOUR_MS;
   const waits = Array.from({ length: CHART_HOURS }, (): number[] => []);
   for (const { createdAtMs, runner, startedAtMs } of begun) {
     const name = startedAtMs === undefined ? undefined : parseRunnerName(runner ?? '');
-    if (startedAtMs === undefined || name?.prefix !== prefix || name.groupHash !== ofGroup) continue;
-    waits[CHART_HOURS - Math.ceil((untilMs - startedAtMs) / HOUR_MS)]?.push(Math.max(0, s(startedAtMs - createdAtMs)));
+    if (startedAtMs === undefined || name?.prefix !== prefix || name.groupHash !== hash) continue;
+    waits[CHART_HOURS - Math.ceil((untilMs - startedAtMs) / HOUR_MS)]?.push(
+      Math.max(0, secondsOf(startedAtMs - createdAtMs)),
+    );
   }
   return waits.map((seconds, index) => {
     seconds.sort((a, b) => a - b);
@@ -316,10 +333,10 @@ function waitsOf({ begun, explanation, instance }: Figures, group: GroupKey) {
   });
 }
 
-/** Repositories of which trends tell: whether a person may read them is asked one by one. */
+/** Repositories in trends. Gitea is asked for each of them whether the person may read it. */
 const MOST_REPOSITORIES = 20;
 
-/** Those with the most CI minutes. */
+/** The repositories with the most CI minutes. */
 export function repositoriesIn({ repositories }: Trends): readonly string[] {
   const most = repositories.toSorted((a, b) => b.ciMinutes - a.ciMinutes);
   return most.slice(0, MOST_REPOSITORIES).map(({ name }) => name);
@@ -327,23 +344,23 @@ export function repositoriesIn({ repositories }: Trends): readonly string[] {
 
 export type TrendsAnswer = Readonly<ReturnType<typeof trendsFor>>;
 
-/** @param trends of a group that the reader owns. Days are those of UTC; one without CI jobs is left out. */
+/** For owners of the group. Days are those of UTC. A day without CI jobs is left out. */
 export function trendsFor(trends: Trends, reader: Reader) {
-  const { days, repositories, ...of } = trends;
-  const shown = repositoriesIn(trends).filter(reader.mayRead);
-  const told = shown.flatMap((name) => repositories.find((each) => each.name === name) ?? []);
-  const figures = ({ ciMinutes, failed, jobs, name, waitP50, waitP95 }: Trends['days'][number]) => {
+  const { days, repositories, ...period } = trends;
+  const names = repositoriesIn(trends).filter(reader.mayRead);
+  const shown = names.flatMap((name) => repositories.find((each) => each.name === name) ?? []);
+  const figuresOf = ({ ciMinutes, failed, jobs, name, waitP50, waitP95 }: Trends['days'][number]) => {
     return { name: printable(name), jobs, failed, ciMinutes, waitP50, waitP95 };
   };
   return {
-    ...of,
-    days: days.map(figures),
-    repositories: told.map(figures),
+    ...period,
+    days: days.map(figuresOf),
+    repositories: shown.map(figuresOf),
     otherRepositories: repositories.length - shown.length,
   };
 }
 
-/** `https://logs.example.com/?pod={pod}`: its words in braces are `namespace`, `pod`, `node` and `runner`. '': there is none. */
+/** @param template `https://logs.example.com/?pod={pod}`, with `namespace`, `pod`, `node` and `runner`. '': there are no links */
 function logLink(template: string, words: Readonly<Record<string, string>>): string | undefined {
   return linkOf(template.replace(/\{(\w+)\}/g, (_, word: string) => encodeURIComponent(words[word] ?? '')));
 }
@@ -362,6 +379,6 @@ function isoOf(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function s(ms: number): number {
+function secondsOf(ms: number): number {
   return Math.round(ms / 1000);
 }
