@@ -28,7 +28,10 @@ interface Told {
   readonly against: Comparison;
 }
 
-/** `starting: replaced (replaced), prunes-it` for each state of each group that changes. */
+/**
+ * `starting: replaced (replaced), prunes-it` for each state of each group that changes. `+`: a runner beyond what fits under the cap. In
+ * brackets: the reason, why its job is held, and its heir.
+ */
 async function fates(base: Texts, next: Texts): Promise<readonly string[]> {
   const { code, stdout, stderr } = await validate(base, next, '-o', 'json');
   expect(code, stderr).toBe(0);

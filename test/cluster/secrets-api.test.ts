@@ -82,7 +82,7 @@ describe('the Role for --secrets api', () => {
     }
   });
 
-  it('is missing for another Secret, and the commands of the message add it', async () => {
+  it('the Role does not allow another Secret, and the commands of the message add it', async () => {
     const { simulator } = await startAcme();
     await putSecret('team-api', { token: TOKEN, url: simulator.url });
 

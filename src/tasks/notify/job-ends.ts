@@ -23,7 +23,7 @@ import { Failure } from '../../shared/failure.ts';
 import { atMost, groupBy, keyText, stayKey } from '../../shared/keys.ts';
 import { cut, printable } from '../../shared/printable.ts';
 
-interface AskedJob extends LeftJob {
+interface AskedJob extends OurJob {
   readonly group: RunnerGroup;
   readonly target: GiteaTarget;
   readonly notify: readonly NotifyTarget[];
@@ -161,7 +161,7 @@ function ignoreFailure(error: unknown): undefined {
  *     served (it waits, and runners are on their way), then gone: it came and went between two looks, or was cancelled
  *     done on a runner of ours, and never seen before
  */
-interface LeftJob {
+interface OurJob {
   readonly job: Job;
   readonly origin: string;
   readonly group: GroupKey;
@@ -172,7 +172,7 @@ interface LeftJob {
 /** What was seen of one Application: the time of its first plan, and the jobs that run or are served, by key. */
 interface Seen {
   readonly sinceMs: number;
-  readonly active: ReadonlyMap<string, LeftJob>;
+  readonly active: ReadonlyMap<string, OurJob>;
 }
 
 /** Ended jobs that are remembered, so that none is told twice. A look shows 150 completed jobs of a scope. */
@@ -183,30 +183,30 @@ export class EndedJobs {
   readonly #ended = new LRUCache<string, true>(atMost(MOST_REMEMBERED));
 
   /** Takes all plans of one reconcile, and answers the jobs that have ended since the last one, each once. Without a plan nothing is known. */
-  take(verdicts: readonly Pick<AppVerdict, 'application' | 'planning'>[]): readonly LeftJob[] {
+  take(verdicts: readonly Pick<AppVerdict, 'application' | 'planning'>[]): readonly OurJob[] {
     const seen = new Map<string, Seen>();
-    const left: LeftJob[] = [];
+    const found: OurJob[] = [];
     for (const { application, planning } of verdicts) {
       const before = this.#seen.get(application);
       if (planning.is === 'planned') {
         const { plan, atMs } = planning;
         const known = before ?? { sinceMs: atMs, active: new Map() };
-        const own = ownIn(plan);
-        const ended = this.#leftIn(plan, own, known);
+        const own = jobsOfOurRunners(plan);
+        const ended = this.#endedIn(plan, own, known);
         // What the first plan shows as done had ended before it.
-        if (before) left.push(...ended);
+        if (before) found.push(...ended);
         const active = new Map([...own].filter(([, { job }]) => job.status !== 'completed'));
         seen.set(application, { sinceMs: known.sinceMs, active });
       } else if (before) seen.set(application, before);
     }
     this.#seen = seen;
-    return left;
+    return found;
   }
 
-  /** A look reads no completed jobs while nothing is queued or runs. So a plan may list jobs for the first time that ended long before it. */
-  #leftIn(plan: Plan, own: ReadonlyMap<string, LeftJob>, { sinceMs, active }: Seen): readonly LeftJob[] {
+  #endedIn(plan: Plan, own: ReadonlyMap<string, OurJob>, { sinceMs, active }: Seen): readonly OurJob[] {
     const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(stayKey));
     const gone = [...active].filter(([key]) => !listed.has(key));
+    // A look reads no completed jobs while nothing is queued or runs. So a plan may list jobs for the first time that ended long before it.
     // Gitea's times are whole seconds. An end in the second of `sinceMs` may be one that an earlier leader has told, so it is not told.
     const sinceSecondMs = Math.floor(sinceMs / 1000) * 1000;
     const isNew = ({ completedAtMs = Number.POSITIVE_INFINITY }: Job): boolean => completedAtMs > sinceSecondMs;
@@ -220,7 +220,7 @@ export class EndedJobs {
 }
 
 /** Jobs that run or are served, and those that are done on a runner that the plan still knows, so it is of one of its groups. */
-function ownIn({ jobs, runners }: Plan): ReadonlyMap<string, LeftJob> {
+function jobsOfOurRunners({ jobs, runners }: Plan): ReadonlyMap<string, OurJob> {
   const groupOf = new Map(runners.map(({ runner, group }) => [runner, group]));
   // One list for all jobs of a group.
   const byGroup = groupBy(runners, ({ group }) => keyText(group));

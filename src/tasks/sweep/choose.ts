@@ -2,9 +2,9 @@
  * Which registrations in Gitea are dead. Pure: no I/O, no clock. A row is dead when all of this held at two observations,
  * `SIGHTINGS_APART_MS` or more apart:
  *
- *   1. ours         prefix, form and group hash of its name are those of a given group of this instance, and it stands in the
- *                   list of that group's own scope. Or, where all groups are known, they are those of one that is gone, in the
- *                   namespace of a given one that reads this list; then the two observations are an hour apart (`VANISHED_APART_MS`)
+ *   1. ours         either the name has prefix, form and hash of a given group, and the list is that of the group's own scope;
+ *                   or all groups are known, the name is that of a vanished one, and a given group of its namespace reads this
+ *                   list. Then the two observations are an hour apart (`VANISHED_APART_MS`)
  *   2. ephemeral    like every runner of ours; anything else was registered by somebody else under our name
  *   3. offline      and so is every other row of that name (names are not unique in Gitea)
  *   4. not working  no job in progress names it: a runner without network is offline after 60 s and may come back

@@ -61,7 +61,7 @@ export function openSink(settings: TracingSettings, exporter?: SpanExporter): Sp
       ...settings.attributes,
     }),
     spanLimits: { attributeValueLengthLimit: TRACING_BOUNDS.longestValue },
-    // A root span has the ids of its CI job, all others have ids by chance.
+    // A root span has the ids of its CI job. The others have its trace id, and a span id by chance.
     idGenerator: {
       generateTraceId: () => given.traceId ?? randomHex(16),
       generateSpanId: () => {
