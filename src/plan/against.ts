@@ -25,6 +25,7 @@ import {
 } from '../planner/evidence.ts';
 import { type MadeFor, parseRunnerName, poolIndexOf, runnerName } from '../planner/names.ts';
 import { groupFinder } from '../planner/traces.ts';
+import { defined } from '../shared/defined.ts';
 import { Failure } from '../shared/failure.ts';
 import { groupBy, isSame, keyText } from '../shared/keys.ts';
 import { hasJobsOf, scopeWord } from '../shared/scope.ts';
@@ -151,12 +152,8 @@ function changeOf(group: string, before?: SideGroup, after?: SideGroup) {
   const cap = pair(({ planned }) => planned.maxActiveRunners);
   const place = pair(({ planned }) => planned.look);
   const hasNewTemplate = before.planned.templateHash !== after.planned.templateHash;
-  const isChanged = fields.length > 0 || hasNewTemplate;
-  return {
-    ...{ group, is: isChanged ? ('changed' as const) : undefined, fields, hasNewTemplate },
-    ...(cap && { cap }),
-    ...(place && { place }),
-  };
+  const is = fields.length > 0 || hasNewTemplate ? ('changed' as const) : undefined;
+  return { group, is, fields, hasNewTemplate, ...defined({ cap, place }) };
 }
 
 function writtenDifferently(before: RunnerGroup, after: RunnerGroup): readonly string[] {
@@ -251,7 +248,11 @@ function madeUp(of: SideGroup, now: RunnerMoment, nth: number, { instance, nowMs
   const covers = planned.covers ?? (next?.covers === undefined ? 'owner' : `not-${next.covers}`);
   const decision = { emit: true, runner: name, group, because: 'own-runner', pinned: false } as const;
   return {
-    ...{ namespace: group.namespace, name, createdAtMs: atMs, giteaUrl: planned.origin, application: 'this' },
+    namespace: group.namespace,
+    name,
+    createdAtMs: atMs,
+    giteaUrl: planned.origin,
+    application: 'this',
     ...(now === 'starting' ? { state: 'starting' } : { state: 'running', runningSinceMs: atMs }),
     ...((now === 'busy' || now === 'debugging') && { pinned: true }),
     ...(now === 'debugging' && { endedAtMs: atMs, keepUntilMs: atMs + (planned.keepFailedMs ?? 0) }),
@@ -320,7 +321,9 @@ function fatesOf(seenRunners: readonly SeenRunner[], before: Side, after: Side, 
     const manifest = jobText(live, after, decision);
     const isSameJob = manifest === undefined || manifest === jobText(live, before, earlier);
     const fate: RunnerFate = {
-      ...{ runner: live.name, now, because: decision?.because ?? 'not-planned' },
+      runner: live.name,
+      now,
+      because: decision?.because ?? 'not-planned',
       outcome: isKept ? stays : isReplaced() ? 'replaced' : 'removed',
       ...(next?.verdict === 'held' && { jobHeld: next.because }),
       ...(decision?.emit && !isSame(decision.group, of.group) && { heir: keyText(decision.group) }),

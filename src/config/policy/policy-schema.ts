@@ -227,7 +227,11 @@ const OF_PLACE = {
 const NamespaceEntry = z.strictObject({
   name: namePattern().meta({ description: 'Pattern for the namespace of a RunnerGroup.' }),
   ...OF_PLACE,
-  ...{ ...OF_APPLICATION, ...OF_GROUP, maxActiveRunners, ...ENFORCING, defaults },
+  ...OF_APPLICATION,
+  ...OF_GROUP,
+  maxActiveRunners,
+  ...ENFORCING,
+  defaults,
 });
 
 const GroupEntry = z.strictObject({
@@ -243,7 +247,11 @@ const GroupEntry = z.strictObject({
     })
     .meta({ description: 'The RunnerGroups that are meant: those that all of these fit.' }),
   ...OF_PLACE,
-  ...{ ...OF_APPLICATION, ...OF_GROUP, maxActiveRunners, ...ENFORCING, defaults },
+  ...OF_APPLICATION,
+  ...OF_GROUP,
+  maxActiveRunners,
+  ...ENFORCING,
+  defaults,
 });
 
 const Exception = z.strictObject({

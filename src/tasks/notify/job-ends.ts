@@ -19,6 +19,7 @@ import type { EventOf, JobNotice } from '../../serve/planning/events.ts';
 import type { AppVerdict } from '../../serve/planning/reconcile.ts';
 import type { Turn } from '../../serve/queue/work-queue.ts';
 import type { StartTask } from '../../serve/task.ts';
+import { defined } from '../../shared/defined.ts';
 import { Failure } from '../../shared/failure.ts';
 import { atMost, groupBy, keyText, stayKey } from '../../shared/keys.ts';
 import { cut, printable } from '../../shared/printable.ts';
@@ -132,14 +133,21 @@ function noticeOf(
   workflow: string | undefined,
   nowMs: number,
 ): JobNotice {
-  const { id: jobId, attempt, repository, url } = job;
-  return {
-    ...{ result, repository },
-    ...(workflow !== undefined && { workflow: shortName(workflow) }),
-    ...{ job: shortName(job.name), jobId, attempt, url, gitea, namespace, group, runner },
+  return defined({
+    result,
+    repository: job.repository,
+    workflow: workflow === undefined ? undefined : shortName(workflow),
+    job: shortName(job.name),
+    jobId: job.id,
+    attempt: job.attempt,
+    url: job.url,
+    gitea,
+    namespace,
+    group,
+    runner,
     // By our clock; the plan goes by Gitea's. People need the minute.
-    ...(result === 'failure' && keepFailedSeconds > 0 && { keptUntilMs: nowMs + keepFailedSeconds * 1000 }),
-  };
+    keptUntilMs: result === 'failure' && keepFailedSeconds > 0 ? nowMs + keepFailedSeconds * 1000 : undefined,
+  });
 }
 
 const LONGEST_NAME = 200;
