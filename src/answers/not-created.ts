@@ -33,7 +33,7 @@ export function whyNotCreated(where: WhereIAm | undefined, job: WaitingJob, nowM
     (where && downOf(where, application)) ??
     (status && unready(status, application));
   if (failure) return failure;
-  const silentMs = nowMs - Date.parse(status?.lastCheckTime ?? '');
+  const silentMs = Date.parse(where?.lookedAt ?? '') - Date.parse(status?.lastCheckTime ?? '');
   if (silentMs > LOOK_LATE_MS)
     return {
       why: `serve leads, and has not looked at RunnerGroup ${group} for ${duration(silentMs)}`,

@@ -10,6 +10,8 @@ export interface WhereIAm {
   readonly context?: string;
   /** Empty: all. */
   readonly namespaces: readonly string[];
+  /** When, by the clock of the cluster, ISO 8601. */
+  readonly lookedAt: string;
   readonly serve: ServeSeen;
   readonly applications: readonly ApplicationSeen[];
   /** RunnerGroups that cannot be served. They are in no other list. */

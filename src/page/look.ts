@@ -177,7 +177,8 @@ async function look(
     ...live.flatMap(({ key, problem }) => (problem === undefined ? [] : { group: key, problem })),
   ];
   const statuses = live.map(({ key, object }) => statusSeen({ ...object, status: cluster.statusOf(key) }));
-  const around = { server: '', namespaces: [], serve: { leader: '', isLate: false }, applications: [] };
+  const lookedAt = new Date(clock.now()).toISOString();
+  const around = { server: '', namespaces: [], lookedAt, serve: { leader: '', isLate: false }, applications: [] };
   await clock.nextTurn();
   const { details, outline } = explainerOf(sound, plan, atMs, seen);
   const explanation = withNotCreated({ ...outline(), where: { ...around, broken, statuses } });

@@ -97,8 +97,8 @@ function shifted<T extends object>(rows: readonly T[], times: readonly (keyof T)
   });
 }
 
-/** Whole seconds; 0 when the clocks may well be equal. */
-function shiftBy(bounds: ClockBounds): number {
+/** What makes this machine's time that of a server, ms. Whole seconds; 0 when the clocks may well be equal. */
+export function shiftBy(bounds: ClockBounds): number {
   if (bounds.leastMs <= 0 && bounds.mostMs >= 0) return 0;
   const shiftMs = toSeconds(middle(bounds));
   return Math.abs(shiftMs) < LEAST_SHIFT_MS ? 0 : shiftMs;

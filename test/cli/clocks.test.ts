@@ -1,9 +1,11 @@
 /** Servers whose clocks differ: real program, a Gitea and an API server with clocks of their own. */
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
+import { NAME } from '../../src/shared/installed/installed-names.ts';
 import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
-import { type Outcome, runHere } from '../support/run-cli.ts';
-import { startWithJob } from '../support/start-acme.ts';
+import { answering, groupList, groupObject } from '../support/kube-objects.ts';
+import { folderWith, groupYaml, type Outcome, runHere } from '../support/run-cli.ts';
+import { startAcme, startWithJob } from '../support/start-acme.ts';
 
 interface Skew {
   /** Gitea's clock minus this machine's, seconds. */
@@ -77,4 +79,51 @@ it('clocks that differ are one for the planner, and the user is told', async () 
     );
   expect(behind.stderr).toMatch(warning('behind'));
   expect(ahead.stderr).toMatch(warning('ahead of'));
+});
+
+it.each([-360, 360])('a clock of this machine that is off by %i s makes no dead serve, and is told', async (off) => {
+  const ago = (seconds: number): string => new Date(Date.now() + (off - seconds) * 1000).toISOString();
+  const tellTime = (response: ServerResponse): boolean => {
+    response.sendDate = false;
+    response.setHeader('Date', new Date(ago(0)).toUTCString());
+    return false;
+  };
+  const { simulator, env } = await startAcme({ now: () => Date.parse(ago(30)) });
+  simulator.intercept((_, response) => tellTime(response));
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+  const container = { name: NAME, image: 'x' };
+  const answers = answering({
+    '/version': { major: '1', minor: '34' },
+    '/runnergroups': groupList([groupObject(groupYaml(simulator.url), { lastCheckTime: ago(20) })]),
+    '/leases/gitea-runners-serve': { spec: { holderIdentity: 'serve-1', renewTime: ago(3) } },
+    [`/deployments/${NAME}`]: {
+      spec: { replicas: 2, template: { spec: { serviceAccountName: 'x', containers: [container] } } },
+      status: { readyReplicas: 2 },
+    },
+    '/applications/runners': {
+      metadata: { name: 'runners', namespace: 'argocd' },
+      spec: { project: 'runners', syncPolicy: { automated: {} } },
+      status: {
+        sync: { status: 'OutOfSync' },
+        operationState: { phase: 'Running', startedAt: ago(10), message: 'waiting' },
+      },
+      operation: { sync: {} },
+    },
+  });
+  const server = await startCluster({
+    override: (url, response, request, handle) => tellTime(response) || answers(url, response, request, handle),
+  });
+  const cluster = ['--kubeconfig', kubeconfigFor(server), '-n', 'runners'];
+
+  const explained = await runHere(['explain', ...cluster, '--exit-code'], env, folderWith({}));
+  const { stdout, stderr } = await runHere(['doctor', ...cluster], env, folderWith({}));
+
+  expect(explained.code, explained.stdout).toBe(0);
+  expect(explained.stdout).toMatch(/serve: serve-1 leads \(Lease renewed \ds ago\); it last looked 2\ds ago\n/);
+  expect(stdout).toContain('✓ leader of serve: serve-1');
+  const way = off < 0 ? 'ahead of' : 'behind';
+  for (const told of [explained.stderr, stderr])
+    expect(told).toMatch(
+      new RegExp(`^warning: GR-CLOCK-04 compare clocks: that of this machine is (?:5m5\\ds|6m0\\ds) ${way} that of`),
+    );
 });

@@ -46,7 +46,7 @@ export async function readInstallation(source: ClusterSource, reader: ClusterRea
   const listed = await orFailure(listObjects(client, inNamespaces, deadline));
   const objects = listed instanceof Failure ? [] : listed;
   const { groups, broken } = sortedOut(objects);
-  const [reads, lease] = await Promise.all([readAll(reader), readLease(reader, settings.now())]);
+  const [reads, lease] = await Promise.all([readAll(reader), readLease(reader)]);
   const asked = groups.slice(0, MOST_GROUPS);
   const { namespaces, secrets } = await readNamespaces(reader, asked);
   const access = await readAccesses(reader, reads, [...namespaces.keys()], asked);
@@ -63,7 +63,7 @@ export async function readInstallation(source: ClusterSource, reader: ClusterRea
     argocdNamespace,
     /** Empty: all namespaces were looked at for RunnerGroups. */
     inNamespaces,
-    nowMs: settings.now(),
+    nowMs: reader.now(),
     version,
     lease,
     access,

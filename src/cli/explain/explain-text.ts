@@ -42,7 +42,7 @@ export function explainText(explanation: Explanation, given: ExplainOptions, all
       ? 'No RunnerGroup can be served, so Gitea was not asked for jobs.\n'
       : 'No jobs are queued or running.\n';
   const parts = [
-    ...(where ? [wrapped(whereText(where, nowMs), columns)] : []),
+    ...(where ? [wrapped(whereText(where), columns)] : []),
     groupTable(groups, options),
     jobs.length > 0 ? jobTable(explanation, options) : hidden > 0 ? filteredOut : none,
     ...leftoverTable(explanation, nowMs, options),

@@ -3,6 +3,7 @@
 import { statusSeen, type UnservedGroup, type WhereIAm } from '../../answers/where.ts';
 import { instanceName, shardCount } from '../../clients/argocd/application.ts';
 import { Deadline } from '../../clients/http/request.ts';
+import { ServerClocks } from '../../clients/http/server-clocks.ts';
 import type { ClusterConfig } from '../../clients/kubernetes/config.ts';
 import { KubeClient } from '../../clients/kubernetes/kube-client.ts';
 import { listAll } from '../../clients/kubernetes/list.ts';
@@ -10,12 +11,15 @@ import { RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { DENIED } from '../../config/runnergroup/status.ts';
 import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
+import { shiftBy } from '../../plan/clock-correction.ts';
 import { type LookOptions, lookAndPlan, type PlanOfNow } from '../../plan/look-and-plan.ts';
 import { finishOwn, groupOfObject } from '../../plan/own-pod.ts';
 import type { Settings } from '../../plan/settings.ts';
+import { systemClock } from '../../shared/clock.ts';
 import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
 import type { Io } from '../../shared/io.ts';
 import { keyText } from '../../shared/keys.ts';
+import { duration } from '../../shared/printable.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
 import { installationFrom, pathsFrom, settingsFrom } from './command-settings.ts';
@@ -82,10 +86,25 @@ export async function askCluster<T>(
   argocdNamespace: string,
   ask: (reader: ClusterReader) => Promise<T>,
 ): Promise<T> {
-  const client = new KubeClient(config, settings);
-  const reader = { client, deadline: new Deadline(settings.timeoutMs), argocdNamespace };
-  return await ask(reader).finally(() => client.close());
+  const clocks = new ServerClocks();
+  const client = new KubeClient(config, { ...settings, clock: { ...systemClock, now: settings.now }, clocks });
+  const shiftMs = (): number => {
+    const bounds = clocks.of(client.origin);
+    return bounds ? shiftBy(bounds) : 0;
+  };
+  const now = (): number => settings.now() + shiftMs();
+  const reader = { client, deadline: new Deadline(settings.timeoutMs), argocdNamespace, now };
+  return await ask(reader).finally(() => {
+    client.close();
+    const offMs = shiftMs();
+    const off = `${duration(Math.abs(offMs))} ${offMs < 0 ? 'ahead of' : 'behind'}`;
+    const warning = `warning: GR-CLOCK-04 compare clocks: that of this machine is ${off} that of the cluster (${client.origin}). What is told here is corrected by that. Set the clock of this machine (NTP).`;
+    if (Math.abs(offMs) > CLOCK_OFF_MS) settings.onWarning?.(warning);
+  });
 }
+
+/** A greater difference is told. */
+const CLOCK_OFF_MS = 60_000;
 
 /** `-n`, `-A`, those that `serve` has in this pod, else the context's, as kubectl does. */
 function namespacesFrom(flags: FlagsOf<'explain'>, io: Io, { context }: ClusterConfig): readonly string[] {
@@ -119,7 +138,7 @@ export async function planOfCluster(
     isolate: [],
     printedBy: shardsOf(objects),
   });
-  const [around, planned] = await Promise.allSettled([lookAround(reader, objects, seen.now()), looking]);
+  const [around, planned] = await Promise.allSettled([lookAround(reader, objects), looking]);
   if (around.status === 'rejected') throw around.reason;
   const context = config.context?.name;
   const named = { server: reader.client.origin, ...(context !== undefined && { context }), namespaces, broken };
@@ -132,7 +151,7 @@ export async function planOfCluster(
     return { ...planned.value, groups, settings: seen, where: { ...where, broken: [...broken, ...left] } };
   }
   // Where Gitea does not answer, this is all that is known.
-  io.err(`${whereText(where, seen.now())}\n`);
+  io.err(`${whereText(where)}\n`);
   const { reason } = planned;
   const isRefused = reason instanceof Failure && reason.kind === 'cluster-forbidden';
   // A server that asks to wait was reached.

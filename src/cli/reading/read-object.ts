@@ -8,6 +8,8 @@ export interface ClusterReader {
   readonly client: KubeClient;
   readonly deadline: Deadline;
   readonly argocdNamespace: string;
+  /** By the clock of the API server, as the times in its objects. Until it has answered: by this machine's. */
+  readonly now: () => number;
 }
 
 type Unread = ReturnType<typeof notKnown>;

@@ -30,8 +30,7 @@ const LeaseRead = z.object({
 export async function lookAround(
   reader: ClusterReader,
   objects: readonly RunnerGroupObject[],
-  nowMs: number,
-): Promise<Pick<WhereIAm, 'serve' | 'applications' | 'statuses'>> {
+): Promise<Pick<WhereIAm, 'lookedAt' | 'serve' | 'applications' | 'statuses'>> {
   const seen = objects.map((object) => ({ object, made: applicationOfObject(object, reader.argocdNamespace) }));
   const statuses = seen.map(({ object, made }) => statusSeen(object, made));
   const names = new Set(
@@ -40,10 +39,10 @@ export async function lookAround(
     ),
   );
   const [serve, ...applications] = await Promise.all([
-    readLease(reader, nowMs),
-    ...[...names].slice(0, MOST_APPLICATIONS).map((name) => readApp(reader, name, nowMs)),
+    readLease(reader),
+    ...[...names].slice(0, MOST_APPLICATIONS).map((name) => readApp(reader, name)),
   ]);
-  return { serve, applications, statuses };
+  return { lookedAt: new Date(reader.now()).toISOString(), serve, applications, statuses };
 }
 
 /** The Application that made the object: `argocd/runners`. */
@@ -58,7 +57,7 @@ export function madeBy({ metadata }: RunnerGroupObject): ApplicationRef | undefi
   return applicationOf(annotations?.[TRACKING_ID], { group: API_GROUP, kind: KIND, namespace, name });
 }
 
-export async function readLease(reader: ClusterReader, nowMs: number): Promise<ServeSeen> {
+export async function readLease(reader: ClusterReader): Promise<ServeSeen> {
   const namespace = encodeURIComponent(reader.argocdNamespace);
   const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${SERVE_LEASE}`;
   const read = await readObject(reader, { path });
@@ -69,17 +68,17 @@ export async function readLease(reader: ClusterReader, nowMs: number): Promise<S
   return {
     leader: holderIdentity,
     ...(!Number.isNaN(renewedMs) && { renewedAt: new Date(renewedMs).toISOString() }),
-    isLate: Number.isNaN(renewedMs) || nowMs - renewedMs > LEASE_LATE_MS,
+    isLate: Number.isNaN(renewedMs) || reader.now() - renewedMs > LEASE_LATE_MS,
   };
 }
 
-async function readApp(reader: ClusterReader, called: string, nowMs: number): Promise<ApplicationSeen> {
+async function readApp(reader: ClusterReader, called: string): Promise<ApplicationSeen> {
   const [namespace = '', name = ''] = called.split('/').map(encodeURIComponent);
   const read = await readObject(reader, {
     path: `/apis/argoproj.io/v1alpha1/namespaces/${namespace}/applications/${name}`,
   });
   if ('unread' in read) return { name: called, unread: read.unread, ...(read.isMissing && { isMissing: true }) };
-  return applicationSeen(read.value, called, nowMs);
+  return applicationSeen(read.value, called, reader.now());
 }
 
 /** @param called `argocd/runners` */
@@ -116,10 +115,17 @@ const InGit = z.object({
 });
 const IsAutomated = z.object({ spec: z.object({ syncPolicy: z.object({ automated: Automated }) }) });
 
-export function whereText(
-  { server, context, namespaces, serve, applications, broken, statuses }: WhereIAm,
-  nowMs: number,
-): string {
+export function whereText({
+  server,
+  context,
+  namespaces,
+  lookedAt,
+  serve,
+  applications,
+  broken,
+  statuses,
+}: WhereIAm): string {
+  const nowMs = Date.parse(lookedAt);
   const account = context === undefined ? 'service account of this pod' : `context ${context}`;
   const where = namespaces.length === 0 ? 'all namespaces' : `namespace ${namespaces.join(', ')}`;
   const lines = [
