@@ -75,7 +75,7 @@ export class RunnerGroupChart extends Chart {
   templateHash = '';
   /** The group's Job without what belongs to one runner. As JSON, which takes a tenth of the memory: most groups print no Job. */
   templateJson = '';
-  /** The same Job, for a platform's app to change. It is not printed. */
+  /** The group's Job, for a platform's app to change. It is not printed. */
   readonly job: ApiObject | undefined;
   /** The Job before that app has changed it. */
   readonly ours: JobManifest | undefined;

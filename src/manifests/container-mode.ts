@@ -23,13 +23,13 @@ export interface ModeParts {
   readonly env: Texts;
   readonly mounts: readonly Mount[];
   readonly securityContext: k8s.SecurityContext;
-  /** Of the pod. */
+  /** Annotations of the pod. */
   readonly annotations?: Texts;
   /** Shell lines of the init container that registers: what must be there before a runner may take a CI job. */
   readonly prepare?: string;
   /** What that container sees of the sidecar, for these lines. */
   readonly registerMounts?: readonly Mount[];
-  /** Of the init container that registers: the runner container's user, and no privileges. The runner must read and write what it wrote. */
+  /** For the init container that registers: the runner container's user, and no privileges. The runner must read and write what it wrote. */
   readonly registerSecurityContext: k8s.SecurityContext;
   /** preStop command of the runner container. */
   readonly preStop?: readonly string[];

@@ -13,7 +13,7 @@ export interface Container {
   readonly lifecycle?: { readonly preStop?: { readonly exec: { readonly command: readonly string[] } } };
 }
 
-/** The same of a volume. */
+/** What we read of a volume. */
 export interface Volume {
   readonly name: string;
   /** Empty in the template: it is that of the Job. */

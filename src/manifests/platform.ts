@@ -80,7 +80,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   RunnerGroup: 'RunnerGroups come from Git, where a policy judges them',
   Secret: 'Argo CD keeps manifests in its cache; name a Secret that is there',
 };
-/** Of runners, and of Argo CD's tracking. */
+/** Keys of labels and annotations that are ours, and of Argo CD's tracking. */
 const OUR_KEY = /^(?:gitea\.bpg\.pw\/|app\.kubernetes\.io\/instance$)/;
 
 function addedProblems(added: readonly ObjectManifest[]): readonly string[] {

@@ -47,18 +47,18 @@ export function podParts({ proxy, caBundle }: JobGroup) {
   const ca = { mountPath: CA_DIR, name: 'ca', readOnly: true };
   const bundle = { mountPath: BUNDLE_DIR, name: 'ca-bundle' };
   return {
-    /** Of the containers `register` and `runner`. Kubernetes expands the `$(NAME)` in it. */
+    /** Variables of the containers `register` and `runner`. Kubernetes expands the `$(NAME)` in them. */
     env: [
       ...ofProxy,
       ...Object.entries(CA_VARIABLES).map(([variable, value]): k8s.EnvVar => ({ name: variable, value })),
     ],
-    /** Of the docker sidecar. Go programs look into `SSL_CERT_DIR` besides the image's own bundle. */
+    /** Variables of the docker sidecar. Go programs look into `SSL_CERT_DIR` besides the image's own bundle. */
     dockerEnv: [...ofProxy, { name: 'SSL_CERT_DIR', value: CA_VARIABLES.SSL_CERT_DIR }],
     volumes: [
       { configMap: { items: [{ key, path: 'ca.crt' }], name }, name: 'ca' },
       { emptyDir: {}, name: 'ca-bundle' },
     ],
-    /** Of the container that writes the bundle, and of the others. */
+    /** Mounts of the container that writes the bundle, and of the others. */
     registerMounts: [ca, bundle],
     mounts: [ca, { ...bundle, readOnly: true }],
   };

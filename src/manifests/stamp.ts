@@ -8,17 +8,17 @@ import { type Container, type JobManifest, NAME_VARIABLE, type PodTemplate, type
 /** What makes a group's template the Job of one runner. */
 export interface RunnerParts {
   readonly name: string;
-  /** Besides those of the group. */
+  /** Labels that the group's template does not have. */
   readonly labels: Texts;
   /** The text of `generate` has them in this order. Those without a value are left out. */
   readonly annotations: Texts;
   /** The queue of Kueue that it waits in; undefined: none. */
   readonly queue: string | undefined;
-  /** Of its pod; undefined: as in the template. */
+  /** PriorityClass of its pod. Undefined: as in the template. */
   readonly priorityClass: string | undefined;
-  /** Of a warm runner: how much longer its Job may live, seconds. Undefined: it is none. */
+  /** How much longer the Job of a warm runner may live, seconds. Undefined: it is no warm runner. */
   readonly warmSeconds: number | undefined;
-  /** Of its Job, as it lives. Undefined: as in the template. */
+  /** Spec of its Job, as it lives. Undefined: as in the template. */
   readonly spec?: object | undefined;
 }
 

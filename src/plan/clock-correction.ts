@@ -77,14 +77,14 @@ function agree(clocks: readonly (ClockBounds | undefined)[]): boolean {
   return known.length === clocks.length && gapMs < LEAST_SHIFT_MS;
 }
 
-/** The same look with its times by the clock of all. */
+/** The look, with its times by the clock of all. */
 export function shiftLook(look: Look, giteaUrl: string, { lookShiftsMs }: ClockCorrection): Look {
   const shiftMs = lookShiftsMs?.get(new URL(giteaUrl).origin) ?? 0;
   if (shiftMs === 0) return look;
   return { ...look, jobs: shifted(look.jobs, ['createdAtMs', 'startedAtMs', 'completedAtMs'], shiftMs) };
 }
 
-/** The same Jobs with their times by Gitea's clock. */
+/** The Jobs, with their times by Gitea's clock. */
 export function shiftJobs(jobs: readonly LiveJob[], shiftMs: number): readonly LiveJob[] {
   if (shiftMs === 0) return jobs;
   return shifted(jobs, ['createdAtMs', 'stillSinceMs', 'runningSinceMs', 'finishedAtMs', 'extendUntilMs'], shiftMs);

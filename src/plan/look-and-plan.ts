@@ -41,14 +41,14 @@ export interface PlanOfNow {
   readonly seen?: PlanSource;
   /** Groups that were left out. The plan keeps their Jobs. */
   readonly troubles: readonly Trouble[];
-  /** Of these, the ones whose spec cannot be used: no chart of `app` is theirs to print. */
+  /** Groups in trouble whose spec cannot be used. `app` has no chart of them. */
   readonly broken: readonly BrokenGroup[];
 }
 
 /** Jobs that were listed so long ago are listed again before a plan is made of them, ms. */
 const FRESH_MS = 400;
 
-/** Of the time for looks, where one that fails does not end the run. */
+/** Share of the time limit for looks, where one that fails does not end the run. */
 const SHARE_OF_LOOKS = 0.75;
 
 export interface LookOptions {

@@ -11,7 +11,7 @@ import { groupBy, keyText } from '../shared/keys.ts';
 import * as marks from '../shared/marks.ts';
 import type { PlanOfNow } from './look-and-plan.ts';
 
-/** Besides the plan: documents of other kinds, and what Argo CD says of the cluster. */
+/** What is printed with a plan: documents of other kinds, and what Argo CD says of the cluster. */
 interface Printing {
   readonly others: readonly { readonly text: string }[];
   readonly env: Readonly<Record<string, string | undefined>>;

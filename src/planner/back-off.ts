@@ -14,7 +14,7 @@ export interface BackOff {
   readonly untilMs: number;
 }
 
-/** Of runners that were made for one thing: those of this group that failed. */
+/** Those of `made` that are of this group and have failed. */
 export function failedOf(made: readonly Runner[], group: Group, nowMs: number): readonly Runner[] {
   return made.filter(
     // A clock that is far ahead must hold nothing back for days.

@@ -6,7 +6,7 @@ export function compareText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** The same function, which works each value out once. */
+/** A function that works each value out once. */
 export function memo<K, V>(make: (key: K) => V): (key: K) => V {
   const known = new Map<K, V>();
   return (key) => {

@@ -27,7 +27,7 @@ type KeyOf = (group: Group) => GroupKey;
 
 export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, idle: IdleByGroup): Plan {
   const { allotments, assignments, overdue } = given;
-  // The same object for the same RunnerGroup each time: thousands of decisions share it, and are counted by it.
+  // One object for each RunnerGroup: thousands of decisions share it, and are counted by it.
   const keys = memo((text: string): GroupKey => {
     const [namespace = '', name = ''] = text.split('/');
     return { namespace, name };

@@ -210,7 +210,7 @@ export interface PriorityTier {
 
 /** At most so many slots at a time, besides the cap. */
 export interface Limit {
-  /** The same for groups that share it. */
+  /** Groups that share the limit have one key. */
   readonly key: string;
   /** Groups that name it share it. Absent: it is of one RunnerGroup alone. */
   readonly name?: string;
@@ -235,7 +235,7 @@ export interface Group {
   /** Key of the look it reads; a look is of one Gitea. */
   readonly look: string;
   readonly scope: ScopeWidth;
-  /** Of the scope: `owner` or `owner/name`, in lower case. Absent: all of its Gitea. */
+  /** The scope: `owner` or `owner/name`, in lower case. Absent: all of its Gitea. */
   readonly covers?: string;
   /** Effective label names: own and default ones, without schema. */
   readonly labels: readonly string[];
@@ -363,7 +363,7 @@ export function joinLooks(groups: readonly Group[], evidence: Evidence): JobList
   return { jobs: [...known.values()].sort(byAge), findJob: (origin, id) => known.get(origin, id) };
 }
 
-/** Of the same state, read twice, the first one will do. */
+/** True if `a` is the newer state. When both are equal the first one will do. */
 function isNewer(a: Job, b: Job): boolean {
   return a.attempt === b.attempt ? PROGRESS[a.status] > PROGRESS[b.status] : a.attempt > b.attempt;
 }

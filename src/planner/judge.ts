@@ -84,7 +84,7 @@ export function judgeRunners(
   });
 }
 
-/** The same for all sizes of a RunnerGroup. */
+/** One key for all sizes of a RunnerGroup. */
 function sizesKey({ namespace, name }: Group): string {
   return `${namespace}/${name}`;
 }
@@ -212,7 +212,7 @@ function runnersAtWork(traces: RunnerTraces, context: Context): number {
   return Math.max(1, rowsAreKnown(traces, context) ? Math.min(runs, rowIds.length) : runs);
 }
 
-/** Of a runner of which Kubernetes shows a Job and Gitea nothing. */
+/** The state of a runner of which Kubernetes shows a Job and Gitea nothing. */
 function stateOfComing(traces: RunnerTraces, live: LiveJob, context: Context): RunnerState {
   if (!isWaitedFor(live, context.group, context.nowMs) && !isUnheard(traces, context)) return 'never-came';
   return isOfThisTemplate(traces, context) ? 'free' : 'replaced';

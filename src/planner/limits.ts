@@ -57,10 +57,10 @@ export function limitsBranch({ branches }: Pick<Limit, 'branches'>, branch: stri
 
 /** What takes slots, by key of the limit. */
 interface Taken {
-  /** Of our runners at work. */
+  /** Slots of our runners at work. */
   readonly slots: Map<string, number>;
   readonly shared: ReadonlyMap<string, readonly Sharer[]>;
-  /** Of groups that share a limit the lowest number counts. */
+  /** The lowest number of the groups that share a limit. */
   readonly most: Map<string, number>;
   /** `limitsBranch`, each answer worked out once. */
   readonly isFor: (limit: Limit) => (branch: string | undefined) => boolean;

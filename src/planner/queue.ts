@@ -79,7 +79,7 @@ export function queueReadyJobs(facts: Facts): readonly ReadyJob[] {
 /** So long a job may be passed by others, ms. */
 const PASSED_MS = 1_800_000;
 
-/** Then it comes first, whatever the order of repositories, and keeps its slots under other limits while it is the first in line at one. */
+/** True for a job that comes first, whatever the order of repositories. It keeps its slots under other limits while it is the first in line at one. */
 export function hasWaitedLong(listed: ListedJob, { nowMs, readySinceMs }: Clocks): boolean {
   return nowMs - readySinceMs(listed) >= PASSED_MS;
 }

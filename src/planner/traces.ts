@@ -24,7 +24,7 @@ export interface RunnerTraces {
   readonly madeFor: MadeFor;
   /** Jobs in progress under its name. More than one when its Job was re-created. */
   readonly runs: number;
-  /** Of these, and of the completed ones, the job that began last. */
+  /** The job in progress that began last, and the completed one that did. */
   readonly running: Job | undefined;
   readonly completed: Job | undefined;
   readonly row: RegisteredRunner | undefined;

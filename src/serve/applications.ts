@@ -32,9 +32,9 @@ interface ApplicationsOptions {
 
 interface Managed {
   readonly ref: ApplicationRef;
-  /** The RunnerGroups whose annotations name this Application. Of a shard besides shard 0: that it is this shard. */
+  /** The RunnerGroups whose annotations name this Application. A shard other than shard 0 has one entry, which says that it is this shard. */
   groups: readonly ObjectRef[];
-  /** Of such a shard: shard 0, which has made the RunnerGroups. */
+  /** Such a shard names shard 0 here, which has made the RunnerGroups. */
   readonly head?: string;
   lane: string;
   state: wakeState.WakeState;

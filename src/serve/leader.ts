@@ -201,7 +201,7 @@ export class Leader {
     if (targetOf !== this.#targetOf) this.#poller.watch(this.#book.namespacesOf);
     this.#targetOf = targetOf;
     if (this.#closed) return TICK;
-    // Of groups that have changed meanwhile no look is known: another reconcile follows.
+    // Groups that have changed meanwhile have no look yet: another reconcile follows.
     const input = this.#input(groups);
     const verdicts = new Map<string, AppVerdict>();
     const startedBefore = new Map<string, readonly LiveRunner[]>();

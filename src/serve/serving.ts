@@ -44,7 +44,7 @@ export interface ServeOptions
   readonly secrets?: SecretsMode;
   readonly cluster: ClusterConfig;
   readonly namespaces: readonly string[];
-  /** The same as those of the generator: they are part of what names a runner. */
+  /** Images and settings of pods. They must be those of the generator, because a runner's name depends on them. */
   readonly images: InstallationPods;
   readonly argocd: {
     readonly url: string;
@@ -73,7 +73,7 @@ const ONCE_MS = 120_000;
 
 /** Until `signal` is aborted. Then it ends within a second or so: requests are broken off, the Lease is given back. @throws Failure at the start */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
-  // Of the process: what does not end with its leadership.
+  // It lives as long as the process, and not only while this replica leads.
   const queue = new WorkQueue(options.clock);
   // Also when it cannot begin: what is due would keep the process.
   await serveWith(queue, options, signal).finally(() => queue.close());

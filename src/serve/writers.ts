@@ -109,7 +109,7 @@ const MOST_STUCK = 10;
 /** Kubernetes takes 1,024 bytes. */
 const LONGEST_MESSAGE = 900;
 const COMPONENT = 'gitea-runners';
-/** Of type `Normal`; all others are warnings. */
+/** Events of type `Normal`; all others are warnings. */
 const GOOD_REASONS: ReadonlySet<string> = new Set(['LostJobEnded', 'LostJobRerun', 'RegistrationTokenWritten']);
 
 export const writeEvents: StartTask = (context) => {
@@ -173,7 +173,7 @@ async function writeEvent({ client, clock }: TaskContext, notice: Notice): Promi
   throw statusFailure(client.request(question), status, 'GR-CLUSTER-15', remedy);
 }
 
-/** The same subject and cause give the same name, so two leaders write one Event. Kubernetes forgets it after an hour. */
+/** Equal subjects and causes give equal names, so two leaders write one Event. Kubernetes forgets it after an hour. */
 function nameOf({ object, subject, cause }: Notice): string {
   const { name, uid } = object.metadata;
   return `${name}.${hash('sha256', [uid, subject, cause].join('\0')).slice(0, 16)}`;

@@ -46,7 +46,7 @@ export type FailureKind =
   /** The Secret of a token cannot be seen from here. */
   | 'token-unseen'
   | 'token-unusable'
-  /** Of the Kubernetes API, or the way to it. */
+  /** The Kubernetes API, or the way to it. */
   | 'cluster'
   | 'cluster-forbidden'
   | 'policy'
@@ -101,7 +101,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'it is no address of this machine',
 };
 
-/** The same in words, for people: `no such file (ENOENT)`. */
+/** What the system says, in words for people: `no such file (ENOENT)`. */
 export function systemReason(error: unknown): string {
   const code = systemCode(error);
   const reason = REASONS[code];

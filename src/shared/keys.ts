@@ -10,7 +10,7 @@ interface OriginAndJob {
   readonly job: { readonly id: number; readonly attempt: number };
 }
 
-/** Of a stay of a CI job in the queue. `origin`: base URL of its Gitea. A re-run is another stay. */
+/** Key of a CI job's stay in the queue. `origin`: base URL of its Gitea. A re-run is another stay. */
 export function stayKey({ origin, job }: OriginAndJob): string {
   return `${origin} ${job.id} ${job.attempt}`;
 }
@@ -33,7 +33,7 @@ export function groupBy<T, K>(all: Iterable<T>, keyOf: (each: T) => K | undefine
   return lists;
 }
 
-/** The same for elements with several keys. */
+/** `groupBy` for elements with several keys. */
 export function groupBySeveral<T, K>(all: readonly T[], keysOf: (each: T) => readonly K[]): Map<K, T[]> {
   const pairs = all.flatMap((each) => keysOf(each).map((key) => ({ key, each })));
   return new Map([...groupBy(pairs, ({ key }) => key)].map(([key, list]) => [key, list.map(({ each }) => each)]));

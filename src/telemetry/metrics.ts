@@ -214,7 +214,7 @@ const LAG_MS = 100;
 
 /** Label sets of one counter or histogram. More groups than that are not served by one process. */
 export const MOST_LABEL_SETS = 5_000;
-/** The same for those with repositories: there are more of them, and workflows make them busy. */
+/** Label sets with repositories: there are more of them, and workflows make them busy. */
 export const MOST_REPOSITORY_SETS = 1_000;
 
 type Labels<Name extends string> = Readonly<Record<Name, string>>;

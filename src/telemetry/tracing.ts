@@ -123,7 +123,7 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
       const wakes = [...(pastWakes.get(event.application) ?? []), { ...event, endedMs: now() }];
       pastWakes.set(event.application, wakes.slice(-MOST_WAKES));
     },
-    /** Of each step the first time counts. A pod whose Job was there before is not followed. */
+    /** The first time of each step counts. A pod whose Job was there before is not followed. */
     'runner-seen': ({ step, uid, ...job }) => {
       const known = trails.get(keyText(job));
       const trail = known?.uid === uid ? known : step === 'job' && { uid, steps: {} };

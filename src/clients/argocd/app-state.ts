@@ -17,7 +17,7 @@ export type AppState = Readonly<ReturnType<typeof readApplication>>;
 /** A clause without values from outside. */
 export class AppShapeError extends Error {}
 
-/** Of ours: it is no condition of Argo CD. */
+/** A word of ours: it is no condition of Argo CD. */
 const SKIPPED = 'Skipped';
 const STOPPING: ReadonlySet<string> = new Set(['ComparisonError', 'InvalidSpecError', 'UnknownError', SKIPPED]);
 /** Room for a code, a sentence and an address; the status of a RunnerGroup shows it too. */

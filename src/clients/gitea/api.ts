@@ -182,7 +182,7 @@ export function requestTo(
   return { what, method, url, authorization: (to) => token.headerFor(to), mayLeadTo, repeats: asked !== undefined };
 }
 
-/** Of a redirect because the owner has another name (`RedirectToUser`). Others lead to another repository (docs/adr/0086). */
+/** Status of a redirect because the owner has another name (`RedirectToUser`). Others lead to another repository (docs/adr/0086). */
 const OWNER_RENAMED = 307;
 
 /** @throws Failure exit 3: the repository has another owner, for whom the policy allows nothing */

@@ -79,7 +79,7 @@ export class Shelf {
     return this.#hasRoomFor(text) ? this.text(text) : '';
   }
 
-  /** The same text is the same object. */
+  /** One object for equal texts. */
   text(text: string): string {
     const known = this.#texts.get(text);
     if (known !== undefined) return known;

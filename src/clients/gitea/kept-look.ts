@@ -26,7 +26,7 @@ export const LOOK_PATH = '/look';
 export const ID_HEADER = 'x-look';
 export const NONCE_HEADER = 'x-nonce';
 
-/** Of all answers that the code reads: those of a list of repositories count in this one. */
+/** The one header that is read: lists of repositories count in it. */
 const TOTAL = 'x-total-count';
 const CIPHER = 'aes-256-gcm';
 const [SALT_BYTES, IV_BYTES, TAG_BYTES] = [16, 12, 16];

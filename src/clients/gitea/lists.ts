@@ -131,7 +131,7 @@ interface Reading<T> {
   readonly standIn?: ((id: number) => T) | undefined;
   /** A page that is too long is an error. Default: it is read in parts. */
   readonly isWhole?: boolean;
-  /** Of a very long list its ends are read. Default: that is an error. */
+  /** Only the ends of a very long list are read. Default: a very long list is an error. */
   readonly endsWillDo?: boolean;
 }
 

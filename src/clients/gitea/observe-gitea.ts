@@ -36,7 +36,7 @@ export interface GiteaTarget {
   readonly url: string;
   readonly scope: Scope;
   readonly token: Token;
-  /** Of its groups. A job with any other label is kept for people only. Absent: labels are not known. */
+  /** Labels of its groups. A job with any other label is kept for people only. Absent: labels are not known. */
   readonly labels?: ReadonlySet<string>;
   /** A group keeps runners whose CI job failed: completed jobs are read also when no job is queued or runs. */
   readonly readsEnds?: true;

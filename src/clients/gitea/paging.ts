@@ -19,7 +19,7 @@ import type { ListPage } from './shapes.ts';
 export const PAGE_LIMIT = 50;
 /** More rows than this are not read; Gitea would need minutes, and the cap of any group is far below. */
 export const MOST_ROWS = 20_000;
-/** Of a longer list of jobs that wait, so many pages at its old end are read, and as many at its new end. */
+/** A longer list of jobs that wait: so many pages at its old end are read, and as many at its new end. */
 const PAGES_OF_END = 100;
 
 type PassVerdict = 'complete' | 'drifted' | 'contradictory';
@@ -65,7 +65,7 @@ export function judgePass(pages: readonly ListPage<{ readonly id: number }>[]): 
   return consistent && isNew ? 'drifted' : 'contradictory';
 }
 
-/** Of one reading: the least and the most that its pages count, and how many rows arrived. One that came twice is not different. */
+/** One reading: the least and the most that its pages count, and how many rows arrived. A row that came twice counts once. */
 export function countRows(pages: readonly ListPage<{ readonly id: number }>[]) {
   const totals = pages.map(({ total }) => total);
   const ids = pages.flatMap(({ rows }) => rows.map(({ id }) => id));

@@ -10,7 +10,7 @@ const JobRow = z.object({ head_sha: z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{
 export interface CommitStatus {
   /** `owner/name`. */
   readonly repository: string;
-  /** Of the commit, in hex. */
+  /** Hash of the commit, in hex. */
   readonly sha: string;
   /** One text stands there for each context. */
   readonly context: string;

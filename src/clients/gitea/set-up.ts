@@ -16,7 +16,7 @@ export type Hook = Readonly<Awaited<ReturnType<typeof readHooks>>[number]>;
 /** Whether CI jobs can come out of the repositories of a level. */
 export type ActionsSeen = Readonly<NonNullable<Awaited<ReturnType<typeof readActions>>>>;
 
-/** Of 50 rows each. */
+/** Pages of 50 rows. */
 const MOST_PAGES = 4;
 
 const HookRow = z.object({

@@ -42,7 +42,7 @@ const listShapes = once(() => {
       labels: z.array(z.string()).nullable(),
       run_attempt: Attempt,
       status: z.string().min(1),
-      // Of completed jobs only.
+      // Only completed jobs have it.
       conclusion: z.string().nullish(),
       runner_name: z.string().optional(),
       // `BranchName()` of the ref of its run (`ToActionWorkflowJob`, services/convert/convert.go, 1.26.0 and 1.27.3): of a push, a dispatch and a
@@ -110,7 +110,10 @@ export function readRunnerPage(json: unknown, shelf: Shelf = new Shelf()): ListP
   return { rows: page.runners.map((row, index) => readRunner(row, index, shelf)), total: page.total_count };
 }
 
-/** Of `/version`, `/user` and `/settings/api`. They throw `ShapeError`. */
+/**
+ * Readers of `/version`, `/user` and `/settings/api`.
+ * @throws ShapeError
+ */
 export const readVersionText = (json: unknown) => readShape(listShapes().VersionAnswer, json, 'the answer').version;
 export const readLogin = (json: unknown) => readShape(userShapes().UserAnswer, json, 'the answer').login;
 export const readMaxItems = (json: unknown) =>

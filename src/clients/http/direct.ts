@@ -13,7 +13,7 @@ const IDLE_MS = 4000;
 export async function directWire(origin: string, options: ConnectOptions): Promise<Wire> {
   const { ca, clientCertificate, connections } = options;
   const keeping = { keepAlive: true, maxSockets: connections, timeout: IDLE_MS };
-  // Of node:https comes all of TLS, which a plain request does not need.
+  // node:https loads all of TLS, which a plain request does not need.
   if (!origin.startsWith('https:')) {
     const http = await import('node:http');
     return wireOf(origin, new http.Agent(keeping), http.request);

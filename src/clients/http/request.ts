@@ -27,9 +27,9 @@ export interface HttpRequest {
   /** A redirect is followed with the same method and body. Default: that of a GET alone is followed. */
   readonly repeats?: boolean;
   readonly body?: string | Uint8Array | undefined;
-  /** Besides our own ones; lower case. */
+  /** Further headers; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of `body`; default `application/json`. */
+  /** Type of `body`; default `application/json`. */
   readonly contentType?: string | undefined;
   /** On whose behalf it is sent. While all connections are in use, such queues take turns. Default: one queue for all. */
   readonly queue?: string | undefined;

@@ -189,7 +189,10 @@ export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: 
   return parseValue(request, shape, body, `no ${wanted}:`);
 }
 
-/** The same for a part of an answer. @param lacking what it is then, before the place */
+/**
+ * A part of an answer in its shape.
+ * @param lacking what the answer is without it: words of the error, before the place
+ */
 export function parseValue<T>(request: HttpRequest, shape: z.ZodType<T>, value: unknown, lacking: string): T {
   const { data, error } = shape.safeParse(value);
   if (error) throw unreadable(request, `${lacking} ${error.issues[0]?.path.join('.') || 'object'}`);

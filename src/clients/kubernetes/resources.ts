@@ -55,7 +55,7 @@ export type KubeJob = z.infer<typeof KubeJob>;
 const JobSpec = KubeJob.shape.spec.unwrap().unwrap();
 const Template = JobSpec.shape.template.unwrap().unwrap();
 const PodSpec = Template.shape.spec.unwrap().unwrap();
-/** The same with the whole spec. A Job that the API server has stored always has a selector. */
+/** A Job with its whole spec. A Job that the API server has stored always has a selector. */
 const WholeJob = KubeJob.extend({
   spec: JobSpec.extend({
     selector: z.unknown().optional(),

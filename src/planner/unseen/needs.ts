@@ -18,7 +18,7 @@ interface Span {
 /** All jobs of one attempt of a run, by base name. */
 type Attempt = Map<string, Span>;
 
-/** Of one repository. */
+/** What is known of one repository. */
 interface Repository {
   readonly attempts: Map<string, Attempt>;
   /** What was worked out, by both names. */

@@ -197,7 +197,7 @@ export function tellAll(subscribers: readonly Subscriber[]): Tell {
   };
 }
 
-/** Of an error that is a mistake of ours, only kind and place. */
+/** An error that is a mistake of ours: only its kind and place are told. */
 export function mistakeOf(error: unknown): EventOf<'mistake'> {
   const { name, stack = '' } = error instanceof Error ? error : new Error();
   return { is: 'mistake', error: name, at: stack.split('\n').filter((line) => /^\s+at /.test(line)) };

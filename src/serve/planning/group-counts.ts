@@ -25,7 +25,7 @@ export function countsOf(plan: Plan, group: RunnerGroup) {
   return {
     /** Jobs that wait for a runner of the group, held ones too. */
     queued: own.filter((job) => job.verdict === 'served' || isHeldBack(job)).length,
-    /** Of these, by what holds them back. */
+    /** How many of them are held back, by reason. */
     held: Object.fromEntries(BY_GROUPS.map((each) => [each, heldBy(each)])) as HeldCounts,
     /** The first limit besides the cap that holds a job back. */
     ...(limit && { limit }),

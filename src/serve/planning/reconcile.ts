@@ -42,7 +42,7 @@ import type { GroupFacts, Unregistered } from './group-status.ts';
 export interface ReconcileInput {
   /** By this machine's clock. */
   readonly nowMs: number;
-  /** The same moment by a clock that is never set. */
+  /** `nowMs` by a clock that is never set. */
   readonly steadyMs: number;
   readonly instance: string;
   readonly snapshot: ClusterSnapshot;
@@ -73,7 +73,7 @@ export interface AppVerdict {
   readonly application: string;
   readonly planning: Planning;
   readonly difference: Difference;
-  /** The same of its other shards, by their keys. Empty: there are none. */
+  /** How its other shards differ from the plan, by their keys. Empty: there are none. */
   readonly siblings: ReadonlyMap<string, Difference>;
   /** False: a runner ended after the last look began, so the difference may be about nothing. */
   readonly settled: boolean;
@@ -311,7 +311,7 @@ function factsOf(
   };
 }
 
-/** Of several shards what is told is the first that is in trouble, with its name, or else the one that has differed longest. */
+/** What is told of several shards: the first that is in trouble, with its name, or else the one that has differed longest. */
 function worstOf(shards: readonly (readonly [key: string, facts: ManagedFacts])[]): ManagedFacts {
   const isBad = ([, { last }]: (typeof shards)[number]): boolean => troubleOf({ ...(last && { last }) }) !== undefined;
   const byDifference = shards.toSorted(([, a], [, b]) => b.differsForMs - a.differsForMs);

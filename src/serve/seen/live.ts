@@ -33,7 +33,7 @@ export interface LiveRunner {
   readonly job: LiveJob;
   readonly annotations: Texts;
   readonly groupName?: string;
-  /** Of its Job. Only of one whose runner `serve` registers. */
+  /** Uid of its Job. Only Jobs whose runner `serve` registers have it here. */
   readonly uid?: string;
   /** Absent: it was not lost, as far as Kubernetes shows. */
   readonly loss?: LossReason;
@@ -105,7 +105,7 @@ const LONGEST_ID = 100;
 export interface Observation {
   /** When the look began, ms since 1970. */
   readonly beganMs: number;
-  /** The same by the steady clock: what happened before is in the look, also if the machine's clock was set meanwhile. */
+  /** `beganMs` by the steady clock: what happened before is in the look, also if the machine's clock was set meanwhile. */
   readonly beganSteadyMs: number;
   readonly endedMs: number;
   /** The last good look, the same object while looks find the same; absent until there was one. */

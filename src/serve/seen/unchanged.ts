@@ -13,7 +13,7 @@ export function keepList<T>(before: readonly T[] | undefined, now: readonly T[])
   return before && sameElements(before, now) ? before : now;
 }
 
-/** The same lists by key; each list that holds the same objects as before is the list of before. */
+/** Lists by key. A list that holds the same objects as before is the list of before. */
 export function keepLists<K, T>(
   before: ReadonlyMap<K, readonly T[]>,
   now: ReadonlyMap<K, readonly T[]>,

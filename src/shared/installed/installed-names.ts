@@ -51,7 +51,7 @@ export const SERVE_LABELS = { 'app.kubernetes.io/name': NAME, 'app.kubernetes.io
 export const SERVE_SELECTOR = Object.entries(SERVE_LABELS)
   .map(([key, value]) => `${key}=${value}`)
   .join(',');
-/** Of all replicas: with the name of the Deployment kubectl takes one pod, and it may not be the leader. */
+/** Logs of all replicas. With the name of the Deployment kubectl takes one pod, and it may not be the leader. */
 export const serveLogs = (argocdNamespace: string): string =>
   `kubectl -n ${argocdNamespace} logs -l ${SERVE_SELECTOR} --prefix --tail=50`;
 /** Labels of every object of ours. */

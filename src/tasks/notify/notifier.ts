@@ -33,7 +33,7 @@ export interface Message {
 
 export interface Refusal {
   readonly failure: Failure;
-  /** The same message may be accepted later. */
+  /** The message may be accepted later. */
   readonly again: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface ReceiverContext extends Pick<FeatureContext, 'clock' | 'env' | 
 
 export interface NotifyOptions {
   readonly receivers: (context: ReceiverContext) => Promise<Readonly<Record<ReceiverKind, Receiver>>>;
-  /** Of groups that have no `notify`. */
+  /** Addressees for groups that have no `notify`. */
   readonly defaults: readonly NotifyTarget[];
   readonly times?: typeof TIMES;
 }
@@ -106,7 +106,7 @@ const TIMES = { gapMs: 1_000, pausesMs: [2_000, 10_000, 60_000] };
 export const MOST_IN_LANE = 100;
 /** Addressees with messages under way. */
 export const MOST_LANES = 200;
-/** Of these, those that one namespace has opened: dead addressees of one team must leave room for others. */
+/** Lanes that one namespace may have opened: dead addressees of one team must leave room for others. */
 export const MOST_LANES_OF_ONE = 50;
 /** A message is sent within seconds, whatever its addressee does. */
 const LONGEST_SEND_MS = 60_000;

@@ -19,7 +19,7 @@ import { parseUrl } from '../../shared/url.ts';
 import type { ReceiverContext, Refusal } from './notifier.ts';
 
 export const INTERACTIVE_PATH = '/slack/interactive';
-/** Of the button; `value` is `<namespace>/<runner>`. */
+/** `action_id` of the button; its `value` is `<namespace>/<runner>`. */
 export const EXTEND_ACTION = 'gitea-runners-extend-1h';
 
 /** Called when Slack was answered. A rejection ends the process. */

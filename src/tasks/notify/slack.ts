@@ -27,17 +27,17 @@ import {
 } from './slack-presses.ts';
 
 export interface SlackOptions {
-  /** Of the bot token. Absent: nothing is posted. */
+  /** File of the bot token. Absent: nothing is posted. */
   readonly tokenFile?: string | undefined;
-  /** Of the signing secret of the app: presses of the button come as requests. Absent: none is taken. */
+  /** File of the app's signing secret: presses of the button come as requests. Absent: none is taken. */
   readonly signingSecretFile?: string | undefined;
-  /** Of the app-level token: presses come over a connection to Slack. Absent: there is none. */
+  /** File of the app-level token: presses come over a connection to Slack. Absent: there is none. */
   readonly appTokenFile?: string | undefined;
   /** Keeps a runner an hour longer, and answers until when, for people. @throws Failure */
   readonly extend: (runner: { readonly namespace: string; readonly name: string }) => Promise<string>;
   /** Default: Slack's own. For tests. */
   readonly apiUrl?: string;
-  /** Of its connections. For tests. */
+  /** Times of its connections. For tests. */
   readonly times?: { readonly pauseMs: number; readonly pingMs: number };
 }
 
@@ -112,7 +112,7 @@ const TRANSIENT = new Set([
   'request_timeout',
 ]);
 
-/** Of an answer nothing is told but the word of an error. */
+/** An answer: nothing of it is told but the word of an error. */
 const Answer = z.object({
   ok: z.literal(true).optional().catch(undefined),
   error: z

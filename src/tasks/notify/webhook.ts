@@ -66,7 +66,7 @@ function signedBody({ keptUntilMs, ...notice }: JobNotice, nowMs: number, secret
     body,
     headers: {
       'x-gitea-runners-event': 'job-ended',
-      // The same for each attempt to deliver it.
+      // Each attempt to deliver it has this id.
       'x-gitea-runners-delivery': hash('sha256', `${gitea} ${jobId} ${attempt}`).slice(0, 32),
       'x-gitea-runners-timestamp': timestamp,
       ...(signature && { 'x-gitea-runners-signature': signature }),

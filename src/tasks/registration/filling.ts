@@ -71,7 +71,7 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
       const { token, now } = await giteas.ask(target, timeoutMs, (access) => ask(access, tokenKey, target), signal);
       const own = holderOf({ giteaUrl: target.url, scope: { ...target.scope, now } });
       const isSame = keys(tokenKey.key)?.trim() === token;
-      // The same token is that of the same scope, whatever its name was when it was written there.
+      // An equal token is that of this scope, whatever the scope's name was when it was written there.
       if (!isSame) checkHolder(tokenKey, own, holder);
       if (isSame && bound !== undefined && holder === own) return 'same';
       if (signal.aborted) return 'changed';

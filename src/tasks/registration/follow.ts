@@ -29,7 +29,7 @@ export interface Wish {
   readonly runner: string;
   /** Its level, as `scopeWord` writes it. */
   readonly at: string;
-  /** Of its Job; empty: it has none. */
+  /** Uid of its Job; empty: it has none. */
   readonly uid: string;
   readonly object: LiveGroup['object'];
   /** Its group, and the size of it that it is of, if any. */

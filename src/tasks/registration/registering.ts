@@ -80,7 +80,7 @@ export function registerRunners(timeoutMs: number): StartTask {
     const handed = new Map<string, { readonly uid: string; readonly looks: number }>();
     /** Groups whose repositories were told as places where a leader before this one may have left rows. */
     const guessed = new WeakSet<RunnerGroup>();
-    /** Of a level that gives no token. Hundreds of its runners may wait, and others need the requests. */
+    /** Levels that give no token. Hundreds of runners may wait for one, and others need the requests. */
     const refusals = new LRUCache<string, Refused>({ max: MOST_TOKENS });
     const perf = { now: () => clock.steadyMs() };
     const tokens = new LRUCache<string, string>({ max: MOST_TOKENS, ttl: TOKEN_MS, ttlResolution: 0, perf });

@@ -30,7 +30,7 @@ import { groupBy, keyText } from '../../shared/keys.ts';
 export const SIGHTINGS_APART_MS = 75_000;
 
 /**
- * The same for a group that nobody knows: it may be one of another cluster that uses the same GITEA_RUNNERS_INSTANCE. A runner that lives
+ * That time for a group that nobody knows: it may be one of another cluster that uses the same GITEA_RUNNERS_INSTANCE. A runner that lives
  * anywhere is not offline for so long.
  */
 export const VANISHED_APART_MS = 3_600_000;
@@ -59,7 +59,7 @@ export interface SweepEvidence {
   readonly looks: ReadonlyMap<string, Look>;
   /** Listed after the looks. Undefined when Kubernetes was not looked at. */
   readonly liveJobs: readonly LiveJob[] | undefined;
-  /** Of a clock that never jumps. */
+  /** Time by a clock that never jumps. */
   readonly nowMs: number;
 }
 
@@ -194,7 +194,7 @@ function gatherFacts({ groups, looks, liveJobs }: SweepEvidence) {
     working,
     // Undefined when Kubernetes was not looked at.
     jobs: liveJobs && new Set(liveJobs.map(({ name }) => name)),
-    // Of all namespaces. A name too many keeps a row. A name too few would delete one.
+    // Names in all namespaces. A name too many keeps a row. A name too few would delete one.
     unfinished: new Set(liveJobs?.filter(({ state }) => !hasEnded(state)).map(({ name }) => name)),
   };
 }

@@ -198,7 +198,7 @@ const ALL = 'all';
 /** Repositories where rows may be left: of how many the rows are read in a pass, and how often. One may delete when it has seen them twice. */
 const MOST_PLACES = 10;
 const PASSES = 5;
-/** Of one that is only guessed: enough to see a row twice, 75 s apart. Others go first. */
+/** Passes for a group that is only guessed: enough to see a row twice, 75 s apart. Others go first. */
 const GUESS_PASSES = 3;
 const MOST_GUESSED = 500;
 

@@ -52,7 +52,7 @@ const MOST_FOLLOWED = 200;
 const BETWEEN_WORDS_MS = 120_000;
 /** After a refusal, such as of a token without the scope, nothing is asked of that Gitea for this scope so long. */
 const REFUSED_MS = 600_000;
-/** Then these words are given up. */
+/** After so many tries these words are given up. */
 const MOST_TRIES = 3;
 const GONE = 'waits no more';
 const LONGEST_NAME = 100;
@@ -133,7 +133,7 @@ function followed(verdicts: readonly AppVerdict[], known: ReadonlyMap<string, Wa
     if (next.has(key) || !group || !asks(group)) continue;
     // While a group is in trouble nothing is known of its jobs.
     if (group.facts.counts === undefined || wait.isOver) next.set(key, wait);
-    // Of one that was cancelled, or has ended between two looks, nothing else is known.
+    // It was cancelled, or has ended between two looks: nothing else is known of it.
     else if (wait.said !== undefined) next.set(key, Object.assign(wait, { isOver: true, text: GONE }));
   }
   return next;
