@@ -30,7 +30,10 @@ export class RunnersApp extends App {
   /** What that app makes besides (platform.ts). */
   added: readonly ObjectManifest[] = [];
 
-  /** @param finish needed when a group has a podTemplate @param outdir where `synth` writes. Default: where `cdk8s synth` says, else `dist` */
+  /**
+   * @param finish needed when a group has a podTemplate
+   * @param outdir where `synth` writes. Default: where `cdk8s synth` says, else `dist`
+   */
   constructor(groups: readonly RunnerGroup[], finish?: FinishPod, outdir?: string) {
     super(outdir === undefined ? {} : { outdir });
     // Not imported: loading node:v8 takes a start 1 ms.

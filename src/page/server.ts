@@ -95,7 +95,10 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     throw new Refusal(404, why);
   };
 
-  /** Whose token it is. A stranger causes no look at anything: Gitea must know the token first. @throws Refusal, NotSignedIn, GiteaIsDown */
+  /**
+   * Whose token it is. A stranger causes no look at anything: Gitea must know the token first.
+   * @throws Refusal, NotSignedIn, GiteaIsDown
+   */
   const admit = async ({ login, token }: Visitor): Promise<string> => {
     const known = login ?? rights.loginOf(token);
     if (known === undefined) strangers.take();

@@ -73,7 +73,10 @@ export interface LookOptions {
   readonly isOnlyRead?: boolean;
 }
 
-/** Looks at Gitea (and Kubernetes) for all groups and plans. @throws Failure when that is not done by the time limit, a plan that came too late included. */
+/**
+ * Looks at Gitea (and Kubernetes) for all groups and plans.
+ * @throws Failure when that is not done by the time limit, a plan that came too late included.
+ */
 export async function lookAndPlan(
   groups: readonly RunnerGroup[],
   settings: Settings,

@@ -71,7 +71,10 @@ export interface ServeOptions
 /** `--once` ends after this time, done or not. */
 const ONCE_MS = 120_000;
 
-/** Until `signal` is aborted. Then it ends within a second or so: requests are broken off, the Lease is given back. @throws Failure at the start */
+/**
+ * Until `signal` is aborted. Then it ends within a second or so: requests are broken off, the Lease is given back.
+ * @throws Failure at the start
+ */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
   // It lives as long as the process, and not only while this replica leads.
   const queue = new WorkQueue(options.clock);

@@ -170,7 +170,11 @@ interface JourneyEnd {
   readonly runner?: string;
 }
 
-/** The root span with its phases. @param steps none: the runner's Job was there before this process watched. @param wakes oldest first. */
+/**
+ * The root span with its phases.
+ * @param steps none: the runner's Job was there before this process watched.
+ * @param wakes oldest first.
+ */
 function spansOf(journey: Journey, end: JourneyEnd, steps: Steps, wakes: readonly PastWake[]): SpanData {
   const { announcedMs, look } = journey;
   const beganMs = Math.min(announcedMs ?? look.beganMs, look.beganMs);

@@ -10,7 +10,10 @@ import { askCluster, clusterSource } from '../reading/cluster-source.ts';
 import type { DoctorFinding } from '../reading/finding.ts';
 import { noCluster } from '../reading/own-kubeconfig.ts';
 
-/** @returns 1 when something is bad. @throws Failure when there is no cluster to look at, or it does not answer. */
+/**
+ * @returns 1 when something is bad.
+ * @throws Failure when there is no cluster to look at, or it does not answer.
+ */
 export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode> {
   const asJson = isJson('doctor', flags, io);
   const source = await clusterSource(flags, io);

@@ -12,7 +12,10 @@ import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { type Answers, type AskPerson, answersOf } from '../init/answers.ts';
 import { applicationText, externalSecretsText, groupText, manifestFrom, setupScript } from '../init/init-files.ts';
 
-/** @param ask undefined: nobody can answer @throws Failure exit 2: an answer is missing or wrong, or a file is there already */
+/**
+ * @param ask undefined: nobody can answer
+ * @throws Failure exit 2: an answer is missing or wrong, or a file is there already
+ */
 export async function init(
   folder: string,
   flags: FlagsOf<'init'>,

@@ -300,7 +300,10 @@ interface Filter {
   readonly states?: readonly JobState[] | undefined;
 }
 
-/** Runners that no shown job has are left out, too. @throws Failure exit 2 for a group that does not exist: empty would mean "all is well" */
+/**
+ * Runners that no shown job has are left out, too.
+ * @throws Failure exit 2 for a group that does not exist: empty would mean "all is well"
+ */
 export function filtered(explanation: Explanation, { group, repository, states }: Filter): Explanation {
   if (group === undefined && repository === undefined && states === undefined) return explanation;
   const isGroup = (key: GroupKey | undefined): boolean =>

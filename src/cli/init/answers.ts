@@ -42,7 +42,10 @@ const SCOPE_RULE = '--scope must be global, org, user or repo';
 /** What is wrong with an answer; undefined: nothing. */
 type Rule = (answer: string) => string | undefined;
 
-/** What no flag says and has no default is asked, until `check` finds nothing wrong. @throws Failure exit 2 that names all that is missing */
+/**
+ * What no flag says and has no default is asked, until `check` finds nothing wrong.
+ * @throws Failure exit 2 that names all that is missing
+ */
 export async function answersOf(
   given: FlagsOf<'init'>,
   io: Io,

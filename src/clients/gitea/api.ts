@@ -162,7 +162,10 @@ export async function change(
   throw failureOfStatus(request, answer, question, access.token);
 }
 
-/** Redirects may lead to places that the token is bound to, for a name to the same question about another one. @throws Failure (exit 3): the address itself is none, so it was not sent */
+/**
+ * Redirects may lead to places that the token is bound to, for a name to the same question about another one.
+ * @throws Failure (exit 3): the address itself is none, so it was not sent
+ */
 export function requestTo(
   { url: base, token, names }: Pick<GiteaAccess, 'url' | 'token' | 'names'>,
   { what, method = 'GET', path, query = [] }: Pick<Question, 'what' | 'method' | 'path' | 'query'>,

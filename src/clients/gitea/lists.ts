@@ -251,7 +251,10 @@ async function readLongPage<T>(api: GiteaApi, reading: Reading<T>, page: number)
   return { rows: await readPart(api, reading, { first, end: Math.min(first + size, total) }, widths), total };
 }
 
-/** @param part places in the list, `end` excluded. @param widths rows per request, and then for those that are too long */
+/**
+ * @param part places in the list, `end` excluded.
+ * @param widths rows per request, and then for those that are too long
+ */
 async function readPart<T>(
   api: GiteaApi,
   reading: Reading<T>,

@@ -36,7 +36,10 @@ export async function readRegistration(access: GiteaAccess, level: Level, id: nu
   return { row: undefined, jobs };
 }
 
-/** The token with which runners of a scope register now; undefined: of another user. Gitea has POST for it from 1.24 on: it makes one where there is none. @throws Failure */
+/**
+ * The token with which runners of a scope register now; undefined: of another user. Gitea has POST for it from 1.24 on: it makes one where there is none.
+ * @throws Failure
+ */
 export async function readRegistrationToken(access: GiteaAccess, scope: Scope) {
   const api = new GiteaApi(access);
   const level = await ownLevel(api, scope);

@@ -39,7 +39,10 @@ export type RunWanted = Pick<Run, 'repository'> & ({ readonly number: number } |
 
 type Options = Parameters<typeof giteaClient>[0];
 
-/** The name that Gitea has for a repository of the target now. Undefined: it says of no other one. @throws Failure when it does not answer */
+/**
+ * The name that Gitea has for a repository of the target now. Undefined: it says of no other one.
+ * @throws Failure when it does not answer
+ */
 export function nameOfRepositoryNow(target: GiteaTarget, repository: string, options: Options) {
   return talk(target, options, async (api) => {
     const { jobs, name } = levelOfRepository(repository);
@@ -225,12 +228,18 @@ export async function readRunJobs(
   throw api.failure(question, 'GR-GITEA-09', 'the list is not complete', 'It is read again later');
 }
 
-/** True if this Gitea can end a run that its runners do not end. It is asked each time: it may have been upgraded between two looks. @throws Failure */
+/**
+ * True if this Gitea can end a run that its runners do not end. It is asked each time: it may have been upgraded between two looks.
+ * @throws Failure
+ */
 export async function canEndRuns(access: GiteaAccess): Promise<boolean> {
   return (await new GiteaApi({ ...access, versions: new Map() }).version()).endsRuns;
 }
 
-/** Has Gitea end all unfinished jobs of a run at once, as cancelled, whatever their runners do. One that is over stays as it is. @throws Failure */
+/**
+ * Has Gitea end all unfinished jobs of a run at once, as cancelled, whatever their runners do. One that is over stays as it is.
+ * @throws Failure
+ */
 export async function endRun(access: GiteaAccess, place: RunPlace): Promise<void> {
   const question = { ...hintsOf(place), what: `end ${nameOf(place)}`, path: pathOf(place, 'force-cancel') };
   // 409: it has ended meanwhile.

@@ -95,7 +95,10 @@ export async function readSecret(client: KubeApi, place: SecretPlace, deadline: 
   return { keys, annotations: annotations ?? {}, version };
 }
 
-/** Sets these keys and annotations only. `changed`: somebody has written it since `version`, so nothing was written. @throws Failure exit 1 */
+/**
+ * Sets these keys and annotations only. `changed`: somebody has written it since `version`, so nothing was written.
+ * @throws Failure exit 1
+ */
 export async function fillSecret(
   client: KubeApi,
   place: SecretPlace,

@@ -199,7 +199,10 @@ export function parseValue<T>(request: HttpRequest, shape: z.ZodType<T>, value: 
   return data as T;
 }
 
-/** The failure of a status without a use. Of a busy server it says to wait, not to change rights, addresses or flags. @param code unless it is busy */
+/**
+ * The failure of a status without a use. Of a busy server it says to wait, not to change rights, addresses or flags.
+ * @param code unless it is busy
+ */
 export function statusFailure(request: HttpRequest, status: number, code: string, remedy: string): Failure {
   if (!BUSY.has(status)) return failure(request, code, `status ${status}`, remedy, 'cluster');
   const wait = 'Wait: it is asked again. If it stays so, look at the load of the API server and of etcd';

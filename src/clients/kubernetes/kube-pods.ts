@@ -333,7 +333,10 @@ export function endToldBy(pod: KubePod): EndToldBy | undefined {
   return runner?.running || conditionMet(pod, 'DisruptionTarget')?.reason === 'DeletionByPodGC' ? 'others' : 'kubelet';
 }
 
-/** How the pod of a runner ended badly, in Kubernetes' words. Undefined: it has not, or Kubernetes does not say. @param pods of this Job only */
+/**
+ * How the pod of a runner ended badly, in Kubernetes' words. Undefined: it has not, or Kubernetes does not say.
+ * @param pods of this Job only
+ */
 export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undefined {
   const loss = lossOf(job, pods);
   if (loss !== undefined && isManagedElsewhere(job))

@@ -98,7 +98,10 @@ export class Giteas {
     }
   }
 
-  /** Sends one request when its queue has its turn. @throws Failure, also when that turn does not come before the deadline, or this is closed */
+  /**
+   * Sends one request when its queue has its turn.
+   * @throws Failure, also when that turn does not come before the deadline, or this is closed
+   */
   async send(request: HttpRequest, queue: string, deadline: Deadline): Promise<HttpAnswer> {
     const late = new AbortController();
     const takeBack = this.clock.after(deadline.remainingMs(), () => late.abort());

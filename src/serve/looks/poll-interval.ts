@@ -97,7 +97,10 @@ export function looked(pace: PollPace, active: readonly AnnouncedJob[], nowMs: n
   return { intervalMs: missed ? shortestMs : longerMs, jobs, announced, doubtful };
 }
 
-/** @param random from 0 to below 1. @param isBlip the server or the connection failed, and other scopes of this Gitea are well. */
+/**
+ * @param random from 0 to below 1.
+ * @param isBlip the server or the connection failed, and other scopes of this Gitea are well.
+ */
 export function nextLookMs(pace: PollPace, random: number, shortestMs: number, isBlip = false): number {
   const { doubtful, intervalMs, trouble } = pace;
   if (trouble) return Math.round(backOffMs(trouble, shortestMs, isBlip) * (1 - BACK_OFF_JITTER * random));

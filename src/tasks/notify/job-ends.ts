@@ -39,7 +39,10 @@ const MOST_WAITING = 1_000;
 /** Scopes that are asked at the same time: one that hangs holds up no other. */
 const WIDTH = 8;
 
-/** @param timeoutMs for all requests about one scope. @param notifyDefaults of groups that have no `notify`. */
+/**
+ * @param timeoutMs for all requests about one scope.
+ * @param notifyDefaults of groups that have no `notify`.
+ */
 export function tellJobEnds(timeoutMs: number, notifyDefaults: readonly NotifyTarget[] = []): StartTask {
   return ({ clock, giteas, queue, targetOf, tell }) => {
     const ended = new EndedJobs();

@@ -9,7 +9,10 @@ import { isBelow, parseUrl } from '../../shared/url.ts';
 import { isAllowedUrl } from './allowed-urls.ts';
 import { ATTEMPT_MS, type Receiver, type ReceiverContext, type Refusal, readSecretFile, unusable } from './notifier.ts';
 
-/** @param allowedUrls prefixes of addresses that may be called @param secretFile absent: webhooks are not signed */
+/**
+ * @param allowedUrls prefixes of addresses that may be called
+ * @param secretFile absent: webhooks are not signed
+ */
 export function webhookReceiver(
   { clock, http }: ReceiverContext,
   allowedUrls: readonly URL[],

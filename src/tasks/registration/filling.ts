@@ -34,7 +34,10 @@ const WELL_MS = 300_000;
 const FIRST_MS = 15_000;
 const LONGEST_MS = 600_000;
 
-/** @param names of the Secrets that may be written. @param timeoutMs for each question to Kubernetes or Gitea. */
+/**
+ * @param names of the Secrets that may be written.
+ * @param timeoutMs for each question to Kubernetes or Gitea.
+ */
 export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): StartTask {
   return ({ cluster, giteas, queue, secretsClient: client, targetOf, tell: tellAll }) => {
     let byId: ReadonlyMap<string, TokenKey> = new Map();
@@ -156,7 +159,10 @@ interface TokenKey {
 type Known = LiveGroup & { readonly group: RunnerGroup };
 type ByPod = LiveGroup & { readonly group: RunnerGroup & { readonly registrationToken: SecretKey } };
 
-/** @param groups all of them. Nobody knows which Secrets one with an invalid spec names. @param names the only Secrets that may be written. */
+/**
+ * @param groups all of them. Nobody knows which Secrets one with an invalid spec names.
+ * @param names the only Secrets that may be written.
+ */
 export function tokenKeys(
   groups: readonly LiveGroup[],
   targetOf: TargetOf,
