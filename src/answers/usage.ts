@@ -246,7 +246,8 @@ function knownGroups({ groups, instance }: UsageEvidence) {
     asked: (group: RunnerGroup, { labels }: RanJob, madeFor: readonly string[] | undefined): readonly Asked[] => {
       const all = withSizes(group);
       const named = all.find(({ size }) => size && [...labels, ...(madeFor ?? [])].includes(size.name));
-      return (named ? [named] : madeFor ? [group] : all).map(askedBy);
+      if (named) return [askedBy(named)];
+      return (madeFor ? [group] : all).map(askedBy);
     },
   };
 }

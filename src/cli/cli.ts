@@ -65,7 +65,8 @@ export async function runProgram(args: readonly string[], io: Io): Promise<ExitC
     await program.parseAsync(withoutEquals(args), { from: 'user' });
     return exit;
   } catch (error) {
+    if (!(error instanceof CommanderError)) return reportFailure(error, io, false);
     // commander has printed its text; help and version are good, everything else is bad input.
-    return error instanceof CommanderError ? (error.exitCode === 0 ? 0 : 2) : reportFailure(error, io, false);
+    return error.exitCode === 0 ? 0 : 2;
   }
 }

@@ -313,21 +313,22 @@ function fatesOf(seenRunners: readonly SeenRunner[], before: Side, after: Side, 
     if (earlier?.emit === false) return [];
     const next = job && jobs.get(job);
     const isKept = isLeft(live, decision);
-    const isReplaced = (): boolean =>
-      now === 'warm' || (now === 'starting' && !job)
-        ? hasNewWarm(of)
-        : next?.verdict === 'served' && next.runner !== live.name;
+    const goes = (): 'replaced' | 'removed' => {
+      const hasNew = next?.verdict === 'served' && next.runner !== live.name;
+      const isReplaced = now === 'warm' || (now === 'starting' && !job) ? hasNewWarm(of) : hasNew;
+      return isReplaced ? 'replaced' : 'removed';
+    };
     const stays = now === 'busy' ? 'finishes' : 'stays';
     const manifest = jobText(live, after, decision);
-    const isSameJob = manifest === undefined || manifest === jobText(live, before, earlier);
+    const touched = manifest === undefined || manifest === jobText(live, before, earlier) ? 'nothing' : 'changes-it';
     const fate: RunnerFate = {
       runner: live.name,
       now,
       because: decision?.because ?? 'not-planned',
-      outcome: isKept ? stays : isReplaced() ? 'replaced' : 'removed',
+      outcome: isKept ? stays : goes(),
       ...(next?.verdict === 'held' && { jobHeld: next.because }),
       ...(decision?.emit && !isSame(decision.group, of.group) && { heir: keyText(decision.group) }),
-      argocd: isKept ? (isSameJob ? 'nothing' : 'changes-it') : 'prunes-it',
+      argocd: isKept ? touched : 'prunes-it',
     };
     return [[{ of }, fate]];
   });

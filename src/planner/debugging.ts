@@ -57,7 +57,8 @@ export function holdOf(traces: RunnerTraces, around: Around): Hold | undefined {
   const askedMs = extendUntilMs === 'unreadable' ? 0 : extendUntilMs;
   const mostMs = endedAtMs + LONGEST_KEEP_MS;
   const untilMs = Math.min(Math.max(endedAtMs + keepFailedMs, askedMs), mostMs);
-  const extension = extendUntilMs === 'unreadable' ? extendUntilMs : askedMs > mostMs ? 'too-long' : undefined;
+  const tooLong = askedMs > mostMs ? 'too-long' : undefined;
+  const extension = extendUntilMs === 'unreadable' ? extendUntilMs : tooLong;
   return { endedAtMs, untilMs, ...(extension && { extension }), isOver: nowMs >= untilMs };
 }
 

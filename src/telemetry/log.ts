@@ -80,7 +80,7 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
       const isGood = ['synced', 'in-sync', 'busy'].includes(outcome.is);
       const { message } = outcome;
       const says = 'says' in outcome ? outcome.says : undefined;
-      const told = message === undefined ? {} : isGood ? { failedSync: message } : { error: message };
+      const told = message !== undefined && { [isGood ? 'failedSync' : 'error']: message };
       const fields = {
         application,
         outcome: outcome.is,
@@ -88,10 +88,9 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
         ...told,
         ...(says !== undefined && { says }),
       };
-      log[isGood ? 'info' : 'warn'](
-        fields,
-        outcome.is === 'busy' ? 'Argo CD is busy' : isGood ? 'woke Argo CD' : 'could not wake Argo CD',
-      );
+      if (outcome.is === 'busy') log.info(fields, 'Argo CD is busy');
+      else if (isGood) log.info(fields, 'woke Argo CD');
+      else log.warn(fields, 'could not wake Argo CD');
     },
     'ask-failed': ({ application, failure }) => log.warn({ application, ...reason(failure) }, 'cannot ask Argo CD'),
     'runner-lost': (event) => {

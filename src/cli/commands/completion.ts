@@ -111,7 +111,8 @@ function fishScript(): string {
   const flags = COMMANDS.flatMap((command) =>
     flagsWithPaths(command).map(([name, flag]) => {
       const of = choicesOf(flag, command);
-      const value = flag.value === undefined ? '' : of.length > 0 ? ` -x -a ${quoted(of.join(' '))}` : ' -r';
+      const oneOf = of.length > 0 ? ` -x -a ${quoted(of.join(' '))}` : ' -r';
+      const value = flag.value === undefined ? '' : oneOf;
       const short = flag.short === undefined ? '' : ` -s ${flag.short.slice(1)}`;
       return `complete -c ${NAME} -n '__fish_seen_subcommand_from ${command}'${short} -l ${longName(name).slice(2)}${value} -d ${quoted(helpOf(flag, command))}`;
     }),

@@ -53,7 +53,8 @@ async function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker:
   const whereOf = (level: object): string => {
     const at = (list: readonly object[] = []): number => list.indexOf(level);
     const [ofGroups, ofNamespaces] = [at(policy.groups), at(policy.namespaces)];
-    return ofGroups >= 0 ? `groups[${ofGroups}]` : ofNamespaces >= 0 ? `namespaces[${ofNamespaces}]` : 'policy';
+    if (ofGroups >= 0) return `groups[${ofGroups}]`;
+    return ofNamespaces >= 0 ? `namespaces[${ofNamespaces}]` : 'policy';
   };
   const rows = rowsOf(policy, group, asker).map(({ rule, found }) => {
     const field = rule.replace('namespaces.', '');
@@ -69,7 +70,8 @@ async function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker:
     const level = all.find(({ defaults }) => defaults?.[field] !== undefined) ?? policy;
     const own = field === 'images' ? ['image'] : [field];
     const isOwn = valueAt(group.manifest, ['spec', ...own]) !== undefined;
-    const result = !isOwn ? 'taken' : field === 'podTemplate' ? 'the group counts over it' : 'the group says its own';
+    const ownCounts = field === 'podTemplate' ? 'the group counts over it' : 'the group says its own';
+    const result = isOwn ? ownCounts : 'taken';
     rows.push([`defaults.${field}`, whereOf(level), cut(JSON.stringify(level.defaults?.[field]), 60), result, '']);
   }
   const title = `${keyText(group)} (${printable(group.place.file)}:${group.place.line})\n`;

@@ -45,8 +45,8 @@ export async function validate(args: readonly string[], flags: FlagsOf<'validate
   const format = askedOutput('validate', flags, io) ?? 'text';
   const isStrict = flagValue('strict', flags, io);
   const checked = await check(io, where, policy);
-  const { problems, denials, warnings } = checked;
-  const code = problems.length > 0 ? 2 : denials.length > 0 ? 3 : isStrict && warnings.length > 0 ? 2 : 0;
+  const { problems } = checked;
+  const code = exitCodeOf(checked, isStrict);
   const base = flagValue('against', flags, io);
   const against =
     base !== undefined && problems.length === 0
@@ -66,6 +66,12 @@ export async function validate(args: readonly string[], flags: FlagsOf<'validate
     io.out(await { json, sarif, github: annotations, markdown }[format](report));
   }
   return code;
+}
+
+function exitCodeOf({ problems, denials, warnings }: Checked, isStrict: boolean): ExitCode {
+  if (problems.length > 0) return 2;
+  if (denials.length > 0) return 3;
+  return isStrict && warnings.length > 0 ? 2 : 0;
 }
 
 async function check(io: Io, where: Paths, policy: InstalledPolicy | undefined): Promise<Checked> {

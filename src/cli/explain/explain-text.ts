@@ -41,10 +41,11 @@ export function explainText(explanation: Explanation, given: ExplainOptions, all
     groups.length === 0 && where && where.broken.length > 0
       ? 'No RunnerGroup can be served, so Gitea was not asked for jobs.\n'
       : 'No jobs are queued or running.\n';
+  const noJobs = hidden > 0 ? filteredOut : none;
   const parts = [
     ...(where ? [wrapped(whereText(where), columns)] : []),
     groupTable(groups, options),
-    jobs.length > 0 ? jobTable(explanation, options) : hidden > 0 ? filteredOut : none,
+    jobs.length > 0 ? jobTable(explanation, options) : noJobs,
     ...leftoverTable(explanation, nowMs, options),
     ...adviceText(explanation, columns),
     wrapped(summary(all), columns),

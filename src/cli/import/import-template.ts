@@ -93,7 +93,8 @@ function remove(template: Mapping, path: FieldPath, message: string): readonly s
   const isPart = message === 'is no volume of this pod' || valueAt(template, path) === undefined;
   const mount = path.indexOf('volumeMounts');
   const isWhole = path[1] === 'volumes' || mount >= 0;
-  const target = isWhole ? path.slice(0, Math.max(3, mount + 2)) : isPart ? path.slice(0, -1) : path;
+  const part = isPart ? path.slice(0, -1) : path;
+  const target = isWhole ? path.slice(0, Math.max(3, mount + 2)) : part;
   const parent = valueAt(template, target.slice(0, -1));
   const value = valueAt(template, target);
   if (parent === undefined || value === undefined) return [];

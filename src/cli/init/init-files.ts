@@ -115,7 +115,8 @@ export function setupScript(answers: Answers): string {
 function head({ gitea, registration, scope }: Answers): string {
   const [reads, owner] = RIGHTS[scope.scope];
   const both = scope.scope === 'repo' ? owner : reads.replace(',', ' and write:repository,');
-  const api = registration === 'pod' ? reads : registration === 'serve' ? owner : both;
+  const writes = registration === 'serve' ? owner : both;
+  const api = registration === 'pod' ? reads : writes;
   return `#!/bin/sh
 # Makes the Secrets and the webhook of the runners. Run it after the installation (step 1 of ${manual('install.md#install-three-steps')}). It can be run again.
 set -eu

@@ -29,14 +29,17 @@ export function oddValues(group: RunnerGroup): readonly LateProblem[] {
 function within(value: unknown, path: Path): readonly Odd[] {
   if (Array.isArray(value)) return value.flatMap((each, index) => within(each, [...path, index]));
   if (isMapping(value)) return Object.entries(value).flatMap(([key, each]) => within(each, [...path, key]));
-  const message =
-    /^(?:requests|limits)$/.test(String(path.at(-2))) && (typeof value === 'string' || typeof value === 'number')
-      ? oddAmount(String(path.at(-1)), String(value), path.at(-2) === 'limits')
-      : typeof value === 'string' && !path.includes('annotations')
-        ? (oddText(value, path[1] === 'labels') ??
-          (OF_SERVER.test(pathText(path)) ? oddAddress(value, String(path[1])) : undefined))
-        : undefined;
+  const message = oddValue(value, path);
   return message === undefined ? [] : [[path, message]];
+}
+
+function oddValue(value: unknown, path: Path): string | undefined {
+  const parent = String(path.at(-2));
+  if (/^(?:requests|limits)$/.test(parent) && (typeof value === 'string' || typeof value === 'number'))
+    return oddAmount(String(path.at(-1)), String(value), parent === 'limits');
+  if (typeof value !== 'string' || path.includes('annotations')) return undefined;
+  const text = oddText(value, path[1] === 'labels');
+  return text ?? (OF_SERVER.test(pathText(path)) ? oddAddress(value, String(path[1])) : undefined);
 }
 
 function oddText(text: string, isLabel: boolean): string | undefined {

@@ -89,10 +89,17 @@ export function segment(name: string): string {
   throw new Failure('GR-GITEA-14', 2, message);
 }
 
+/** How many names follow in a path. */
+const NAMES_AFTER: ReadonlyMap<string, number> = new Map([
+  ['repos', 2],
+  ['orgs', 1],
+  ['users', 1],
+]);
+
 /** The name in a path below `/api/v1`, and what is asked about it. Undefined: none is in it. */
 export function placeIn(path: string) {
   const [, kind = '', ...parts] = path.split('/');
-  const names = parts.slice(0, ['repos', 'orgs', 'users'].indexOf(kind) < 0 ? 0 : kind === 'repos' ? 2 : 1);
+  const names = parts.slice(0, NAMES_AFTER.get(kind) ?? 0);
   const rest = parts.slice(names.length).join('/');
   return names.length > 0 && names.every(isGiteaName) ? { kind, name: names.join('/'), rest } : undefined;
 }

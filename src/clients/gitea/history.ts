@@ -126,7 +126,8 @@ export async function readScopeHistory(
 
   const own = await ownLevel(api, scope);
   isWhole &&= own !== undefined || !endsOnly;
-  const levels = own ? [own] : scope.kind === 'user' && !endsOnly ? await levelsOfUser(api, scope.user) : [];
+  const ofUser = !own && scope.kind === 'user' && !endsOnly ? await levelsOfUser(api, scope.user) : [];
+  const levels = own ? [own] : ofUser;
   const active: JobsById = new Map();
   for (const level of levels) {
     if (!endsOnly) await readActiveJobs(api, level, true, active);

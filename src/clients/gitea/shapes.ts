@@ -150,7 +150,8 @@ function readJob(json: unknown, index: number, { version, shape, nowMs, shelf }:
   const texts = [boundedName(row.name), boundedLink(link), boundedName(runner ?? '')];
   const waits = status === 'queued' || status === 'blocked';
   const isUncovered = waits && !shelf.mayBeCovered(labels);
-  const use = isUncovered ? 'uncovered' : status === 'in_progress' ? 'needed' : 'optional';
+  const useOfCovered = status === 'in_progress' ? 'needed' : 'optional';
+  const use = isUncovered ? 'uncovered' : useOfCovered;
   if (!shelf.hasRoom(row.id, use, isUncovered ? [] : texts)) return { ...unreadableJob(row.id), name: NO_ROOM };
   const [name = '', url = '', runnerName = ''] = isUncovered ? texts.map((text) => shelf.unneeded(text)) : texts;
   return {

@@ -240,11 +240,11 @@ export class HttpClient {
     const proxy = proxyFor(url, env);
     const { signal } = this.#life;
     const options = { connections, signal, ca, clientCertificate };
-    const wire = wireTo
-      ? Promise.resolve(wireTo(url.origin))
-      : proxy
+    const ofNetwork = () =>
+      proxy
         ? import('./connect.ts').then(({ proxiedWire }) => proxiedWire(url.origin, { ...options, proxy }))
         : directWire(url.origin, options);
+    const wire = wireTo ? Promise.resolve(wireTo(url.origin)) : ofNetwork();
     // Whoever sends meets the rejection; `close` must not.
     wire.catch(() => undefined);
     const lane = {

@@ -133,7 +133,8 @@ const PREEMPTION = /\s*preemption: .*$/s;
 function pullText(message: string): string {
   const [, image] = PULLED.exec(message) ?? IMAGE.exec(message) ?? [];
   const cause = message.replace(PULLED, '').replaceAll(AROUND, '');
-  return image === undefined || cause === '' ? message : cause.includes(image) ? cause : `${image}: ${cause}`;
+  if (image === undefined || cause === '') return message;
+  return cause.includes(image) ? cause : `${image}: ${cause}`;
 }
 
 const PULLED = /^(?:Back-off pulling|Failed to pull) image "([^"]*)": /;

@@ -219,7 +219,8 @@ export class RunnerEnds {
   toldBy(key: string, pods: readonly KubePod[] | undefined): EndToldBy | undefined {
     if (!pods) return this.#told.get(key);
     const told = pods.map(endToldBy);
-    return told.includes(undefined) ? undefined : told.includes('others') ? 'others' : 'kubelet';
+    if (told.includes(undefined)) return undefined;
+    return told.includes('others') ? 'others' : 'kubelet';
   }
 }
 

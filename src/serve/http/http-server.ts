@@ -183,6 +183,12 @@ function limitConnections(server: Server, limits: typeof CONNECTIONS, onDropped:
   });
 }
 
+/** Status by the code of Node's error; any other is 400. */
+const STATUS_OF: ReadonlyMap<string, number> = new Map([
+  ['ERR_HTTP_REQUEST_TIMEOUT', 408],
+  ['HPE_HEADER_OVERFLOW', 431],
+]);
+
 /** Answers what is not HTTP as Node would. With a listener for `clientError` Node leaves that to the listener. */
 function answerMalformed(error: Error, socket: Duplex): void {
   const code = systemCode(error);
@@ -190,6 +196,6 @@ function answerMalformed(error: Error, socket: Duplex): void {
     socket.destroy();
     return;
   }
-  const status = code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
+  const status = STATUS_OF.get(code ?? '') ?? 400;
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`, () => socket.destroy());
 }
