@@ -74,7 +74,7 @@ export interface Holder extends SlotDelay {
 }
 
 /** What went wrong with the runner of a job, or with its last runners. */
-export interface Progress {
+export interface Progress extends Pick<SlotDelay, 'offline'> {
   /** How the job's last runner ended. Present only if it failed, was given up or is lost. */
   readonly ended?: PodTrouble & { readonly runner: string };
   /** For so long its runner has been registered and idle, ms. Gitea does not give it the job. */
@@ -83,8 +83,6 @@ export interface Progress {
   readonly inVain?: 'idle' | 'tried';
   /** It runs in Gitea, and its runner is gone. `outlived`: Gitea shows it in progress for longer than a runner lives. */
   readonly loss?: 'lost' | 'outlived';
-  /** As `SlotDelay.offline`. */
-  readonly offline?: { readonly why?: string };
 }
 
 /** Why the Kubernetes Job of a runner that is wanted is not there, and what to do. */

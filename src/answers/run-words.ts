@@ -1,14 +1,15 @@
-/** What tells one push from another, in the words of people. Pure. */
+/** The words by which people know a run. Pure. */
 import type { Run } from '../clients/gitea/runs.ts';
 import type { Job } from '../planner/evidence.ts';
 import { cut } from '../shared/printable.ts';
 
+/** Characters of a branch or a workflow. */
 const LONGEST = 60;
 
 /** `acme/shop #128`, `Mend the cart`, `feature/x`, `3f2a91c`, `ci.yml`, `push by ann`. What is not known is left out. */
 export function runWords({ branch = '', commit, repository }: Job, run?: Run): readonly [string, ...string[]] {
   const { actor, event, number, title, workflow = '' } = run ?? {};
-  const how = [event, actor && `by ${actor}`].filter(Boolean).join(' ');
-  const more = [title, cut(branch, LONGEST), commit, cut(workflow, LONGEST), how];
+  const trigger = [event, actor && `by ${actor}`].filter(Boolean).join(' ');
+  const more = [title, cut(branch, LONGEST), commit, cut(workflow, LONGEST), trigger];
   return [number === undefined ? repository : `${repository} #${number}`, ...more.flatMap((word) => word || [])];
 }

@@ -4,12 +4,12 @@ import { count } from '../shared/printable.ts';
 /** What the runners of a group are for. */
 type Use = 'busy' | 'waiting' | 'debugging' | 'spare' | 'warm';
 
-/** All of a group, whatever they are for. */
+/** All runners of a group, whatever they are for. */
 export function runnersIn({ busy, waiting, debugging, spare, warm }: Pick<GroupSummary, Use>): number {
   return busy + waiting + debugging + spare + warm;
 }
 
-/** `3 runners`, and what for: `1 busy, 2 for queued jobs`. */
+/** `runners`: `3 runners`. `uses`: `1 busy, 2 for queued jobs`. */
 export function runnerCounts(groups: readonly Pick<GroupSummary, Use>[]) {
   const sum = (field: Use): number => groups.reduce((total, group) => total + group[field], 0);
   const others = (['debugging', 'spare', 'warm'] as const).flatMap((use) =>

@@ -80,42 +80,41 @@ export type Usage = Readonly<ReturnType<typeof usageOf>>;
 const CLOCKS_MS = 5 * 60_000;
 const HOUR_MS = 3_600_000;
 
-/** @param by of the rows */
-export function usageOf(evidence: UsageEvidence, by: Dimension) {
-  const { giteas, known, ran } = ranIn(evidence);
-  const alone = giteas.flatMap((gitea) => runnersAlone(gitea, known, evidence));
-  const uses = [...ran, ...alone].flatMap((use) => (typeof use === 'string' ? [] : use));
-  const rows = groupBy(uses, (use) => JSON.stringify([use.gitea.url, nameOf(use, by)]));
+/** One row for each group, organization, repository or workflow. */
+export function usageOf(evidence: UsageEvidence, dimension: Dimension) {
+  const { finder, giteas, jobs } = jobsIn(evidence);
+  const withoutJob = giteas.flatMap((gitea) => runnersWithoutJob(gitea, finder, evidence));
+  const uses = [...jobs, ...withoutJob].flatMap((use) => (typeof use === 'string' ? [] : use));
+  const rows = groupBy(uses, (use) => JSON.stringify([use.gitea.url, nameOf(use, dimension)]));
   return {
     rows: [...rows]
-      .map(([key, ofRow]): UsageRow => {
+      .map(([key, rowUses]): UsageRow => {
         const [gitea, name] = JSON.parse(key) as [string, string];
-        return { gitea, name, ...figuresOf(ofRow, evidence) };
+        return { gitea, name, ...figuresOf(rowUses, evidence) };
       })
       .sort((a, b) => compareText(a.gitea, b.gitea) || compareText(a.name, b.name)),
     total: figuresOf(uses, evidence),
     // What is in no row: CI jobs on runners of others, those whose runner Gitea has forgotten and that not one group alone covers, and
     // ended Jobs that may or may not have run a CI job.
-    onOtherRunners: ran.filter((use) => use === 'on-other-runner').length,
-    ofUnknownGroup: ran.filter((use) => use === 'of-unknown-group').length,
-    unmatchedRunners: alone.filter((use) => use === 'unmatched').length,
+    onOtherRunners: jobs.filter((use) => use === 'on-other-runner').length,
+    ofUnknownGroup: jobs.filter((use) => use === 'of-unknown-group').length,
+    unmatchedRunners: withoutJob.filter((use) => use === 'unmatched').length,
   };
 }
 
-function ranIn(evidence: UsageEvidence) {
-  const known = knownGroups(evidence);
+function jobsIn(evidence: UsageEvidence) {
+  const finder = groupFinder(evidence);
   const giteas = [...groupBy(evidence.histories, ({ url }) => url).values()].map(joined);
-  return { known, giteas, ran: giteas.flatMap((gitea) => ranJobs(gitea, known, evidence)) };
+  return { finder, giteas, jobs: giteas.flatMap((gitea) => ranJobs(gitea, finder, evidence)) };
 }
 
 /** The CI jobs of one group, by the day of their end (UTC) and by repository. Pure. */
 export function trendsOf(evidence: UsageEvidence, group: string) {
-  const own = ranIn(evidence).ran.flatMap((use) =>
-    typeof use === 'object' && keyText(use.group) === group ? use : [],
-  );
+  const isOfGroup = (use: Use | string): use is Use => typeof use === 'object' && keyText(use.group) === group;
+  const uses = jobsIn(evidence).jobs.filter(isOfGroup);
   const rowsBy = (nameOf: (use: Use) => string) =>
-    [...groupBy(own, nameOf)]
-      .map(([name, ofRow]) => ({ name, ...figuresOf(ofRow, evidence) }))
+    [...groupBy(uses, nameOf)]
+      .map(([name, rowUses]) => ({ name, ...figuresOf(rowUses, evidence) }))
       .sort((a, b) => compareText(a.name, b.name));
   return {
     days: rowsBy(({ job }) => new Date(job?.completedAtMs ?? 0).toISOString().slice(0, 10)),
@@ -131,7 +130,7 @@ function joined(scopes: readonly GiteaHistory[]) {
   return {
     url: scopes[0]?.url ?? '',
     byId,
-    /** Each once, by id. */
+    /** Each job once, by id. */
     jobs: [...byId.values()].sort((a, b) => a.id - b.id),
     users: new Set(scopes.flatMap(({ users }) => [...users])),
     hidden: scopes.flatMap(({ hidden }) => hidden),
@@ -151,37 +150,37 @@ interface Use {
   /** How long its CI job ran. */
   readonly ciMs: number;
   readonly wait?: Range;
-  /** Absent: Kubernetes shows it no more. */
+  /** Absent: Kubernetes does not show it any more. */
   readonly runner?: EndedRunner | undefined;
-  /** What it asked for is one of these. */
+  /** It asked for one of these. */
   readonly asked: readonly Asked[];
 }
 
-function ranJobs(gitea: WholeGitea, known: KnownGroups, { period, runners = [] }: UsageEvidence) {
-  const seen = new Map(runners.map((runner) => [keyText(runner), runner]));
+function ranJobs(gitea: WholeGitea, finder: GroupFinder, { period, runners = [] }: UsageEvidence) {
+  const runnerOf = new Map(runners.map((runner) => [keyText(runner), runner]));
   const waitOf = waits(gitea.jobs, period);
   return withoutCopies(gitea.jobs).map((job): Use | 'on-other-runner' | 'of-unknown-group' => {
     const name = job.ran.runner;
-    const group = name === undefined ? known.byLabels(gitea.url, job) : known.ofRunner(gitea.url, name);
+    const group = name === undefined ? finder.byLabels(gitea.url, job) : finder.byRunner(gitea.url, name);
     if (!group) return name === undefined ? 'of-unknown-group' : 'on-other-runner';
     const { repository, runId } = job;
-    const runner = name === undefined ? undefined : seen.get(keyText({ namespace: group.namespace, name }));
+    const runner = name === undefined ? undefined : runnerOf.get(keyText({ namespace: group.namespace, name }));
     const { madeFor } = parseRunnerName(name ?? '') ?? {};
     const labels = madeFor && ('id' in madeFor ? gitea.byId.get(madeFor.id)?.labels : []);
-    const asked = runner ? [runner] : known.asked(group, job, labels);
+    const asked = runner ? [runner] : finder.askedBy(group, job, labels);
     const ciMs = Math.max(0, job.completedAtMs - job.ran.startedAtMs);
     return { gitea, group, repository, runId, job, ciMs, wait: waitOf(job), runner, asked };
   });
 }
 
 /** Runners that ended without a CI job. Where that is not certain: `unmatched`. */
-function runnersAlone(gitea: WholeGitea, known: KnownGroups, { period, runners = [] }: UsageEvidence) {
+function runnersWithoutJob(gitea: WholeGitea, finder: GroupFinder, { period, runners = [] }: UsageEvidence) {
   const { byId, hidden, isWhole, jobs, url, users } = gitea;
   const unnamed = jobs.flatMap(({ ran }) => (ran && ran.runner === undefined ? [ran.startedAtMs] : []));
   const lastUnnamedMs = unnamed.reduce((last, ms) => Math.max(last, ms), Number.NEGATIVE_INFINITY);
   return runners.flatMap((runner): readonly (Use | 'unmatched')[] => {
     const { createdAtMs, endedAtMs, name, namespace } = runner;
-    const group = known.ofRunner(url, name);
+    const group = finder.byRunner(url, name);
     const isInPeriod = endedAtMs >= period.fromMs && endedAtMs < period.toMs;
     if (!group || group.namespace !== namespace || !isInPeriod || users.has(name)) return [];
     // It may have run a job whose runner has no name, or one whose row is now that of a re-run.
@@ -190,18 +189,18 @@ function runnersAlone(gitea: WholeGitea, known: KnownGroups, { period, runners =
     );
     if (!isWhole || mayHaveRun || lastUnnamedMs >= createdAtMs - CLOCKS_MS) return ['unmatched'];
     const { madeFor } = parseRunnerName(name) ?? {};
-    const wanted = madeFor && 'id' in madeFor ? byId.get(madeFor.id) : undefined;
-    const repository = wanted?.repository ?? runner.repository;
-    return [{ gitea, group, repository, runId: wanted?.runId, ciMs: 0, runner, asked: [runner] }];
+    const wantedJob = madeFor && 'id' in madeFor ? byId.get(madeFor.id) : undefined;
+    const repository = wantedJob?.repository ?? runner.repository;
+    return [{ gitea, group, repository, runId: wantedJob?.runId, ciMs: 0, runner, asked: [runner] }];
   });
 }
 
-function nameOf({ gitea, group, repository, runId }: Use, by: Dimension): string {
-  if (by === 'group') return keyText(group);
+function nameOf({ gitea, group, repository, runId }: Use, dimension: Dimension): string {
+  if (dimension === 'group') return keyText(group);
   if (repository === undefined) return '(none)';
   const [organization = ''] = repository.split('/');
   const workflow = `${repository} ${gitea.workflows.get(runId ?? 0) ?? '(unknown)'}`;
-  return { organization, repository, workflow }[by];
+  return { organization, repository, workflow }[dimension];
 }
 
 type RanJob = EndedJob & Required<Pick<EndedJob, 'ran'>>;
@@ -213,16 +212,16 @@ function withoutCopies(jobs: readonly EndedJob[]): readonly RanJob[] {
   return [...copies.values()].flatMap(([first]) => first ?? []);
 }
 
-type KnownGroups = ReturnType<typeof knownGroups>;
+type GroupFinder = ReturnType<typeof groupFinder>;
 
-function knownGroups({ groups, instance }: UsageEvidence) {
+function groupFinder({ groups, instance }: UsageEvidence) {
   const byPrefix = new Map(groups.map((group) => [`${namePrefix(group.name)} ${groupHash(instance, group)}`, group]));
   // A pod is made once for each group and size.
-  const askedBy = memo((group: RunnerGroup): Asked => {
+  const askedNow = memo((group: RunnerGroup): Asked => {
     return { ...askedIn(ownTemplate(group).spec), ...(group.size && { size: group.size.name }) };
   });
   return {
-    ofRunner: (gitea: string, name: string): RunnerGroup | undefined => {
+    byRunner: (gitea: string, name: string): RunnerGroup | undefined => {
       const parts = parseRunnerName(name);
       const group = parts && byPrefix.get(`${parts.prefix} ${parts.groupHash}`);
       return group?.giteaUrl === gitea ? group : undefined;
@@ -235,19 +234,19 @@ function knownGroups({ groups, instance }: UsageEvidence) {
           group.giteaUrl === gitea &&
           hasJobsOf(group.scope, owner, name) &&
           (labels.length > 0 || group.acceptUnlabelledJobs) &&
-          withSizes(group).some((each) => labels.every((label) => each.labels.some((own) => own.name === label))),
+          withSizes(group).some((each) => labels.every((label) => each.labels.some(({ name }) => name === label))),
       );
       return another ? undefined : only;
     },
     /**
      * What a runner may have asked for that Kubernetes shows no more, as its group is now. Only a runner of a size runs a job that names it.
-     * @param madeFor labels of the job that the runner was made for; undefined: not known
+     * @param madeFor labels of the job that the runner was made for. Undefined: not known
      */
-    asked: (group: RunnerGroup, { labels }: RanJob, madeFor: readonly string[] | undefined): readonly Asked[] => {
-      const all = withSizes(group);
-      const named = all.find(({ size }) => size && [...labels, ...(madeFor ?? [])].includes(size.name));
-      if (named) return [askedBy(named)];
-      return (madeFor ? [group] : all).map(askedBy);
+    askedBy: (group: RunnerGroup, { labels }: RanJob, madeFor: readonly string[] | undefined): readonly Asked[] => {
+      const sizes = withSizes(group);
+      const named = sizes.find(({ size }) => size && [...labels, ...(madeFor ?? [])].includes(size.name));
+      if (named) return [askedNow(named)];
+      return madeFor ? [askedNow(group)] : sizes.map(askedNow);
     },
   };
 }
@@ -272,40 +271,40 @@ function waits(jobs: readonly EndedJob[], { fromMs }: Period): (job: RanJob) => 
 }
 
 function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence) {
-  const amount = (is: (use: Use) => unknown): number => uses.filter(is).length;
-  const sum = (of: (use: Use) => number): number => Math.round(uses.reduce((all, use) => all + of(use), 0) * 100) / 100;
-  const jobs = amount(({ job }) => job);
-  const runnersSeen = amount(({ runner }) => runner);
-  const needless = uses.length - jobs;
+  const countOf = (isCounted: (use: Use) => unknown): number => uses.filter(isCounted).length;
+  const sumOf = (amountOf: (use: Use) => number): number =>
+    Math.round(uses.reduce((sum, use) => sum + amountOf(use), 0) * 100) / 100;
+  const jobs = countOf(({ job }) => job);
+  const runnersSeen = countOf(({ runner }) => runner);
   const waitsOfAll = uses.flatMap(({ wait }) => wait ?? []);
   const isExact = runnersSeen === uses.length;
-  // If Kubernetes shows the runner no more: what its CI job took.
+  // Without the runner's Job, the time of its CI job counts.
   const hoursOf = ({ ciMs, runner }: Use): number => (runner ? runner.endedAtMs - runner.createdAtMs : ciMs) / HOUR_MS;
-  const hours = (of: (use: Use, asked: Asked) => number): AtLeast => {
-    const least = (use: Use): number => Math.min(...use.asked.map((asked) => of(use, asked)));
-    return { atLeast: sum((use) => hoursOf(use) * least(use)), isExact };
+  const perHour = (rateOf: (use: Use, asked: Asked) => number): AtLeast => {
+    const leastRate = (use: Use): number => Math.min(...use.asked.map((asked) => rateOf(use, asked)));
+    return { atLeast: sumOf((use) => hoursOf(use) * leastRate(use)), isExact };
   };
-  const cost = (price: Price, { cpu, memoryGib }: Asked): number =>
+  const hourlyCost = (price: Price, { cpu, memoryGib }: Asked): number =>
     price.runnerHour + cpu * price.cpuHour + memoryGib * price.memoryGibHour;
   return {
     /** CI jobs that a runner took, and that ended in the period. */
     jobs,
-    failed: amount(({ job }) => job?.result === 'failure'),
-    /** Their group was found by labels, not by the name of the runner. */
-    byLabels: amount(({ job }) => job && job.ran.runner === undefined),
+    failed: countOf(({ job }) => job?.result === 'failure'),
+    /** CI jobs whose group was found by labels, not by the name of the runner. */
+    byLabels: countOf(({ job }) => job && job.ran.runner === undefined),
     ...(waitsOfAll.length > 0 && { waitP50: percentile(waitsOfAll, 0.5), waitP95: percentile(waitsOfAll, 0.95) }),
-    ciMinutes: sum(({ ciMs }) => ciMs / 60_000),
-    runnerMinutes: hours(() => 60),
-    /** Runners whose Jobs Kubernetes shows, those without a CI job too. */
+    ciMinutes: sumOf(({ ciMs }) => ciMs / 60_000),
+    runnerMinutes: perHour(() => 60),
+    /** Runners whose Jobs Kubernetes shows, with or without a CI job. */
     runnersSeen,
-    ...(runners && { needlessStarts: needless }),
-    cpuHours: hours((_, { cpu }) => cpu),
-    memoryGibHours: hours((_, { memoryGib }) => memoryGib),
-    ...(priceOf && { cost: hours(({ group }, asked) => cost(priceOf(group, asked.size), asked)) }),
+    ...(runners && { needlessStarts: uses.length - jobs }),
+    cpuHours: perHour((_, { cpu }) => cpu),
+    memoryGibHours: perHour((_, { memoryGib }) => memoryGib),
+    ...(priceOf && { cost: perHour(({ group }, asked) => hourlyCost(priceOf(group, asked.size), asked)) }),
   };
 }
 
-/** Bounds of the percentile: those of all values, each in its order. */
+/** The percentile of the lower bounds, and that of the upper bounds. */
 function percentile(ranges: readonly Range[], share: number): Range {
   const rank = (values: readonly number[]): number =>
     values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(share * values.length) - 1)] ?? 0;

@@ -1,4 +1,4 @@
-/** How long a job that the cap holds back will wait, from how long CI jobs of the same name have taken. docs/explain.md tells how far off it is. Pure. */
+/** How long a job held by the cap will wait, estimated from CI jobs of the same name. docs/explain.md tells how far off it is. Pure. */
 import { memo } from '../planner/collections.ts';
 import type { Job } from '../planner/evidence.ts';
 import { groupBySeveral } from '../shared/keys.ts';
@@ -12,7 +12,7 @@ export function estimateText({ ms, fromMs, toMs }: WaitEstimate): string {
   return `about ${duration(ms)} (${duration(fromMs)} to ${duration(toMs)})`;
 }
 
-/** What the slots of a group do. */
+/** The jobs in the slots of a group, and those that wait for slots. */
 interface Slots {
   readonly cap: number;
   /** CI jobs on runners of the group, and those that have a runner which has not taken them yet. */
@@ -21,25 +21,25 @@ interface Slots {
   readonly line: readonly Job[];
 }
 
-/** Newer jobs say more: workflows change. */
+/** Jobs that count, the newest ones: workflows change. */
 const MOST_SAMPLES = 20;
-/** With fewer jobs of the name those of the repository count. From fewer jobs at all nothing is estimated. */
+/** If fewer jobs of the name have finished, those of the repository count, or all. With fewer than this of all, nothing is estimated. */
 const FEWEST_SAMPLES = 3;
 /** From a free slot to the begin of the next CI job: a wake of Argo CD, a pod, a registration. */
 const START_MS = 5_000;
-/** Jobs of one line. Others wait so long that no estimate helps, and each costs a search among all slots. */
+/** Jobs of one line that get an estimate. Others wait so long that none helps, and each costs a search among all slots. */
 const MOST_ESTIMATED = 1_000;
-/** A job that has run longer than all before it takes this part of its time more. */
+/** A job that has run longer than all before it needs this share of its time more. */
 const OVERTIME = 0.25;
 
 /** How long a job has run, and how long those of its name usually do, ms. */
 export type Overtime = Readonly<Record<'ranMs' | 'usualMs', number>>;
 
-/** From then on a job may hang, and not only be slow: several times as long as all before it, ms. */
+/** A job that has run so many times as long as all before it, and longer than this time, may hang. */
 const TIMES_LONGER = 4;
 const LEAST_OVERTIME_MS = 1_800_000;
 
-/** Undefined: it takes its time, or nothing is known of its like. */
+/** Undefined: it has not run for long, or too few jobs like it have finished. */
 export function overtimeOf(job: Job, durationsOf: DurationsOf, nowMs: number): Overtime | undefined {
   const samples = durationsOf(job);
   const ranMs = job.status === 'in_progress' ? nowMs - (job.startedAtMs ?? nowMs) : 0;
@@ -50,41 +50,41 @@ export function overtimeOf(job: Job, durationsOf: DurationsOf, nowMs: number): O
 /** How long jobs like this one have taken, ascending, ms. Empty: nothing has finished. */
 type DurationsOf = (job: Job) => readonly number[];
 
-/** By name, by repository and at all. @param jobs of one Gitea; those that are not completed count nothing. */
+/** @param jobs of one Gitea. Only completed ones count */
 export function durationsIn(jobs: readonly Job[]): DurationsOf {
-  const ran = jobs.flatMap((job) => {
+  const finished = jobs.flatMap((job) => {
     const { status, startedAtMs = Number.NaN, completedAtMs = Number.NaN } = job;
     const ms = completedAtMs - startedAtMs;
     return status === 'completed' && ms > 0 ? [{ job, ms, completedAtMs }] : [];
   });
-  ran.sort((a, b) => b.completedAtMs - a.completedAtMs);
-  const newest = [...groupBySeveral(ran, ({ job }) => keysOf(job))].map(([key, all]) => {
-    const durations = all.slice(0, MOST_SAMPLES).map(({ ms }) => ms);
+  finished.sort((a, b) => b.completedAtMs - a.completedAtMs);
+  const newest = [...groupBySeveral(finished, ({ job }) => keysOf(job))].map(([key, sameKey]) => {
+    const durations = sameKey.slice(0, MOST_SAMPLES).map(({ ms }) => ms);
     return [key, durations.sort((a, b) => a - b)] as const;
   });
-  const byKey = new Map(newest);
+  const durationsOfKey = new Map(newest);
   return (job) => {
-    const lists = keysOf(job).map((key) => byKey.get(key) ?? []);
+    const lists = keysOf(job).map((key) => durationsOfKey.get(key) ?? []);
     return lists.find((list) => list.length >= FEWEST_SAMPLES) ?? lists.at(-1) ?? [];
   };
 }
 
-/** The wait of each job in `line`. Nothing when no CI job has finished that could tell, or when no slot will ever be free. */
+/** The wait of each job in `line`. Empty: too few CI jobs have finished, or no slot will ever be free. */
 export function estimateWaits(
-  { cap, atWork, line: all }: Slots,
-  allDurationsOf: DurationsOf,
+  { cap, atWork, line: wholeLine }: Slots,
+  durations: DurationsOf,
   nowMs: number,
 ): readonly WaitEstimate[] {
-  const line = all.slice(0, MOST_ESTIMATED);
-  const durationsOf = memo(allDurationsOf);
+  const line = wholeLine.slice(0, MOST_ESTIMATED);
+  const durationsOf = memo(durations);
   const samples = [...atWork, ...line].reduce((most, job) => Math.max(most, durationsOf(job).length), 0);
   if (cap === 0 || samples < FEWEST_SAMPLES) return [];
-  const at = (part: number): readonly number[] => waitsAt(part, { cap, atWork, line }, durationsOf, nowMs);
-  const [from, half, to] = [at(0.25), at(0.5), at(0.75)];
-  return line.map((_, index) => ({ ms: half[index] ?? 0, fromMs: from[index] ?? 0, toMs: to[index] ?? 0, samples }));
+  const waits = (part: number): readonly number[] => waitsAt(part, { cap, atWork, line }, durationsOf, nowMs);
+  const [from, median, to] = [waits(0.25), waits(0.5), waits(0.75)];
+  return line.map((_, index) => ({ ms: median[index] ?? 0, fromMs: from[index] ?? 0, toMs: to[index] ?? 0, samples }));
 }
 
-/** The waits when each job takes as long as this part of its samples does not exceed. */
+/** The waits if each job takes as long as this quantile of its samples. */
 function waitsAt(
   part: number,
   { cap, atWork, line }: Slots,
@@ -105,7 +105,7 @@ function waitsAt(
   });
 }
 
-/** How much longer a job takes: only jobs that took longer than it has run so far say something. */
+/** How much longer a job takes. Only samples that took longer than it has run so far count. */
 function remaining(part: number, job: Job, durationsOf: DurationsOf, nowMs: number): number {
   const samples = durationsOf(job);
   if (job.startedAtMs === undefined) return START_MS + quantile(samples, part);
@@ -118,7 +118,7 @@ function quantile(ascending: readonly number[], part: number): number {
   return ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * part))] ?? 0;
 }
 
-/** The narrowest first. */
+/** By name, by repository and for all: the narrowest key comes first. */
 function keysOf({ repository, name }: Job): readonly string[] {
   return [`${repository} ${name}`, repository, ''];
 }

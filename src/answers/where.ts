@@ -1,12 +1,13 @@
 /** What stands in the cluster besides Jobs and pods, for `explain`: `serve`, Argo CD's Applications, statuses of RunnerGroups. */
 import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
 import { RunnerGroupStatus } from '../config/runnergroup/status.ts';
+import { defined } from '../shared/defined.ts';
 import { keyText } from '../shared/keys.ts';
 
 export interface WhereIAm {
   /** `https://host:port` */
   readonly server: string;
-  /** Of the kubeconfig. Absent: the service account of this pod. */
+  /** The context of the kubeconfig. Absent: the service account of this pod is used. */
   readonly context?: string;
   /** Empty: all. */
   readonly namespaces: readonly string[];
@@ -20,7 +21,7 @@ export interface WhereIAm {
   readonly statuses: readonly StatusSeen[];
 }
 
-/** `unread`: why nothing is known. Times are ISO 8601. */
+/** Who leads `serve`. `unread`: why nothing is known. Times are ISO 8601. */
 export type ServeSeen =
   | { readonly leader: string; readonly renewedAt?: string; readonly isLate: boolean }
   /** `isMissing`: it is known that no replica leads. */
@@ -31,11 +32,11 @@ export interface ApplicationSeen {
   readonly name: string;
   readonly sync?: string;
   readonly health?: string;
-  /** Its last error, or that of its last sync. */
+  /** The last error of the Application or of its last sync. */
   readonly error?: string;
-  /** Of the operation under way, and in conditions that are no errors. */
+  /** What Argo CD says of the operation under way, and in conditions that are no errors. */
   readonly says?: string;
-  /** The operation under way lasts too long: how long, ms, and the command that ends it. */
+  /** For so long the operation under way has lasted, ms, if that is too long. `end`: the command that ends it. */
   readonly lastsMs?: number;
   readonly end?: string;
   /** Repository and folder of its manifests. */
@@ -52,27 +53,32 @@ export type UnservedGroup = Readonly<Record<'group' | 'problem', string>>;
 
 export type StatusSeen = Readonly<ReturnType<typeof statusSeen>>;
 
-/** @param made the Application that made it: `argocd/runners` */
-export function statusSeen({ metadata, status }: RunnerGroupObject, made?: string) {
+/** @param application that made the RunnerGroup: `argocd/runners` */
+export function statusSeen({ metadata, status }: RunnerGroupObject, application?: string) {
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
-  const conditionOf = (wanted: string) => data?.conditions?.find(({ type }) => type === wanted);
-  const [ready, waits, stuck, full] = ['Ready', 'ArgoCDSynced', 'PodsStuck', 'AtCapacity'].map(conditionOf);
-  const registered = conditionOf('Registered');
-  return {
-    group: keyText(metadata),
-    ...(made !== undefined && { application: made }),
-    /** When `serve` last looked at Gitea for it. */
-    ...(data?.lastCheckTime !== undefined && { lastCheckTime: data.lastCheckTime }),
-    /** What `serve` waits for while the cluster does not show the plan, and until when. */
-    ...(waits?.reason === 'Waiting' && { waits: waits.message }),
-    /** Its pods that cannot start: Kubernetes' reason for the first one. */
-    ...(stuck?.status === 'True' && { stuck: { reason: stuck.reason, message: stuck.message } }),
-    /** Where `serve` cannot register runners, and what it says if the group is ready nevertheless. */
-    ...(data?.unregistered?.length && { unregistered: data.unregistered }),
-    ...(registered?.status === 'False' && { unregisteredText: registered.message }),
-    /** Jobs are held back. */
-    ...(full?.status === 'True' && { full: full.message }),
-    /** Why it is not ready: reason and message. */
-    ...(ready && ready.status !== 'True' && { notReady: `${ready.reason}: ${ready.message}`, reason: ready.reason }),
+  const conditionOf = (type: string) => data?.conditions?.find((each) => each.type === type);
+  const messageOf = (type: string, wanted: string) => {
+    const condition = conditionOf(type);
+    return condition?.status === wanted ? condition.message : undefined;
   };
+  const [ready, synced, stuck] = ['Ready', 'ArgoCDSynced', 'PodsStuck'].map(conditionOf);
+  const isUnready = ready && ready.status !== 'True';
+  return defined({
+    group: keyText(metadata),
+    application,
+    /** When `serve` last looked at Gitea for it. */
+    lastCheckTime: data?.lastCheckTime,
+    /** What `serve` waits for while the cluster does not show the plan, and until when. */
+    waits: synced?.reason === 'Waiting' ? synced.message : undefined,
+    /** Its pods that cannot start: Kubernetes' reason for the first one. */
+    stuck: stuck?.status === 'True' ? { reason: stuck.reason, message: stuck.message } : undefined,
+    /** Where `serve` cannot register runners, and what it says if the group is ready nevertheless. */
+    unregistered: data?.unregistered?.length ? data.unregistered : undefined,
+    unregisteredText: messageOf('Registered', 'False'),
+    /** Jobs are held back. */
+    full: messageOf('AtCapacity', 'True'),
+    /** Why it is not ready: reason and message. */
+    notReady: isUnready ? `${ready.reason}: ${ready.message}` : undefined,
+    reason: isUnready ? ready.reason : undefined,
+  });
 }
