@@ -13,20 +13,20 @@ type Found = Readonly<{ title: string; data: object; content: () => Markup }>;
 type Seen = Readonly<{ figures: Figures; reader: Reader; trends: Trends | undefined }>;
 
 /** Answers that are kept. Readers with the same rights share them, until there are newer figures. */
-const MOST_MADE = 100;
+const MOST_ANSWERS_KEPT = 100;
 
 /** Undefined: there is nothing at this address, or nothing that the reader may see. */
 export function contentFinder(logUrl: string) {
-  const made = new LRUCache<string, Found>({ max: MOST_MADE });
-  let madeOf: Figures | undefined;
+  const answers = new LRUCache<string, Found>({ max: MOST_ANSWERS_KEPT });
+  let newest: Figures | undefined;
   return (path: string, query: URLSearchParams, seen: Seen): Found | undefined => {
     const { figures, reader, trends } = seen;
-    if (madeOf !== figures) made.clear();
-    madeOf = figures;
+    if (newest !== figures) answers.clear();
+    newest = figures;
     const wanted = wantedIn(path, query);
-    const place = JSON.stringify([path, wanted, wanted.mine && reader.login, reader.rights, trends?.to]);
-    const found = made.get(place) ?? contentAt(path, wanted, seen, logUrl);
-    if (found) made.set(place, found);
+    const key = JSON.stringify([path, wanted, wanted.mine && reader.login, reader.rights, trends?.to]);
+    const found = answers.get(key) ?? contentAt(path, wanted, seen, logUrl);
+    if (found) answers.set(key, found);
     return found;
   };
 }
@@ -45,12 +45,12 @@ function contentAt(
     return show(title, jobsFor(figures, reader, wanted), (data) => jobsContent(data, wanted));
   }
   if (path === '/groups') return show('Groups', groupsFor(figures, reader), groupsContent);
-  const [, of, ...rest] = path.split('/');
+  const [, kind, ...rest] = path.split('/');
   const key = rest.join('/');
-  const job = of === 'jobs' && /^\d{1,15}$/.test(key) && jobFor(figures, reader, Number(key));
+  const job = kind === 'jobs' && /^\d{1,15}$/.test(key) && jobFor(figures, reader, Number(key));
   if (job) return show(`${job.job.name} · ${job.job.run.name}`, job, jobContent);
   if (trends) return show(`Trends of group ${trends.group}`, trendsFor(trends, reader), trendsContent);
-  const group = of === 'groups' && groupFor(figures, reader, key, logUrl);
+  const group = kind === 'groups' && groupFor(figures, reader, key, logUrl);
   return group ? show(`Group ${key}`, group, groupContent) : undefined;
 }
 

@@ -46,11 +46,11 @@ type Seen = (Figures & { readonly costMs: number }) | Pick<Failure, 'kind' | 'me
 
 /** Younger figures are shown without another look. */
 export const FRESH_MS = 5_000;
-/** Looks use at most one part in so many of a core. */
+/** Looks use at most one part of a core in so many. */
 const CPU_PARTS = 8;
-/** Its queue at Gitea. */
+/** The queue of looks at Gitea. */
 export const LOOK = 'look';
-/** A person who opens the page waits so long for a look. Then the page shows the last figures. */
+/** So long a person who opens the page waits for a look. After that the page shows the last figures. */
 const PATIENCE_MS = 2_000;
 const KEY = 'page';
 /** Runs that are remembered, half a KB each, and the time for all questions about them in one look. */
@@ -59,7 +59,7 @@ const RUNS_MS = 5_000;
 /** A run that Gitea has not told of is asked for again after this time. */
 const AGAIN_MS = 60_000;
 
-/** By id, which a Gitea gives once. */
+/** Runs by id, which a Gitea gives once. */
 type Runs = LRUCache<number, { readonly run?: Run }>;
 type LookAsking = ObserveOptions & Pick<GiteaAccess, 'http' | 'versions'>;
 
@@ -82,7 +82,7 @@ export function startLooker(options: LookerOptions) {
     if ('message' in seen) tell({ is: 'page-look-failed', message: seen.message });
     for (const onLook of watchers) onLook();
   };
-  let own: readonly OwnGroup[] = [];
+  let ownGroups: readonly OwnGroup[] = [];
   const line = queue.open('page-look', {
     width: 1,
     deadlineMs: LONGEST_TURN_MS + timeoutMs + PATIENCE_MS,
@@ -91,14 +91,14 @@ export function startLooker(options: LookerOptions) {
     onFailure: (_, failure) => show(failure),
     run: async (_, { signal }) => {
       const onOwn = (groups: readonly OwnGroup[]): void => {
-        own = groups;
+        ownGroups = groups;
       };
       const work = () => orFailure(look(options, targets, asking, runs, onOwn));
       show(await giteas.visit({ url: gitea }, LOOK, work, signal));
       return watchers.size > 0 ? { inMs: nextMs - clock.steadyMs() } : undefined;
     },
   });
-  /** Looks on while somebody watches. @param onLook called after each look. Answers what ends it. */
+  /** Looks again and again while somebody watches, and calls `onLook` after each look. Answers a function that ends the watching. */
   const watch = (onLook: () => void): (() => void) => {
     watchers.add(onLook);
     line.add(KEY, Math.max(0, nextMs - clock.steadyMs()));
@@ -109,16 +109,17 @@ export function startLooker(options: LookerOptions) {
   };
   return {
     watch,
-    own: () => own,
-    /** The newest figures. Waits for a look when they are old, and for the first ones longer. */
+    ownGroups: () => ownGroups,
+    /** The newest figures. If they are old, it waits for a look, and if there are none, for longer. */
     shown: async (): Promise<Shown> => {
       if (clock.steadyMs() < nextMs) return shown;
-      const looked = new AbortController();
+      const wait = new AbortController();
+      // It stops at once, so that no other look follows for it.
       const stop = watch(() => {
         stop();
-        looked.abort();
+        wait.abort();
       });
-      await pause(clock, shown.figures ? PATIENCE_MS : timeoutMs + PATIENCE_MS, looked.signal);
+      await pause(clock, shown.figures ? PATIENCE_MS : timeoutMs + PATIENCE_MS, wait.signal);
       stop();
       return shown;
     },
@@ -137,12 +138,12 @@ async function look(
   if (!cluster.fresh) return { kind: 'cluster', message: 'serve does not see the cluster at the moment' };
   const live = cluster.groups();
   const targetOf = await book.resolve(live, clock.now());
-  const own = live.flatMap(({ group }) => {
+  const ownGroups = live.flatMap(({ group }) => {
     const target = group && normalBase(group.giteaUrl) === normalBase(gitea) ? targetOf.get(group) : undefined;
     return group && target ? [{ group, target }] : [];
   });
-  onOwn(own);
-  const targets = new Set(own.flatMap(({ target }) => (target instanceof Failure ? [] : target)));
+  onOwn(ownGroups);
+  const targets = new Set(ownGroups.flatMap(({ target }) => (target instanceof Failure ? [] : target)));
   // Ended jobs are shown, too.
   const wanted = [...targets].map((target) => ({ ...target, readsEnds: true as const }));
   const looks = await observeEach(wanted, asking);
@@ -151,13 +152,13 @@ async function look(
   const begunMs = cpuMs();
   const planning = planSeen({
     instance,
-    groups: own.flatMap(({ group, target }) => {
+    groups: ownGroups.flatMap(({ group, target }) => {
       const isFailed = target instanceof Failure;
       const lookKey = isFailed ? keyText(group) : target.key;
       return withTemplates(group, { lookKey, look: isFailed ? target : looks.get(lookKey) });
     }),
     broken: [],
-    // Who suspended it, and why, is not for all who see the page.
+    // Not all who see the page may know who suspended a group, and why.
     suspended: new Map([...suspendedOf(live.map(({ object }) => object)).keys()].map((key) => [key, ''])),
     cluster: {
       origin: kubernetes,
@@ -170,8 +171,8 @@ async function look(
   if (planning.is !== 'planned') throw planning.is === 'failed' ? planning.failure : new Error('a look is missing');
   const { atMs, plan, seen, troubles = [] } = planning;
   const failed = new Set(troubles.map(keyText));
-  const sound = own.flatMap(({ group }) => (failed.has(keyText(group)) ? [] : group));
-  const named = own.map(({ group }) => withNamesNow([group], plan)[0] ?? group);
+  const sound = ownGroups.flatMap(({ group }) => (failed.has(keyText(group)) ? [] : group));
+  const named = ownGroups.map(({ group }) => withNamesNow([group], plan)[0] ?? group);
   const broken = [
     ...troubles.map(({ failure, ...key }) => ({ group: keyText(key), problem: failure.message })),
     ...live.flatMap(({ key, problem }) => (problem === undefined ? [] : { group: key, problem })),
@@ -202,7 +203,7 @@ async function look(
   };
 }
 
-/** Reads what is not known of these jobs' runs. It does not change, so each is asked for once. What Gitea does not tell stops nothing. */
+/** Reads the runs of these jobs that are not known. A run does not change, so it is read once. A failure stops nothing. */
 async function learnRuns(scope: Scope, jobs: readonly Job[], access: GiteaAccess, runs: Runs): Promise<void> {
   const ids = new Set(jobs.flatMap(({ runId }) => (runs.has(runId) ? [] : runId)));
   if (ids.size === 0) return;

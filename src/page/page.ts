@@ -1,4 +1,4 @@
-/** The page for developers: a port of its own, off without an address. What it needs of its settings, and how its parts fit together. */
+/** The page for developers, on a port of its own. Without an address there is no page. This file puts its parts together. */
 
 import { type ListenAddress, startHttpServer } from '../serve/http/http-server.ts';
 import { Giteas, type GiteasOptions } from '../serve/looks/giteas.ts';
@@ -23,8 +23,9 @@ export interface PageOptions extends SignInSettings {
   readonly cpuMs?: () => number;
 }
 
-/** A page with many streams must leave nobody waiting: `MOST_STREAMS`, and as many that ask for pages. Behind an Ingress all have one address. */
+/** Enough for `MOST_STREAMS`, and as many that ask for pages. Behind an Ingress all people have one address. */
 const CONNECTIONS = { total: 256, perAddress: 256 };
+/** The share of `serve`'s requests to Gitea that the page may send besides. */
 const SHARE = 0.25;
 const ownCpuMs = (): number => process.cpuUsage().user / 1000;
 
@@ -37,7 +38,7 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
   refuseShort(clientSecretFile, secrets(), 1);
   const giteas = ownGiteas(gitea, context);
   const looker = startLooker({ ...options, ...context, giteas, cpuMs });
-  const trends = startTrends(context, giteas, looker.own);
+  const trends = startTrends(context, giteas, looker.ownGroups);
   const isLong = ({ length }: string): boolean => length >= SHORTEST_KEY;
   const server = await startHttpServer({
     what: 'the page',
@@ -64,13 +65,13 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
   };
 }
 
-/** The page's part of what Gitea may be asked: a quarter besides. Looks, rights and sign-ins have equal parts of it, and strangers a tenth. */
+/** The page's requests to Gitea. Looks, rights and sign-ins have equal parts of them, and strangers a tenth. */
 export function ownGiteas(gitea: string, options: Omit<GiteasOptions, 'pollMs'>): Giteas {
   const giteas = new Giteas({
     ...options,
     giteaRequests: options.giteaRequests * SHARE,
     pollMs: FRESH_MS,
-    // That somebody waits for the page is no trouble of the looks of serve.
+    // What the page waits for is no trouble of the looks of serve.
     tell: (event) => event.is === 'gitea-request' && options.tell(event),
   });
   const queues = [LOOK, QUEUES.rights, QUEUES.signIn];

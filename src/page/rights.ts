@@ -24,6 +24,7 @@ import { atMost } from '../shared/keys.ts';
 import type { Scope } from '../shared/scope.ts';
 import type { Figures, Reader } from './view.ts';
 
+/** An answer is asked for again after this time. It counts for twice as long at most. */
 const FRESH_MS = 120_000;
 const LONGEST_MS = 240_000;
 /**
@@ -39,15 +40,15 @@ const AT_ONCE = 8;
 const VISIT_MS = 5_000;
 const LONGEST_TOKEN = 2_048;
 
-/** Gitea does not know the token (any more), or does not say to it whose it is. */
+/** Gitea does not know the token (any more), or does not tell it whose it is. */
 export class NotSignedIn extends Error {}
-/** Gitea does not say who it is. */
+/** Gitea does not answer whose token it is. */
 export class GiteaIsDown extends Error {}
 
-/** Somebody with a token of Gitea. `login`: he has signed in, and had this name then. */
+/** Somebody with a token of Gitea. `login`: the name of a person who has signed in, as it was then. */
 export type Visitor = Readonly<{ token: string; login?: string }>;
 export type Sends = Pick<Giteas, 'send'>;
-/** In whose turn Gitea is asked. */
+/** The queues at Gitea in which this room asks. */
 export const QUEUES = { rights: 'rights', signIn: 'sign-in', strangers: BACKGROUND } as const;
 type Queue = keyof typeof QUEUES;
 
@@ -74,19 +75,19 @@ export type ReaderRights = ReturnType<typeof readerRights>;
 /** @param url base URL of Gitea, as pods reach it */
 export function readerRights(url: string, giteas: Sends, clock: Clock) {
   const life = { ttl: LONGEST_MS, ttlResolution: 0, perf: { now: () => clock.steadyMs() } };
-  /** By token. */
+  /** Persons by `keyOf` their token. */
   const people = new LRUCache<string, Person>({ ...atMost(MOST_TOKENS), ...life });
-  /** By whose they are and path of the question. */
+  /** Answers by owner (a person, or one token) and path of the question. */
   const answers = new LRUCache<string, boolean>({ ...atMost(MOST_ANSWERS), ...life });
   /** The newest visit of each token and of each person: a browser that reloads in a loop asks nothing twice. */
   const visits = new Map<string, Promise<unknown>>();
   const oneByOne = async <T>(key: string, work: () => Promise<T>): Promise<T> => {
-    const own = (visits.get(key) ?? Promise.resolve()).then(work, work);
-    visits.set(key, own);
-    return await own.finally(() => visits.get(key) === own && visits.delete(key));
+    const visit = (visits.get(key) ?? Promise.resolve()).then(work, work);
+    visits.set(key, visit);
+    return await visit.finally(() => visits.get(key) === visit && visits.delete(key));
   };
 
-  /** Answers undefined when there is no answer. */
+  /** A function that asks Gitea. It answers undefined if Gitea does not. */
   const asking =
     (secret: string, queue: Queue, deadline: Deadline) => async (question: Omit<RightsQuestion, 'yes'>) => {
       const token = new Token(secret, url, 'token', 'the person who looks');
@@ -104,11 +105,11 @@ export function readerRights(url: string, giteas: Sends, clock: Clock) {
     const key = keyOf(secret);
     const ask = asking(secret, queue, new Deadline(VISIT_MS, clock));
     return await oneByOne(key, async () => {
-      const known = people.get(key);
-      if (known && isFresh(people, key)) return known;
+      const knownPerson = people.get(key);
+      if (knownPerson && isFresh(people, key)) return knownPerson;
       const answer = await ask({ path: '/user' });
       // The token lacks the scope read:user.
-      if (answer?.status === 403 && !known) throw new NotSignedIn();
+      if (answer?.status === 403 && !knownPerson) throw new NotSignedIn();
       const user = answer?.status === 200 ? User.safeParse(parseJson(answer.text)).data : undefined;
       if (user) people.set(key, { login: user.login, isAdmin: user.is_admin ?? false, id: `${user.id}` });
       const person = people.get(key);
@@ -117,7 +118,7 @@ export function readerRights(url: string, giteas: Sends, clock: Clock) {
     });
   };
 
-  /** Asks what is not known lately. @param owner whose answers @throws NotSignedIn */
+  /** Asks what Gitea has not answered lately for this owner of answers. @throws NotSignedIn */
   const learn = async (secret: string, owner: string, { login }: Person, questions: readonly RightsQuestion[]) => {
     const deadline = new Deadline(VISIT_MS, clock);
     const ask = asking(secret, 'rights', deadline);
@@ -149,39 +150,42 @@ export function readerRights(url: string, giteas: Sends, clock: Clock) {
     readerOf: async ({ login: signedIn, token }: Visitor, { repositories, scopes }: RightsWanted): Promise<Reader> => {
       const person = await whoIs(token, 'rights');
       const owner = signedIn === undefined ? keyOf(token) : `${person.id} ${person.login}`;
-      const ofScopes = new Map([...scopes].map(([group, scope]) => [group, ofScope(scope, person)]));
-      const asked = [...ofScopes.values(), ...[...repositories].map(ofRepository), person.isAdmin && ANY_ORG];
+      const scopeQuestions = new Map([...scopes].map(([group, scope]) => [group, questionOfScope(scope, person)]));
+      const repositoryQuestions = [...repositories].map(questionOfRepository);
+      const asked = [...scopeQuestions.values(), ...repositoryQuestions, person.isAdmin && ANY_ORG];
       const questions = new Map(asked.flatMap((each) => (each ? [[each.path, each]] : [])));
       await learn(token, owner, person, [...questions.values()]);
       const answerTo = (question: RightsQuestion | undefined): boolean | undefined =>
         question && answers.get(`${owner} ${question.path}`);
       const isAdmin = person.isAdmin && answerTo(ANY_ORG) === true;
       const ownsScope = ([group, scope]: readonly [string, Scope]): boolean => {
-        const question = ofScopes.get(group);
+        const question = scopeQuestions.get(group);
         return question ? answerTo(question) === true : isAdmin || isOfUser(scope, person);
       };
       const owned = new Set([...scopes].filter(ownsScope).map(([group]) => group));
-      const told = [...repositories].map((each) => [each.toLowerCase(), answerTo(ofRepository(each))] as const);
-      const readable = new Set(told.flatMap(([repository, mayRead]) => (mayRead === true ? repository : [])));
+      const rights = [...repositories].map(
+        (each) => [each.toLowerCase(), answerTo(questionOfRepository(each))] as const,
+      );
+      const readable = new Set(rights.flatMap(([repository, mayRead]) => (mayRead === true ? repository : [])));
       return {
         login: person.login,
         isAdmin,
         // Asked for site administrators, too: their token may be for less.
         mayRead: (repository) => readable.has(repository.toLowerCase()),
         owns: (group) => owned.has(group) || (isAdmin && !scopes.has(group)),
-        unknown: told.filter(([, mayRead]) => mayRead === undefined).length,
-        rights: [isAdmin, ...told.map(([, mayRead]) => mayRead), ...owned].join(),
+        unknown: rights.filter(([, mayRead]) => mayRead === undefined).length,
+        rights: [isAdmin, ...rights.map(([, mayRead]) => mayRead), ...owned].join(),
       };
     },
   };
 }
 
-function isFresh(known: Pick<LRUCache<string, object>, 'getRemainingTTL'>, key: string): boolean {
-  return known.getRemainingTTL(key) > LONGEST_MS - FRESH_MS;
+function isFresh(cache: Pick<LRUCache<string, object>, 'getRemainingTTL'>, key: string): boolean {
+  return cache.getRemainingTTL(key) > LONGEST_MS - FRESH_MS;
 }
 
 /** Undefined: no repository has such a name. */
-function ofRepository(repository: string): RightsQuestion | undefined {
+function questionOfRepository(repository: string): RightsQuestion | undefined {
   const names = repository.split('/');
   if (names.length !== 2 || !names.every(isGiteaName)) return undefined;
   return { path: `/repos/${repository}/actions/tasks`, query: [['limit', '1']], yes: z.unknown() };
@@ -196,8 +200,8 @@ function isOfUser(scope: Scope, { login }: Person): boolean {
   return scope.kind === 'user' && (scope.now ?? scope.user).toLowerCase() === login.toLowerCase();
 }
 
-/** Undefined: nothing need be asked, or nothing has such a name. */
-function ofScope(scope: Scope, { isAdmin, login }: Person): RightsQuestion | undefined {
+/** Undefined: no question is needed, or nothing has such a name. */
+function questionOfScope(scope: Scope, { isAdmin, login }: Person): RightsQuestion | undefined {
   switch (scope.kind) {
     case 'global':
     case 'user':

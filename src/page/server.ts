@@ -9,6 +9,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { type Clock, pause } from '../shared/clock.ts';
+import { defined } from '../shared/defined.ts';
 import { Failure } from '../shared/failure.ts';
 import { jsonText } from '../shared/printable.ts';
 import { contentFinder } from './addresses.ts';
@@ -33,7 +34,7 @@ interface PageServerOptions {
   readonly sessions: Sessions;
   readonly oauth: OAuth;
   readonly logUrl: string;
-  /** Is told of an unexpected error. The person who asked learns only that there was one. */
+  /** Called with an unexpected error. The person who asked learns only that there was one. */
   readonly onMistake: (error: unknown) => void;
 }
 
@@ -47,18 +48,19 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Streams of events, of all and of one person. */
+/** Streams of events: of all people, and of one. */
 export const MOST_STREAMS = 100;
 export const MOST_OF_ONE = 5;
-/** Then the browser connects again, and is asked who it is. */
+/** After this time the browser connects again, and is asked who it is. */
 const LONGEST_STREAM_MS = 300_000;
 /** A proxy ends a stream that says nothing. */
 const HEARTBEAT_MS = 20_000;
-/** Bytes that a reader has not taken. */
+/** Bytes that a browser has not taken. With more of them its stream ends. */
 const MOST_UNSENT = 16 * 1024;
 
 const TOKEN_NAMES = ['access_token', 'token', 'authorization', 'private_token'];
-const STRANGERS = { burst: 20, perS: 5, most: 1 };
+/** All strangers together. */
+const STRANGERS = { burst: 20, perS: 5 };
 const TOO_MANY = 'Too many requests. Wait a few seconds.';
 const RETRY = { 'retry-after': '5' };
 const TRENDS = /^\/groups\/([^/]+\/[^/]+)\/trends$/;
@@ -80,30 +82,30 @@ type Answer = Readonly<{ status: number; headers: OutgoingHttpHeaders; body: str
 export function pageRequests(options: PageServerOptions): RequestListener {
   const { clock, cpuMs, logUrl, looker, oauth, onMistake, rights, sessions, trends: trendsOf, url: ownUrl } = options;
   // By Gitea's login: a person can have any number of tokens. A page with live updates asks for one every five seconds.
-  const requestsOf = tokenBuckets({ burst: 30, perS: 2, most: 1_000 }, clock);
+  const requestsOf = tokenBuckets({ burst: 30, perS: 2, mostCallers: 1_000 }, clock);
   // Milliseconds of CPU time: an eighth of a core for all, and half of that for one. Looks have another eighth.
-  const cpuOfOne = tokenBuckets({ burst: 1_000, perS: 62.5, most: 1_000 }, clock);
-  const cpuOfAll = tokenBuckets({ burst: 2_000, perS: 125, most: 1 }, clock);
+  const cpuOfOne = tokenBuckets({ burst: 1_000, perS: 62.5, mostCallers: 1_000 }, clock);
+  const cpuOfAll = tokenBuckets({ burst: 2_000, perS: 125 }, clock);
   // Each request with an unknown token costs a request to Gitea. People who come back from a sign-in have a budget of their own.
   const [strangers, signIns] = [tokenBuckets(STRANGERS, clock), tokenBuckets(STRANGERS, clock)];
   const streams = new Map<ServerResponse, string>();
   const lookUp = contentFinder(logUrl);
-  const find = (...asked: Parameters<typeof lookUp>) => {
-    const found = lookUp(...asked);
-    if (found) return found;
+  const contentOf = (...address: Parameters<typeof lookUp>) => {
+    const content = lookUp(...address);
+    if (content) return content;
     const why = 'There is no such thing, or nothing that you may see. Jobs that ended long ago are in Gitea only.';
     throw new Refusal(404, why);
   };
 
   /**
    * Whose token it is. A stranger causes no look at anything: Gitea must know the token first.
-   * @throws Refusal, NotSignedIn, GiteaIsDown
+   * @throws Refusal, NotSignedIn, GiteaIsDown, as `visit` and `events` do
    */
-  const admit = async ({ login, token }: Visitor): Promise<string> => {
-    const known = login ?? rights.loginOf(token);
-    if (known === undefined) strangers.take();
-    const person = known ?? (await rights.whoIs(token, 'strangers')).login;
-    for (const each of [requestsOf, cpuOfOne, cpuOfAll]) each.take(person);
+  const admit = async ({ login: signedIn, token }: Visitor): Promise<string> => {
+    const knownLogin = signedIn ?? rights.loginOf(token);
+    if (knownLogin === undefined) strangers.take();
+    const login = knownLogin ?? (await rights.whoIs(token, 'strangers')).login;
+    for (const buckets of [requestsOf, cpuOfOne, cpuOfAll]) buckets.take(login);
     return (await rights.whoIs(token, 'rights')).login;
   };
 
@@ -114,36 +116,36 @@ export function pageRequests(options: PageServerOptions): RequestListener {
       return make();
     } finally {
       const costMs = cpuMs() - begunMs;
-      for (const each of [cpuOfOne, cpuOfAll]) each.pay(login, costMs);
+      for (const buckets of [cpuOfOne, cpuOfAll]) buckets.pay(login, costMs);
     }
   };
 
-  /** @throws Refusal, NotSignedIn, GiteaIsDown */
-  const visit = async (asker: Visitor, path: string) => {
-    await admit(asker);
+  /** What a visitor sees of the newest figures. */
+  const visit = async (visitor: Visitor, path: string) => {
+    await admit(visitor);
     const { atMs, figures, trouble } = await looker.shown();
     if (!figures) throw new Refusal(503, trouble ? silentText(trouble) : 'Gitea was not read yet.', RETRY);
-    let reader = await rights.readerOf(asker, figures);
+    let reader = await rights.readerOf(visitor, figures);
     const group = TRENDS.exec(path)?.[1];
     const trends = group !== undefined && reader.owns(group) ? trendsOf(group) : undefined;
     if (trends === 'asked') throw new Refusal(503, 'Gitea is asked for the last days of this group.', RETRY);
     if (trends instanceof Failure) throw new Refusal(503, silentText(trends), RETRY);
     if (trends) {
       const repositories = new Set([...figures.repositories, ...repositoriesIn(trends)]);
-      reader = await rights.readerOf(asker, { ...figures, repositories });
+      reader = await rights.readerOf(visitor, { ...figures, repositories });
     }
-    // What exactly fails may name others' repositories.
-    const told = reader.isAdmin ? `The last look failed: ${trouble?.message}` : trouble && silentText(trouble);
-    return { figures, reader, trends, age: { atMs, nowMs: clock.now(), trouble: trouble && told } };
+    // The message of a failure may name repositories of others.
+    const troubleText = trouble && (reader.isAdmin ? `The last look failed: ${trouble.message}` : silentText(trouble));
+    return { figures, reader, trends, age: { atMs, nowMs: clock.now(), trouble: troubleText } };
   };
 
-  /** A stream that says `looked` after each look. Undefined: it is over. @throws Refusal, NotSignedIn, GiteaIsDown */
-  const events = async (response: ServerResponse, asker: Visitor): Promise<undefined> => {
-    const person = await admit(asker);
-    const ofOne = [...streams.values()].filter((each) => each === person).length;
-    if (streams.size >= MOST_STREAMS || ofOne >= MOST_OF_ONE) throw new Refusal(429, TOO_MANY, RETRY);
+  /** A stream that says `looked` after each look. Returns when it has ended. */
+  const events = async (response: ServerResponse, visitor: Visitor): Promise<undefined> => {
+    const login = await admit(visitor);
+    const streamsOfOne = [...streams.values()].filter((each) => each === login).length;
+    if (streams.size >= MOST_STREAMS || streamsOfOne >= MOST_OF_ONE) throw new Refusal(429, TOO_MANY, RETRY);
     if (response.destroyed) return;
-    streams.set(response, person);
+    streams.set(response, login);
     const life = new AbortController();
     response.once('close', () => life.abort());
     const write = (text: string): void => {
@@ -165,15 +167,16 @@ export function pageRequests(options: PageServerOptions): RequestListener {
 
   const signedIn = async (request: IncomingMessage, query: URLSearchParams): Promise<Answer> => {
     const signIn = await sessions.signIn.read(request);
-    const ended = sessions.signIn.end;
+    const endOfSignIn = sessions.signIn.end;
     if (!signIn) throw new Refusal(400, 'This sign-in was not begun in this browser, or too long ago. Begin again.');
     signIns.take();
-    const found = await oauth.end(query, signIn);
-    if (!found) throw new Refusal(400, 'Gitea did not confirm this sign-in. Begin again.', { 'set-cookie': ended });
-    const { login } = await rights.whoIs(found.token, 'signIn');
-    const session = await sessions.session.begin({ token: found.token, login }, found.seconds);
+    const grant = await oauth.end(query, signIn);
+    const endCookie = { 'set-cookie': endOfSignIn };
+    if (!grant) throw new Refusal(400, 'Gitea did not confirm this sign-in. Begin again.', endCookie);
+    const { login } = await rights.whoIs(grant.token, 'signIn');
+    const session = await sessions.session.begin({ token: grant.token, login }, grant.seconds);
     if (session === undefined) throw new Refusal(500, 'The token of Gitea is too long for a cookie.');
-    return redirect(signIn.to, [session, ended]);
+    return redirect(signIn.to, [session, endOfSignIn]);
   };
 
   const page = async (request: IncomingMessage, url: URL, response: ServerResponse): Promise<Answer | undefined> => {
@@ -194,7 +197,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     if (path === '/events') return await events(response, session);
     const seen = await visit(session, path);
     return atCostOf(session.login, () => {
-      const { content, title } = find(path === '/' ? '/jobs' : path, query, seen);
+      const { content, title } = contentOf(path === '/' ? '/jobs' : path, query, seen);
       return pageAnswer(200, { title, path, age: seen.age, login: seen.reader.login }, content());
     });
   };
@@ -207,7 +210,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     const { age } = seen;
     const ageSeconds = Math.max(0, Math.round((age.nowMs - age.atMs) / 1000));
     return atCostOf(seen.reader.login, () => {
-      const { data } = find(path, searchParams, seen);
+      const { data } = contentOf(path, searchParams, seen);
       return jsonAnswer(200, { ageSeconds, trouble: age.trouble, ...data });
     });
   };
@@ -228,7 +231,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     return new Refusal(500, 'This is a mistake of the page. Its log says more.');
   };
 
-  /** Undefined: there is nothing more to say. */
+  /** Undefined: the answer was a stream, which has ended. */
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<Answer | undefined> => {
     const url = new URL(/^\/(?!\/)/.test(request.url ?? '') ? (request.url ?? '/') : '/', ownUrl);
     const isApi = url.pathname.startsWith('/api/');
@@ -242,10 +245,10 @@ export function pageRequests(options: PageServerOptions): RequestListener {
       if (status === 401 && request.method === 'GET')
         return pageAnswer(status, { title: 'Sign in', path }, signInContent(`${path}${url.search}`, message), headers);
       const refresh = headers['retry-after'];
-      const told = messageContent(refresh === undefined ? message : `${message} This page tries again by itself.`);
-      const all = { ...headers, ...(refresh && { refresh }) };
-      const login = (await sessions.session.read(request))?.login;
-      return pageAnswer(status, { title: 'This did not work', path, ...(login && { login }) }, told, all);
+      const content = messageContent(refresh === undefined ? message : `${message} This page tries again by itself.`);
+      const login = (await sessions.session.read(request))?.login || undefined;
+      const frame = defined({ title: 'This did not work', path, login });
+      return pageAnswer(status, frame, content, defined({ ...headers, refresh }));
     }
   };
 
@@ -263,7 +266,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   };
 }
 
-/** Says which server does not answer, and no more: the message of a failure may name repositories of others. */
+/** Which server does not answer. The message of a failure may name repositories of others, so it is left out. */
 function silentText({ kind }: Pick<Failure, 'kind'>): string {
   if (kind === 'cluster' || kind === 'cluster-forbidden') return 'The Kubernetes cluster does not answer.';
   if (kind === 'unauthorized' || kind === 'forbidden' || kind === 'user-refused')
@@ -271,12 +274,13 @@ function silentText({ kind }: Pick<Failure, 'kind'>): string {
   return kind === 'other' ? 'Gitea or the cluster does not answer.' : 'Gitea does not answer.';
 }
 
-/** Token buckets: `burst` at once, then `perS`, of each of `most` keys. One is for all, whatever its key. */
-function tokenBuckets({ burst, most, perS }: Record<'burst' | 'most' | 'perS', number>, clock: Clock) {
-  const buckets = new LRUCache<string, { readonly tokens: number; readonly atMs: number }>({ max: most });
-  /** Below 0: something cost more than was left. */
-  const pay = (by: string, cost: number): number => {
-    const [key, atMs] = [most === 1 ? '' : by, clock.steadyMs()];
+/** Token buckets. A caller may take `burst` at once, and `perS` a second. Without `mostCallers` all callers share one bucket. */
+function tokenBuckets(limits: Readonly<{ burst: number; perS: number; mostCallers?: number }>, clock: Clock) {
+  const { burst, mostCallers, perS } = limits;
+  const buckets = new LRUCache<string, { readonly tokens: number; readonly atMs: number }>({ max: mostCallers ?? 1 });
+  /** Takes `cost`. Answers what was there before; may go below 0. */
+  const pay = (caller: string, cost: number): number => {
+    const [key, atMs] = [mostCallers === undefined ? 'all' : caller, clock.steadyMs()];
     const before = buckets.get(key) ?? { tokens: burst, atMs };
     const tokens = Math.min(burst, before.tokens + ((atMs - before.atMs) / 1000) * perS);
     buckets.set(key, { tokens: tokens - cost, atMs });
@@ -285,9 +289,9 @@ function tokenBuckets({ burst, most, perS }: Record<'burst' | 'most' | 'perS', n
   return {
     pay,
     /** @throws Refusal: nothing is left */
-    take: (by = ''): void => {
-      if (pay(by, 0) < 1) throw new Refusal(429, TOO_MANY, RETRY);
-      pay(by, 1);
+    take: (caller = 'all'): void => {
+      if (pay(caller, 0) < 1) throw new Refusal(429, TOO_MANY, RETRY);
+      pay(caller, 1);
     },
   };
 }
@@ -301,9 +305,9 @@ function refuseForeign(ownUrl: string, { headers, method = 'GET' }: IncomingMess
   if (!allowed.includes(method)) throw new Refusal(405, 'This page only reads.', { allow: allowed.join(', ') });
   const isOwn = headers.origin === ownUrl || headers['sec-fetch-site'] === 'same-origin';
   if (isSignOut && !isOwn) throw new Refusal(403, 'Another site has sent this.');
-  const isTokenTold = TOKEN_NAMES.some((name) => url.searchParams.has(name));
+  const hasToken = TOKEN_NAMES.some((name) => url.searchParams.has(name));
   const why = 'A token in a URL is not read, and may stand in logs now: delete it in Gitea';
-  if (isTokenTold) throw new Refusal(400, `${why}. Send it in the header Authorization.`);
+  if (hasToken) throw new Refusal(400, `${why}. Send it in the header Authorization.`);
 }
 
 function pageAnswer(status: number, frame: Frame, content: Markup, headers: OutgoingHttpHeaders = {}): Answer {

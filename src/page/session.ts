@@ -15,11 +15,11 @@ const Session = z.object({ token: z.string().min(1), login: z.string() });
 const SignIn = z.object({ state: z.string(), verifier: z.string(), to: z.string() });
 export type SignIn = z.output<typeof SignIn>;
 
-/** A person has so long to sign in at Gitea. */
+/** So long a person may take to sign in at Gitea. */
 export const SIGN_IN_S = 600;
 /** Browsers keep 4096 bytes. */
 const LONGEST_COOKIE = 3_800;
-/** Of a line of the key's file. */
+/** Characters of a line of the key's file. */
 export const SHORTEST_KEY = 32;
 
 export type Sessions = ReturnType<typeof sessionsOf>;
@@ -30,10 +30,10 @@ export function sessionsOf(keys: () => readonly string[], clock: Pick<Clock, 'no
   const attributes = `; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   const cookieFor = <T extends JWTPayload>(audience: string, name: string, claims: z.ZodType<T>) => ({
     /** Undefined: it is too long for a cookie. */
-    begin: async (told: T, seconds: number): Promise<string | undefined> => {
+    begin: async (content: T, seconds: number): Promise<string | undefined> => {
       const [key = ''] = keys();
       const endS = Math.floor(clock.now() / 1000) + seconds;
-      const sealed = await new EncryptJWT({ ...told })
+      const sealed = await new EncryptJWT({ ...content })
         .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
         .setAudience(audience)
         .setExpirationTime(endS)
@@ -44,7 +44,7 @@ export function sessionsOf(keys: () => readonly string[], clock: Pick<Clock, 'no
 
     end: `${name}=${attributes}; Max-Age=0`,
 
-    /** What the cookie says. Undefined: there is none, or it is not of ours, or too old. */
+    /** What the cookie says. Undefined: there is none, or it is not ours, or it is too old. */
     read: async ({ headers }: Pick<IncomingMessage, 'headers'>): Promise<T | undefined> => {
       const sealed = parse(headers.cookie ?? '', name)[name];
       if (!sealed) return undefined;

@@ -24,7 +24,7 @@ import { parseUrl } from '../shared/url.ts';
 import { GiteaIsDown, QUEUES, type Sends } from './rights.ts';
 import type { SignIn } from './session.ts';
 
-/** To read: who it is, the repositories and their Actions, and whether he owns an organization. */
+/** They are for reading: who the person is, the repositories and their Actions, and whether he owns an organization. */
 const SCOPES = 'read:user read:repository read:organization';
 /** Gitea's default, `ACCESS_TOKEN_EXPIRATION_TIME`. A session is never longer. */
 const LONGEST_SESSION_S = 3_600;
@@ -34,7 +34,7 @@ export interface SignInSettings {
   /** Base URL of Gitea, as pods reach it, and as browsers reach it. */
   readonly gitea: string;
   readonly giteaPublic: string;
-  /** Of the page, as browsers know it: an origin. */
+  /** The origin of the page, as browsers know it. */
   readonly url: string;
   readonly clientId: string;
 }

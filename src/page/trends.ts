@@ -24,11 +24,11 @@ export const MOST_TREND_PAGES = 40;
 const MOST_BYTES = 4 * 1024 * 1024;
 const MOST_SCOPES = 10;
 const FRESH_MS = 3_600_000;
-/** After a reading that has failed. */
+/** A reading that has failed is tried again after this time. */
 const AGAIN_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** `isWhole`: false: there are more CI jobs than are read. */
+/** `isWhole` is false if there are more CI jobs than are read. */
 export type Trends = ReturnType<typeof trendsOf> &
   Readonly<Record<'group' | 'from' | 'to', string> & { isWhole: boolean }>;
 type Reading = Failure | ((group: string) => Trends);
@@ -36,7 +36,7 @@ type Reading = Failure | ((group: string) => Trends);
 /** Undefined: there is no such group. */
 export type TrendsOf = (group: string) => Trends | Failure | 'asked' | undefined;
 
-export function startTrends(context: FeatureContext, giteas: Giteas, own: () => readonly OwnGroup[]): TrendsOf {
+export function startTrends(context: FeatureContext, giteas: Giteas, ownGroups: () => readonly OwnGroup[]): TrendsOf {
   const { clock, instance, queue, timeoutMs } = context;
   const perf = { now: () => clock.steadyMs() };
   const readings = new LRUCache<string, Reading>({ max: MOST_SCOPES, ttl: FRESH_MS, ttlResolution: 0, perf });
@@ -47,7 +47,7 @@ export function startTrends(context: FeatureContext, giteas: Giteas, own: () => 
     mostTries: 1,
     onFailure: (key, failure) => void readings.set(key, failure, { ttl: AGAIN_MS }),
     run: async (key, { signal }) => {
-      const target = own().find((each) => !(each.target instanceof Failure) && each.target.key === key)?.target;
+      const target = ownGroups().find((each) => !(each.target instanceof Failure) && each.target.key === key)?.target;
       if (!target || target instanceof Failure) return undefined;
       const toMs = clock.now();
       const period = { fromMs: Math.floor(toMs / DAY_MS) * DAY_MS - (TREND_DAYS - 1) * DAY_MS, toMs };
@@ -59,11 +59,11 @@ export function startTrends(context: FeatureContext, giteas: Giteas, own: () => 
         (access) => readScopeHistory(new GiteaApi({ ...access, shelf: new Shelf(MOST_BYTES, labels) }), scope, wanted),
         signal,
       );
-      const groups = own().map(({ group }) => group);
+      const groups = ownGroups().map(({ group }) => group);
       const histories = [{ ...history, url, scope }];
       const evidence: UsageEvidence = { instance, groups, histories, runners: undefined, period };
       const [from = '', to = ''] = [period.fromMs, toMs].map((ms) => new Date(ms).toISOString());
-      // Some ms for 2,000 jobs: once for each group and reading.
+      // It takes some ms for 2,000 jobs, so it is done once for each group and reading.
       readings.set(
         key,
         memo((group) => ({ ...trendsOf(evidence, group), group, from, to, isWhole: history.isWhole })),
@@ -72,10 +72,10 @@ export function startTrends(context: FeatureContext, giteas: Giteas, own: () => 
     },
   });
   return (key) => {
-    const found = own().find(({ group }) => keyText(group) === key);
-    if (!found || found.target instanceof Failure) return found?.target as Failure | undefined;
-    const known = readings.get(found.target.key);
-    if (!known) line.add(found.target.key);
-    return typeof known === 'function' ? known(key) : (known ?? 'asked');
+    const target = ownGroups().find(({ group }) => keyText(group) === key)?.target;
+    if (!target || target instanceof Failure) return target;
+    const reading = readings.get(target.key);
+    if (!reading) line.add(target.key);
+    return typeof reading === 'function' ? reading(key) : (reading ?? 'asked');
   };
 }
