@@ -5,7 +5,7 @@ import type { Job, LiveJob } from '../planner/evidence.ts';
 import { groupBy, isSame, keyText } from '../shared/keys.ts';
 import { timeText } from '../shared/marks.ts';
 import { count, duration, firstLines } from '../shared/printable.ts';
-import { blockedAdvice } from './blocked.ts';
+import { blockedAdvice, isHeldByMatrix } from './blocked.ts';
 import { adviceFor, advicesFor, verdictText } from './causes.ts';
 import { JOB_STATES, type JobState } from './job-state.ts';
 import {
@@ -16,7 +16,9 @@ import {
   findGroup,
   groupOfJob,
   isNotCovered,
+  type NotCreated,
 } from './model.ts';
+import { downOf } from './not-created.ts';
 import { runnersAdvice, runnerText, slotsText } from './reasons.ts';
 import { hasLogs, troubleText } from './remedies.ts';
 import { runWords } from './run-words.ts';
@@ -102,7 +104,8 @@ function runnerOf(job: ExplainedJob): string | undefined {
   return job.verdict === 'served' ? job.runner : (job.ended?.runner ?? job.job.runner);
 }
 
-export function nextSteps({ groups, runners }: Explanation): (job: ExplainedJob) => readonly string[] {
+export function nextSteps(explanation: Explanation): (job: ExplainedJob) => readonly string[] {
+  const { groups, runners } = explanation;
   const decisionOf = new Map(runners.map((each) => [each.runner, each]));
   return (job) => {
     const names = [runnerOf(job), job.ended?.runner].flatMap((name) => name ?? []);
@@ -110,8 +113,15 @@ export function nextSteps({ groups, runners }: Explanation): (job: ExplainedJob)
     const ownRunners = new Set(untold.flatMap((name) => decisionOf.get(name) ?? []));
     const holdsSlotInVain = (each: RunnerDecision) => each.emit && each.trouble && isSame(job.group, each.group);
     const holders = waitsForSlot(job) ? runners.filter(holdsSlotInVain) : [];
-    return [...adviceFor(job, groups), ...askedAdvice(job), ...runnersAdvice([...holders, ...ownRunners])];
+    const own = [...askedAdvice(job), ...adviceFor(job, groups), ...runnersAdvice([...holders, ...ownRunners])];
+    return [...own, ...[downFor([job], explanation)?.next ?? []].flat()];
   };
+}
+
+/** `serve` is down, and what these jobs wait for says nothing of it. */
+export function downFor(jobs: readonly ExplainedJob[], { where }: Explanation): NotCreated | undefined {
+  const isUntold = jobs.some(({ notCreated, verdict }) => verdict === 'served' && !notCreated);
+  return where && isUntold ? downOf(where, where.applications[0]) : undefined;
 }
 
 /** Runners that need no line of their own: the cause and the advice of their job say all. */
@@ -125,7 +135,8 @@ function askedAdvice(job: ExplainedJob): readonly string[] {
   if (job.isActionsOff) return [];
   if (job.verdict === 'held' && job.because === 'blocked') return blockedAdvice(job);
   // How its last runner failed comes first: to wait helps nobody then.
-  return job.notCreated && !job.notCreated.isUnserved && !job.ended ? [job.notCreated.next] : [];
+  const { ended, notCreated } = job;
+  return notCreated && !notCreated.isUnserved && !notCreated.isKnown && !ended ? [notCreated.next] : [];
 }
 
 /** Lines about broken groups, the groups of these jobs, and what holds their slots. */
@@ -136,6 +147,7 @@ export function aroundLines(jobs: readonly ExplainedJob[], explanation: Explanat
   ];
   return [
     ...(jobs.some(isNotCovered) ? brokenLines(explanation) : []),
+    ...line('But', downFor(jobs, explanation)?.why),
     ...lines('Group', groupsOf(jobs).map(groupText)),
     ...groupsOf(jobs.filter(waitsForSlot)).flatMap((group) => slotLines(group, explanation)),
   ];
@@ -182,16 +194,19 @@ function sinceText({ createdAtMs, startedAtMs, status }: Job, nowMs: number): st
   return `it was created ${duration(nowMs - createdAtMs)} ago (${utcText(createdAtMs)}); Gitea does not tell when it became ready`;
 }
 
-function jobEvidence({ job, runHas = [], estimate }: ExplainedJob, run: Run | undefined): string {
+function jobEvidence(explained: ExplainedJob, run: Run | undefined): string {
+  const { job, runHas = [], estimate } = explained;
   const labels = job.labels.length === 0 ? 'no runs-on' : `runs-on ${labelsText(job.labels)}`;
   const attempt = job.attempt > 1 ? `, attempt ${job.attempt}` : '';
-  const needs = "Gitea's API does not tell which of them it needs; the graph on the page of the run does";
+  const untold = isHeldByMatrix(explained)
+    ? 'max-parallel; its workflow does'
+    : 'which of them it needs; the graph on the page of the run does';
   const event = run ? `its run was started by ${run.event}; ` : '';
   const waits = `${event}Gitea's API tells neither the concurrency group nor a missing approval; the page of the run shows both`;
   return [
     `Gitea says ${job.status.replace('_', ' ')}, ${labels}${attempt}`,
     ...(estimate ? [`the estimate is made from ${count(estimate.samples, 'finished job')}`] : []),
-    ...(job.status === 'blocked' ? [runHas.length > 0 ? needs : waits] : []),
+    ...(job.status === 'blocked' ? [runHas.length > 0 ? `Gitea's API does not tell ${untold}` : waits] : []),
   ].join('; ');
 }
 

@@ -1,6 +1,7 @@
 /** What a job may wait for that Gitea calls blocked, and what helps. Pure. */
 import type { JobDecision, Plan } from '../planner/decisions.ts';
 import type { Job } from '../planner/evidence.ts';
+import { baseName } from '../planner/ready-since.ts';
 import { groupBy } from '../shared/keys.ts';
 import { firstNames } from '../shared/printable.ts';
 
@@ -13,7 +14,7 @@ export interface BlockedBy {
 }
 
 /** A blocked job, with what is known of why. */
-type BlockedJob = Partial<BlockedBy> & { readonly event?: string };
+type BlockedJob = Partial<BlockedBy> & { readonly event?: string; readonly job: Pick<Job, 'name'> };
 
 const MOST_OF_REPOSITORY = 5;
 const MOST_OF_RUN = 100;
@@ -53,9 +54,16 @@ export function blockedBy({ jobs }: Plan): (decision: JobDecision) => Partial<Bl
   };
 }
 
-export function blockedText({ runHas, repositoryHas, event }: BlockedJob): string {
+/** Another leg of its matrix comes first. All of them need the same jobs, so only max-parallel is left (Gitea's pull request 36357). */
+export function isHeldByMatrix({ job, runHas = [] }: BlockedJob): boolean {
+  return runHas.some(({ name }) => name !== job.name && baseName({ name }) === baseName(job));
+}
+
+export function blockedText(blocked: BlockedJob): string {
+  const { runHas, repositoryHas, event } = blocked;
   if (runHas === undefined || repositoryHas === undefined)
     return 'waits for jobs it needs, for its concurrency group or for approval';
+  if (isHeldByMatrix(blocked)) return `probably held back by max-parallel of its matrix, behind ${jobNames(runHas)}`;
   if (runHas.length > 0) return `probably needs ${jobNames(runHas)} of its run`;
   const approval = approvalIs(event);
   if (repositoryHas.length === 0) {
@@ -70,8 +78,12 @@ export function blockedText({ runHas, repositoryHas, event }: BlockedJob): strin
     : `it waits for ${holder}, or for an approval`;
 }
 
-export function blockedAdvice({ runHas, repositoryHas, event }: BlockedJob): readonly string[] {
+export function blockedAdvice(blocked: BlockedJob): readonly string[] {
+  const { runHas, repositoryHas, event } = blocked;
   const [needed] = runHas ?? [];
+  const raise = isHeldByMatrix(blocked) ? '. Or raise max-parallel in its workflow' : '';
+  if (needed && (raise || needed.status === 'in_progress'))
+    return [`wait until ${needed.name} has ended: gitea-runners explain ${needed.id} says how it is${raise}`];
   if (needed) return [`see what ${needed.name} waits for: gitea-runners explain ${needed.id}`];
   const [holder] = repositoryHas ?? [];
   const approve = 'open the page of the run: it has a button when an approval is missing';

@@ -65,7 +65,7 @@ function historyText({ ended, idleMs, inVain }: ServedJob, triedBefore: number):
 
 function servedAdvice(job: ServedJob): readonly string[] {
   const { isUnseen, notCreated } = job;
-  const advice = [...historyAdvice(job), ...(notCreated?.isUnserved ? [notCreated.next] : [])];
+  const advice = [...historyAdvice(job), ...(notCreated?.isUnserved || notCreated?.isKnown ? [notCreated.next] : [])];
   if (advice.length > 0) return advice;
   return isUnseen ? ['to see whether its runner starts, have the cluster looked at: add --kubeconfig'] : [];
 }

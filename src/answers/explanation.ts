@@ -79,7 +79,7 @@ export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: n
       const hints = once(() => hintsFor(withNamesNow(groups, plan).flatMap(withSizes)));
       return <T extends OpenDecision>(job: T) => ({
         ...job,
-        ...(isNotCovered(job) && hints()(job)),
+        ...(job.verdict === 'held' && hints()(job)),
         ...(job.verdict === 'served' && job.by === 'new-runner' && unseen),
         ...waits()(job),
         ...blockers()(job),

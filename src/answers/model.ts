@@ -91,6 +91,8 @@ export interface NotCreated {
   readonly next: string;
   /** Somebody must act: it does not come by itself. */
   readonly isUnserved: boolean;
+  /** `next` is more than to wait. */
+  readonly isKnown?: true;
 }
 
 export interface ExplainedGroup extends GroupKey, Omit<GroupSummary, 'group'> {

@@ -40,9 +40,9 @@ export function whyNotCreated(where: WhereIAm | undefined, job: WaitingJob, nowM
       next: `read its log: ${serveLogs(namespaceOf(application))}`,
       isUnserved: true,
     };
-  const { says } = application ?? {};
-  const causes = [status?.waits?.replace(/\.$/, ''), says !== undefined && `Argo CD says: ${says}`];
-  const remedy = application && argocdRemedy(says ?? '', application.name);
+  const { says = '' } = application ?? {};
+  const causes = [status?.waits?.replace(/\.$/, ''), says && `Argo CD says: ${says}`];
+  const remedy = application && argocdRemedy(says, application.name);
   const evidence = application ? describeCommand(application) : 'its last sync, and its conditions';
   const showsWhy = `the Application in Argo CD shows why: ${evidence}`;
   const { waitUntilMs = nowMs } = job;
@@ -52,7 +52,8 @@ export function whyNotCreated(where: WhereIAm | undefined, job: WaitingJob, nowM
   return {
     why: [...causes, effect].filter(Boolean).join('; '),
     next: remedy ?? (isLate ? showsWhy : wait),
-    isUnserved: isLate,
+    ...(remedy && { isKnown: true as const }),
+    isUnserved: isLate || FINAL.test(says),
   };
 }
 
@@ -80,7 +81,8 @@ function describeCommand({ name }: Pick<ApplicationSeen, 'name'>): string {
   return `kubectl -n ${namespace} describe applications.argoproj.io ${application}`;
 }
 
-function downOf({ serve }: WhereIAm, application: ApplicationSeen | undefined): NotCreated | undefined {
+/** Undefined: it leads, or nothing is known. */
+export function downOf({ serve }: WhereIAm, application: ApplicationSeen | undefined): NotCreated | undefined {
   const isDown = 'unread' in serve ? serve.isMissing === true : serve.isLate;
   if (!isDown) return undefined;
   const isByHand = application?.isAutomated === false;
@@ -95,13 +97,10 @@ function downOf({ serve }: WhereIAm, application: ApplicationSeen | undefined): 
 function unready(status: StatusSeen, application: ApplicationSeen | undefined): NotCreated | undefined {
   const { group, notReady, reason = '' } = status;
   if (notReady === undefined) return undefined;
-  const [namespace, name] = group.split('/');
   const unreadyGroup = `RunnerGroup ${group} is not ready`;
   const why = `${unreadyGroup}: ${notReady}`;
-  if (!ARGOCD_REASONS.has(reason) || status.application === undefined) {
-    const command = `kubectl -n ${namespace} describe runnergroup ${name}`;
-    return { why, next: `${correctText(notReady)}; serve tries again by itself: ${command}`, isUnserved: true };
-  }
+  if (!ARGOCD_REASONS.has(reason) || status.application === undefined)
+    return { why, next: `${correctText(notReady)}; serve tries again by itself`, isUnserved: true };
   const { says } = application ?? {};
   const remedy = (says && argocdRemedy(says, status.application)) || 'correct what Argo CD says';
   const next = `${remedy}: ${describeCommand({ name: status.application })}`;
@@ -125,14 +124,20 @@ export function unregistered({ statuses }: WhereIAm, job: WaitingJob, live: Live
 
 /** Why the Application creates nothing. Undefined: it shows no cause. */
 export function failureOf(application: ApplicationSeen): NotCreated | undefined {
-  const { name, end, error, isMissing, lastsMs, says = '' } = application;
+  const { name, end, error, idleSinceMs, isMissing, lastsMs, says = '' } = application;
   if (isMissing) {
     const why = `Application ${name}, which made the RunnerGroup, does not exist any more`;
     return { why, next: 'create it again, or delete the RunnerGroup', isUnserved: true };
   }
   if (error !== undefined) {
-    const next = `${afterError(error, name)}; all of it: ${describeCommand(application)}`;
-    return { why: `Argo CD does not sync Application ${name}: ${error}`, next, isUnserved: true };
+    // A message with a code is whole.
+    const all = ERROR_CODE.test(error) ? '' : `; all of it: ${describeCommand(application)}`;
+    const why = `Argo CD does not sync Application ${name}: ${error}`;
+    return { why, next: afterError(error, name) + all, isUnserved: true };
+  }
+  if (idleSinceMs !== undefined) {
+    const why = `Argo CD says: ${says}. It last compared Application ${name} at ${timeText(idleSinceMs)}`;
+    return { why, next: CONTROLLER_REMEDY, isUnserved: true };
   }
   if (lastsMs === undefined) return undefined;
   const why = `Argo CD says: ${says}. For ${duration(lastsMs)} no other sync of Application ${name} can begin`;
@@ -142,30 +147,58 @@ export function failureOf(application: ApplicationSeen): NotCreated | undefined 
   return { why, next: `${ending}; then ${argocdRemedy(says, name) ?? 'correct what it waits for'}`, isUnserved: true };
 }
 
+const CONTROLLER_REMEDY =
+  'see whether argocd-application-controller runs: kubectl -n argocd get pods. OOMKilled: raise its memory';
 const SYNC_WINDOW = /blocked by sync window/;
 const WINDOW_REMEDY =
   'wait for the end of that window, or write manualSync: true there (spec.syncWindows of the AppProject)';
 
 const STEP_1 = `repeat step 1 of ${manual('install.md#install-three-steps')}`;
 
-/** What helps against what Argo CD says. The first expression that matches counts. `APP`: the Application, as its commands take it. */
+/** What helps against what Argo CD says (3.5.3, and master of August 2026). The first expression that matches counts. `APP`: the Application, as its commands take it. */
 const ARGOCD_REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
-  [/find cmp-server plugin/, `the sidecar ${NAME} of argocd-repo-server is not there or not ready: ${STEP_1}`],
+  [
+    /find cmp-server plugin|(?:cmp.server|fork\/exec).*(?:permission denied|read-only|no such file)/,
+    `the sidecar ${NAME} of argocd-repo-server is not there, not ready, or may not write: ${STEP_1}`,
+  ],
+  [SYNC_WINDOW, WINDOW_REMEDY],
+  [
+    /WRONGPASS|NOAUTH/,
+    'have all read the password of Secret argocd-redis again: kubectl -n argocd rollout restart deployment,statefulset',
+  ],
+  [/argo\S*redis|:6379\b/, 'start Redis of Argo CD again: kubectl -n argocd get pods shows why it does not answer'],
+  [/^Deleting:/, 'see what holds its deletion: its status and its objects. Create it again when it is gone'],
   [/skip-reconcile/, `remove it: kubectl annotate applications.argoproj.io APP ${SKIP_RECONCILE}-`],
   [/ExcludedResource/, 'allow Jobs and RunnerGroups in argocd-cm: resource.exclusions, resource.inclusions'],
   [/(?:Shared|Repeated)Resource/, 'leave the RunnerGroup in one place of one Application'],
   [/syncOptions has/, 'remove that option from spec.syncPolicy.syncOptions'],
+  [/permitted to use project/, 'add the namespace of the Application to spec.sourceNamespaces of that AppProject'],
   [
     /not permitted in project|allowed destinations/,
     'let its project allow what the message names: gitea-runners doctor',
   ],
   [/project .*(?:does not exist|not allowed)/, 'make that AppProject, or correct spec.project of the Application'],
+  [/no matching service account/, 'name one in spec.destinationServiceAccounts of the AppProject'],
   [
     /cluster \S+ not found|no clusters with this name/,
     'correct spec.destination of the Application: argocd cluster list',
   ],
+  [/is not managed/, 'add that namespace to those of the cluster in Argo CD: argocd cluster set --namespace'],
   [
-    /client to provide credentials|cluster info|live state/,
+    /CRD is installed|could not find the requested resource|RunnerGroup\S* "[^"]*" is invalid/,
+    'install the CRD of this version: gitea-runners doctor has the command. Of another kind: the CRD that it names',
+  ],
+  [/currently unable to handle/, 'see which API of the cluster does not answer: kubectl get apiservices'],
+  [
+    /asked us to try again later|client rate limiter/,
+    'Argo CD tries again by itself. After ten minutes ask who runs the API server: it has too much to do',
+  ],
+  [
+    /cannot (?:list|watch) resource/,
+    'give its account this right, or leave that kind out: resource.exclusions in argocd-cm',
+  ],
+  [
+    /client to provide credentials|cluster info|live state|sync cluster|server (?:resources|version)|api resources/,
     'see whether Argo CD reaches that cluster, and whether its credentials are valid: argocd cluster list',
   ],
   [/server.?side diff/i, `annotate the Application as ${manual('upgrade.md#020')} says`],
@@ -184,10 +217,6 @@ const ARGOCD_REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     'see why argocd-repo-server ended: kubectl -n argocd get pods. OOMKilled: raise its memory',
   ],
   [/namespaces? "[^"]*" not found/, `create that namespace again: ${STEP_2}`],
-  [
-    /CRD is installed|RunnerGroup\S* "[^"]*" is invalid/,
-    'install the CRD of this version: gitea-runners doctor has the command',
-  ],
   [/signature is required|not signed/, 'sign that commit, or correct spec.signatureKeys of the AppProject'],
   [/larger than max/, 'keep RunnerGroups in a smaller repository, or raise ARGOCD_GRPC_MAX_SIZE_MB of Argo CD'],
   [
@@ -195,10 +224,19 @@ const ARGOCD_REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     'let Argo CD alone write that field: kubectl get --show-managed-fields -o yaml shows who else does',
   ],
   [/app path does not exist/, 'correct spec.source.path of the Application, or make that folder in git'],
-  [/knownhosts|host key/i, 'give Argo CD the key of that host: ssh-keyscan HOST | argocd cert add-ssh --batch'],
-  [/(?:list refs|ls-remote).*x509/, 'give Argo CD the CA of that host: argocd cert add-tls HOST --from FILE'],
   [
-    /(?:list refs|ls-remote).*(?:dial|timeout)/,
+    /no space left|\.lock': File exists/,
+    'empty the folder of argocd-repo-server: kubectl -n argocd rollout restart deployment/argocd-repo-server',
+  ],
+  [/knownhosts|host key/i, 'give Argo CD the key of that host: ssh-keyscan HOST | argocd cert add-ssh --batch'],
+  [/(?:list refs|ls-remote).*x509|SSL cert/, 'give Argo CD the CA of that host: argocd cert add-tls HOST --from FILE'],
+  [/(?:error|code|HTTP):? 429/, 'let Argo CD ask that host more seldom: timeout.reconciliation in argocd-cm'],
+  [
+    /(?:error|code|HTTP):? 5\d\d|remote end hung up|early EOF/,
+    'see whether that host is well, as a rule Gitea: its log, and what stands before it',
+  ],
+  [
+    /(?:list refs|ls-remote).*(?:dial|timeout)|resolve host|failed to connect to|connect to host/i,
     'see that argocd-repo-server reaches that host: DNS, NetworkPolicy, proxy',
   ],
   [
@@ -206,31 +244,40 @@ const ARGOCD_REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     'correct spec.source.targetRevision of the Application: git has no such branch or tag',
   ],
   [
-    /authentication required|repository not found|ls-remote|list refs|publickey/i,
+    /authentication (?:required|failed)|repository (?:'\S+' )?not found|ls-remote|list refs|publickey|could not read|error: 40\d/i,
     'give Argo CD access to that repository: argocd repo list',
   ],
-  [/context deadline exceeded/, 'see how busy argocd-repo-server is, and whether Gitea answers: gitea-runners doctor'],
+  [
+    /context (?:deadline|cancel)/,
+    'see how busy argocd-repo-server is, and whether Gitea answers: gitea-runners doctor',
+  ],
   [/transport: .* dial/, 'start argocd-repo-server again: kubectl -n argocd get pods shows why it does not answer'],
 ];
+
+/** What the API server says of an object that it does not take. Only this has the remedies of pods. */
+const REFUSED = /is (?:forbidden|invalid)\b|denied the request|failed calling webhook|etcdserver|Internal error/;
+/** What is refused for good. Of the rest Argo CD tries a sync again, five times within three minutes. */
+const FINAL =
+  /not permitted|allowed destinations|\w+ResourceWarning|syncOptions has|is (?:invalid|immutable|not managed|installed)|no matching|denied (?:the )?request|cannot \w+ resource|" not found/;
 
 /** Undefined: none is known. `APP` becomes the Application, `argocd/runners`. */
 function argocdRemedy(says: string, key: string): string | undefined {
   const [namespace, application] = key.split('/');
   const remedy = ARGOCD_REMEDIES.find(([words]) => words.test(says))?.[1];
-  return remedy?.replace('APP', `-n ${namespace} ${application}`);
+  const ofRefused = REFUSED.test(says) ? remedyOf({ reason: NO_POD, message: says }) : undefined;
+  return remedy?.replace('APP', `-n ${namespace} ${application}`) ?? ofRefused;
 }
 
 /** What helps against an error of Argo CD in this Application, `argocd/runners`. */
 export function afterError(error: string, key: string): string {
-  const remedy = ERROR_CODE.test(error)
-    ? undefined
-    : (argocdRemedy(error, key) ?? remedyOf({ reason: NO_POD, message: error }));
+  const remedy = ERROR_CODE.test(error) ? undefined : argocdRemedy(error, key);
   return `${remedy ?? correctText(error)}, then argocd app get ${key.split('/')[1]} --hard-refresh`;
 }
 
-const ERROR_CODE = /\bGR-[A-Z]+-\d+/;
+export const ERROR_CODE = /\bGR-[A-Z]+-\d+/;
 
-function correctText(error: string): string {
+/** A message with a code ends in what to do, and who reads this has just read it. */
+export function correctText(error: string): string {
   const [code] = ERROR_CODE.exec(error) ?? [];
-  return `correct what it says${code === undefined ? '' : ` (${manual('errors.md')} has ${code})`}`;
+  return code === undefined ? 'correct what it says' : `do what it says (${manual('errors.md')} has ${code})`;
 }

@@ -54,7 +54,11 @@ const NO_GROUP = { state: 'unserved', heldBack: 'no' } as const;
 const UNSERVED_BY_GROUP = { state: 'unserved', heldBack: 'by-its-group' } as const;
 
 export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
-  blocked: { state: 'blocked', heldBack: 'no', text: (job) => `blocked: ${blockedText(job)}` },
+  blocked: {
+    ...{ state: 'blocked', heldBack: 'no' },
+    text: (job) => `blocked: ${blockedText(job)}${job.missing ? `; after that, ${notCoveredText(job)}` : ''}`,
+    advice: (job) => (job.missing ? notCoveredAdvice([job]) : []),
+  },
   'no-labels': {
     state: 'held',
     heldBack: 'for-its-labels',

@@ -30,6 +30,8 @@ export function machineOf(label: string): (typeof MACHINES)[number][1] | undefin
 export interface Uncovered {
   readonly didYouMean?: LabelHint;
   readonly elsewhere?: LabelsElsewhere;
+  /** The labels that its nearest group lacks. Of a blocked job: that no group has. */
+  readonly missing?: readonly string[];
 }
 
 /** With these corrections of its `runs-on` the group would cover the job. Without any: it covers the job, and could not be planned. */
@@ -49,7 +51,7 @@ export type LabelsElsewhere =
 export const MOST_STEPS = 1_000_000;
 
 /**
- * Hints for jobs that no group covers, and nothing for the others. A label is compared once with the names of a group. When the steps are
+ * Hints for jobs that no group covers, also while Gitea blocks them, and nothing for the others. A label is compared once with the names of a group. When the steps are
  * used up, there are no further hints.
  */
 export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS): (decision: JobDecision) => Uncovered {
@@ -92,16 +94,20 @@ export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS)
     return areInSeveral ? { is: 'several-groups' as const, places } : undefined;
   };
   return (decision) => {
-    if (decision.verdict !== 'held' || decision.because !== 'labels-not-covered') return {};
+    const isBlocked = decision.verdict === 'held' && decision.because === 'blocked';
+    if (!isBlocked && (decision.verdict !== 'held' || decision.because !== 'labels-not-covered')) return {};
     const { job, origin } = decision;
     const labels = [...new Set(job.labels)];
     // To look a label up takes longer than to compare a letter.
     if (!mayTake(4 * groups.length * labels.length)) return {};
     const [owner = '', repo = ''] = job.repository.split('/');
     const ofScope = groups.filter(({ giteaUrl, scope }) => giteaUrl === origin && hasJobsOf(scope, owner, repo));
+    if (isBlocked && ofScope.some((group) => labels.every((label) => namesOf(group).has(label)))) return {};
+    const lacking = labels.filter((label) => ofScope.every((group) => !namesOf(group).has(label)));
     const hints = ofScope.flatMap((group) => hintIn(group, labels));
     const [fewestCorrections] = hints.sort((a, b) => a.labels.length - b.labels.length);
-    return defined({ didYouMean: fewestCorrections, elsewhere: elsewhereOf(labels, origin, ofScope) });
+    const missing = isBlocked ? lacking : undefined;
+    return defined({ didYouMean: fewestCorrections, elsewhere: elsewhereOf(labels, origin, ofScope), missing });
   };
 }
 
@@ -181,10 +187,9 @@ function faultIn({ job: { labels } }: UncoveredJob, hasRule = false): string | u
   return labels.map((label) => faultOf(label, hasRule)).find((fault) => fault !== undefined);
 }
 
-/** An uncovered job, with the labels that its nearest group lacks. */
+/** An uncovered job. */
 interface UncoveredJob extends Uncovered {
   readonly job: Job;
-  readonly missing?: readonly string[];
   readonly nearest?: GroupKey;
 }
 

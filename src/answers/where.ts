@@ -39,6 +39,8 @@ export interface ApplicationSeen {
   /** For so long the operation under way has lasted, ms, if that is too long. `end`: the command that ends it. */
   readonly lastsMs?: number;
   readonly end?: string;
+  /** The operation asked for does not begin: when Argo CD last compared the Application. */
+  readonly idleSinceMs?: number;
   /** Repository and folder of its manifests. */
   readonly source?: string;
   /** Argo CD syncs it by itself. Absent: not known. */

@@ -49,7 +49,7 @@ export function mayFollow({ job }: ListedJob, other: Job): boolean {
 }
 
 /** The name without matrix values, which Gitea appends as ` (a, b)` (`modules/actions/jobparser`). */
-export function baseName({ name }: Job): string {
+export function baseName({ name }: Pick<Job, 'name'>): string {
   const cut = name.endsWith(')') ? name.lastIndexOf(' (') : -1;
   return cut > 0 ? name.slice(0, cut) : name;
 }

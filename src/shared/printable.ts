@@ -41,10 +41,10 @@ export function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most).replace(/\p{Cs}$/u, '')}…` : text;
 }
 
-/** One printable line. Long ones are cut in the middle: what others write around a cause stands before it. */
+/** One printable line: breaks of others become blanks. Long ones are cut in the middle: what others write around a cause stands before it. */
 export function oneLine(text: string, most: number): string {
   // Before escaping, so that an endless text costs nothing; and after, so that escapes do not make it long again.
-  return cutMiddle(printable(cutMiddle(text.trim(), most)), most);
+  return cutMiddle(printable(cutMiddle(text.trim().replace(/\s+/g, ' '), most)), most);
 }
 
 function cutMiddle(text: string, most: number): string {

@@ -195,6 +195,15 @@ runners/ci  busy      no difference    finishes its CI job, then ends
     );
   });
 
+  it('an error when its PATH is not there', async () => {
+    const folder = folderWith(ci(''));
+
+    const { code, stdout, stderr } = await runHere(['validate', folder, '--against', 'typo'], {}, folder);
+
+    expect([code, stdout], stderr).toEqual([2, '']);
+    expect(stderr).toMatch(/typo.*no such file/);
+  });
+
   it('an error when more differs than is compared', async () => {
     const many = (cap: number) =>
       Object.fromEntries(

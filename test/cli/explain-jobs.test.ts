@@ -102,6 +102,48 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
+    when: 'a job needs another one that runs',
+    make: (gitea) => {
+      const { jobs } = gitea.push('acme/web', {
+        jobs: [
+          { key: 'first', runsOn: ['mac'] },
+          { key: 'second', runsOn: ['linux'], needs: ['first'] },
+        ],
+      });
+      gitea.poll(gitea.register({ name: 'mac-1', scope: { kind: 'owner', owner: 'acme' }, labels: ['mac'] }).id);
+      return String(jobs[1]?.id);
+    },
+    code: 0,
+    says: ['Next: wait until first has ended: gitea-runners explain 1 says how it is'],
+  },
+  {
+    when: 'max-parallel of its matrix holds it back',
+    make: (gitea) => {
+      const { jobs } = gitea.push('acme/web', {
+        jobs: ['18', '20'].map((of) => ({ key: 'test', name: `test (${of})`, runsOn: ['linux'], needsApproval: true })),
+      });
+      // As Gitea writes it (pull request 36357).
+      const blocked = gitea.state.jobs.get(jobs[1]?.id ?? 0);
+      if (blocked) blocked.status = 'blocked';
+      return String(jobs[1]?.id);
+    },
+    code: 0,
+    says: [
+      'Cause: blocked: probably held back by max-parallel of its matrix, behind test (18) (queued)',
+      "Gitea's API does not tell max-parallel; its workflow does",
+      'Next: wait until test (18) has ended: gitea-runners explain 1 says how it is. Or raise max-parallel in its workflow',
+    ],
+  },
+  {
+    when: 'it is not approved, and no group has its label',
+    make: (gitea) => idOf(one(gitea, { event: 'pull_request', needsApproval: true }, 'linxu')),
+    code: 0,
+    says: [
+      'it waits for an approval: no other job of its run or repository is ready or runs; after that, labels not covered: linxu (did you mean linux (runners/ci)?)',
+      'Next: open the page of the run: it has a button when an approval is missing Next: runs-on linxu: did you mean linux (runners/ci)?',
+    ],
+  },
+  {
     when: 'a pull request from a fork is not approved',
     make: (gitea) => idOf(one(gitea, { event: 'pull_request', needsApproval: true })),
     code: 0,

@@ -55,6 +55,23 @@ function application(more: object = {}, automated: object | null = { prune: true
   };
 }
 
+const wakeFailed = (message: string): object => ({
+  ...{ type: 'Ready', status: 'False', reason: 'WakeFailed', lastTransitionTime: LONG_AGO },
+  message,
+});
+
+/** An operation that began a minute ago, and has failed. */
+const retrying = (why: string): object => ({
+  ...application({
+    operationState: {
+      phase: 'Running',
+      startedAt: new Date(Date.now() - 60_000).toISOString(),
+      message: `${why}. Retrying attempt #3 at 3:12AM.`,
+    },
+  }),
+  operation: { sync: {} },
+});
+
 /** 20 s old, and failed a second ago. */
 function failedJob(runner: string): object {
   const lastTransitionTime = new Date(Date.now() - 1_000).toISOString();
@@ -165,8 +182,10 @@ async function explained(situation: Situation) {
     }),
   });
   const words = ['explain', '--kubeconfig', kubeconfigFor(server), '-n', 'runners', '--exit-code'];
-  const result = await runHere([...words, String(jobs.at(-1)?.id)], situation.bySecrets ? {} : env, folderWith({}));
-  return { ...result, runner, line: result.stdout.replaceAll(/\s+/g, ' ') };
+  const seen = situation.bySecrets ? {} : env;
+  const result = await runHere([...words, String(jobs.at(-1)?.id)], seen, folderWith({}));
+  const table = async () => (await runHere(words, seen, folderWith({}))).stdout.replaceAll(/\s+/g, ' ');
+  return { ...result, runner, table, line: result.stdout.replaceAll(/\s+/g, ' ') };
 }
 
 interface Row extends Situation {
@@ -227,7 +246,8 @@ describe('explain, at 3 a.m., when', () => {
       code: 4,
       cause:
         'Argo CD does not sync Application argocd/runners: ComparisonError: error: GR-GITEA-01 list jobs of org acme',
-      next: 'kubectl -n argocd describe applications.argoproj.io runners',
+      next: 'do what it says (https://gitea.example.com/example/argocd-gitea-runners/src/branch/main/docs/errors.md has GR-GITEA-01), then argocd app get runners --hard-refresh',
+      not: 'describe applications',
     },
     {
       when: 'the last sync failed, because the namespace is being deleted',
@@ -257,6 +277,28 @@ describe('explain, at 3 a.m., when', () => {
         'Argo CD says: an operation has been Running since 2026-01-01T00:00:00Z: Sync operation blocked by sync window.',
       next: 'wait for the end of that window, or write manualSync: true there (spec.syncWindows of the AppProject), and end this sync: argocd app terminate-op',
       not: 'end it',
+    },
+    {
+      when: 'its project permits no Jobs, and Argo CD tries again',
+      application: retrying('resource batch:Job is not permitted in project runners'),
+      code: 4,
+      cause: 'resource batch:Job is not permitted in project runners. Retrying',
+      next: 'let its project allow what the message names',
+    },
+    {
+      when: 'a webhook refuses its Job, and Argo CD tries again',
+      application: retrying(
+        'one or more objects failed to apply, reason: admission webhook "x" denied the request: zzz',
+      ),
+      code: 4,
+      cause: 'denied the request: zzz. Retrying',
+      next: 'ask who runs that admission webhook or policy',
+    },
+    {
+      when: 'the API server has too much to do, and Argo CD tries again',
+      application: retrying('the server has received too many requests and has asked us to try again later'),
+      cause: 'too many requests',
+      next: 'Argo CD tries again by itself. After ten minutes ask',
     },
     {
       when: 'the Job of a hook fails in each sync',
@@ -299,6 +341,30 @@ describe('explain, at 3 a.m., when', () => {
       code: 4,
       cause: 'Application argocd/runners, which made the RunnerGroup, does not exist any more',
       next: 'create it again, or delete the RunnerGroup',
+    },
+    {
+      when: 'the Application is being deleted, and serve has guesses',
+      application: {
+        ...(application() as object),
+        metadata: { name: 'runners', namespace: 'argocd', deletionTimestamp: LONG_AGO, finalizers: ['zzz.io/x'] },
+      },
+      groupStatus: { conditions: [wakeFailed('GR-ARGOCD-12 sync of argocd/runners: 400')] },
+      code: 4,
+      cause:
+        'Argo CD does not sync Application argocd/runners: Deleting: somebody deleted it at 2026-01-01T00:00:00Z, and finalizer zzz.io/x is left',
+      next: 'see what holds its deletion: its status and its objects. Create it again when it is gone',
+    },
+    {
+      when: 'the application controller does not work, and serve has waited in vain',
+      application: {
+        ...(application({ reconciledAt: LONG_AGO, operationState: { phase: 'Succeeded' } }) as object),
+        operation: { sync: {} },
+      },
+      groupStatus: { conditions: [wakeFailed('GR-ARGOCD-14 refresh Application runners')] },
+      code: 4,
+      cause:
+        'Argo CD says: an operation is asked for and has not begun. It last compared Application argocd/runners at 2026-01-01T00:00:00Z',
+      next: 'see whether argocd-application-controller runs: kubectl -n argocd get pods',
     },
     {
       when: 'serve has died',
@@ -833,25 +899,19 @@ describe('explain, at 3 a.m., when', () => {
       application: application({
         conditions: [{ type: 'ExcludedResourceWarning', message: 'Resource batch/Job zzz' }],
       }),
+      code: 4,
       cause: 'Argo CD says: ExcludedResourceWarning: Resource batch/Job zzz; Argo CD has not created',
       next: 'allow Jobs and RunnerGroups in argocd-cm',
     },
     {
       when: 'serve may not wake Argo CD, by a code',
       groupStatus: {
-        conditions: [
-          {
-            type: 'Ready',
-            status: 'False',
-            reason: 'WakeFailed',
-            message: 'GR-ARGOCD-03 sync of argocd/runners: 401',
-            lastTransitionTime: LONG_AGO,
-          },
-        ],
+        conditions: [wakeFailed('GR-ARGOCD-03 sync of argocd/runners: 401')],
       },
       code: 4,
       cause: 'RunnerGroup runners/ci is not ready: WakeFailed: GR-ARGOCD-03 sync of argocd/runners: 401',
       next: 'errors.md has GR-ARGOCD-03); serve tries again by itself',
+      not: 'describe runnergroup',
     },
     ...[
       ['namespaces "runners" not found', 'create that namespace again'],
@@ -971,6 +1031,32 @@ describe('explain, at 3 a.m., when', () => {
     expect(/Next: (.*?) Link: /.exec(answer.line)?.[1]).toContain(next.replaceAll('RUNNER', answer.runner));
     expect(answer.line).toContain(says.replace('RUNNER', answer.runner));
     expect(answer.line).not.toContain(not);
+  });
+
+  it('prints a remedy that is known in the table, too, before all is late', async () => {
+    const busy = await explained({ application: retrying('client rate limiter Wait returned an error') });
+
+    expect(await busy.table()).toContain('Next: Argo CD tries again by itself. After ten minutes ask');
+  });
+
+  it('tells beside a pod without a node that serve is down, too', async () => {
+    const both = await explained({
+      lease: { spec: { holderIdentity: 'serve-1', renewTime: LONG_AGO } },
+      jobs: oldJob,
+      pods: pending(unscheduled('0/3 nodes are available: 3 Insufficient memory.')),
+    });
+
+    expect(both.line).toContain('But: serve does not run, so nothing wakes Argo CD');
+    for (const text of [both.line, await both.table()])
+      expect(text.match(/start serve again: kubectl -n argocd get deployment,pods/g)).toHaveLength(1);
+  });
+
+  it('tells what Argo CD says once, in the row of the job', async () => {
+    const conditions = [{ type: 'ComparisonError', message: 'zzz of zzz' }];
+    const table = await (await explained({ application: application({ conditions }) })).table();
+
+    expect(table).toContain('Application argocd/runners: OutOfSync, Healthy, ComparisonError (see below)');
+    expect(table.match(/zzz of zzz/g)).toHaveLength(1);
   });
 
   it('says that its runners fail again and again, and when the next one is tried', async () => {

@@ -151,7 +151,7 @@ describe('explain WHAT', () => {
     ],
     [
       'acme/wbe#1',
-      /Gitea shows no run 1 of acme\/wbe .* It may be an old one, the repository may have another name, Actions may be /,
+      /Gitea shows no run 1 of acme\/wbe .* Open its repository in Gitea\. Has it another name or owner there, ask with that: gitea-runners explain OWNER\/NAME#1\. /,
     ],
     ['acme/web#abc', /explain acme\/web#abc: .* or name a run, e\.g\. acme\/web#8\.\n/],
     ['groups/prod/ci', /GR-INPUT-01/],
@@ -167,6 +167,21 @@ describe('explain WHAT', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
   });
+
+  it.each(['1', 'https://gitea.example.com/acme/web/actions/runs/1/jobs/1'])(
+    'says of %s, which has ended, that finished jobs were not read, when no other one waits',
+    async (what) => {
+      const { simulator, env, folder } = await startAcme();
+      const { run } = simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+      simulator.gitea.cancelRun(run.id);
+
+      const { code, stderr } = await runHere(['explain', folder, what], env);
+
+      expect(code).toBe(2);
+      expect(stderr).toContain('Finished ones were not read: if it has ended, ask about its run, OWNER/NAME#NUMBER');
+      expect(stderr).not.toContain('newest');
+    },
+  );
 
   it('does not take the id of a job for the number of a run', async () => {
     const { web, run } = await scene();

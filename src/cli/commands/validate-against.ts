@@ -1,5 +1,7 @@
 /** `validate --against`: what the RunnerGroups would do to the runners of those that are there now (src/plan/against.ts). */
 
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { HELD, RUNNERS } from '../../answers/reasons.ts';
 import { observeCluster } from '../../clients/kubernetes/observe-cluster.ts';
 import { formatProblem, InputProblems } from '../../config/runnergroup/problems.ts';
@@ -38,7 +40,7 @@ export async function compareAgainst(
     await before.check?.();
     return comparison;
   } catch (error) {
-    if (!(error instanceof InputProblems)) throw error;
+    if (!(error instanceof InputProblems && existsSync(resolve(io.cwd, path)))) throw error;
     const [first = ''] = error.problems.map(formatProblem);
     io.err(`warning: nothing is said about runners, because what is there now is not valid: ${printable(first)}\n`);
     return undefined;

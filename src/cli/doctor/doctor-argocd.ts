@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { afterError, failureOf } from '../../answers/not-created.ts';
 import { unwrapped } from '../../clients/argocd/app-state.ts';
 import { JOBS, RUNNER_GROUPS } from '../../clients/kubernetes/resources.ts';
+import { Failure } from '../../shared/failure.ts';
 import {
   APPLICATION_ANNOTATIONS,
   applicationSpec,
@@ -142,7 +143,8 @@ const hasPlugin = (found: Application): boolean => pluginSources(found).length >
 const groupsOf = ({ status }: Application): readonly string[] =>
   status.resources.filter(({ kind }) => kind === KIND).map(keyText);
 
-export function applications({ applications: read, groups: all, nowMs }: Installation): Judgements {
+export function applications(seen: Installation): Judgements {
+  const { applications: read, groups: all } = seen;
   return judged(read, fixes.NO_ARGOCD, (found) => {
     const concerned = found.filter((each) => hasPlugin(each) || groupsOf(each).length > 0);
     if (concerned.length === 0) return bad(`no Application has the plugin ${PLUGIN}`, fixes.STEP_3);
@@ -150,7 +152,7 @@ export function applications({ applications: read, groups: all, nowMs }: Install
     const alone = [...new Set(all.map(({ namespace }) => namespace))].filter((namespace) => !namespaces.has(namespace));
     const owners = groupBySeveral(concerned, groupsOf);
     return [
-      ...concerned.flatMap((each) => named(`Application ${each.metadata.name}`, application(each, nowMs))),
+      ...concerned.flatMap((each) => named(`Application ${each.metadata.name}`, application(each, seen))),
       ...[...owners].flatMap(([group, apps]) => {
         const names = apps.map(({ metadata }) => metadata.name).join(' and ');
         const text = `${names} both have RunnerGroup ${group}, and take it from each other with each sync`;
@@ -172,10 +174,12 @@ function sourceTrouble(found: Application): string | undefined {
   return count === 0 ? `it has RunnerGroups, and no source with the plugin ${PLUGIN}` : undefined;
 }
 
-function application(found: Application, nowMs: number): Judgement {
+function application(found: Application, { gitea, nowMs }: Installation): Judgement {
   const { metadata, spec, status } = found;
   const trouble = sourceTrouble(found);
   if (trouble !== undefined) return bad(trouble, `See ${manual('beside-argo-cd.md#sources')}`);
+  const failure = failureOf(applicationSeen(found, keyText(metadata), nowMs));
+  if (failure && metadata['deletionTimestamp'] !== undefined) return bad(failure.why, failure.next);
   const { automated, syncOptions = [] } = spec.syncPolicy ?? {};
   const wrong = [
     ...(automated?.prune === true ? [] : ['automated.prune must be true']),
@@ -196,12 +200,14 @@ function application(found: Application, nowMs: number): Judgement {
   }
   const error = status.conditions.find(({ type }) => type.endsWith('Error'));
   const [said] = status.conditions;
-  const ofOperation = failureOf(applicationSeen(found, keyText(metadata), nowMs));
-  if (error === undefined && ofOperation) return bad(ofOperation.why, ofOperation.next);
+  if (error === undefined && failure) return bad(failure.why, failure.next);
   if (error === undefined)
     return said ? unknown(`Argo CD says ${said.type}: ${said.message}`) : good(`project ${spec.project}`);
   const message = unwrapped(error.message);
-  return bad(`${error.type}: ${message}`, afterError(`${error.type}: ${message}`, keyText(metadata)));
+  const text = `${error.type}: ${message}`;
+  const isOfGitea = gitea.scopes.some(({ look }) => look instanceof Failure && message.includes(look.code));
+  if (isOfGitea) return bad(text, 'it follows from Gitea, which fails below: mend that first');
+  return bad(text, afterError(text, keyText(metadata)));
 }
 
 const WANTED = applicationSpec({ repository: '', path: '', namespace: '' });

@@ -1,5 +1,6 @@
 /** Judges RunnerGroups and what each of them needs: its Gitea and the webhook there, its Secrets, its namespace, a node. Pure. */
 
+import { correctText, ERROR_CODE } from '../../answers/not-created.ts';
 import { remedyOf } from '../../answers/remedies.ts';
 import type { Hook } from '../../clients/gitea/set-up.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
@@ -80,7 +81,12 @@ function look(scope: ScopeSeen, seen: Installation): Judgements {
   // This machine may be where Gitea cannot be reached, although the cluster reaches it.
   return scope.groups.every((group) => ofServe(group, seen).is === 'good')
     ? unknown(`not reached from here: ${text}`, 'serve reaches it from the cluster, see below')
-    : bad(text, `${manual('errors.md')} has ${found.code}. ${fixes.fromWithin(seen.argocdNamespace)}`);
+    : bad(
+        text,
+        scope.groups.some((group) => statusOf(group, seen)?.notReady)
+          ? correctText(text)
+          : `${manual('errors.md')} has ${found.code}. ${fixes.fromWithin(seen.argocdNamespace)}`,
+      );
 }
 
 /** Longer than any start takes. */
@@ -131,14 +137,19 @@ function ready(group: RunnerGroup, seen: Installation): Judgements {
   return scope?.look instanceof Failure && !isOfConnection(scope.look) ? [] : ofServe(group, seen);
 }
 
+function statusOf(group: RunnerGroup, { statuses }: Installation) {
+  return statuses.find((each) => each.group === keyText(group));
+}
+
 /** What `serve` says, which reaches Gitea from within the cluster. */
 function ofServe(group: RunnerGroup, seen: Installation): Judgement {
-  const { nowMs, statuses } = seen;
+  const { nowMs } = seen;
   if (serveIsDown(seen)) return unknown('serve does not run');
-  const { lastCheckTime, notReady, reason } = statuses.find((each) => each.group === keyText(group)) ?? {};
+  const { lastCheckTime, notReady, reason } = statusOf(group, seen) ?? {};
   const fix = `${manual('serve.md#is-all-well')} has the reason; ${serveLogs(seen.argocdNamespace)}`;
-  if (notReady !== undefined)
-    return bad(notReady, reason === 'InvalidSpec' ? 'Correct it in git: gitea-runners validate shows the line' : fix);
+  if (reason === 'InvalidSpec' && notReady !== undefined)
+    return bad(notReady, 'Correct it in git: gitea-runners validate shows the line');
+  if (notReady !== undefined) return bad(notReady, ERROR_CODE.test(notReady) ? correctText(notReady) : fix);
   if (lastCheckTime === undefined)
     return bad('it was never looked at', `${fix}; GITEA_RUNNERS_NAMESPACES must name ${group.namespace}`);
   return nowMs - Date.parse(lastCheckTime) > STALE_CHECK_MS
@@ -147,8 +158,8 @@ function ofServe(group: RunnerGroup, seen: Installation): Judgement {
 }
 
 /** Conditions that are not well although the group is ready. */
-function unwell(group: RunnerGroup, { statuses }: Installation): Judgements {
-  const { stuck, full, unregisteredText } = statuses.find((each) => each.group === keyText(group)) ?? {};
+function unwell(group: RunnerGroup, seen: Installation): Judgements {
+  const { stuck, full, unregisteredText } = statusOf(group, seen) ?? {};
   const see = `gitea-runners explain ${keyText(group)} says which`;
   return [
     ...(stuck

@@ -1,6 +1,6 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 
-import { toldWith } from '../../answers/answer.ts';
+import { downFor, toldWith } from '../../answers/answer.ts';
 import { adviceFor, advicesFor, verdictText } from '../../answers/causes.ts';
 import type { JobState } from '../../answers/job-state.ts';
 import {
@@ -43,7 +43,7 @@ export function explainText(explanation: Explanation, given: ExplainOptions, all
       : 'No jobs are queued or running.\n';
   const noJobs = hidden > 0 ? filteredOut : none;
   const parts = [
-    ...(where ? [wrapped(whereText(where), columns)] : []),
+    ...(where ? [wrapped(whereText(where, jobs.map(({ notCreated }) => notCreated?.why).join()), columns)] : []),
     groupTable(groups, options),
     jobs.length > 0 ? jobTable(explanation, options) : noJobs,
     ...leftoverTable(explanation, nowMs, options),
@@ -120,13 +120,15 @@ function leftoverTable({ runners, groups }: Explanation, nowMs: number, options:
 }
 
 /** What helps jobs that wait for a person: one line per cause, all in one string. Nothing when there is nothing to do. */
-function adviceText({ jobs, groups, runners }: Explanation, columns = Number.POSITIVE_INFINITY): readonly string[] {
+function adviceText(explanation: Explanation, columns = Number.POSITIVE_INFINITY): readonly string[] {
+  const { jobs, groups, runners } = explanation;
   const unread = Math.max(0, ...groups.map(({ unreadJobs = 0 }) => unreadJobs));
   const told = new Set(jobs.flatMap(toldWith));
   const lines = new Set([
     ...(unread > 0 ? [`${unreadText(unread)}: ${UNREAD_ADVICE}`] : []),
     ...jobs.flatMap((job) => (isNotCovered(job) ? [] : adviceFor(job, groups))),
     ...runnersAdvice(runners.filter(({ runner }) => !told.has(runner))),
+    ...[downFor(jobs, explanation)?.next ?? []].flat(),
     // What has stopped comes before what was never to run.
     ...advicesFor(jobs.filter(isNotCovered), (job) => adviceFor(job, groups)),
   ]);

@@ -117,10 +117,14 @@ interface SearchedIn {
 }
 
 /** Of a run or job that Gitea does not list. */
-const WHY_UNSEEN =
-  'It may be an old one, the repository may have another name, Actions may be switched off in the repository, or the token may not read it';
+const whyUnseen = (run: string): string =>
+  `Open its repository in Gitea. Has it another name or owner there, ask with that: gitea-runners explain ${run}. Else it is an old one, or the token may not read it`;
 
-const NOT_NEWEST = 'not among the newest finished ones';
+/** Finished jobs are read only beside unfinished ones. */
+const notNewest = ({ plan }: SearchedIn): string =>
+  plan.jobs.some(({ job }) => job.status !== 'blocked')
+    ? ', and it is not among the newest finished ones'
+    : '. Finished ones were not read: if it has ended, ask about its run, OWNER/NAME#NUMBER';
 
 /** Names that the error of an unknown name lists. */
 const SHOWN = 5;
@@ -150,17 +154,15 @@ export async function findSubject(what: What, written: string, places: SearchedI
       const job = jobsWhere(places, ({ id, repository }) => id === what.number && same(repository, what.repository));
       const meant = job.jobs.length === 0 ? '' : `. A job has this id: gitea-runners explain ${what.number}`;
       const none = `Gitea shows no run ${what.number} of ${what.repository} among the unfinished and the newest ones`;
-      throw unknown(written, `${none}. ${WHY_UNSEEN}${meant}${brokenHere(places)}`);
+      throw unknown(written, `${none}. ${whyUnseen(`OWNER/NAME#${what.number}`)}${meant}${brokenHere(places)}`);
     }
     case 'job': {
       const found = jobsWhere(places, ({ id }) => id === what.id);
       if (found.jobs.length > 0) return await withRunOfWaiting(found, places);
       const scopes = [...new Set(places.explanation.groups.map(({ scope }) => scope))];
       const seen = `Jobs of these scopes are seen: ${firstNames(scopes, SHOWN) || 'none'}`;
-      throw unknown(
-        written,
-        `there is no unfinished job of this id, and it is ${NOT_NEWEST}. ${seen}${brokenHere(places)}`,
-      );
+      const none = `there is no unfinished job of this id${notNewest(places)}`;
+      throw unknown(written, `${none}. ${seen}${brokenHere(places)}`);
     }
     case 'page': {
       const found = jobsOfPage(what, places);
@@ -169,7 +171,7 @@ export async function findSubject(what: What, written: string, places: SearchedI
       if (repository !== undefined && !isInScope(repository, places)) return { is: 'out-of-scope', repository };
       throw unknown(
         written,
-        `no unfinished job has this page, and it is ${NOT_NEWEST}. ${WHY_UNSEEN}${brokenHere(places)}`,
+        `no unfinished job has this page${notNewest(places)}. ${whyUnseen('OWNER/NAME#NUMBER')}${brokenHere(places)}`,
       );
     }
     case 'name':

@@ -115,27 +115,23 @@ const InGit = z.object({
 });
 const IsAutomated = z.object({ spec: z.object({ syncPolicy: z.object({ automated: Automated }) }) });
 
-export function whereText({
-  server,
-  context,
-  namespaces,
-  lookedAt,
-  serve,
-  applications,
-  broken,
-  statuses,
-}: WhereIAm): string {
+/** @param below what is told below: of that only the first words stand here */
+export function whereText(
+  { server, context, namespaces, lookedAt, serve, applications, broken, statuses }: WhereIAm,
+  below = '',
+): string {
+  const short = (text: string): string => (below.includes(text) ? `${text.split(': ')[0]} (see below)` : text);
   const nowMs = Date.parse(lookedAt);
   const account = context === undefined ? 'service account of this pod' : `context ${context}`;
   const where = namespaces.length === 0 ? 'all namespaces' : `namespace ${namespaces.join(', ')}`;
   const lines = [
     `Cluster: ${server} (${account}), ${where}`,
     `serve: ${serveText(serve, nowMs)}; ${lastLookText(statuses, nowMs)}`,
-    ...applications.map((application) => `Application ${application.name}: ${applicationText(application)}`),
+    ...applications.map((application) => `Application ${application.name}: ${applicationText(application, short)}`),
     ...statuses.flatMap(({ group, notReady }) =>
       notReady === undefined || broken.some((each) => each.group === group)
         ? []
-        : [`RunnerGroup ${group} is not ready: ${notReady}`],
+        : [`RunnerGroup ${group} is not ready: ${short(notReady)}`],
     ),
     ...broken.map(({ group, problem }) => `RunnerGroup ${group} cannot be served: ${problem}`),
   ];
@@ -156,7 +152,8 @@ function lastLookText(statuses: readonly StatusSeen[], nowMs: number): string {
   return `it last looked ${duration(agoMs)} ago${agoMs > LOOK_LATE_MS ? ', which is too long: read its log' : ''}`;
 }
 
-function applicationText({ sync, health, error, says, unread }: ApplicationSeen): string {
+function applicationText({ sync, health, error, says, unread }: ApplicationSeen, short: (text: string) => string) {
   if (unread !== undefined) return `not known: ${unread}`;
-  return [sync, health, error, says].filter((part) => part !== undefined).join(', ');
+  const told = [error, says].flatMap((text) => (text === undefined ? [] : short(text)));
+  return [sync, health, ...told].filter((part) => part !== undefined).join(', ');
 }

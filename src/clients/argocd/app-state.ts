@@ -17,8 +17,9 @@ export type AppState = Readonly<ReturnType<typeof readApplication>>;
 /** A clause without values from outside. */
 export class AppShapeError extends Error {}
 
-/** A word of ours: it is no condition of Argo CD. */
+/** Words of ours: they are no conditions of Argo CD. */
 const SKIPPED = 'Skipped';
+const DELETING = 'Deleting';
 const STOPPING: ReadonlySet<string> = new Set(['ComparisonError', 'InvalidSpecError', 'UnknownError', SKIPPED]);
 /** Room for a code, a sentence and an address; the status of a RunnerGroup shows it too. */
 const LONGEST_MESSAGE = 600;
@@ -66,6 +67,8 @@ const Application = z.object({
     name: z.string().min(1).max(253),
     namespace: z.string().min(1).max(253),
     annotations: z.record(z.string(), z.string()).nullish(),
+    deletionTimestamp: z.string().nullish(),
+    finalizers: z.array(z.string()).nullish(),
   }),
   spec: z
     .object({
@@ -90,7 +93,13 @@ export function readApplication(json: unknown) {
   const startedAtMs = operation?.startedAt;
   const left = `annotation ${SKIP_RECONCILE}: Argo CD leaves this Application alone`;
   const isSkipped = TRUE.test(metadata.annotations?.[SKIP_RECONCILE] ?? '');
-  const conditions = [...(isSkipped ? [{ type: SKIPPED, message: left }] : []), ...(status?.conditions ?? [])];
+  const { deletionTimestamp: deletedAt, finalizers } = metadata;
+  const deleted = `somebody deleted it at ${deletedAt}, and finalizer ${finalizers?.join(', ')} is left`;
+  const conditions = [
+    ...(deletedAt ? [{ type: DELETING, message: deleted }] : []),
+    ...(isSkipped ? [{ type: SKIPPED, message: left }] : []),
+    ...(status?.conditions ?? []),
+  ];
   const rest = conditions.filter(({ type }) => !isError(type) && type !== ORPHANED);
   const oneOfEach = [...groupBy(rest, ({ type }) => type).values()].flatMap(([first]) => first ?? []);
   const others = [...new Set([...oneOfEach, ...rest])].slice(0, MOST_WARNINGS);
@@ -138,10 +147,14 @@ export function readApplication(json: unknown) {
 }
 
 /** What Argo CD says of the operation under way, and how to end one that lasts. Undefined: there is none. */
-export function operationWords({ isOperating, name, operation }: AppState, nowMs: number): Lasting | undefined {
+export function operationWords(app: AppState, nowMs: number): Lasting | undefined {
+  const { isOperating, name, operation, reconciledAtMs = nowMs } = app;
   if (!isOperating) return undefined;
   // A state that is over is that of the operation before.
-  if (!operation || OVER.has(operation.phase)) return { says: 'an operation is asked for and has not begun' };
+  if (!operation || OVER.has(operation.phase)) {
+    const says = 'an operation is asked for and has not begun';
+    return { says, ...(nowMs - reconciledAtMs > LONG_MS && { idleSinceMs: reconciledAtMs }) };
+  }
   const { phase, message, startedAtMs } = operation;
   const since = startedAtMs === undefined ? `is ${phase}` : `has been ${phase} since ${timeText(startedAtMs)}`;
   const isLong = startedAtMs !== undefined && nowMs - startedAtMs > LONG_MS;
@@ -155,6 +168,8 @@ interface Lasting {
   readonly says: string;
   readonly end?: string;
   readonly lastsMs?: number;
+  /** The controller, which takes an operation up at once, has done nothing since. */
+  readonly idleSinceMs?: number;
 }
 
 const OVER: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Error']);
@@ -163,7 +178,7 @@ const OVER: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Error']);
 const ORPHANED = 'OrphanedResourceWarning';
 
 function isError(type: string): boolean {
-  return type.endsWith('Error') || type === SKIPPED;
+  return type.endsWith('Error') || type === SKIPPED || type === DELETING;
 }
 
 /** What is printed with `hook: Skip` has no status: Argo CD does not compare it (controller/state.go, `CompareAppState`). */
@@ -177,7 +192,7 @@ function toJob(resource: z.infer<typeof Resource>) {
 
 function toError({ type, message }: { readonly type: string; readonly message: string }) {
   return {
-    /** `ComparisonError`, `InvalidSpecError`, `UnknownError`, `SyncError`, `DeletionError`, a newer one, or `SKIPPED`. */
+    /** `ComparisonError`, `InvalidSpecError`, `UnknownError`, `SyncError`, `DeletionError`, a newer one, or one of ours. */
     type: oneLine(type, LONGEST_WORD),
     /** One line. What a plugin wrote stands at its end. */
     message: oneLine(unwrapped(message), LONGEST_MESSAGE),
@@ -191,5 +206,5 @@ function toError({ type, message }: { readonly type: string; readonly message: s
 
 /** Without what Argo CD writes before what its plugin says, or the last program that it asked. */
 export function unwrapped(message: string): string {
-  return message.replace(/^[\s\S]*(?: failed exit status \d+: | desc = )(?=\S)/, '');
+  return message.replace(/^[\s\S]*(?: failed exit status \d+: | desc = | failed to apply, reason: )(?=\S)/, '');
 }

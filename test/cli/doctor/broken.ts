@@ -180,6 +180,18 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     'raise that quota',
   ],
   [
+    'an Application that is being deleted',
+    put([...APPLICATION, 'metadata', 'deletionTimestamp'], LONG_AGO),
+    'Application runners: Argo CD does not sync Application argocd/runners: Deleting: somebody deleted it at 2026-01-01T00:00:00Z',
+    'Create it again when it is gone',
+  ],
+  [
+    'a controller that takes up no operation',
+    all(put([...APPLICATION, 'operation'], { sync: {} }), put([...APPLICATION, 'status'], { reconciledAt: LONG_AGO })),
+    'Application runners: Argo CD says: an operation is asked for and has not begun. It last compared',
+    'see whether argocd-application-controller runs',
+  ],
+  [
     'a sync that does not end',
     all(
       put([...APPLICATION, 'operation'], { sync: {} }),
@@ -406,6 +418,12 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     'a group that serve cannot serve',
     put([...GROUP, 'status', 'conditions'], [condition('False')]),
     'RunnerGroup runners/ci, as serve sees it: GiteaFailed: GR-HTTP-01 no answer',
+    'do what it says (https://gitea.example.com/example/argocd-gitea-runners/src/branch/main/docs/errors.md has GR-HTTP-01)',
+  ],
+  [
+    'a group that serve cannot serve, without a code',
+    put([...GROUP, 'status', 'conditions'], [{ ...condition('False'), message: 'zzz' }]),
+    'RunnerGroup runners/ci, as serve sees it: GiteaFailed: zzz',
     'docs/serve.md',
   ],
   [

@@ -268,7 +268,7 @@ describe('of a Gitea that only the cluster reaches', () => {
 
     expect(code, stdout).toBe(1);
     expect(stdout).toMatch(
-      /✗ Gitea, org acme: GR-HTTP-01 .*\n {4}https:.*docs\/errors\.md has GR-HTTP-01\. From inside the cluster: /,
+      /✗ Gitea, org acme: GR-HTTP-01 .*\n {4}do what it says \(https:.*docs\/errors\.md has GR-HTTP-01\)\n/,
     );
     expect(stdout).toContain('✗ RunnerGroup runners/ci, as serve sees it: GiteaFailed');
     expect(stdout).not.toContain('Make a token');
@@ -490,6 +490,16 @@ it('sends nobody for a new token when Gitea is ill', async () => {
   expect(code, stdout).toBe(1);
   expect(stdout).toMatch(/✗ Gitea, org acme: GR-GITEA-\d+ .*502.*\n.*It is ill, or a proxy before it: read its log/);
   expect(stdout).not.toContain('Make a token');
+});
+
+it('says of an Application whose plugin fails at Gitea that Gitea comes first', async () => {
+  const message = 'error: GR-GITEA-05 list jobs of org acme: Gitea failed (502)';
+  const failing = put([...APPLICATION, 'status'], { conditions: [{ type: 'ComparisonError', message }] });
+  const { run } = await examine((world) => failing(put(['/api/v1/orgs/acme/actions/jobs'], 502)(world)));
+
+  expect((await run()).stdout).toContain(
+    `✗ Application runners: ComparisonError: ${message}\n    it follows from Gitea, which fails below: mend that first\n`,
+  );
 });
 
 it.each(Object.entries({ unauthorized: true, timeout: false, 'server-error': false, cluster: false }))(

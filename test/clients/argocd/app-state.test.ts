@@ -127,7 +127,7 @@ describe('errors of an Application', () => {
     const message = 'first\nsecond\u001b[31m\u202e';
 
     expect(readApplication(withConditions({ type: 'ComparisonError', message })).errors[0]?.message).toBe(
-      'first\\nsecond\\u{1b}[31m\\u{202e}',
+      'first second\\u{1b}[31m\\u{202e}',
     );
   });
 
@@ -275,4 +275,13 @@ describe('the Jobs that Argo CD has printed', () => {
       { namespace: 'runners', name: 'ci-2-1-0123abcd', outOfSync: true },
     ]);
   });
+});
+
+it('tells a webhook with many lines in one, and its policy by name', () => {
+  const kyverno = `Failed last sync attempt to [3f2a91c]: one or more objects failed to apply, reason: admission webhook "validate.kyverno.svc-fail" denied the request: \n\nresource Job/runners/ci-1-1-0d2f6b1c was blocked due to the following policies \n\nrequire-run-as-nonroot:\n  autogen-run-as-non-root: 'validation error: ${'zzz '.repeat(200)}'`;
+  const state = readApplication(withConditions({ type: 'SyncError', message: kyverno }));
+
+  expect(state.errors[0]?.message).toMatch(
+    /^admission webhook "validate.kyverno.svc-fail" denied the request: resource Job\/runners\/ci-1-1-0d2f6b1c was blocked due to the following policies require-run-as-nonroot: /,
+  );
 });
