@@ -168,6 +168,24 @@ describe('explain WHAT', () => {
     expect(stderr).toMatch(message);
   });
 
+  it('knows the name of a repository that went to another owner, with a token that may read it', async () => {
+    const { simulator, env, folder } = await startAcme();
+    simulator.gitea.addOrg('beta', { owners: ['anna'] });
+    simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
+    simulator.gitea.transferRepo('acme/web', 'beta');
+    simulator.gitea.addToken('anna', ['read:organization', 'read:repository'], 'of-more-scopes');
+
+    const blind = await runHere(['explain', folder, 'acme/web#1'], env);
+    const { code, stderr } = await runHere(['explain', folder, 'acme/web#1'], {
+      ...env,
+      GITEA_TOKEN: 'of-more-scopes',
+    });
+
+    expect(code).toBe(2);
+    expect(stderr).toContain('it is beta/web in Gitea now: gitea-runners explain beta/web#1.');
+    expect(blind.stderr).toContain('ask with that: gitea-runners explain OWNER/NAME#1');
+  });
+
   it.each(['1', 'https://gitea.example.com/acme/web/actions/runs/1/jobs/1'])(
     'says of %s, which has ended, that finished jobs were not read, when no other one waits',
     async (what) => {

@@ -3,12 +3,12 @@
 import { withSentences } from '../../answers/answer.ts';
 import { explanationOf, withNotCreated } from '../../answers/explanation.ts';
 import { type Explanation, findGroup, groupOfJob } from '../../answers/model.ts';
-import { findRun, type Run, type RunWanted } from '../../clients/gitea/runs.ts';
+import { findRun, nameOfRepositoryNow, type Run, type RunWanted } from '../../clients/gitea/runs.ts';
 import { findTargets } from '../../plan/find-targets.ts';
 import { withNamesNow } from '../../plan/plan-groups.ts';
 import { requestOptions, type Settings } from '../../plan/settings.ts';
 import { pause, systemClock } from '../../shared/clock.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
 import { canMove, type ExitCode, type Io, paperOf } from '../../shared/io.ts';
 import { keyText } from '../../shared/keys.ts';
 import { jsonText, printable } from '../../shared/printable.ts';
@@ -124,7 +124,15 @@ async function runOf(wanted: RunWanted, { groups, troubles, settings }: Explaine
     const run = await findRun(target, wanted, requestOptions(settings));
     if (run) return run;
   }
-  return undefined;
+  const [target] = 'number' in wanted ? targets : [];
+  const now = target && (await orFailure(nameOfRepositoryNow(target, wanted.repository, requestOptions(settings))));
+  if (typeof now !== 'string' || !('number' in wanted)) return undefined;
+  const ask = `gitea-runners explain ${now}#${wanted.number}`;
+  throw new Failure(
+    'GR-EXPLAIN-03',
+    2,
+    `explain ${wanted.repository}#${wanted.number}: it is ${now} in Gitea now: ${ask}.`,
+  );
 }
 
 /** As often as `serve` looks at most. */
