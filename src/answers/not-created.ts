@@ -130,7 +130,6 @@ export function failureOf(application: ApplicationSeen): NotCreated | undefined 
     return { why, next: 'create it again, or delete the RunnerGroup', isUnserved: true };
   }
   if (error !== undefined) {
-    // A message with a code is whole.
     const all = ERROR_CODE.test(error) ? '' : `; all of it: ${describeCommand(application)}`;
     const why = `Argo CD does not sync Application ${name}: ${error}`;
     return { why, next: afterError(error, name) + all, isUnserved: true };

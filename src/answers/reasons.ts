@@ -57,7 +57,8 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
   blocked: {
     ...{ state: 'blocked', heldBack: 'no' },
     text: (job) => `blocked: ${blockedText(job)}${job.missing ? `; after that, ${notCoveredText(job)}` : ''}`,
-    advice: (job) => (job.missing ? notCoveredAdvice([job]) : []),
+    // What is no typo may be for runners of others.
+    advice: (job) => (job.didYouMean ? notCoveredAdvice([job]) : []),
   },
   'no-labels': {
     state: 'held',

@@ -103,10 +103,10 @@ export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS)
     const [owner = '', repo = ''] = job.repository.split('/');
     const ofScope = groups.filter(({ giteaUrl, scope }) => giteaUrl === origin && hasJobsOf(scope, owner, repo));
     if (isBlocked && ofScope.some((group) => labels.every((label) => namesOf(group).has(label)))) return {};
-    const lacking = labels.filter((label) => ofScope.every((group) => !namesOf(group).has(label)));
     const hints = ofScope.flatMap((group) => hintIn(group, labels));
     const [fewestCorrections] = hints.sort((a, b) => a.labels.length - b.labels.length);
-    const missing = isBlocked ? lacking : undefined;
+    const isNowhere = (label: string): boolean => ofScope.every((group) => !namesOf(group).has(label));
+    const missing = isBlocked ? labels.filter(isNowhere) : undefined;
     return defined({ didYouMean: fewestCorrections, elsewhere: elsewhereOf(labels, origin, ofScope), missing });
   };
 }
