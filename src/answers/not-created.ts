@@ -135,7 +135,7 @@ export function failureOf(application: ApplicationSeen): NotCreated | undefined 
     return { why, next: afterError(error, name) + all, isUnserved: true };
   }
   if (idleSinceMs !== undefined) {
-    const why = `Argo CD says: ${says}. It last compared Application ${name} at ${timeText(idleSinceMs)}`;
+    const why = `Application ${name}: ${says}. Argo CD last compared it at ${timeText(idleSinceMs)}`;
     return { why, next: CONTROLLER_REMEDY, isUnserved: true };
   }
   if (lastsMs === undefined) return undefined;

@@ -363,7 +363,7 @@ describe('explain, at 3 a.m., when', () => {
       groupStatus: { conditions: [wakeFailed('GR-ARGOCD-14 refresh Application runners')] },
       code: 4,
       cause:
-        'Argo CD says: an operation is asked for and has not begun. It last compared Application argocd/runners at 2026-01-01T00:00:00Z',
+        'Application argocd/runners: an operation is asked for and has not begun. Argo CD last compared it at 2026-01-01T00:00:00Z',
       next: 'see whether argocd-application-controller runs: kubectl -n argocd get pods',
     },
     {

@@ -151,7 +151,7 @@ describe('explain WHAT', () => {
     ],
     [
       'acme/wbe#1',
-      /Gitea shows no run 1 of acme\/wbe .* Open its repository in Gitea\. Has it another name or owner there, ask with that: gitea-runners explain OWNER\/NAME#1\. /,
+      /Gitea shows no run 1 of acme\/wbe .* Open its repository in Gitea\. If it has another name or owner there, ask with that: gitea-runners explain OWNER\/NAME#1\. /,
     ],
     ['acme/web#abc', /explain acme\/web#abc: .* or name a run, e\.g\. acme\/web#8\.\n/],
     ['groups/prod/ci', /GR-INPUT-01/],

@@ -118,7 +118,7 @@ interface SearchedIn {
 
 /** Of a run or job that Gitea does not list. */
 const whyUnseen = (run: string): string =>
-  `Open its repository in Gitea. Has it another name or owner there, ask with that: gitea-runners explain ${run}. Else it is an old one, or the token may not read it`;
+  `Open its repository in Gitea. If it has another name or owner there, ask with that: gitea-runners explain ${run}. If not, it is an old one, or the token may not read it`;
 
 /** Finished jobs are read only beside unfinished ones. */
 const notNewest = ({ plan }: SearchedIn): string =>

@@ -188,7 +188,7 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
   [
     'a controller that takes up no operation',
     all(put([...APPLICATION, 'operation'], { sync: {} }), put([...APPLICATION, 'status'], { reconciledAt: LONG_AGO })),
-    'Application runners: Argo CD says: an operation is asked for and has not begun. It last compared',
+    'Application runners: Application argocd/runners: an operation is asked for and has not begun. Argo CD last compared it',
     'see whether argocd-application-controller runs',
   ],
   [
