@@ -13,15 +13,15 @@ describe('a start', () => {
     ['quicker', [1, 1, 1, 1, 1], 0],
     ['slower in all pairs', [4.2, 4, 4.1, 9, 4.3], 1],
     ['that was not measured', [], 1],
-  ])('%s', (_name, ratios, expected) => {
+  ])('a start %s (ratios %j) is told of %i times', (_name, ratios, expected) => {
     expect(found(ratios, 3)).toBe(expected);
   });
 
-  test.each([Number.NaN, 0])('of which nothing was committed (%d) is told of', (committed) => {
+  test.each([Number.NaN, 0])('a start of which nothing was committed (%d) is told of', (committed) => {
     expect(found([3, 3, 3], committed)).toBe(1);
   });
 
-  test('that is just at the limit is none', () => {
+  test('a start that is just at the limit is not told of', () => {
     expect(found([3 * LIMIT, 3 * LIMIT, 3 * LIMIT], 3)).toBe(0);
   });
 });

@@ -78,7 +78,7 @@ describe('the wait of a CI job', () => {
       2100,
     ],
     [
-      'of a re-run that keeps its row is nothing at least',
+      'is nothing at least for a re-run that keeps its row',
       [{ id: 1, times: [0, 50, 59], isRerunInPlace: true }],
       0,
       3000,
@@ -165,7 +165,7 @@ it('a row that a re-run has copied counts once', () => {
   expect(usage([first, copy]).total).toMatchObject({ jobs: 1, ciMinutes: 2 });
 });
 
-it('without sight of Kubernetes sums are at least the CI minutes, and needless starts are not known', () => {
+it('sums are at least the CI minutes and needless starts are not known, without sight of Kubernetes', () => {
   const { total } = usage([job({ id: 1, times: [0, 1, 31], runner: nameFor(1) })]);
 
   expect(total.runnerMinutes).toEqual({ atLeast: 30, isExact: false });

@@ -108,7 +108,7 @@ describe('a job', () => {
     expect(verdictText(explained(decision), NOW, new Map())).toBe(text);
   });
 
-  it('whose runner cannot start, or is lost, says so', () => {
+  it('the text of a job says that its runner cannot start, or is lost', () => {
     const stuck = new Map([[RUNNER, emitted('new-runner', { trouble: TROUBLE })]]);
     const running = explained({ verdict: 'running', group: GROUP, job: job(7, { runner: RUNNER }) });
     const lost = { ...running, loss: 'lost' as const };

@@ -94,7 +94,7 @@ describe('the terminal', () => {
   it.each([
     ['is too narrow for the picture', { columns: 71 }],
     ['can only print', { env: { TERM: 'dumb' } }],
-  ])('that %s gets plain lines', async (_, wanted) => {
+  ])('a terminal that %s gets plain lines', async (_, wanted) => {
     const seen = recorder({ terminal: true, ...wanted });
 
     await demo(seen.io, { speed: SPEED, generate: real });

@@ -279,7 +279,7 @@ describe('a document that is no manifest of ours', () => {
     expect(bad?.metadata.annotations?.['gitea.bpg.pw/problem']).toMatch(why);
   });
 
-  it('in a List: its other objects stay as they are in the cluster', async () => {
+  it('the other objects of a List with a denied group stay as they are in the cluster', async () => {
     const bad = (url: string) => objects(yaml('bad', url))[0];
     const config = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' }, data: { a: 'b' } };
     const staged = await alone(

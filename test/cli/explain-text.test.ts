@@ -81,7 +81,7 @@ describe('explain', () => {
         'labels not covered: arm64 (nearest group: runners/a-gpu)',
         'Next: arm64 asks for other machines: write a RunnerGroup for it, with spec.image and spec.podTemplate.spec.nodeSelector, or correct its runs-on\n',
       ],
-    ])('about %s', (_, labels, verdict, advice) => {
+    ])('explain advises about %s', (_, labels, verdict, advice) => {
       const text = explainText(explanationIn({ groups: [gpu, ci], jobs: [job(1, { labels })] }), { colour: false });
 
       expect(text).toContain(`${verdict}\n`);
@@ -149,7 +149,7 @@ describe('explain', () => {
         'it holds names only, such as ubuntu-latest',
       ],
       [['docker://node:20'], 'docker://node:20', 'it holds names of machines. An image belongs under container'],
-    ])('about %j, which is no name that a group should have: it is to be corrected', (labels, shown, advice) => {
+    ])('explain advises to correct %j, which is no name that a group should have', (labels, shown, advice) => {
       const text = explainText(explanationIn({ groups: [ci], jobs: [job(1, { labels })] }), {
         colour: false,
         whole: true,
@@ -168,7 +168,7 @@ describe('explain', () => {
       ],
       ['ubuntu-24.04-arm', 'ubuntu-24.04-arm asks for other machines'],
       ['ubuntu-s390x', 'ubuntu-s390x asks for other machines'],
-    ])('about %j: what can be done', (label, advice) => {
+    ])('explain advises what can be done about %j', (label, advice) => {
       const known = group({ labels: ['ubuntu-latest', 'ubuntu-24.04'] });
       const text = explainText(explanationIn({ groups: [known], jobs: [job(1, { labels: [label] })] }), {
         colour: false,

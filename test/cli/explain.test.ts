@@ -41,7 +41,7 @@ async function scene(version?: GiteaVersion) {
 
 describe('explain WHAT', () => {
   it.each<GiteaVersion | undefined>([undefined, '1.26.0'])(
-    'of a run number of Gitea %s tells each unfinished job, the worst first',
+    'explain with a run number of Gitea %s tells each unfinished job, the worst first',
     async (version) => {
       const { web, run } = await scene(version);
 
@@ -75,7 +75,7 @@ describe('explain WHAT', () => {
     },
   );
 
-  it('of a run keeps to the width of the terminal', async () => {
+  it('explain with a run number keeps to the width of the terminal', async () => {
     const { env, folder } = await scene();
 
     const { stdout } = await runHere(['explain', 'acme/web#1'], { ...env, COLUMNS: '80' }, folder);
@@ -212,7 +212,7 @@ describe('explain WHAT', () => {
     expect(stderr).toContain(`A job has this id: gitea-runners explain ${id}.\n`);
   });
 
-  it('as JSON is the same facts', async () => {
+  it('explain of a run prints the same facts as JSON', async () => {
     const { web, run } = await scene();
 
     const { stdout } = await run('acme/web#1', '-o', 'json');
@@ -295,7 +295,7 @@ describe('the table', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('with -o wide shows states and links, and cuts nothing', async () => {
+  it('the table with -o wide shows states and links, and cuts nothing', async () => {
     const { run, web } = await scene();
 
     const { stdout } = await run('-o', 'wide');
@@ -329,7 +329,7 @@ describe('--exit-code', () => {
     expect((await run()).code).toBe(0);
   });
 
-  test('and -o of validate are refused where they make no sense', async () => {
+  test('--exit-code and -o of validate are refused where they make no sense', async () => {
     const { run } = await scene();
 
     expect(await run('--watch', '--exit-code')).toMatchObject({ code: 2, stdout: '' });

@@ -171,7 +171,7 @@ describe('extend refuses', () => {
     ['who may not write', { refusals: [403] }, POD, 1, 'GR-EXTEND-04'],
     ['a Job that changes all the time', { refusals: Array<number>(9).fill(409) }, POD, 1, 'GR-EXTEND-04'],
     ['a path', {}, '../secrets/x', 2, 'GR-EXTEND-06'],
-  ])('%s', async (_, world, name, exit, errorCode) => {
+  ])('extend refuses %s', async (_, world, name, exit, errorCode) => {
     const { extend, patches } = await startWorld(world);
 
     const { code, stdout, stderr } = await extend(name);
@@ -181,7 +181,7 @@ describe('extend refuses', () => {
     expect(stderr).not.toContain(TOKEN);
   });
 
-  it('to guess a cluster when kubectl has none either', async () => {
+  it('extend refuses to guess a cluster when kubectl has none either', async () => {
     const { code, stderr } = await runHere(['extend', POD]);
 
     expect(code).toBe(2);

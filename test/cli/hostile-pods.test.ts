@@ -148,7 +148,7 @@ describe('generate prints nothing for', () => {
     expect(stderr.trim().split('\n').length).toBeLessThanOrEqual(20);
   });
 
-  it('these only: without a template the same group gets its Job', async () => {
+  it('a group without a hostile template gets its Job', async () => {
     const { code, stdout, stderr } = await generated(group({}));
 
     expect({ code, jobs: stdout.split('kind: "Job"').length - 1 }, stderr).toEqual({ code: 0, jobs: 1 });

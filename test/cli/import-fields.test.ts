@@ -271,13 +271,13 @@ describe('the registration token', () => {
       }),
       'k',
     ],
-  ])('in %s', async (_, text, key) => {
+  ])('the registration token is found in %s', async (_, text, key) => {
     const { spec } = await imported({ 'x.yaml': text }, ...FLAGS);
 
     expect(spec['registrationToken']).toEqual({ secretRef: { name: expect.stringMatching(/^s$|runner-env/), key } });
   });
 
-  it('in a variable of another name, or with all keys of its Secret, goes to no CI job, and that is told', async () => {
+  it('a token in a variable of another name, or with all keys of its Secret, goes to no CI job, which is told', async () => {
     const secretKeyRef = { name: 's', key: 'k' };
     const variables = ['RUNNER_TOKEN', 'GITEA_RUNNER_TOKEN', 'REGISTRATION_TOKEN', 'NPM_TOKEN'];
     const text = env({
@@ -302,7 +302,7 @@ describe('the registration token', () => {
     );
   });
 
-  it('that is in none of the files is told', async () => {
+  it('a registration token that is in none of the files is told', async () => {
     const { comments } = await imported({ 'x.yaml': env({}) }, ...FLAGS);
 
     expect(comments.join('\n')).toContain('no file says where the token is');
@@ -339,7 +339,7 @@ describe('files beside', () => {
     }
   });
 
-  it('of a runner without a pod the config.yaml is enough', async () => {
+  it('the config.yaml of a runner without a pod is enough', async () => {
     const { spec } = await imported({ 'runner.yaml': CONFIG }, ...FLAGS);
 
     expect(spec).toMatchObject({ org: 'acme', maxActiveRunners: 2, labels: ['linux:docker://node:22'] });

@@ -429,7 +429,7 @@ describe('runners of other forges', () => {
     });
   });
 
-  it('beside one of Gitea, they are a warning', async () => {
+  it('runners of other forges beside one of Gitea are a warning', async () => {
     const { code, stderr } = await run(`${DEPLOYMENT}---\n${job('myoung34/github-runner')}`, '--owner', 'acme');
 
     expect({ code, stderr }).toEqual({

@@ -267,39 +267,42 @@ describe('setup.sh', () => {
     ['org', 'acme', '/orgs/acme'],
     ['user', 'anna', '/user'],
     ['repo', 'acme/web', '/repos/acme/web'],
-  ])('of scope %s makes three Secrets and one webhook, also when it runs twice', async (scope, owner, level) => {
-    const { origin, hooks, tokens } = await gitea(level);
-    const folder = folderWith({});
-    await init(folder, '--scope', scope, '--gitea', `${origin}/`, ...(owner === '' ? [] : ['--owner', owner]));
+  ])(
+    'setup.sh of scope %s makes three Secrets and one webhook, also when it runs twice',
+    async (scope, owner, level) => {
+      const { origin, hooks, tokens } = await gitea(level);
+      const folder = folderWith({});
+      await init(folder, '--scope', scope, '--gitea', `${origin}/`, ...(owner === '' ? [] : ['--owner', owner]));
 
-    const first = await setUp(folder);
-    const webhook = JSON.parse(hooks[0] ?? '{}') as { config: Record<string, string> };
-    const second = await setUp(folder);
+      const first = await setUp(folder);
+      const webhook = JSON.parse(hooks[0] ?? '{}') as { config: Record<string, string> };
+      const second = await setUp(folder);
 
-    expect([first.code, second.code], first.output + second.output).toEqual([0, 0]);
-    const secrets = [
-      ['gitea-api', { token: 'api-token', url: origin }],
-      ['gitea-runner', { 'registration-token': 'registration-of-gitea', url: origin }],
-      [
-        'gitea-runners-serve',
-        { 'argocd-token': 'token-of-argocd', 'webhook-secret': expect.stringMatching(/^[0-9a-f]{64}$/) },
-      ],
-    ];
-    const made = secretsIn(folder);
-    expect(made).toEqual([...secrets, ...secrets]);
-    expect(made[5]).toEqual(made[2]);
-    expect(readFileSync(join(folder, 'bin/argocd-tokens'), 'utf8')).toBe('new token\n');
-    expect(hooks).toHaveLength(1);
-    expect(webhook).toMatchObject({ type: 'gitea', active: true, events: ['workflow_job'] });
-    expect(webhook.config).toMatchObject({ url: 'http://gitea-runners.argocd.svc/webhook', content_type: 'json' });
-    expect(webhook.config['is_system_webhook']).toBe(scope === 'global' ? 'true' : undefined);
-    expect([...tokens]).toEqual(['token owner-token']);
-    // Every user of the machine can list the arguments of programs.
-    const listed = readFileSync(join(folder, 'bin/curl-arguments'), 'utf8');
-    expect(listed).toContain(`${level}/hooks`);
-    expect(listed).not.toMatch(/token [a-z]|[0-9a-f]{64}/);
-    expect(first.output + second.output).not.toMatch(/api-token|owner-token|registration-of-gitea|token-of-argocd/);
-  });
+      expect([first.code, second.code], first.output + second.output).toEqual([0, 0]);
+      const secrets = [
+        ['gitea-api', { token: 'api-token', url: origin }],
+        ['gitea-runner', { 'registration-token': 'registration-of-gitea', url: origin }],
+        [
+          'gitea-runners-serve',
+          { 'argocd-token': 'token-of-argocd', 'webhook-secret': expect.stringMatching(/^[0-9a-f]{64}$/) },
+        ],
+      ];
+      const made = secretsIn(folder);
+      expect(made).toEqual([...secrets, ...secrets]);
+      expect(made[5]).toEqual(made[2]);
+      expect(readFileSync(join(folder, 'bin/argocd-tokens'), 'utf8')).toBe('new token\n');
+      expect(hooks).toHaveLength(1);
+      expect(webhook).toMatchObject({ type: 'gitea', active: true, events: ['workflow_job'] });
+      expect(webhook.config).toMatchObject({ url: 'http://gitea-runners.argocd.svc/webhook', content_type: 'json' });
+      expect(webhook.config['is_system_webhook']).toBe(scope === 'global' ? 'true' : undefined);
+      expect([...tokens]).toEqual(['token owner-token']);
+      // Every user of the machine can list the arguments of programs.
+      const listed = readFileSync(join(folder, 'bin/curl-arguments'), 'utf8');
+      expect(listed).toContain(`${level}/hooks`);
+      expect(listed).not.toMatch(/token [a-z]|[0-9a-f]{64}/);
+      expect(first.output + second.output).not.toMatch(/api-token|owner-token|registration-of-gitea|token-of-argocd/);
+    },
+  );
 
   it('stops before it makes a Secret, when Gitea gives no registration token', async () => {
     const { origin } = await gitea('/orgs/acme', false);
@@ -312,7 +315,7 @@ describe('setup.sh', () => {
     expect(existsSync(join(folder, 'bin/applied'))).toBe(false);
   });
 
-  it('of Sealed Secrets writes sealed files, and no value stands in one', async () => {
+  it('setup.sh of Sealed Secrets writes sealed files, and no value stands in one', async () => {
     const { origin } = await gitea('/orgs/acme');
     const folder = folderWith({});
     await init(folder, '--gitea', origin, '--secret-tool', 'sealed-secrets');
@@ -326,7 +329,7 @@ describe('setup.sh', () => {
   });
 
   it.each(['kubectl', 'external-secrets', 'sealed-secrets'])(
-    'of %s asks for no registration token that nobody needs',
+    'setup.sh of %s asks for no registration token that nobody needs',
     async (tool) => {
       const { origin } = await gitea('/orgs/acme', false);
       const folder = folderWith({});
@@ -345,7 +348,7 @@ describe('setup.sh', () => {
     },
   );
 
-  it('of External Secrets writes the values for the store, readable for one person', async () => {
+  it('setup.sh of External Secrets writes the values for the store, readable for one person', async () => {
     const { origin } = await gitea('/orgs/acme');
     const folder = folderWith({});
     await init(folder, '--gitea', origin, '--secret-tool', 'external-secrets', '--secret-store', 'vault');

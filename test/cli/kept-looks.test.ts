@@ -226,15 +226,18 @@ describe.each(Object.entries(SLOW))('%s', (_, listener) => {
 });
 
 describe('nobody who listens', () => {
-  it.each(['http://127.0.0.1:1', 'http://no-such-name.invalid:8083'])('at %s is no look', async (url) => {
-    const { generate, asked } = await scene();
+  it.each(['http://127.0.0.1:1', 'http://no-such-name.invalid:8083'])(
+    'the address %s, where nobody listens, gives no look',
+    async (url) => {
+      const { generate, asked } = await scene();
 
-    const [{ code, stdout }, requests] = await asked(() => generate(url));
+      const [{ code, stdout }, requests] = await asked(() => generate(url));
 
-    expect(code).toBe(0);
-    expect(stdout).toContain('kind: "Job"');
-    expect(requests).toBeGreaterThan(1);
-  });
+      expect(code).toBe(0);
+      expect(stdout).toContain('kind: "Job"');
+      expect(requests).toBeGreaterThan(1);
+    },
+  );
 
   it('a Gitea that fails then is an error with nothing on stdout', async () => {
     const { generate } = await scene({

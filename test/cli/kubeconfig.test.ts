@@ -72,7 +72,7 @@ describe('--kubeconfig', () => {
     expect(server.seen).toEqual([]);
   });
 
-  it('of the environment must be absolute: the current folder is the repository', async () => {
+  it('a kubeconfig of the environment must be an absolute path: the current folder is the repository', async () => {
     const { env, folder } = await startWithJob();
 
     const outcome = await runHere(['generate'], { ...env, GITEA_RUNNERS_KUBECONFIG: 'config' }, folder);

@@ -30,14 +30,14 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
       (good) => good,
       ({ folder }) => writeFileSync(join(folder, 'bad.yaml'), yaml('bad', DEAD).replace('bad-api', 'nowhere')),
     ],
-  ])('%s', async (_, why, url, spoil) => {
+  ])('a group %s keeps its Jobs, and generate plans the others', async (_, why, url, spoil) => {
     const { env, folder, secrets } = await stage(url);
     spoil({ folder, secrets });
 
     expectKept(await runHere(['generate', folder], env), why);
   });
 
-  it('whose Gitea takes the connection and never answers, within the time limit', async () => {
+  it('a group whose Gitea takes the connection and never answers keeps its Jobs, within the time limit', async () => {
     const { origin } = await listen(createServer());
     const { env, folder } = await stage(() => origin);
 
@@ -56,7 +56,7 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
       '  podTemplate: {spec: {hostNetwork: true}}\n',
       /bad\.yaml:15:24: spec\.podTemplate\.spec\.hostNetwork: /,
     ],
-  ])('whose spec has %s', async (_, spec, why) => {
+  ])('a group whose spec has %s keeps its Jobs, and generate plans the others', async (_, spec, why) => {
     const { env, folder } = await stage((good) => good, {}, spec);
 
     const outcome = await runHere(['generate', folder], { ...env, ...KNOWS_GROUPS });
@@ -86,7 +86,7 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
       'annotations: {argocd.argoproj.io/hook: PreSync}',
       /metadata\.annotations\["argocd\.argoproj\.io\/hook"\]: /,
     ],
-  ])('whose object has %s, which is not printed', async (_, metadata, why) => {
+  ])('a group whose object has %s keeps its Jobs, and its object is printed without that', async (_, metadata, why) => {
     const { env, folder } = await stage((good) => good);
     const file = join(folder, 'bad.yaml');
     writeFileSync(file, readFileSync(file, 'utf8').replace('runners}', `runners, ${metadata}}`));
@@ -176,7 +176,7 @@ describe('nothing is printed', () => {
     expect(outcome.stderr).toMatch(why);
   });
 
-  it('by validate and explain: they tell of every trouble as an error', async () => {
+  it('validate and explain tell of every trouble as an error, and print nothing', async () => {
     const { env, folder } = await stage((good) => good, {}, '  sucpend: true\n');
 
     expect(await runHere(['validate', folder], env)).toEqual(nothing(2));

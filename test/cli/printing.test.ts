@@ -76,7 +76,7 @@ describe('the output', () => {
     expect(hash(Buffer.concat(chunks))).toBe(hash(expected(400)));
   });
 
-  test('that nobody reads any more ends the program quietly with exit code 1', async () => {
+  test('an output that nobody reads any more ends the program quietly with exit code 1', async () => {
     const script = join(folder, 'head.cjs');
     writeFileSync(
       script,
@@ -89,7 +89,7 @@ describe('the output', () => {
     expect(await runNode([script], {})).toEqual({ code: 0, stdout: '1', stderr: '' });
   });
 
-  test('that the operating system refuses ends the program with exit code 1 and the reason', async () => {
+  test('an output that the operating system refuses ends the program with exit code 1 and the reason', async () => {
     expect(await runInto('/dev/full', [program, '400', '0'])).toEqual({ code: 1, stderr: REFUSED });
   });
 });

@@ -119,7 +119,7 @@ describe('completion', () => {
     return out.split('\n').filter((word) => word !== '');
   }
 
-  it('in bash offers commands, flags, values of a flag and shells', async () => {
+  it('completion in bash offers commands, flags, values of a flag and shells', async () => {
     expect(await offered('gitea-runners', '')).toEqual([...COMMANDS, 'help']);
     expect(await offered('gitea-runners', 'val')).toEqual(['validate']);
     expect(await offered('gitea-runners', 'generate', '--kube')).toEqual(['--kubeconfig']);
@@ -143,7 +143,7 @@ describe('completion', () => {
     if (existsSync(path)) await bash(`gitea-runners completion ${shell} | ${path} -n`, '.');
   });
 
-  it('of another shell is an error that names the shells', async () => {
+  it('completion of another shell is an error that names the shells', async () => {
     const { code, stdout, stderr } = await runCli(['completion', 'tcsh']);
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -28,7 +28,7 @@ describe('a sync', () => {
     ]);
   });
 
-  it('of 100 groups in five scopes asks four questions per scope at most, and no page that is not there', async () => {
+  it('a sync of 100 groups in five scopes asks four questions per scope at most, and no page that is not there', async () => {
     const scopes = ['a', 'b', 'c', 'd', 'e'];
     const gitea = await fakeGitea({ jobs: [jobRow(1, 'queued', { labels: ['linux'] })] });
     const files = Object.fromEntries(

@@ -97,7 +97,7 @@ describe('settings', () => {
   const from = (env: Readonly<Record<string, string>>) => tracingFrom({}, { env });
   const endpoint = { GITEA_RUNNERS_TRACING_ENDPOINT: 'https://collector:4318' };
 
-  it('without an endpoint there are none, and no other variable is read', () => {
+  it('tracing has no settings without an endpoint, and no other variable is read', () => {
     expect(from({ OTEL_TRACES_SAMPLER: 'nonsense', OTEL_RESOURCE_ATTRIBUTES: '=' })).toBeUndefined();
   });
 
@@ -139,7 +139,7 @@ describe('settings', () => {
   });
 });
 
-it('without an endpoint no part of the program that traces is loaded', () => {
+it('no part of the program that traces is loaded without an endpoint', () => {
   // What a start reads is what its part loads by itself.
   for (const part of ['generate', 'cli']) {
     const text = readFileSync(`lib/${part}.cjs`, 'utf8');

@@ -173,7 +173,7 @@ describe('a warning tells of', () => {
     ],
     ['a limit that groups share', { limits: [{ name: 'gpus', max: 2 }] }],
     ['nothing', {}],
-  ])('not of %s', async (_, spec) => {
+  ])('no warning tells of %s', async (_, spec) => {
     expect(await warningsFor(spec)).toEqual([]);
   });
 
@@ -183,7 +183,7 @@ describe('a warning tells of', () => {
       'job.yaml': 'kind: ConfigMap\napiVersion: v1\n---\n{apiVersion: batch/v1, kind: Job}\n',
     };
 
-    it('as generate names it', async () => {
+    it('a warning of validate names a document that generate refuses as generate names it', async () => {
       expect(await run(files)).toEqual({
         code: 0,
         out: '1 RunnerGroup in 2 files is valid; 1 warning\n',
@@ -194,7 +194,7 @@ describe('a warning tells of', () => {
       expect((await run(files, { strict: true })).code).toBe(2);
     });
 
-    it('not where the installation lets it through', async () => {
+    it('no warning of validate names a document that the installation lets through', async () => {
       expect((await run(files, {}, { GITEA_RUNNERS_PASS_WORKLOADS: 'true' })).err).toBe('');
     });
   });
@@ -250,7 +250,7 @@ describe('the last line counts', () => {
     );
   });
 
-  it('as JSON', async () => {
+  it('the JSON of validate has counts and findings', async () => {
     const { code, out, err } = await run(files, { output: 'json' });
 
     expect({ code, err }).toEqual({ code: 2, err: '' });
@@ -268,7 +268,7 @@ describe('the last line counts', () => {
     });
   });
 
-  it('as annotations of a workflow', async () => {
+  it('validate prints its findings as annotations of a workflow', async () => {
     const { code, out } = await run({ 'a,b.yaml': document({ suspend: 'no' }) }, { output: 'github' });
 
     expect(code).toBe(2);
@@ -277,7 +277,7 @@ describe('the last line counts', () => {
     );
   });
 
-  it('as SARIF 2.1.0', async () => {
+  it('validate prints its findings as SARIF 2.1.0', async () => {
     const { out } = await run(files, { output: 'sarif' });
 
     const { runs, version } = JSON.parse(out);
@@ -298,7 +298,7 @@ describe('the last line counts', () => {
     ]);
   });
 
-  it('of denials at the place of the field, with exit 3', async () => {
+  it('validate prints denials at the place of the field, with exit 3', async () => {
     const template = '  podTemplate:\n    spec:\n      containers:\n        - {name: runner, image: "a:1"}\n';
     const folder = folderWith({ 'ci.yaml': groupYaml('https://gitea.example.com', template) });
     const policy = folderWith({
@@ -334,7 +334,7 @@ describe('a token in a file', () => {
       { authToken: { secretRef: { name: SECRET, key: 'token' } } },
       'spec.authToken.secretRef.name',
     ],
-  ])('as %s is told, and never repeated', async (_, spec, path) => {
+  ])('a token in a file as %s is told, and never repeated', async (_, spec, path) => {
     const complaints = await complaintsOf(spec);
 
     const [first = ''] = complaints.filter((line) => line.startsWith(`${path}: `));

@@ -114,7 +114,7 @@ function simulate(seed: number): readonly Outcome[] {
   });
 }
 
-test('in 400 simulated queues the error is what docs/explain.md says', () => {
+test('the error of an estimate in 400 simulated queues is what docs/explain.md says', () => {
   const outcomes = Array.from({ length: 400 }, (_, seed) => simulate(seed + 1)).flat();
   const errors = outcomes
     .map(({ estimatedMs, actualMs }) => Math.abs(estimatedMs - actualMs) / actualMs)

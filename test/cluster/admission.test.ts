@@ -117,7 +117,7 @@ describe('a group in the cluster', () => {
     expect(table).toMatch(/\ntold .* False +Unauthorized /);
   });
 
-  it('that an older CRD let in can still get a status', async () => {
+  it('a group that an older CRD let in can still get a status', async () => {
     const crd = 'runnergroups.gitea.bpg.pw';
     const spec = specWith({ repo: 'web' });
     const rules = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations';

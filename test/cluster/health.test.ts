@@ -99,14 +99,14 @@ describe('Argo CD has actions on a RunnerGroup', () => {
     ask('run-action', group, action).match(/^[<>].*$/gm) ?? [];
   const offered = (group: Group): readonly string[] => ask('list-actions', group).match(/^\S+(?= +false$)/gm) ?? [];
 
-  it('that fit what it is', () => {
+  it('the actions of a RunnerGroup in Argo CD fit what it is', () => {
     expect(offered({})).toEqual(['look-now', 'suspend']);
     expect(offered({ annotations: suspended })).toEqual(['look-now', 'resume']);
     expect(offered({ spec: { suspend: true } })).toEqual(['look-now']);
     expect(offered({ spec: { suspend: true }, annotations: suspended })).toEqual(['look-now', 'resume']);
   });
 
-  it('each of which changes one annotation', () => {
+  it('each action of a RunnerGroup in Argo CD changes one annotation', () => {
     const annotations = { other: 'stays' };
     const time = '20\\d\\d-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ';
 

@@ -162,7 +162,7 @@ function stored({ metadata, spec: { template, ...spec }, ...job }: Job) {
 
 describe('a Job that Kyverno has changed', () => {
   it.each(['open', 'shared', 'hostile'])(
-    'of level %s is printed again as it lives, so Argo CD has nothing to change',
+    'a Job of level %s that Kyverno changed is printed as it lives, so Argo CD has nothing to change',
     async (level) => {
       const { generate, namespace } = await stage(level, HOST);
       const printed = jobIn((await generate('--cluster', 'off')).stdout);

@@ -135,7 +135,7 @@ describe('pods of golden cases', () => {
   it.each([
     ['privileged', 'baseline'],
     ['baseline', 'restricted'],
-  ])('of level %s would be refused under %s: the check is one', async (level, higher) => {
+  ])('golden pods of level %s would be refused under %s: the check is one', async (level, higher) => {
     const pods = (await goldenPods()).get(level) ?? [];
 
     const refused = pods.map((pod) =>

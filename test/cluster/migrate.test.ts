@@ -150,7 +150,7 @@ beforeAll(async () => {
 
 closeAfterTests(() => stack);
 
-it('from the operator: it is stopped, its CustomResourceDefinition stays, its runners finish', async () => {
+it('the operator is stopped, its CustomResourceDefinition stays, its runners finish', async () => {
   const load = await Load.start('operated');
   const operator = await startOperator(stack, 'operated');
   await until('its runners work', async () => (await load.ended('old')) >= 3);
@@ -173,7 +173,7 @@ it('from the operator: it is stopped, its CustomResourceDefinition stays, its ru
   expect(await kubectl('get', 'runnergroups', '-A', '-o', 'name')).toBe('runnergroup.gitea.bpg.pw/operated\n');
 });
 
-it('from static runners: both work side by side, and the old ones go when none of them is busy', async () => {
+it('static runners work beside ours, and go when none of them is busy', async () => {
   const { admin } = stack.gitea;
   const isStatic = ({ name }: Row): boolean => /^act-runner-\w+-\w{5}$/.test(name);
   const load = await Load.start('static');
@@ -199,7 +199,7 @@ it('from static runners: both work side by side, and the old ones go when none o
 });
 
 it.skipIf(process.env['MIGRATE_FROM'] !== 'keda')(
-  'from KEDA: both work side by side, KEDA is paused, and its ScaledJob goes when its runners are done',
+  'runners of KEDA work beside ours, KEDA is paused, and its ScaledJob goes when they are done',
   async () => {
     installation.set('SCALED_JOB', 'scaled');
     // First, because nothing else goes on while KEDA is built.

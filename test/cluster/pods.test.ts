@@ -228,7 +228,7 @@ describe('serve --registration-secrets', () => {
     ['patch', 'good', false],
     ['create', '', false],
     ['list', '', false],
-  ])('its rights: %s Secret "%s": %s', async (verb, name, allowed) => {
+  ])('serve --registration-secrets may %s Secret "%s": %s', async (verb, name, allowed) => {
     const attributes = { namespace: 'runners', verb, resource: 'secrets', name };
 
     expect(await rig.kubernetes.may(ACCOUNT, attributes)).toBe(allowed);

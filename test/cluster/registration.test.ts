@@ -95,7 +95,7 @@ describe('a registration', () => {
     expect(await rig.logOf(name, 'runner')).not.toContain('Registering runner');
   });
 
-  it('that Gitea refuses ends the Job after 10 tries, says so, and leaves no row', async () => {
+  it('a registration that Gitea refuses ends the Job after 10 tries, says so, and leaves no row', async () => {
     const { name, manifest } = await rig.queue('short.yml', { secret: 'bad' });
 
     await rig.apply(manifest);
@@ -112,7 +112,7 @@ describe('a registration', () => {
     await rig.run(await rig.generate({}));
   });
 
-  it('whose pod is deleted ends at once, whatever the grace period, and leaves no row', async () => {
+  it('a registration whose pod is deleted ends at once, whatever the grace period, and leaves no row', async () => {
     const { name, manifest } = await rig.queue('short.yml', {});
     await gitea.stop();
     await rig.apply(manifest);
@@ -127,7 +127,7 @@ describe('a registration', () => {
     await rig.run({ name, manifest });
   });
 
-  it('whose answer is lost, or whose pod is deleted before it comes, leaves a row that the sweep removes', async () => {
+  it('a registration whose answer is lost, or comes after its pod, leaves a row that the sweep removes', async () => {
     const proxy = await LossyProxy.start(rig.machine.outside, gitea.url);
     try {
       const { name, manifest } = await rig.queue('short.yml', { url: proxy.url });

@@ -190,7 +190,7 @@ it('CI jobs of a shard that is broken are done by the others, and it goes on whe
   expect([...madeByApplication().keys()].sort()).toEqual([shardName(0), shardName(1), shardName(2)]);
 });
 
-it('of two Applications with the same CI jobs one makes a runner for each', async () => {
+it('one of two Applications with the same CI jobs makes a runner for each', async () => {
   const others = parse(readFileSync('install/examples/application.yaml', 'utf8'));
   others.metadata.name = 'others';
   others.spec.source.repoURL = `${rig.stack.gitea.url}/ops/others.git`;

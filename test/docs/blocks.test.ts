@@ -119,7 +119,7 @@ function asGroup(text: string): string {
 describe('RunnerPolicies and parts of them', () => {
   const policies = blocks.filter((block) => validated(block) === 'policy');
 
-  it.each(policies)('in $page can be read', async ({ text }) => {
+  it.each(policies)('the RunnerPolicies in $page can be read', async ({ text }) => {
     const policy = { apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerPolicy', ...parse(text) };
     const folder = folderWith({ 'policy.yaml': stringify(policy) });
     const groups = folderWith({ 'ci.yaml': groupYaml('https://gitea.example.com') });

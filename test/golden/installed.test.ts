@@ -108,7 +108,7 @@ function living(jobs: readonly Job[], nowMs: number): ClusterFile {
 }
 
 describe.each(Object.entries(installed))('%s', (name, expected: Readonly<Record<string, string>>) => {
-  test('its runners have the names and templates of 0.2.0, and those that live are printed as they live', async () => {
+  test('runners have the names and templates of 0.2.0, and those that live are printed as they live', async () => {
     const story = await readCase(name);
 
     const jobs = (await printJobs(story)).map(asPrintedBy020);
@@ -143,7 +143,7 @@ describe('runners with names of before', () => {
     expect(later.map(keyOf)).toEqual(now.map(keyOf));
   });
 
-  test('of the first builds of 0.2.0: the one at work stays as it is, the one that waits is exchanged', async () => {
+  test('a runner of the first builds of 0.2.0 stays as it is while at work, and is exchanged while it waits', async () => {
     const story = await readCase('the-cap-holds-younger-jobs-back');
     const now = await printJobs(story);
     const before = { 'ci-6-1-cab9fc63': 'ci-6-1-cab91242', 'ci-7-1-cab9c549': 'ci-7-1-cab9aeb9' };
@@ -157,7 +157,7 @@ describe('runners with names of before', () => {
     expect(update[0]?.spec).toEqual(Job.parse(cluster.jobs[0]).spec);
   });
 
-  test('with keepFailedSeconds: those that are held for debugging stay, though the template is new', async () => {
+  test('runners with names of before that are held for debugging stay, though the template is new', async () => {
     const story = await readCase('a-runner-whose-ci-job-failed-stays-for-a-look');
     const now = await printJobs(story, story.cluster);
     const before = { 'ci-5-1-cab94e6a': 'ci-5-1-cab94f12', 'ci-6-1-cab957ea': 'ci-6-1-cab9d85b' };

@@ -30,7 +30,7 @@ function made(body: string, change: Parameters<typeof group>[0] = {}) {
 }
 
 describe("a platform's app", () => {
-  it('that changes nothing changes no byte, for any groups and runners', () => {
+  it('an app of a platform that changes nothing changes no byte, for any groups and runners', () => {
     const platform = platformOf(appFile(''));
     fc.assert(
       fc.property(anyOutput, (groups) => {
@@ -204,7 +204,7 @@ describe("a platform's app", () => {
     ['forgets a group', 'app.groupCharts.pop()', ['groupCharts has changed']],
     ['throws', `throw new TypeError('no such team')`, ['it has thrown TypeError: no such team']],
     ['patches what is not there', `add('/spec/none/x', 1)`, ['it has thrown']],
-  ])('that %s is told so', (_, body, words) => {
+  ])('an app of a platform that %s is told so', (_, body, words) => {
     const { problems } = made(body);
 
     expect(problems.length).toBeGreaterThan(0);

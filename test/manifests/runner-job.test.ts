@@ -255,7 +255,7 @@ describe('templateHash', () => {
     ['dind-rootless', '1bbf5c6a3f361f54'],
     ['dind', '24f2063f69fd01a2'],
     ['host', 'b66f30e8533b617f'],
-  ] as const)('of containerMode %s is the same as in the last release', (containerMode, hash) => {
+  ] as const)('the templateHash of containerMode %s is the same as in the last release', (containerMode, hash) => {
     expect(templateHash(group({ containerMode }))).toBe(hash);
   });
 

@@ -33,7 +33,7 @@ async function play(setting: Setting, commands: Commands, end: (world: World) =>
 
 describe('every plan keeps the laws, every failed look gives none, and all jobs end', () => {
   it.concurrent.each<GiteaVersion>(['1.25.4', '1.26.0', '1.27.3'])(
-    'with Gitea %s',
+    'every plan keeps the laws, every failed look gives none, and all jobs end, with Gitea %s',
     async (version) => {
       await fc.assert(
         fc.asyncProperty(anySetting, anyCommands, (setting, commands) =>

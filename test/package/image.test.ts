@@ -152,7 +152,7 @@ describe('PROJECT_URL', () => {
   });
 
   it.each(['', 'http://git.example.org/a', 'https://git.example.org', 'https://git.example.org/a b', 'git@x:a/b'])(
-    'that is %j changes nothing',
+    'a PROJECT_URL that is %j changes nothing',
     async (url) => {
       const folder = folderWith({});
       for (const file of sources) cpSync(file, join(folder, file));

@@ -172,7 +172,7 @@ describe('VERSION', () => {
     }
   });
 
-  it.each(['', '1.2', 'v1.2.3', '1.2.3-rc.1'])('that is %j changes nothing', (version) => {
+  it.each(['', '1.2', 'v1.2.3', '1.2.3-rc.1'])('a VERSION that is %j changes nothing', (version) => {
     const { folder, code } = setVersion(version);
 
     expect(code).toBe(1);

@@ -24,7 +24,7 @@ test('the pod has the secret from a Secret, and no token of the cluster', () => 
   expect(spec['automountServiceAccountToken']).toBe(false);
 });
 
-test('only runners reach it, and it reaches nobody', () => {
+test('only runners reach the cache, and it reaches nobody', () => {
   expect(the('NetworkPolicy')['spec']).toEqual({
     podSelector: { matchLabels: metadata.labels },
     policyTypes: ['Ingress', 'Egress'],
@@ -33,7 +33,7 @@ test('only runners reach it, and it reaches nobody', () => {
   });
 });
 
-test('its Service has the name and port by which clients are told to come', () => {
+test('the Service of the cache has the name and port by which clients are told to come', () => {
   const service = the('Service');
   const { name, namespace } = service.metadata;
   const { selector, ports } = Object(service['spec']);

@@ -72,7 +72,7 @@ describe('the values of the chart', () => {
     expect(Values.safeParse({ serve: { replica: 1 } }).success).toBe(false);
   });
 
-  it('of tracing.sampler are those of the flag', () => {
+  it('the values of tracing.sampler are those of the flag', () => {
     const tracing = schema.properties?.['tracing'];
 
     expect(tracing?.properties?.['sampler']?.['enum']).toEqual(['', ...SAMPLERS]);

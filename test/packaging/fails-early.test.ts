@@ -85,7 +85,7 @@ describe('a webhook is not made', () => {
     ['without its secret', { kubectl: 'true' }],
     ['when the Secret is not there', { kubectl: 'echo "Error: NotFound" >&2; exit 1' }],
     ['when Gitea’s webhooks cannot be listed', { curl: 'exit 22' }],
-  ])('%s', (_, tools) => {
+  ])('no webhook is made %s', (_, tools) => {
     const result = runOnce({ name: 'webhook', tools });
 
     expect(result.hooks).toBe('');

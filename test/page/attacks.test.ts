@@ -16,7 +16,7 @@ async function untilGiteaAnswers({ page }: PageRig, browser: Browser, to = '/'):
 }
 
 describe('a sign-in', () => {
-  it('that somebody else has begun does not sign his account in here', async () => {
+  it('a sign-in that somebody else has begun does not sign his account in here', async () => {
     const rig = await startPage();
     const ofAttacker = await untilGiteaAnswers(rig, new Browser());
     const [fresh, midway] = [new Browser(), new Browser()];
@@ -107,7 +107,7 @@ describe('a session', () => {
     expect(await statusWith('eyJhbGciOiJub25lIn0.eyJhdWQiOiJzZXNzaW9uIn0.')).toBe(401);
   });
 
-  it('that was planted before the sign-in is not the one after it', async () => {
+  it('a session that was planted before the sign-in is not the one after it', async () => {
     const rig = await startPage();
     rig.simulator.gitea.addUser('mallory');
     const mallory = await rig.signIn('mallory');

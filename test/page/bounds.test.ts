@@ -72,7 +72,7 @@ describe('rights', () => {
     ['are of a token that is gone', 110_000, ({ gitea }) => gitea.removeToken('token-of-bert'), NotSignedIn],
     ['nobody confirms, because Gitea is down,', 200_000, failing(/./), GiteaIsDown],
     ['Gitea does not confirm, although it knows who asks,', 200_000, failing(/tasks|permissions/), [false, false]],
-  ])('that %s are gone within five minutes', async (_, stillMs, change, after) => {
+  ])('rights that %s are gone within five minutes', async (_, stillMs, change, after) => {
     const rights = await startRights();
     const { look, wait } = rights;
     expect(await look()).toEqual([true, true]);
@@ -91,20 +91,23 @@ describe('rights', () => {
     ['user', { kind: 'user', user: 'bert' }, true],
     ['whole Gitea', { kind: 'global' }, true],
     ['organization that is gone', { kind: 'org', org: 'gone' }, false],
-  ])('to groups of the %s are a site administrator’s with a token that may read as much', async (_, scope, isOwner) => {
-    const { gitea, rights } = await startRights();
-    gitea.addUser('carl', { admin: true });
-    gitea.addToken('carl', ['read:user'], 'for-less');
-    gitea.addToken('carl', ['read:user', 'read:repository', 'read:organization'], 'for-all');
-    const group = { repositories: new Set<string>(), scopes: new Map([['runners/ci', scope]]) };
+  ])(
+    'rights to groups of the %s are judged by what the token of a site administrator may read',
+    async (_, scope, isOwner) => {
+      const { gitea, rights } = await startRights();
+      gitea.addUser('carl', { admin: true });
+      gitea.addToken('carl', ['read:user'], 'for-less');
+      gitea.addToken('carl', ['read:user', 'read:repository', 'read:organization'], 'for-all');
+      const group = { repositories: new Set<string>(), scopes: new Map([['runners/ci', scope]]) };
 
-    const [less, all] = await Promise.all(['for-less', 'for-all'].map((token) => rights.readerOf({ token }, group)));
+      const [less, all] = await Promise.all(['for-less', 'for-all'].map((token) => rights.readerOf({ token }, group)));
 
-    expect([less?.owns('runners/ci'), less?.owns('runners/broken'), less?.isAdmin]).toEqual([false, false, false]);
-    expect([all?.owns('runners/ci'), all?.owns('runners/broken'), all?.isAdmin]).toEqual([isOwner, true, true]);
-  });
+      expect([less?.owns('runners/ci'), less?.owns('runners/broken'), less?.isAdmin]).toEqual([false, false, false]);
+      expect([all?.owns('runners/ci'), all?.owns('runners/broken'), all?.isAdmin]).toEqual([isOwner, true, true]);
+    },
+  );
 
-  it('of five hundred people take less than 10 MiB', async () => {
+  it('the rights of five hundred people take less than 10 MiB', async () => {
     setFlagsFromString('--expose_gc');
     const collect = runInNewContext('gc') as () => void;
     const used = (): number => {
@@ -152,7 +155,7 @@ describe('Gitea down', () => {
     expect(text).not.toContain('/api/v1/');
   });
 
-  it('from the first look on is an error page that tries again by itself, and no empty list', async () => {
+  it('a Gitea that is down from the first look on shows an error page that tries again, and no empty list', async () => {
     const told: string[] = [];
     const hear: Subscriber = (event) => void (event.is === 'page-look-failed' && told.push(event.message));
     const { page, provider, simulator } = await startPage({ subscribers: [hear] });

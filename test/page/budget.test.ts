@@ -58,7 +58,7 @@ function startRights() {
 }
 
 describe('questions about rights', () => {
-  it('of one person with twelve tokens stay within the quarter of the page', async () => {
+  it('questions about one person with twelve tokens stay within the quarter of the page', async () => {
     const { asked, clock, visiting } = startRights();
     for (let token = 0; token < 12; token += 1) visiting(`mallory-${token}`);
 
@@ -68,7 +68,7 @@ describe('questions about rights', () => {
     expect(asked.length).toBeLessThanOrEqual(10 * QUARTER + SAVED);
   });
 
-  it('of one person with twelve tokens leave others their part', async () => {
+  it('questions about one person with twelve tokens leave others their part', async () => {
     const { asked, clock, visiting } = startRights();
     for (let token = 0; token < 12; token += 1) visiting(`mallory-${token}`);
     await clock.pass(60_000);

@@ -141,7 +141,7 @@ describe('advice', () => {
       { group: undefined },
       'give it a runs-on in the workflow; the call of a reusable workflow needs none',
     ],
-  ])('for who owns no group says whom to ask: %s', (because, more, next) => {
+  ])('advice for a person who owns no group says whom to ask: %s', (because, more, next) => {
     const shown = figures([held(job(1), { because, group: GROUP, ...more })]);
     const nextOf = (owns: boolean) =>
       jobFor(shown, reader(owns), 1)?.answer.flatMap(([name, text]) => (name === 'Next' ? text : []));

@@ -105,7 +105,7 @@ describe('a token for less', () => {
     expect(less.map(({ body }) => body)).toMatchObject([{ jobs: [] }, { groups: [] }]);
   });
 
-  it('of a site administrator opens no group, and one for all opens each', async () => {
+  it('a token for less of a site administrator opens no group, and one for all opens each', async () => {
     const rig = await startStillPage();
     const { gitea } = rig.simulator;
     gitea.addUser('carl', { admin: true });
@@ -216,7 +216,7 @@ describe('CPU time', () => {
     return rig;
   }
 
-  it('that one person may use leaves some for others, and comes back with time', async () => {
+  it('CPU time that one person may use leaves some for others, and comes back with time', async () => {
     const rig = await startDearPage(150);
     const [anna, bert] = [await rig.signIn('anna'), await rig.signIn('bert')];
 
@@ -232,7 +232,7 @@ describe('CPU time', () => {
     expect((await rig.got(anna, '/')).status).toBe(200);
   });
 
-  it('of all people together is an eighth of a core', async () => {
+  it('CPU time of all people together is an eighth of a core', async () => {
     const rig = await startDearPage(150);
     const browsers: Browser[] = [];
     for (const person of ['anna', 'bert', 'carl', 'dora']) browsers.push(await rig.signIn(person));

@@ -141,7 +141,7 @@ describe('jobs of a repository', () => {
     [404, false, 0],
     [500, false, 1],
     [NO_ANSWER, false, 1],
-  ])('after the answer %s', async (answer, mayRead, unknown) => {
+  ])('jobs of a repository may be read after the answer %s: %s', async (answer, mayRead, unknown) => {
     const { asked, read } = await start({ '/user': [200, ANNA], [tasks('Acme/Web')]: answer });
 
     const reader = await read(['Acme/Web', 'acme', 'acme/web/x', 'acme/..']);
@@ -247,7 +247,7 @@ describe('a group', () => {
     ['of her old name', { kind: 'user', user: 'anna', now: 'other' }, {}, false],
     ['of another', { kind: 'user', user: 'bert' }, {}, false],
     ['of all', { kind: 'global' }, {}, false],
-  ])('%s', async (_, scope, answers, owns) => {
+  ])('a group %s shows whether she owns it', async (_, scope, answers, owns) => {
     const { asked, read } = await start({ '/user': [200, ANNA], ...answers });
 
     const reader = await read([], { 'runners/ci': scope });

@@ -44,7 +44,7 @@ async function startStreams({ looks = 0 } = {}) {
 }
 
 describe('a stream of live updates', () => {
-  it('that ends leaves nobody who looks', async () => {
+  it('a stream of live updates that ends leaves nobody who looks', async () => {
     const { open, watchers } = await startStreams();
     const stream = await open();
     await until('it looks', () => watchers.size === 1);

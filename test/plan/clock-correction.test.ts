@@ -109,7 +109,7 @@ describe('Jobs that are shifted', () => {
     ]);
   });
 
-  it('by nothing are the same objects', () => {
+  it('Jobs that are shifted by nothing are the same objects', () => {
     expect(shiftJobs(jobs, 0)).toBe(jobs);
   });
 });

@@ -21,15 +21,15 @@ const at = (time: string, hours: Partial<Hours> = {}, minIdleRunners = 0): numbe
 
 describe('by the calendar', () => {
   it.each([
-    ['a Friday in winter, at the first minute', '2026-11-27T07:00:00+01:00', 3],
-    ['a second before', '2026-11-27T06:59:59+01:00', 0],
+    ['on a Friday in winter, at the first minute', '2026-11-27T07:00:00+01:00', 3],
+    ['a second before its hours', '2026-11-27T06:59:59+01:00', 0],
     ['at the last minute', '2026-11-27T18:59:59+01:00', 3],
-    ['when it is over', '2026-11-27T19:00:00+01:00', 0],
+    ['when its hours are over', '2026-11-27T19:00:00+01:00', 0],
     ['on a Saturday', '2026-11-28T12:00:00+01:00', 0],
     ['in summer time', '2026-07-27T07:00:00+02:00', 3],
     ['in summer time, an hour too early', '2026-07-27T07:00:00+03:00', 0],
     ['while it is another day in UTC', '2026-11-29T23:30:00Z', 0],
-  ])('%s', (_, time, wanted) => {
+  ])('the calendar %s (%s) wants %i idle runners', (_, time, wanted) => {
     expect(at(time)).toBe(wanted);
   });
 
@@ -73,7 +73,7 @@ describe('by demand', () => {
     return { ...done(id, `ci-${id}`), createdAtMs: ago(minutes), startedAtMs: ago(minutes), ...over };
   };
 
-  it('as many as CI jobs came in the last minutes, whatever became of them', () => {
+  it('a group wants as many idle runners as CI jobs came in the last minutes, whatever became of them', () => {
     const jobs = [
       { ...job(1), createdAtMs: ago(1) },
       { ...running(2, 'ci-2'), createdAtMs: ago(9), startedAtMs: ago(9) },
@@ -91,7 +91,7 @@ describe('by demand', () => {
     expect(wanted([])).toEqual([0]);
   });
 
-  it('not for jobs that needed no runner: blocked, skipped, never started, copied by a re-run', () => {
+  it('a job that needed no runner asks for none: blocked, skipped, never started, copied by a re-run', () => {
     const { startedAtMs: _, ...never } = ended(3, 1, { conclusion: 'cancelled' });
     const jobs = [
       { ...job(1), status: 'blocked' as const, createdAtMs: ago(1) },
@@ -103,7 +103,7 @@ describe('by demand', () => {
     expect(wanted(jobs)).toEqual([0]);
   });
 
-  it('only for jobs that the group is the first owner of', () => {
+  it('a group wants idle runners only for jobs that it is the first owner of', () => {
     const narrow = runnerGroup({ name: 'narrow', idleDemand: { minutes: 10, most: 4 } });
     const wide = runnerGroup({
       name: 'wide',

@@ -40,7 +40,7 @@ describe('a Job that has not ended', () => {
       expect(letsGo(dropped(because as DroppedBecause), [live(state)])).toBe(isInDoubt);
   });
 
-  it('whose pin goes is let go, too; one that is printed is not', () => {
+  it('a Job whose pin goes is let go, too; one that is printed is not', () => {
     expect(letsGo(printed('unpinning'), [live('running', { pinned: true })])).toBe(true);
     for (const because of ['busy', 'own-runner', 'spare', 'warm', 'lost'] as const)
       expect(letsGo(printed(because), [live('running')])).toBe(false);

@@ -100,7 +100,7 @@ describe('the plan of an Application', () => {
       ['spec is not valid', { ...input(sighted()), broken: [broken] }],
       ['token is bound to another Gitea', input(sighted(), { ...dead, look: refusal })],
       ['image is not allowed by the policy', input(sighted(), { ...dead, look: denied })],
-    ])('whose %s plans the others and keeps its Jobs', (_, given) => {
+    ])('a group whose %s keeps its Jobs, and the others are planned', (_, given) => {
       const alone = planOf(input(sighted()));
       const plan = planOf(beside(given, running));
 
@@ -109,7 +109,7 @@ describe('the plan of an Application', () => {
       expect(plan.jobs).toEqual(alone.jobs);
     });
 
-    it('whose Gitea has another clock changes nothing for the others', () => {
+    it('a group in trouble whose Gitea has another clock changes nothing for the others', () => {
       const far = sighted({ group: { ...two, giteaUrl: 'https://far.example.com' }, lookKey: 'far' });
       const ofGitea = clocksAhead(60_000, 60_000);
       const clockOf = (origin: string) => ofGitea(origin) ?? { leastMs: -5_000, mostMs: -5_000 };

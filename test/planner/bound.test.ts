@@ -104,7 +104,7 @@ describe('limits of bound groups', () => {
     expect(planScene({ groups: [unbound], jobs, liveJobs: [] }).served).toEqual([1]);
   });
 
-  it('per branch stop the other branches of their repository, and no other repository', () => {
+  it('limits per branch stop the other branches of their repository, and no other repository', () => {
     const limits = [{ key: 'main', most: 1, branches: ['main'] }];
     const onMain = { branch: 'main' };
     const jobs = [
@@ -118,7 +118,7 @@ describe('limits of bound groups', () => {
     expect(planScene({ groups: [withLimits(limits)], jobs, liveJobs: [] }).served).toEqual([1, 4, 5]);
   });
 
-  it('per repository do not stop a queue that is too long to be read', () => {
+  it('limits per repository do not stop a queue that is too long to be read', () => {
     const jobs = [running(1, named(bound, 1)), job(2, ofApi)];
     const looks = { acme: { jobs, runners: [], unreadJobs: 100 } };
     const groups = [withLimits([perRepository(1)])];
@@ -267,13 +267,13 @@ describe('repositories', () => {
     expect(planScene({ groups, jobs: [job(1)], liveJobs: [] }).verdicts[1]).toBe('repository-not-chosen');
   });
 
-  it('that begin like the new name of the scope have no other name', () => {
+  it('repositories that begin like the new name of the scope have no other name', () => {
     const looks = { acme: { jobs: [job(1, { repository: 'acme-23/web' })], runners: [], renamedTo: 'acme-2' } };
 
     expect(planScene({ groups: [chosen('acme3/web', 'acme/web')], looks, liveJobs: [] }).served).toEqual([]);
   });
 
-  it('of 200 groups are found for 10,000 repositories without a try of each', () => {
+  it('the repositories of 200 groups with 20,000 patterns are found without a try of each', () => {
     const groups = Array.from({ length: 200 }, (_, of) => ({
       ...chosen(...Array.from({ length: 100 }, (__, nth) => `r*${of}x${nth}`)),
       name: `g${of}`,

@@ -37,7 +37,7 @@ describe('a Job of another Application was printed for the job', () => {
     ['it names no job', { jobUrl: '' }],
     ['its pod is made for another Gitea', { giteaUrl: 'https://evil.example.com' }],
     ['its pod does not tell its Gitea', { giteaUrl: '' }],
-  ])('beside a Job elsewhere the job gets one of ours when %s', (_, over) => {
+  ])('the job gets a runner of ours beside a Job elsewhere when %s', (_, over) => {
     expect(verdictWith(over)).toBe(OURS);
   });
 
@@ -91,11 +91,11 @@ describe('a Job of another Application was printed for the job', () => {
     });
   });
 
-  it('for no job in particular, and Gitea does not say the page of the job', () => {
+  it('a job whose page Gitea does not say gets a runner of ours beside a Job for no job in particular', () => {
     expect(verdictWith({ jobUrl: '' }, { jobs: [job(1, { url: '' })] })).toBe(OURS);
   });
 
-  it('for a job that no group of ours covers: that is what is told', () => {
+  it('a job that no group of ours covers says that, although another Application has a Job for it', () => {
     expect(verdictWith({}, { jobs: [job(1, { labels: ['mainframe'] })] })).toBe('labels-not-covered');
   });
 
@@ -111,7 +111,7 @@ describe('several Jobs of other Applications were printed for the job', () => {
       'the youngest counts: it may still come when the others do not',
       { trouble: { reason: 'ImagePullBackOff' }, createdAtMs: NOW - 400_000 },
     ],
-    ['of the same second the first by name', { name: named({ ...theirs, name: 'team-c' }, 1) }],
+    ['the first by name counts of those of the same second', { name: named({ ...theirs, name: 'team-c' }, 1) }],
   ])('%s, in whatever order Kubernetes lists them', (_, over) => {
     const young = printed({ name: named(theirs, 1, 1) });
 

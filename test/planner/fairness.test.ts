@@ -21,7 +21,7 @@ describe.each<[string, { readonly liveJobs?: readonly LiveJob[] }]>([
     expect(planScene({ groups: [fair], jobs: flood, ...seen }).names).toEqual(inOrder(1, 6, 8));
   });
 
-  it('within a turn the job that has been ready longest comes first', () => {
+  it('the job that has been ready longest comes first within a turn', () => {
     const five = { ...fair, maxActiveRunners: 5 };
 
     expect(planScene({ groups: [five], jobs: flood, ...seen }).names).toEqual(inOrder(1, 2, 6, 7, 8));
@@ -123,7 +123,7 @@ describe('without it', () => {
 });
 
 describe('where a job may go to a group with turns and to one without', () => {
-  it('it has the first turn when the one without is asked first', () => {
+  it('a job of two groups has the first turn when the group without turns is asked first', () => {
     const plain = group({ name: 'plain', look: 'repo', scope: 'repo', maxActiveRunners: 1 });
     const turns = group({ fairness: 'per-repository', maxActiveRunners: 1 });
     const mine = [job(1), job(2)];

@@ -89,7 +89,7 @@ describe('for any groups and any evidence, nothing changes for the others', () =
 
 describe('for any groups and any evidence, the plan is the same', () => {
   test(
-    'when groups that shared a look get one each with the same content',
+    'the plan is the same when groups that shared a look get one each with the same content',
     [anyScene, fc.array(fc.boolean(), { minLength: 3, maxLength: 3 })],
     ({ groups, evidence }, apart) => {
       const looks = new Map([...evidence.looks].flatMap(([key, look]) => [[key, look] as const, [`${key} b`, look]]));
@@ -100,7 +100,7 @@ describe('for any groups and any evidence, the plan is the same', () => {
   );
 
   test(
-    'at another time, when everything happened by so much later',
+    'the plan is the same at another time, when everything happened by so much later',
     [anyScene, fc.nat(10_000_000_000)],
     (scene, byMs) => {
       const shift = (value: unknown): unknown => {

@@ -54,7 +54,7 @@ describe('a job is ready since the end of the other one', () => {
         { ...olderLint, id: -3, attempt: 2, startedAtMs: ago(2_990), completedAtMs: ago(2_980) },
       ],
     ],
-  ])('%s', (_, jobs) => {
+  ])('a job is ready since the end of the other one %s', (_, jobs) => {
     expect(isReadyBefore(jobs)).toBe(false);
   });
 
@@ -94,7 +94,7 @@ describe('a job is ready since its run was pushed', () => {
   it.each<[string, readonly Job[]]>([
     ['when it once began before the other one had ended', [lint, unit, olderLint, olderUnit(3_001)]],
     ['when it once began before all legs of the other one had ended', [lint, unit, ...legs]],
-    ['also when Gitea does not say when one of them ended', [lint, unit, ...legs, timeless]],
+    ['also when Gitea does not say when a leg of the other one ended', [lint, unit, ...legs, timeless]],
     [
       'when it once began and the other one is still at work',
       [
@@ -117,7 +117,7 @@ describe('a job is ready since its run was pushed', () => {
       ],
     ],
     ['when the other one stands behind it in the workflow file', [unit, { ...lint, id: 3 }]],
-  ])('%s', (_name, jobs) => {
+  ])('a job is ready since its run was pushed %s', (_name, jobs) => {
     expect(isReadyBefore(jobs)).toBe(true);
   });
 });

@@ -29,7 +29,7 @@ const names = (groups: readonly Group[], ...jobs: readonly Job[]) => planScene({
 const told = (groups: readonly Group[], ...jobs: readonly Job[]) => planScene({ groups, jobs }).verdicts;
 
 describe('a runner that was asked for is kept', () => {
-  it('for the next in line, when somebody else takes its job', () => {
+  it('a runner that was asked for is kept for the next in line, when somebody else takes its job', () => {
     expect(told([one], ended(1, 'elsewhere', 60, 40, 10), ready(2, 50), ready(3, 45))).toMatchObject({
       2: `chain ${named(one, 1)}`,
       3: 'cap',
@@ -40,7 +40,7 @@ describe('a runner that was asked for is kept', () => {
     ready(id, 60, { status: 'completed', completedAtMs: ago(seconds), ...over });
   const [lint, build, deploy] = ['lint', 'build', 'deploy'].map((name) => ({ runId: 7, name }));
 
-  it('for the next in line, when its job is cancelled, or turns out to call a workflow', () => {
+  it('a runner whose job is cancelled, or turns out to call a workflow, is kept for the next in line', () => {
     for (const first of [cancelled(1, 10), ready(1, 60, { status: 'in_progress' })])
       expect(names([one], first, ready(2, 50))).toEqual([named(one, 1)]);
   });
@@ -86,7 +86,7 @@ describe('a runner that was asked for is kept', () => {
     }
   });
 
-  it('for a job that waits again and still shows when it began before: that says nothing', () => {
+  it('a runner is kept for a job that waits again and still shows when it began before: that says nothing', () => {
     const again = (id: number, seconds: number, over: Partial<Job> = {}) =>
       ready(id, seconds, { startedAtMs: ago(50), ...over });
 
@@ -97,7 +97,7 @@ describe('a runner that was asked for is kept', () => {
     expect(names([one], ready(1, 40), again(2, 30))).toEqual([named(one, 1)]);
   });
 
-  it('for the job that waits for it, also when its own one, of the stay before, comes late for another job', () => {
+  it('a runner is kept for the job that waits for it, also when that of attempt 1 takes another job', () => {
     expect(told([two], ready(1, 60, { attempt: 2 }), began(2, named(two, 1, 0, 1), 50, 20))).toMatchObject({
       1: `new-runner ${named(two, 1, 0, 2)}`,
     });
@@ -122,7 +122,7 @@ describe('a runner that was asked for is kept', () => {
     });
   });
 
-  it('in the group that had room when its job became ready, whatever has room now', () => {
+  it('a runner is kept in the group that had room when its job became ready, whatever has room now', () => {
     expect(names([web, all], ended(1, named(web, 1), 60, 58, 30), ready(2, 50), ready(3, 40))).toEqual([
       named(all, 2),
       named(web, 3),
@@ -153,7 +153,7 @@ describe('a runner that was asked for is kept', () => {
     });
   });
 
-  it('in the place of another one, when a claim shows that it was asked for elsewhere', () => {
+  it('a runner is kept in the place of another one when a claim shows that it was asked for elsewhere', () => {
     // Job 1 looks as if it had asked `web`; its runner is one of `all`.
 
     expect(names([web, all], ready(1, 60), began(9, named(all, 1), 50, 40))).toEqual([named(all, 1), named(web, 1)]);
@@ -244,7 +244,7 @@ describe('a slot', () => {
     expect(names([two], ready(1, 60), ...taken, ready(4, 35))).toEqual([named(two, 1, 1), named(two, 4)]);
   });
 
-  it('of a suspended group goes to nobody: its next owner is asked', () => {
+  it('a slot of a suspended group goes to nobody: the next owner of its job is asked', () => {
     expect(names([{ ...web, suspend: true }, all], ended(1, 'elsewhere', 60, 40, 10), ready(2, 50))).toEqual([
       named(all, 1),
     ]);
@@ -311,14 +311,14 @@ describe('a runner that does not come', () => {
     expect(names([one], ready(2, 901), between)).toEqual([named(one, 2, 2)]);
   });
 
-  it('whatever was asked for after it, or happened before', () => {
+  it('a runner that does not come is asked for again, whatever was asked for after it, or happened before', () => {
     const before = ended(9, 'elsewhere', 600, 590, 200, { labels: ['other'] });
 
     expect(names([two], ready(1, 400), ready(2, 100))).toEqual([named(two, 1, 1), named(two, 2)]);
     expect(names([one], before, ready(2, 350))).toEqual([named(one, 2, 1)]);
   });
 
-  it('within the spawn timeout of its own group, however long that of another group is', () => {
+  it('a missing runner is asked for again after the spawn timeout of its own group, not that of another', () => {
     const patient = group({ name: 'patient', labels: ['big'], spawnTimeoutMs: 30_000_000 });
     const namesAfter = (waitS: number) => names([one, patient], ready(2, waitS));
 
@@ -417,7 +417,7 @@ describe('a runner that does not come', () => {
 });
 
 describe('whether starts are slow is told by no runner', () => {
-  it('that was given up, because its repository lost the slot to another one', () => {
+  it('a runner whose repository lost the slot to another one does not tell whether starts are slow', () => {
     const jobs = [ready(1, 1000), ready(2, 1000), ready(3, 990, theirs)];
 
     // Two have not come. With three of them the second one of job 3 would not be due yet.
@@ -427,7 +427,7 @@ describe('whether starts are slow is told by no runner', () => {
     expect(names([fair], ...jobs, third)).toEqual([named(fair, 1, 1), named(fair, 3, 1)]);
   });
 
-  it('that was missed before one came, also when that one was asked for in the same second as another one', () => {
+  it('a runner that was missed before one came does not tell whether starts are slow', () => {
     const jobs = [
       // Asked for 2000 s ago and 1700 s ago. The second one took 350 s.
       ended(1, named(ci, 1, 1), 2000, 1350, 1300),
@@ -537,7 +537,7 @@ describe('where Kubernetes is seen, nothing is replayed', () => {
   it.each([
     ['and shows a Job', [live(named(one, 77), 'complete')]],
     ['and shows none', []],
-  ])('%s', (_, liveJobs) => {
+  ])('nothing is replayed where Kubernetes is seen %s', (_, liveJobs) => {
     const jobs = [ended(1, 'elsewhere', 60, 40, 10), ready(2, 50)];
 
     expect(planScene({ groups: [one], jobs, liveJobs }).names).toEqual([named(one, 2)]);

@@ -6,7 +6,7 @@ const ci = group();
 const key = { namespace: 'runners', name: 'ci' };
 
 describe('the plan tells', () => {
-  it('of a group how many runners are at work, and how many jobs wait for it', () => {
+  it('the plan tells of a group how many runners are at work, and how many jobs wait for it', () => {
     const countsOf = (cap: number, ids: readonly number[]) => {
       const one = group({ maxActiveRunners: cap });
       const jobs = [running(1, named(one, 1)), ...ids.map((id) => job(id))];
@@ -18,7 +18,7 @@ describe('the plan tells', () => {
     expect(countsOf(2, [2, 3, 4])).toMatchObject([{ busy: 1, waiting: 1, held: 2 }]);
   });
 
-  it('of a job at work which group of ours runs it', () => {
+  it('the plan tells of a job at work which group of ours runs it', () => {
     const jobs = [running(1, named(ci, 1)), running(2, 'build-host-1')];
     const [ours, other] = planScene({ jobs }).jobs;
 
@@ -26,13 +26,13 @@ describe('the plan tells', () => {
     expect(other).not.toHaveProperty('group');
   });
 
-  it('of a job that no group covers the labels that its nearest group lacks, sorted', () => {
+  it('the plan tells of a job that no group covers the labels that its nearest group lacks, sorted', () => {
     const [decision] = planScene({ jobs: [job(1, { labels: ['z', 'linux', 'a', 'z'] })] }).jobs;
 
     expect(decision).toMatchObject({ because: 'labels-not-covered', missing: ['a', 'z'], nearest: key });
   });
 
-  it('of a job that a cap holds back its place in the line of its group, of all its sizes together', () => {
+  it('the plan tells of a job that a cap holds back its place in the line of all sizes of its group', () => {
     const full = group({ maxActiveRunners: 0 });
     const large = group({ maxActiveRunners: 0, size: 'large', labels: ['linux', 'large'] });
     const other = group({ name: 'zz', labels: ['zz'], maxActiveRunners: 0 });
@@ -44,7 +44,7 @@ describe('the plan tells', () => {
     );
   });
 
-  it('of a runner the scope of its group beside the names of its limits: whose Jobs count with it', () => {
+  it('the plan tells of a runner the scope of its group beside the names of its limits', () => {
     const limits = [{ key: 'limit gpus', name: 'gpus', most: 2 }];
     const scopeOf = (over: { readonly covers?: string }) =>
       planScene({ groups: [group({ limits, ...over })], jobs: [job(1)] }).runners[0];

@@ -394,7 +394,7 @@ describe('what is told', () => {
     ],
     [{ phase: 'Failed' as const, message: '' }, { is: 'synced' }],
     [{ phase: 'Succeeded' as const, message: 'all applied' }, { is: 'synced' }],
-  ])('of a wake is why the last sync has failed: %j', async (operation, outcome) => {
+  ])('a wake is told with the reason why the last sync has failed: %j', async (operation, outcome) => {
     const argocd = new Argo();
     const app = await start(argocd);
     argocd.found = appState({ sync: 'OutOfSync', operation });
@@ -459,7 +459,7 @@ describe('the Applications that are kept', () => {
 });
 
 describe('a question', () => {
-  it('that is lost is asked again after a minute', async () => {
+  it('a question that is lost is asked again after a minute', async () => {
     const argocd = new Argo();
     argocd.hold();
     await start(argocd);
@@ -538,7 +538,7 @@ describe('a wake', () => {
     expect(app.apps.troubles).toMatchObject([expect.stringContaining('GR-ARGOCD-14')]);
   });
 
-  it('that never ends is given up a minute later, and comes again', async () => {
+  it('a wake that never ends is given up a minute later, and comes again', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
     argocd.shown = appState({ sync: 'OutOfSync' });

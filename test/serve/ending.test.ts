@@ -161,19 +161,25 @@ describe('SIGTERM ends serve within two seconds', () => {
     expect(await end(running)).toBe('0');
   });
 
-  it.each(['refuses', 'never answers'])('while spans wait for a collector that %s', async (how) => {
-    const hanging: unknown[] = [];
-    const collector = await startOtlpServer({ answer: (response) => void hanging.push(response) });
-    onTestFinished(collector.close);
-    const endpoint = how === 'refuses' ? `127.0.0.1:${await freePort()}` : `127.0.0.1:${collector.port}`;
-    const running = await start({ args: ['--tracing-endpoint', endpoint, '--tracing-insecure'] });
-    await until('it leads', () => running.log().includes('"leading"'));
-    await until('it has asked Argo CD to make a runner', () => running.log().includes('woke Argo CD'));
-    running.simulator.gitea.cancelRun(1);
-    await until('the trace of the CI job has ended', () => hanging.length > 0 || running.log().includes('lost spans'));
+  it.each(['refuses', 'never answers'])(
+    'SIGTERM ends serve within two seconds while spans wait for a collector that %s',
+    async (how) => {
+      const hanging: unknown[] = [];
+      const collector = await startOtlpServer({ answer: (response) => void hanging.push(response) });
+      onTestFinished(collector.close);
+      const endpoint = how === 'refuses' ? `127.0.0.1:${await freePort()}` : `127.0.0.1:${collector.port}`;
+      const running = await start({ args: ['--tracing-endpoint', endpoint, '--tracing-insecure'] });
+      await until('it leads', () => running.log().includes('"leading"'));
+      await until('it has asked Argo CD to make a runner', () => running.log().includes('woke Argo CD'));
+      running.simulator.gitea.cancelRun(1);
+      await until(
+        'the trace of the CI job has ended',
+        () => hanging.length > 0 || running.log().includes('lost spans'),
+      );
 
-    expect(await end(running)).toBe('0');
-  });
+      expect(await end(running)).toBe('0');
+    },
+  );
 
   it('SIGTERM ends serve while Slack never answers', async () => {
     let asked = 0;

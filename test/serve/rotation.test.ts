@@ -36,7 +36,7 @@ function inCluster({ simulator, cluster }: Rig): { readonly put: Put; readonly o
 it.each([
   ['files', mounted],
   ['api', inCluster],
-])('with --secrets %s a token that Gitea refuses is read again before the next look', async (_, place) => {
+])('a token that Gitea refuses is read again before the next look with --secrets %s', async (_, place) => {
   const rig = await startRig();
   const { put, options } = place(rig);
   rig.simulator.gitea.addToken('anna', ['read:organization'], OLD);

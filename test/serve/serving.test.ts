@@ -160,7 +160,7 @@ describe('serve', () => {
     expect(rig.syncs()).toBe(0);
   });
 
-  it('of two replicas lets one lead; the other one sends webhooks on and takes over', async () => {
+  it('serve lets one of two replicas lead; the other one sends webhooks on and takes over', async () => {
     const rig = await startRig();
     const lease = { namespace: 'argocd', name: 'gitea-runners-serve' };
     const ports = await Promise.all([freePort(), freePort()]);
@@ -336,7 +336,7 @@ describe('serve', () => {
     expect(due.size).toBe(0);
   });
 
-  it('with --once does what is to be done and ends', async () => {
+  it('serve with --once does what is to be done and ends', async () => {
     const rig = await startRig();
     rig.simulator.gitea.push('acme/web', linux);
 

@@ -178,7 +178,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(await rowsAt('/repos/mia/mine')).toContain('gamma-1');
   });
 
-  it('of a repository that was renamed has its jobs under the new name', async () => {
+  it('a bound runner of a repository that was renamed has its jobs under the new name', async () => {
     const registered = await register('alpha-1', ALPHA, olga.token);
     await site.admin.call('PATCH', '/repos/acme/alpha', { name: 'alpha-b' });
 

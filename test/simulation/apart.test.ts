@@ -45,7 +45,7 @@ describe('while the Gitea of one group is down for an hour', () => {
     expect(waitsS.filter((seconds) => seconds > 3500 && seconds < 3600)).toHaveLength(1);
   });
 
-  it('without sight of Kubernetes both wait', () => {
+  it('jobs of both groups wait while the Gitea of one is down and Kubernetes is not seen', () => {
     const { waitsMs } = runHistory(history, POLICIES['ours, Gitea alone']);
 
     expect(waitsMs.filter((ms) => ms > 3_500_000)).toHaveLength(2);

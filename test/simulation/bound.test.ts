@@ -37,7 +37,7 @@ describe('P38 a limit per repository of a bound group is exact, and nobody else 
     expect(bound.needless).toBe(0);
   });
 
-  it('which a runner of the whole scope cannot', () => {
+  it('a runner of the whole scope lets others wait behind a repository without room', () => {
     const unbound = run({ cap: 4, limits: ONE_EACH }, pushes);
 
     expect(longestMs(unbound, 8, 9)).toBeGreaterThan(5 * MINUTES);
@@ -61,14 +61,14 @@ describe('P39 with bound runners the turns are real', () => {
   // docs/adr/0017: with runners of the whole scope the two begin after 252 and 292 s, with turns and without.
   const pushes = [...flood('acme/web', 20), ...flood('acme/api', 2, 2)];
 
-  it('for the repository that comes a second later', () => {
+  it('turns are real with bound runners: the repository that comes a second later need not wait for all', () => {
     const fair = run({ ...BOUND, cap: 3, fairness: 'per-repository' }, pushes);
 
     expect(longestMs(fair, 20)).toBeLessThan(2.5 * MINUTES);
   });
 
   it.each([{}, { fairness: 'per-repository' as const }])(
-    'and with runners of the whole scope they are not: %j',
+    'turns are not real with runners of the whole scope: %j',
     (over) => {
       expect(longestMs(run({ cap: 3, ...over }, pushes), 20)).toBeGreaterThan(6 * MINUTES);
     },

@@ -14,7 +14,7 @@ describe.each(['ordinary', 'wide', 'mixed'] as const)('with kept looks, in %s hi
     expect(outcomes.flatMap(({ seed, breaches }) => breaches.map((breach) => ({ seed, ...breach })))).toEqual([]);
   });
 
-  it('none is killed that has the default grace period', () => {
+  it('no runner is killed that has the default grace period', () => {
     expect(outcomes.filter(({ killedAtDefault }) => killedAtDefault > 0)).toEqual([]);
   });
 });

@@ -31,7 +31,7 @@ describe('in histories with failing CI jobs', () => {
     expect(outcomes.flatMap(([seed, { breaches }]) => breaches.map((breach) => ({ seed, ...breach })))).toEqual([]);
   });
 
-  it('none is killed at work', () => {
+  it('no runner is killed at work', () => {
     expect(outcomes.filter(([, { killed }]) => killed > 0)).toEqual([]);
   });
 
@@ -39,7 +39,7 @@ describe('in histories with failing CI jobs', () => {
     expect(stays.filter(({ earlyMs, failed }) => failed && earlyMs > 0)).toEqual([]);
   });
 
-  it('each goes soon after it, and at once when its CI job did not fail', () => {
+  it('each runner goes soon after its time, and at once when its CI job did not fail', () => {
     expect(stays.filter(({ earlyMs, failed }) => failed && earlyMs < -LATE_MS)).toEqual([]);
     expect(stays.filter(({ waitedMs, failed }) => !failed && waitedMs > LATE_MS)).toEqual([]);
   });
@@ -62,7 +62,7 @@ describe('one failing CI job and nothing else', () => {
   const outcomeOf = (over: Partial<GroupSpec>): Outcome =>
     runHistory(quietHistory({ pushes, groups: [groupSpec(over)] }), POLICIES[NAME]);
 
-  it('its runner stays as long as its group says, although no job is queued any more', () => {
+  it('the runner of a failing CI job stays as long as its group says, although no job is queued any more', () => {
     const { stays, pods } = outcomeOf({ keepFailedS: 600 });
 
     expect(stays).toHaveLength(1);
@@ -71,7 +71,7 @@ describe('one failing CI job and nothing else', () => {
     expect(pods).toHaveLength(1);
   });
 
-  it('its runner ends with it in a group that keeps none', () => {
+  it('the runner of a failing CI job ends with it in a group that keeps none', () => {
     expect(outcomeOf({}).stays).toEqual([]);
   });
 });

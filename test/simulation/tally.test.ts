@@ -195,7 +195,7 @@ it('the table has a row for each policy', () => {
 describe('a bar', () => {
   const good: Figures = { ...figuresOf(emptyTally(), emptyTally()), p99: 1 };
 
-  it.each(KIND_NAMES)('in %s histories is kept by good figures', (kind) => {
+  it.each(KIND_NAMES)('good figures keep each bar of %s histories', (kind) => {
     expect(missedBars(kind, 'ours, live Jobs', good)).toEqual([]);
     expect(missedBars(kind, 'ours, Gitea alone', good)).toEqual([]);
   });

@@ -60,7 +60,7 @@ it('remembers 1,000 warnings at most: an addressee can make each one differ by i
   expect(lines).toHaveLength(1_002);
 });
 
-it('of a wake says why the sync before it has failed, and does not call that an error of the wake', () => {
+it('the log of a wake says why the sync before it has failed, and does not call that an error of the wake', () => {
   const told: unknown[] = [];
   const write = (fields: unknown): void => void told.push(fields);
   const outcome = { is: 'synced', message: 'Job.batch "ci-1" is invalid' } as const;
@@ -92,7 +92,7 @@ it.each<[ServeEvent, readonly string[]]>([
   // A sweep.
   [{ is: 'visit-waited', origin: 'https://a', ms: 9_000 }, []],
   [{ is: 'plan-shown', application: 'argocd/ci', ms: 1 }, []],
-])('of %j writes %j', (event, expected) => {
+])('the event %j is logged as %j', (event, expected) => {
   const { lines, tell } = openTestLog();
 
   tell(event);

@@ -33,7 +33,7 @@ describe('the state of a runner', () => {
     ['unknown', kept('own-runner'), 'unknown'],
     ['complete', dropped('used-up'), undefined],
     ['deleting', kept('busy'), undefined],
-  ])('whose Job is %s, by decision %j, is %s', (live, decision, state) => {
+  ])('a runner whose Job is %s, by decision %j, is %s', (live, decision, state) => {
     expect(runnerStateOf(live, decision)).toBe(state);
   });
 
@@ -43,7 +43,7 @@ describe('the state of a runner', () => {
     ['unknown', 'unknown'],
     ['failed', 'failed'],
     ['complete', undefined],
-  ])('without a plan: its Job is %s: %s', (live, state) => {
+  ])('a runner without a plan whose Job is %s is %s', (live, state) => {
     expect(runnerStateOf(live, undefined)).toBe(state);
   });
 });

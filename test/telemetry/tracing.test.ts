@@ -170,7 +170,7 @@ describe('the way of a CI job', () => {
     expect(JSON.stringify(spans)).not.toContain('s3cret');
   });
 
-  it('without a webhook begins with the look that found it', async () => {
+  it('the way of a CI job without a webhook begins with the look that found it', async () => {
     expect((await shortWay().spans()).map(({ name, times }) => [name, ...times])).toEqual([
       ['look', 20, 60],
       ['plan', 60, 70],
@@ -179,7 +179,7 @@ describe('the way of a CI job', () => {
     ]);
   });
 
-  it('on a runner that was there already has neither wake nor pod', async () => {
+  it('the way of a CI job on a runner that was there already has neither wake nor pod', async () => {
     const way = follow();
     way.at(0, { ...SEEN, step: 'job' });
     way.at(5, { ...SEEN, step: 'started' });
@@ -196,7 +196,7 @@ describe('the way of a CI job', () => {
     expect(await shortWay(follow(false)).spans()).toEqual([]);
   });
 
-  it('that was cancelled ends with the look that no longer shows it', async () => {
+  it('the way of a CI job that was cancelled ends with the look that no longer shows it', async () => {
     const way = follow();
     way.looked(20, 60, job('queued'));
     way.decided(70, held);

@@ -82,7 +82,7 @@ describe('projects of Argo CD', () => {
   const OPEN = 'project other has the destination runners';
 
   it.each<readonly [string, (world: World) => World, string | undefined]>([
-    ['as Argo CD makes `default`', other([{ server: '*', namespace: '*' }]), OPEN],
+    ['all destinations, as Argo CD makes `default`', other([{ server: '*', namespace: '*' }]), OPEN],
     ['this cluster by name', other([{ name: 'in-cluster', namespace: 'runn*' }]), OPEN],
     ['all but another namespace', other([{ server: IN_CLUSTER, namespace: '!kube-system' }]), OPEN],
     ['another namespace', other([{ server: IN_CLUSTER, namespace: 'web' }]), undefined],
@@ -102,8 +102,8 @@ describe('projects of Argo CD', () => {
       put([...OURS, 'sourceNamespaces'], ['web']),
       'project runners has the source namespace web',
     ],
-    ['that may not be read', put([PROJECTS], 403), 'you may not read it (403)'],
-  ])('%s', async (_, change, told) => {
+    ['none that may be read', put([PROJECTS], 403), 'you may not read it (403)'],
+  ])('doctor looks at projects with %s', async (_, change, told) => {
     const { run } = await examine(change);
 
     const { code, stdout } = await run();
@@ -250,7 +250,7 @@ describe('of a Gitea that only the cluster reaches', () => {
     [REGISTRATION]: secret({ token: 'registration', url: INSIDE }),
   });
 
-  it('says that serve reaches it, and does not call that bad', async () => {
+  it('doctor says that serve reaches a Gitea that doctor does not, and does not call that bad', async () => {
     const { run } = await examine(inside);
 
     const { code, stdout } = await run();
@@ -260,7 +260,7 @@ describe('of a Gitea that only the cluster reaches', () => {
     expect(stdout).toContain('✓ RunnerGroup runners/ci, as serve sees it: ready');
   });
 
-  it('is bad when serve does not reach it either, and nobody is sent for a new token', async () => {
+  it('a Gitea that serve does not reach either is bad, and nobody is sent for a new token', async () => {
     const unreached = put([...GROUP, 'status', 'conditions'], [condition('False')]);
     const { run } = await examine((world) => unreached(inside(world)));
 

@@ -45,7 +45,7 @@ function isUsed(command = 'validate', ...flags: readonly string[]): boolean {
 }
 
 describe('a code cache', () => {
-  test('that npm run build made is used by the Node that made it', () => {
+  test('a code cache that npm run build made is used by the Node that made it', () => {
     writeFileSync(cache, made);
 
     expect(isUsed()).toBe(true);
@@ -53,7 +53,7 @@ describe('a code cache', () => {
     expect(isUsed('explain')).toBe(true);
   });
 
-  test('of every part comes with the build', () => {
+  test('a code cache of every part comes with the build', () => {
     expect(
       readdirSync('lib')
         .filter((file) => file.endsWith('.cache'))
@@ -77,7 +77,7 @@ describe('a code cache', () => {
     ['is cut off', () => writeFileSync(cache, made.subarray(0, made.length - 100))],
     ['is not a cache', () => writeFileSync(cache, 'x'.repeat(made.length))],
     ['belongs to another part', () => cpSync(join(lib, 'generate.cjs.cache'), cache)],
-  ])('that %s is not used, and nothing else changes', async (_name, spoil) => {
+  ])('a code cache that %s is not used, and nothing else changes', async (_name, spoil) => {
     writeFileSync(cache, made);
 
     spoil();
@@ -86,18 +86,21 @@ describe('a code cache', () => {
     expect(await validate()).toEqual(GOOD);
   });
 
-  test.each([0, 8, 40, 1000, 100_000, -1, -1000, -300_000])('with a wrong bit at byte %i is not used', async (at) => {
-    const spoilt = Buffer.from(made);
-    const place = (at + made.length) % made.length;
-    spoilt[place] = (spoilt[place] ?? 0) ^ 1;
+  test.each([0, 8, 40, 1000, 100_000, -1, -1000, -300_000])(
+    'a code cache with a wrong bit at byte %i is not used',
+    async (at) => {
+      const spoilt = Buffer.from(made);
+      const place = (at + made.length) % made.length;
+      spoilt[place] = (spoilt[place] ?? 0) ^ 1;
 
-    writeFileSync(cache, spoilt);
+      writeFileSync(cache, spoilt);
 
-    expect(isUsed()).toBe(false);
-    expect(await validate()).toEqual(GOOD);
-  });
+      expect(isUsed()).toBe(false);
+      expect(await validate()).toEqual(GOOD);
+    },
+  );
 
-  test('for a source of the same length with other words is not used: the new words count', async () => {
+  test('a code cache of a source with the same length and other words is not used: the new words count', async () => {
     writeFileSync(cache, made);
     const part = join(lib, 'validate.cjs');
     const source = readFileSync(part, 'utf8');
@@ -111,7 +114,7 @@ describe('a code cache', () => {
     expect(outcome).toEqual({ ...GOOD, stdout: '1 RunnerGroup in 1 file is VALID\n' });
   });
 
-  test('of another Node, system or source does not fit', () => {
+  test('a code cache of another Node, system or source does not fit', () => {
     const [source, data] = [Buffer.from('source'), Buffer.from('data')];
     const { arch, platform, version } = process;
     const dataIn = (bytes: Buffer): string | undefined => {

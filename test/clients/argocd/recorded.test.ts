@@ -46,7 +46,7 @@ const APP = { name: 'runners' };
 const deadline = () => new Deadline(10_000);
 
 describe('a recorded Application', () => {
-  it('in sync is left alone', async () => {
+  it('a recorded Application in sync is left alone', async () => {
     const { argocd } = await replay('synced');
 
     const state = await argocd.refresh(APP, deadline());
@@ -61,7 +61,7 @@ describe('a recorded Application', () => {
     expect(afterRefresh(state, [GROUP])).toMatchObject({ is: 'in-sync' });
   });
 
-  it('out of sync is synced, and its RunnerGroup and Jobs are known', async () => {
+  it('a recorded Application out of sync is synced, and its RunnerGroup and Jobs are known', async () => {
     const { argocd } = await replay('out-of-sync');
 
     const state = await argocd.refresh(APP, deadline());
@@ -71,7 +71,7 @@ describe('a recorded Application', () => {
     expect(state.manages({ ...GROUP, name: 'forged' })).toBe(false);
   });
 
-  it('whose plugin failed is not synced, keeps its resources, and shows what the plugin said', async () => {
+  it('a recorded Application whose plugin failed is not synced, keeps its resources, and shows what it said', async () => {
     const { argocd } = await replay('comparison-error');
 
     const verdict = afterRefresh(await argocd.refresh(APP, deadline()), [GROUP]);
@@ -83,7 +83,7 @@ describe('a recorded Application', () => {
     );
   });
 
-  it('with a refresh under way is refreshed twice', async () => {
+  it('a recorded Application with a refresh under way says that its refresh is pending', async () => {
     const { argocd } = await replay('refresh-pending');
 
     expect(await argocd.read(APP, deadline())).toMatchObject({ refreshPending: true });

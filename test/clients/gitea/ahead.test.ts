@@ -130,7 +130,7 @@ describe('the number of requests', () => {
     { ahead: true, completed: 120, further: 2 },
     { ahead: true, completed: 60, further: 1 },
   ])(
-    'of five scopes at work is three each, and the pages that are there (%o)',
+    'five scopes at work take three requests each, and one for each further page (%o)',
     async ({ ahead, completed, further }) => {
       const gitea = await fakeGitea({ jobs: [jobRow(1000), ...jobRows(1, completed, 'completed')] });
       const targets = SCOPES.map((org) => targetOf(gitea.url, { kind: 'org', org }, org));

@@ -136,19 +136,22 @@ describe('rows of bound runners', () => {
     expect(gitea.lines().filter((line) => line.endsWith('?status=in_progress&page=1'))).toHaveLength(1);
   });
 
-  it.each([404, 403])('of a repository that answers %i tell nothing, and the look goes on', async (status) => {
-    const { look } = await start(
-      { 'acme/web': [runnerRow(7, 'of-acme/web')] },
-      PLAIN,
-      ({ path }, response) => path.startsWith('/api/v1/repos/acme/gone/') && json(response, {}, status),
-    );
+  it.each([404, 403])(
+    'a repository that answers %i tells no rows of bound runners, and the look goes on',
+    async (status) => {
+      const { look } = await start(
+        { 'acme/web': [runnerRow(7, 'of-acme/web')] },
+        PLAIN,
+        ({ path }, response) => path.startsWith('/api/v1/repos/acme/gone/') && json(response, {}, status),
+      );
 
-    const { runners } = await look([at('acme/gone'), at('acme/web')]);
+      const { runners } = await look([at('acme/gone'), at('acme/web')]);
 
-    expect(runners.map(({ name }) => name)).toEqual(['of-org', 'of-acme/web']);
-  });
+      expect(runners.map(({ name }) => name)).toEqual(['of-org', 'of-acme/web']);
+    },
+  );
 
-  it('that Gitea fails to list make the look fail', async () => {
+  it('rows of bound runners that Gitea fails to list make the look fail', async () => {
     const { look } = await start({}, PLAIN, ({ path }, response) => LIST.test(path) && json(response, {}, 501));
 
     const { code, message } = await failureOf(look([at('acme/web')]));

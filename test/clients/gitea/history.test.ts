@@ -136,7 +136,7 @@ it('says that it is not whole when there is no room for a row', async () => {
   expect(history.jobs.length).toBeLessThan(20);
 });
 
-it('of a user whose token this is not is that of all repositories', async () => {
+it('the history of a user whose token this is not is that of all his repositories with Actions', async () => {
   const repo = (name: string, has_actions = true) => ({ name, owner: { login: 'mia' }, empty: false, has_actions });
   const gitea = await fakeGitea({ jobs: past(3), repos: [repo('a'), repo('b'), repo('off', false)] });
 

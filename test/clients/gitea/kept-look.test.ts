@@ -182,13 +182,13 @@ describe('nothing is kept of a look', () => {
         return true;
       },
     ],
-  ])('%s', async (_, intercept) => {
+  ])('nothing is kept of a look %s', async (_, intercept) => {
     const gitea = await fakeGitea({ ...(intercept && { intercept }) });
 
     expect((await recorded(targetOf(gitea.url))).answers).toBeUndefined();
   });
 
-  it('for which there is no memory', async () => {
+  it('nothing is kept of a look for which there is no memory', async () => {
     const gitea = await fakeGitea({ jobs: jobRows(1, 30) });
 
     expect((await recorded(targetOf(gitea.url), 1_000)).answers).toBeUndefined();

@@ -59,7 +59,7 @@ test('a page on which no row can be read', async () => {
   expect(idsOf(await lookAt(gitea.url, ACME, AROUND))).toEqual([10, 11, 12, 13, 14, 15, 16]);
 });
 
-test('of long texts so much is kept that no memory fills, and no label that a group can have', async () => {
+test('a job of long texts or many labels is cut short, with a label that no group can have', async () => {
   const many = upTo(1_000).map((number) => `label-${number}`);
   const name = 'x'.repeat(MIB);
   const long = { ...labels(1), name, html_url: `https://gitea.example.com/${name}` };
@@ -71,7 +71,7 @@ test('of long texts so much is kept that no memory fills, and no label that a gr
   expect(found.jobs.map((job) => job.labels)).toEqual([['(too long)'], [...many.slice(0, 200), '(too many)']]);
 });
 
-test('of many long labels 4,096 characters are kept, and a label that no group can have', async () => {
+test('many long labels are cut at 4,096 characters, and end with a label that no group can have', async () => {
   const many = upTo(80).map((number) => `${number}`.padEnd(1_000, 'x'));
   const gitea = await fakeGitea({ jobs: [jobRow(1, 'queued', { labels: many })] });
 

@@ -50,7 +50,7 @@ describe('a list of many pages', () => {
   test.each([
     [49, 1],
     [50, 2],
-  ])('of %i jobs is %i questions: after a full page the next one must be empty', async (count, questions) => {
+  ])('a list of %i jobs takes %i questions: after a full page the next one must be empty', async (count, questions) => {
     const gitea = await fakeGitea({ jobs: jobRows(1, count) });
 
     expect(idsOf(await lookAt(gitea.url))).toEqual(upTo(count));

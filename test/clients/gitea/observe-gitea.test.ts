@@ -189,7 +189,7 @@ describe('where it asks', () => {
     );
   });
 
-  test('below the sub-path of the base URL, with or without a slash at its end', async () => {
+  test('a look asks below the sub-path of the base URL, with or without a slash at its end', async () => {
     const gitea = await fakeGitea({ jobs: [jobRow(1)], subPath: '/git' });
 
     expect(idsOf(await lookAt(gitea.url))).toEqual([1]);
@@ -197,7 +197,7 @@ describe('where it asks', () => {
   });
 
   test.each(['..', '.', 'a/b', '', 'a?b', 'é'])(
-    'never outside the path of the scope: an org named %j is wrong input',
+    'a look never asks outside the path of the scope: an org named %j is wrong input',
     async (org) => {
       const gitea = await fakeGitea();
 
@@ -207,7 +207,7 @@ describe('where it asks', () => {
     },
   );
 
-  test('never with a token of another origin', async () => {
+  test('a look never asks with a token of another origin', async () => {
     const gitea = await fakeGitea();
     const token = new Token(SECRET, 'https://gitea.example.com');
 
@@ -220,7 +220,7 @@ describe('where it asks', () => {
     expect(gitea.seen).toEqual([]);
   });
 
-  test('with the CA that is given', async () => {
+  test('a look asks with the CA that is given', async () => {
     const certificates = makeCertificates();
     const answer = answerer({ jobs: [jobRow(1)] });
     const server = await serveTls(certificates, (request, response) => answer(see(request), response));

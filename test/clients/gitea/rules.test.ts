@@ -84,7 +84,7 @@ describe('paging', () => {
     [50, 51, [2]],
     [20, 120, [2, 3, 4, 5, 6]],
     [0, 7, []],
-  ])('with %i rows on the first page of %i asks for %j', (rows, total, pages) => {
+  ])('a first page with %i of %i rows makes paging ask for the pages %j', (rows, total, pages) => {
     expect(pagesAfter(pageOf(range(1, rows), total))).toEqual(pages);
   });
 
@@ -181,7 +181,7 @@ describe('job rows', () => {
     expect(read({ new_in_1_30: { deep: true } })?.id).toBe(7);
   });
 
-  test('without labels have none, whether Gitea writes null or a list', () => {
+  test('a job row without labels has none, whether Gitea writes null or a list', () => {
     expect([read({ labels: null })?.labels, read({ labels: [] })?.labels]).toEqual([[], []]);
   });
 
@@ -201,7 +201,7 @@ describe('job rows', () => {
   });
 
   test.each(['queued', 'in_progress', 'waiting'])(
-    'that are %s must have been created between 2015 and tomorrow',
+    'job rows that are %s must have been created between 2015 and tomorrow',
     (status) => {
       for (const created_at of ['0001-01-01T00:00:00Z', '2014-12-31T23:59:59Z', '2026-08-02T12:00:01Z']) {
         expect(() => read({ created_at }, status)).toThrow(
@@ -213,7 +213,7 @@ describe('job rows', () => {
     },
   );
 
-  test('that are completed were created at the next best time when theirs cannot be', () => {
+  test('job rows that are completed were created at the next best time when theirs cannot be', () => {
     const ended = { created_at: EPOCH, started_at: EPOCH };
     expect(read({ created_at: EPOCH }, 'completed')?.createdAtMs).toBe(Date.parse('2026-08-01T10:01:00Z'));
     expect(read(ended, 'completed')?.createdAtMs).toBe(Date.parse('2026-08-01T10:02:00Z'));

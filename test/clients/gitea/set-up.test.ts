@@ -55,7 +55,7 @@ describe('webhooks', () => {
     expect(requests.filter(({ target }) => target.includes('/hooks'))).toHaveLength(4);
   });
 
-  it('that the token may not see are a failure that names the right', async () => {
+  it('webhooks that the token may not see are a failure that names the right', async () => {
     const { access } = await open((path) => (path.endsWith('/hooks') ? 403 : undefined));
 
     const failure = await orFailure(readHooks(new GiteaApi(access), repoLevel('acme', 'web')));
@@ -63,7 +63,7 @@ describe('webhooks', () => {
     expect(failure).toMatchObject({ code: 'GR-GITEA-02', message: expect.stringContaining('scope read:repository') });
   });
 
-  it('of another form are a failure', async () => {
+  it('webhooks of another form are a failure', async () => {
     const { access } = await open((path) => (path.endsWith('/hooks') ? [{ active: 'yes' }] : undefined));
 
     expect(await orFailure(readHooks(new GiteaApi(access), orgLevel('acme')))).toMatchObject({ code: 'GR-GITEA-08' });

@@ -110,7 +110,7 @@ describe('a proxy', () => {
     expect([answer.text, proxy.lines]).toEqual(['direct', []]);
   });
 
-  test('that refuses the tunnel is named', async () => {
+  test('a proxy that refuses the tunnel is named', async () => {
     const proxy = await proxyServer(403);
 
     const failure = await failureOfSending(request('https://localhost:1/'), { env: { HTTPS_PROXY: proxy.origin } });
@@ -121,7 +121,7 @@ describe('a proxy', () => {
   });
 
   test.each(['http', 'https'])(
-    'that wants another login is named, without the login that it got (%s)',
+    'a proxy that wants another login is named, without the login that it got (%s)',
     async (scheme) => {
       const proxy = await proxyServer(407);
       const env = { [`${scheme}_proxy`]: `http://me:s3cret@127.0.0.1:${proxy.port}` };
@@ -137,7 +137,7 @@ describe('a proxy', () => {
     },
   );
 
-  test('that is down is named, without its password', async () => {
+  test('a proxy that is down is named, without its password', async () => {
     const gone = await listen(createServer());
     await gone.close();
     const env = { http_proxy: `http://me:s3cret@127.0.0.1:${gone.port}` };
@@ -149,7 +149,7 @@ describe('a proxy', () => {
     );
   });
 
-  test('that is no URL is wrong input, and its value stays unseen', async () => {
+  test('a proxy that is no URL is wrong input, and its value stays unseen', async () => {
     const failure = await failureOfSending(request('http://localhost:1/'), {
       env: { HTTP_PROXY: 'socks5://me:s3cret@proxy' },
     });

@@ -25,7 +25,7 @@ describe('tries again', () => {
     expect((await send(request(server.origin))).text).toBe('here');
   });
 
-  test('never a POST, which may have been carried out', async () => {
+  test('a POST is never tried again, as it may have been carried out', async () => {
     const server = await answering([500], [200]);
 
     const answer = await send(request(server.origin, { method: 'POST', body: '{}' }));
@@ -33,7 +33,7 @@ describe('tries again', () => {
     expect([answer.status, server.count()]).toEqual([500, 1]);
   });
 
-  test('never a POST whose connection broke', async () => {
+  test('a POST whose connection broke is never tried again', async () => {
     let count = 0;
     const server = await serve((incoming) => {
       count += 1;
@@ -45,13 +45,13 @@ describe('tries again', () => {
     expect([failure.code, count]).toEqual(['GR-HTTP-04', 1]);
   });
 
-  test.each([429, 503])('after %i when Retry-After says so, in seconds', async (status) => {
+  test.each([429, 503])('the client tries again after %i when Retry-After says so, in seconds', async (status) => {
     const server = await answering([status, { 'retry-after': '1' }], [200]);
 
     expect([(await send(request(server.origin))).status, server.count()]).toEqual([200, 2]);
   });
 
-  test('not when Retry-After is a date beyond the deadline', async () => {
+  test('the client does not try again when Retry-After is a date beyond the deadline', async () => {
     const server = await answering([503, { 'retry-after': 'Fri, 31 Dec 2100 23:59:59 GMT' }]);
 
     const failure = await failureOfSending(request(server.origin));
@@ -73,7 +73,7 @@ describe('redirects', () => {
     expect(seen).toEqual(['/old token s3cret', '/new token s3cret']);
   });
 
-  test.each(['another port', 'another scheme'])('to %s never reach it', async (kind) => {
+  test.each(['another port', 'another scheme'])('redirects to %s never reach it', async (kind) => {
     const reached: (string | undefined)[] = [];
     const other = await serve((incoming, response) => {
       reached.push(incoming.headers.authorization);
@@ -119,7 +119,7 @@ describe('redirects', () => {
 });
 
 describe('limits', () => {
-  test('one attempt in time, before the whole', async () => {
+  test('one attempt has a limit of time, before the whole', async () => {
     const server = await serve(() => undefined);
 
     const failure = await failureOfSending(request(server.origin), { attemptMs: 100 });

@@ -37,7 +37,7 @@ describe('proxyFor', () => {
     ['https://[fd00::1]/', 'fd00::1', false],
     ['https://1.2.3.4/', '3.4', true],
     ['https://anything/', '*', false],
-  ])('for %s with NO_PROXY "%s" uses a proxy: %s', (url, noProxy, used) => {
+  ])('a request to %s with NO_PROXY "%s" uses a proxy: %s', (url, noProxy, used) => {
     expect(pick(url, { NO_PROXY: noProxy }) !== undefined).toBe(used);
   });
 });

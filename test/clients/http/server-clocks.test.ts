@@ -41,7 +41,7 @@ describe('bounds of a clock', () => {
     },
   );
 
-  it('that contradict each other have nothing in common', () => {
+  it('bounds of a clock that contradict each other have nothing in common', () => {
     expect(common({ leastMs: 0, mostMs: 5 }, { leastMs: 6, mostMs: 9 })).toBeUndefined();
     expect(common({ leastMs: 0, mostMs: 6 }, { leastMs: 6, mostMs: 9 })).toEqual({ leastMs: 6, mostMs: 6 });
   });
@@ -59,7 +59,7 @@ describe('the clocks of servers', () => {
     expect(clocks.of('https://b')).toBeUndefined();
   });
 
-  it('behind one address may differ: all that either shows is possible then', () => {
+  it('clocks behind one address may differ: all that either shows is possible then', () => {
     const clocks = new ServerClocks();
     clocks.note('https://a', reading(0));
     clocks.note('https://a', reading(30_000));

@@ -40,7 +40,7 @@ describe('the place of a runner', () => {
     expect(podPlaces([podWith({}), podWith({}, ownedBy('ReplicaSet'))])).toEqual(new Map());
   });
 
-  it('without a node names none', () => {
+  it('the place of a runner without a node names none', () => {
     expect([...podPlaces([podWith({}, owned)]).values()]).toStrictEqual([{ pod: 'ci-1-x' }]);
   });
 });
@@ -54,21 +54,21 @@ describe('a pod', () => {
     ['without a node is created', {}, 'created'],
     ['with a node is scheduled', scheduled, 'scheduled'],
     ['whose first init container runs is scheduled', { ...scheduled, ...register({ waiting: {} }) }, 'scheduled'],
-    ['that registers its runner', { ...scheduled, ...register({ running: {} }) }, 'registering'],
-    ['that could not register its runner', register({ terminated: { exitCode: 1 } }), 'registering'],
-    ['that has registered its runner', register({ terminated: { exitCode: 0 } }), 'registered'],
+    ['that registers its runner is registering', { ...scheduled, ...register({ running: {} }) }, 'registering'],
+    ['that could not register its runner is registering', register({ terminated: { exitCode: 1 } }), 'registering'],
+    ['that has registered its runner is registered', register({ terminated: { exitCode: 0 } }), 'registered'],
     [
       'whose runner runs has started',
       { ...register({ terminated: { exitCode: 0 } }), ...runner({ running: {} }) },
       'started',
     ],
     ['whose runner has run has started', runner({ terminated: { exitCode: 1 } }), 'started'],
-    ['whose runner waits has not', { ...scheduled, ...runner({ waiting: {} }) }, 'scheduled'],
-  ])('%s', (_, status, step) => {
+    ['whose runner waits is scheduled', { ...scheduled, ...runner({ waiting: {} }) }, 'scheduled'],
+  ])('a pod %s', (_, status, step) => {
     expect(podStep(podWith(status))).toBe(step);
   });
 
-  it('of a runner that was lost has come back once its node answers', () => {
+  it('a pod of a runner that was lost has come back once its node answers', () => {
     const deleted = { deletionTimestamp: '2026-11-20T11:00:00Z' };
     const taint = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' };
     const ready = { type: 'Ready', status: 'True' };
@@ -112,7 +112,7 @@ describe('the trouble of a pod', () => {
     expect(messageOf(waits('ImagePullBackOff', `a${'b'.repeat(9_999)} the cause`))).toMatch(/^ab{50,} … b+ the cause$/);
   });
 
-  it('of a container that crashes again and again says how it ended last', () => {
+  it('the trouble of a container that crashes again and again says how it ended last', () => {
     const last = { lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } } };
 
     expect(messageOf(waits('CrashLoopBackOff', 'back-off 40s restarting', last))).toBe(
@@ -142,7 +142,7 @@ describe('the trouble of a pod', () => {
       ': Not registered: the registration Secret is for another Gitea.',
     ],
     ['', ''],
-  ])('that could not register says why: %s', (message, told) => {
+  ])('the trouble of a pod that could not register says why: %s', (message, told) => {
     const registered = {
       initContainerStatuses: [{ name: 'register', state: { terminated: { exitCode: 1, message } } }],
     };
@@ -155,7 +155,7 @@ describe('the trouble of a pod', () => {
     });
   });
 
-  it('that a node has refused is told before its Job has failed', () => {
+  it('the trouble of a pod that a node has refused is told before its Job has failed', () => {
     const told = { reason: 'UnexpectedAdmissionError', message: 'no healthy devices' };
     const judged = (status: object) => judgeJob(KubeJob.parse({ metadata: META }), [podWith(status)]);
 
@@ -201,13 +201,13 @@ describe('a Job', () => {
   });
 
   it.each([[undefined], ['runner'], [withEnv({ name: 'GITEA_INSTANCE_URL', value: 7 })], [withEnv()]])(
-    'with containers %j tells no Gitea',
+    'a Job with containers %j tells no Gitea',
     (containers) => {
       expect(read({}, containers)).not.toHaveProperty('giteaUrl');
     },
   );
 
-  it('with two pods of one second is judged the same, in whatever order they are listed', () => {
+  it('a Job with two pods of one second is judged the same, in whatever order they are listed', () => {
     const job = KubeJob.parse({ metadata: META });
     const [a, b] = [
       podWith({ phase: 'Failed' }, { uid: 'a' }),

@@ -95,7 +95,7 @@ describe('a kubeconfig', () => {
     ['whose user is not there, as kubectl writes it', { over: { users: null } }, 'user "u"'],
     ['whose context names no user', { over: { contexts: [{ name: 'here', context: { cluster: 'c' } }] } }, 'user'],
     ['of another shape', { over: { clusters: 'none' } }, 'clusters'],
-  ])('%s is refused', async (_, parts, says) => {
+  ])('a kubeconfig %s is refused', async (_, parts, says) => {
     const { code, exit, message } = await failure(write(parts));
 
     expect([code, exit]).toEqual(['GR-CLUSTER-12', 2]);
@@ -130,7 +130,7 @@ describe('a kubeconfig', () => {
     expect((await failureOf(config.token?.() ?? Promise.resolve())).message).not.toContain('very secret');
   });
 
-  it('that is not there is the world’s fault', async () => {
+  it('a kubeconfig that is not there is the world’s fault', async () => {
     expect((await failure(join(folder, 'none'))).code).toBe('GR-CLUSTER-11');
   });
 

@@ -66,7 +66,7 @@ test('a Job is of the Application that its annotation names, else its label', as
   expect(await applications('example.com/app')).toEqual(['mine', 'other', undefined]);
 });
 
-test('it asks for our label, which every Job of the charts carries', async () => {
+test('a look at the cluster asks for our label, which every Job of the charts carries', async () => {
   const server = await startApiServer({});
 
   await observeCluster(['runners'], server.config, OPTIONS);

@@ -170,13 +170,13 @@ describe('a binding of the policy', () => {
     ['of another path', undefined, `${URL_HERE}/gitea`],
     ['of another Gitea than the key url', URL_HERE, ELSEWHERE],
     ['of the right Gitea, but the key url is of another one', ELSEWHERE, URL_HERE],
-  ])('%s refuses the group, and nothing is sent', async (_, key, url) => {
+  ])('a binding %s refuses the group, and nothing is sent', async (_, key, url) => {
     mount('gitea-api', { token: SECRET, ...(key !== undefined && { url: key }) });
 
     expect(await failure(findBound(url))).toMatchObject({ exit: 3, code: 'GR-TOKEN-05' });
   });
 
-  it('of the registration Secret holds for its token', async () => {
+  it('a binding of the registration Secret holds for its token', async () => {
     mount('gitea-api', { token: SECRET, url: URL_HERE });
 
     expect(await failure(findBound(ELSEWHERE, 'gitea-runner'))).toMatchObject({

@@ -106,7 +106,7 @@ describe('a request to Gitea', () => {
     expect(() => request(url, path)).toThrow(expect.objectContaining({ code: 'GR-GITEA-15', exit: 3 }));
   });
 
-  it('that deletes a registration is refused, too, before it is sent', async () => {
+  it('a request that deletes a registration is refused, too, before it is sent', async () => {
     const { origin, arrived } = await serverWithTwoApps();
     const access = accessTo(`${origin}/other-app`, new Token(SECRET, `${origin}/gitea`));
 

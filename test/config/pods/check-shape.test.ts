@@ -62,7 +62,7 @@ describe('checkShape', () => {
       'spec.hostPID: must be true or false, not a number',
       `${F}.name: is missing`,
     ],
-  ])('of %j it tells %s', (template, ...wanted) => {
+  ])('checkShape of %j tells %s', (template, ...wanted) => {
     expect(told(template)).toEqual(wanted);
   });
 

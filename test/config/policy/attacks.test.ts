@@ -59,11 +59,11 @@ const ROWS = FATES.flatMap(({ stops, attacks }) => attacks.map((attack) => [atta
 describe.each(LEVELS)('policy init %s', (level) => {
   const rows = ROWS.map(([name, attack, stops]) => [name, stops[level], attack] as const);
 
-  it.each(rows.filter(([, stop]) => isAllowed(stop)))('%s is %s', (_, __, attack) => {
+  it.each(rows.filter(([, stop]) => isAllowed(stop)))('the attack "%s" is %s', (_, __, attack) => {
     expect(stopsOf(attack, level)).toContainEqual([]);
   });
 
-  it.each(rows.filter(([, stop]) => !isAllowed(stop)))('%s is stopped by %s', (_, stop, attack) => {
+  it.each(rows.filter(([, stop]) => !isAllowed(stop)))('the attack "%s" is stopped by %s', (_, stop, attack) => {
     const found = stopsOf(attack, level);
 
     expect(found).not.toContainEqual([]);

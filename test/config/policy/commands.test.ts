@@ -153,7 +153,7 @@ describe('a policy that cannot be used', () => {
     );
   });
 
-  it('one that is not there, too, named by the variable', async () => {
+  it('generate fails when the variable names a policy that is not there', async () => {
     const { env } = await startAcme();
     const outcome = await runHere(
       ['generate'],

@@ -155,7 +155,7 @@ describe('podTemplate', () => {
     expect(groupBy({}, { sizes }).sizes).toEqual(groupBy({ defaults: { labels: ['a:host'] } }, { sizes }).sizes);
   });
 
-  it('that the group has, too, leaves that of the group to the byte', () => {
+  it('a podTemplate that the group has, too, leaves that of the group to the byte', () => {
     const own = { spec: { nodeSelector: { zone: 'b', pool: 'x' } }, metadata: { annotations: { a: 'g' } } };
 
     expect(JSON.stringify(groupBy(policy, { podTemplate: own }).podTemplate)).toBe(JSON.stringify(own));
@@ -195,7 +195,7 @@ describe('a default and the rest of a policy', () => {
     expect(denied({ defaults, enforcement: 'warn' })).toContain(rule);
   });
 
-  it('that does not go with a group is its problem, and says where it comes from', () => {
+  it('a default that does not go with a group is its problem, and says where it comes from', () => {
     const policy = { defaults: { labels: ['a:docker://node:24'] } };
 
     expect(readBy(policy, { ...BARE, containerMode: 'host', labels: ['a:host'] })).toHaveProperty('group');

@@ -111,7 +111,7 @@ describe('images', () => {
     expect(denialsOf(REGISTRIES, { image })).toEqual(['registries spec.image']);
   });
 
-  it('in every place of a podTemplate', () => {
+  it('images are denied in every place of a podTemplate', () => {
     const image = 'evil.example.com/x';
     const podTemplate = {
       spec: {
@@ -239,7 +239,7 @@ describe('podTemplate', () => {
   });
 
   // The other bounds: test/config/pods/value.test.ts.
-  it('one that refers to itself', () => {
+  it('a podTemplate that refers to itself is denied', () => {
     const podTemplate: Record<string, unknown> = {};
     podTemplate['spec'] = podTemplate;
 
@@ -251,11 +251,11 @@ describe('the cause of a higher profile', () => {
   it.each<[string, unknown]>([
     ['in the labels', { labels: { 'gitea.bpg.pw/profile-reason': 'because' } }],
     ['in another case', { annotations: { 'gitea.bpg.pw/Profile-Reason': 'because' } }],
-    ['as a list', { annotations: { 'gitea.bpg.pw/profile-reason': ['because'] } }],
+    ['a list', { annotations: { 'gitea.bpg.pw/profile-reason': ['because'] } }],
     ['empty', { annotations: { 'gitea.bpg.pw/profile-reason': '   ' } }],
     ['inherited', { annotations: Object.create({ 'gitea.bpg.pw/profile-reason': 'because' }) as unknown }],
     ['no mapping', { annotations: 'gitea.bpg.pw/profile-reason: because' }],
-  ])('%s', (_, metadata) => {
+  ])('the cause of a higher profile does not count when it is %s', (_, metadata) => {
     const securityProfile = { highest: 'restricted', withReason: 'privileged' };
 
     expect(denialsOf({ securityProfile }, { containerMode: 'dind', manifest: { metadata } })).toEqual([

@@ -37,7 +37,7 @@ describe('an image', () => {
 });
 
 describe('a pattern', () => {
-  it('of Docker Hub without a folder covers what is in library', () => {
+  it('a pattern of Docker Hub without a folder covers what is in library', () => {
     const debian = { registry: 'docker.io', repository: 'library/debian', tag: '13', digest: undefined };
 
     expect(coversImage('docker.io/debian', debian)).toBe(true);
@@ -66,7 +66,7 @@ describe('a pattern', () => {
     ['**.example.com', false],
     ['a_b.example.com', false],
     ['example.com/x', false],
-  ])('of registries: %s', (pattern, isRight) => {
+  ])('a pattern of registries may be %s: %s', (pattern, isRight) => {
     expect(isRegistryPattern(pattern)).toBe(isRight);
   });
 });

@@ -145,7 +145,7 @@ test.each([
   ['service account', { serviceAccountName: 'admin' }, {}, 'spec.sizes.1.podTemplate.spec.serviceAccountName'],
   ['priority class', { priorityClassName: 'high' }, {}, 'spec.sizes.1.podTemplate.spec.priorityClassName'],
   ['privilege', {}, { securityProfile: 'privileged' }, 'spec.securityProfile: privileged'],
-] as const)('without a policy a size has no %s either', async (_, spec, over, field) => {
+] as const)('a size has no %s either without a policy', async (_, spec, over, field) => {
   const { all: failure } = await refusalsByDefault([withTemplate(spec, over)]);
 
   expect(failure?.code).toBe('GR-POLICY-03');
@@ -187,7 +187,7 @@ describe('maxResources (law F103)', () => {
       { ...asking({ cpu: '9' }), sizes: [{ name: 'a', weight: 2 }] },
       ['spec.resources'],
     ],
-  ])('%s', (_, group, paths) => {
+  ])('maxResources judges %s', (_, group, paths) => {
     expect(denialsOf(POLICY, group)).toEqual(paths.map((path) => `maxResources ${path}`));
   });
 

@@ -55,13 +55,13 @@ const RULES: readonly (readonly [rule: string, open: object, closed: object, Any
 ];
 
 describe.each(RULES)('%s', (rule, open, closed, over) => {
-  it('of a namespace takes the place of that of the policy, both ways', () => {
+  it('a rule of a namespace takes the place of that of the policy, both ways', () => {
     expect(denialsOf({ ...open, namespaces: [{ name: 'runners', ...closed }] }, over).join()).toContain(rule);
     expect(denialsOf({ ...closed, namespaces: [{ name: 'runners', ...open }] }, over)).toEqual([]);
     expect(denialsOf({ ...closed, namespaces: [{ name: 'x', ...open }, { name: '*' }] }, over).join()).toContain(rule);
   });
 
-  it('of some groups takes the place of that of their namespace, both ways', () => {
+  it('a rule of some groups takes the place of that of their namespace, both ways', () => {
     const match = { namespace: 'runners', name: 'ci' };
     const inNamespace = (rules: object) => ({ namespaces: [{ name: '*', ...rules }] });
 
@@ -102,7 +102,7 @@ describe('which groups an entry means', () => {
     expect(denialsOf({ groups: [{ match: { scope: 'org:acme' }, ...STRICT }] }, { scope })).toHaveLength(1);
   });
 
-  it.each(['ACME', 'acme'])('its scope as Gitea reads it, in any case: %s', (org) => {
+  it.each(['ACME', 'acme'])('an entry means the scope of a group as Gitea reads it, in any case: %s', (org) => {
     const entry = { match: { scope: 'org:Acme' }, ...STRICT };
 
     expect(denialsOf({ groups: [entry] }, { scope: { kind: 'org', org } })).toHaveLength(1);
@@ -181,7 +181,7 @@ describe('maxActiveRunners of an entry', () => {
     );
   });
 
-  it('that one group breaks alone denies that one alone', () => {
+  it('a maxActiveRunners of an entry that one group breaks alone denies that one alone', () => {
     expect(judged({ groups: [{ match: { name: 'a' }, maxActiveRunners: 5 }] }, groups)).toEqual([
       'denied maxActiveRunners a',
     ]);
@@ -194,25 +194,29 @@ describe('enforcement', () => {
 
   it.each<[string, object, readonly string[]]>([
     ['deny is the default', BAD, ['denied images ci', 'denied registries ci']],
-    ['warn of the policy', { ...BAD, enforcement: 'warn' }, ['warned images ci', 'warned registries ci']],
-    ['warn of one rule', { ...BAD, enforcementOf: { images: 'warn' } }, ['denied registries ci', 'warned images ci']],
+    ['a policy may warn', { ...BAD, enforcement: 'warn' }, ['warned images ci', 'warned registries ci']],
     [
-      'deny of one rule in a policy that warns',
+      'a policy may warn of one rule',
+      { ...BAD, enforcementOf: { images: 'warn' } },
+      ['denied registries ci', 'warned images ci'],
+    ],
+    [
+      'a policy that warns may deny by one rule',
       { ...BAD, enforcement: 'warn', enforcementOf: { images: 'deny' } },
       ['denied images ci', 'warned registries ci'],
     ],
     [
-      'of the namespace before that of the policy',
+      'the enforcement of the namespace comes before that of the policy',
       { ...BAD, enforcementOf: { images: 'deny' }, namespaces: [{ ...ENTRY, enforcement: 'warn' }] },
       ['warned images ci', 'warned registries ci'],
     ],
     [
-      'of another namespace not at all',
+      'the enforcement of another namespace does not count',
       { ...BAD, namespaces: [{ name: 'x', enforcement: 'warn' }, ENTRY] },
       ['denied images ci', 'denied registries ci'],
     ],
     [
-      'of some groups before that of their namespace',
+      'the enforcement of some groups comes before that of their namespace',
       { ...BAD, groups: [{ match: {}, enforcement: 'deny' }], namespaces: [{ ...ENTRY, enforcement: 'warn' }] },
       ['denied images ci', 'denied registries ci'],
     ],
@@ -323,7 +327,7 @@ describe('an exception', () => {
     ]);
   });
 
-  it('of two the longer one counts, in any order', () => {
+  it('the longer one of two exceptions counts, in any order', () => {
     const short = { ...UNTIL, until: '2027-01-02' };
     for (const exceptions of [
       [UNTIL, short],
@@ -359,7 +363,7 @@ describe('an exception', () => {
     ['a name without a namespace', { groups: ['ci'] }, /must be NAMESPACE\/NAME/],
     ['an unknown rule', { rules: ['image'] }, /rules\[0\]: must be one of/],
     ['an unknown field', { note: 'x' }, /unknown field/],
-  ])('with %s makes the policy unusable', (_, wrong, problem) => {
+  ])('an exception with %s makes the policy unusable', (_, wrong, problem) => {
     const text = JSON.stringify({
       apiVersion: 'gitea.bpg.pw/v1alpha1',
       kind: 'RunnerPolicy',

@@ -100,7 +100,7 @@ describe('what would start pods is not passed on', () => {
     ['batch/v1beta1', 'CronJob'],
     ['extensions/v1beta1', 'Deployment'],
     ['batch.volcano.sh/v1alpha1', 'Job'],
-  ])('%s %s', async (apiVersion, kind) => {
+  ])('%s %s is not passed on', async (apiVersion, kind) => {
     const verdict = await verdictOn(`apiVersion: ${apiVersion}\nkind: ${kind}\n`);
     expect(verdict).toEqual({ printed: [], warning: expect.stringContaining(`other.yaml:1 (${kind})`) });
     await expectNames(`apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a, labels: {b: c}}\nspec: ${POD}\n`);
@@ -126,7 +126,7 @@ describe('what would start pods is not passed on', () => {
     ['with a tagged kind', 'apiVersion: batch/v1\nkind: !!str Job\n'],
     ['with an explicit key', 'apiVersion: batch/v1\n? kind\n: Job\n'],
     ['by a merge', '<<: {kind: Job}\napiVersion: batch/v1\n'],
-  ])('%s', async (_, text) => {
+  ])('a workload %s is not passed on', async (_, text) => {
     await expectNames(text);
   });
 
@@ -138,7 +138,7 @@ describe('what would start pods is not passed on', () => {
     ['behind a mark that ends a document for some', 'apiVersion: v1\nkind: ConfigMap\n---\u00a0# x: 1\na: 1\n'],
     ['behind a byte order mark', 'apiVersion: v1\nkind: A\n---\n\ufeffitems: [{kind: Job}]\napiVersion: v1\nkind: A\n'],
     ['behind a lone carriage return in a comment', 'apiVersion: v1\nkind: ConfigMap # \ritems: [{kind: Job}]\n'],
-  ])('%s', async (_, text) => {
+  ])('a workload %s is refused', async (_, text) => {
     await expect(verdictOn(text)).rejects.toMatchObject({ code: 'GR-POLICY-02', exit: 3 });
   });
 
@@ -170,7 +170,7 @@ describe('what would start pods is not passed on', () => {
     expect(outcome).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(problem) });
   });
 
-  it('with the first five places, and the number of the others', async () => {
+  it('a warning of workloads names the first five places, and the number of the others', async () => {
     const { warning } = await verdictOn(Array.from({ length: 7 }, () => JOB).join('---\n'));
     expect(warning).toMatch(/\(Job\) and 2 more: /);
   });

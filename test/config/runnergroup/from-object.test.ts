@@ -24,7 +24,7 @@ describe('a RunnerGroup that stands in a cluster', () => {
     ['a spec that is a list', []],
     ['an org scope without an org', { scope: 'org' }],
     ['unknown fields', { nonsense: true }],
-  ])('with %s has a problem', (_, spec) => {
+  ])('a RunnerGroup in a cluster with %s has a problem', (_, spec) => {
     const read = runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec });
 
     expect(read).toHaveProperty('problem', expect.stringMatching(/./));

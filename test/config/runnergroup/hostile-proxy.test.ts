@@ -30,7 +30,7 @@ test.each([
   'http://[::1:3128',
   'http://:3128',
   `http://${'s3cret'.repeat(100)}:3128`,
-])('as a proxy %j is refused, and no message repeats it', async (url) => {
+])('the proxy %j is refused, and no message repeats it', async (url) => {
   for (const field of ['http', 'https']) {
     const complaints = await complaintsOf({ proxy: { [field]: url } });
 
@@ -66,7 +66,7 @@ test.each([
   'a:99999999',
   'ä.example.com',
   'x'.repeat(254),
-])('as a host without a proxy %j is refused', async (entry) => {
+])('the host without a proxy %j is refused', async (entry) => {
   const complaints = await complaintsOf({ proxy: { http: GOOD, noProxy: [entry] } });
 
   expect(complaints).toHaveLength(1);

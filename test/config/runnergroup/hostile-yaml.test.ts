@@ -7,7 +7,7 @@ import { BYTES, FORM, REFERENCES, TAGS } from './hostile/syntax.ts';
 const TABLES = { BYTES, REFERENCES, TAGS, FORM, DOCUMENTS, FIELDS };
 
 describe.each(Object.entries(TABLES))('%s', (_, cases) => {
-  test.each(cases)('%s', async (_name, content, outcome) => {
+  test.each(cases)('the reader knows what to make of %s', async (_name, content, outcome) => {
     expect(await outcomeOf(content)).toBe(outcome);
   });
 });

@@ -10,7 +10,7 @@ test('the name ends before a known schema', async () => {
   expect(await names({ labels, defaultLabels: false })).toEqual(['gpu', 'a', 'b', 'c', 'Größe']);
 });
 
-test('with another schema the whole text is the name, for an image that says so', async () => {
+test('the whole text of a label with another schema is the name, for an image that says so', async () => {
   const spec = { labels: ['app:infra'], defaultLabels: false };
 
   expect(await names({ ...spec, image: 'example.com/runner:3' })).toEqual(['app:infra']);

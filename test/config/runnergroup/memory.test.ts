@@ -74,7 +74,7 @@ test('is measured without that of the process that starts the program', async ()
 
 describe(`a peak of at most ${MOST_MB} MB`, () => {
   test.each(ACCEPTED)(
-    'for %s, which are accepted',
+    'the peak stays within the limit for %s, which are accepted',
     async (_, make) => {
       const run = await generateFrom(make);
 
@@ -87,7 +87,7 @@ describe(`a peak of at most ${MOST_MB} MB`, () => {
   );
 
   test.each(REFUSED)(
-    'for %s, which are refused with their place',
+    'the peak stays within the limit for %s, which are refused with their place',
     async (_, make, message) => {
       const run = await generateFrom(make);
 

@@ -10,7 +10,7 @@ const claim = {
 const CLAIM = ['names a claim by $', '{REPOSITORY}, which'].join('');
 
 describe('a group', () => {
-  it('whose pods register is what a group without the field is', async () => {
+  it('a group without the field is one whose pods register', async () => {
     const { registration, repositories, order, registrationToken } = await groupOf({});
 
     expect({ registration, repositories, order }).toEqual({
@@ -21,18 +21,18 @@ describe('a group', () => {
     expect(registrationToken).toBeDefined();
   });
 
-  it('that serve registers needs no token, and does not use one that is written', async () => {
+  it('a group that serve registers needs no token, and does not use one that is written', async () => {
     for (const registrationToken of [undefined, { name: 'a', key: 'b' }])
       expect((await groupOf({ registration: { by: 'serve' }, registrationToken })).registrationToken).toBeUndefined();
   });
 
-  it('whose pods register needs its token', async () => {
+  it('a group whose pods register needs its token', async () => {
     expect(await complaintsOf({ registrationToken: undefined })).toEqual([
       'spec.registrationToken: is required: a mapping, e.g. "registrationToken: {secretRef: {name: gitea-runner, key: registration-token}}" [GR-INPUT-05]',
     ]);
   });
 
-  it('with bound runners may have limits per repository and branch, turns, a choice, an order and claims', async () => {
+  it('a group with bound runners may have limits per repository and branch, turns, a choice, an order and claims', async () => {
     const limits = [
       { per: 'repository', max: 1 },
       { branches: ['main'], max: 1 },
@@ -48,7 +48,7 @@ describe('a group', () => {
     ['minIdleRunners', 1],
     ['idleDemand', { most: 1 }],
     ['idleSchedule', [{ runners: 1, from: '07:00', to: '19:00' }]],
-  ])('with bound runners keeps none idle: %s', async (field, value) => {
+  ])('a group with bound runners keeps none idle: %s', async (field, value) => {
     expect(await complaintsOf({ ...BOUND, [field]: value })).toEqual([
       `spec.${field}: does not go with registration for repository, as an idle runner has none: remove it [GR-INPUT-06]`,
     ]);
@@ -57,7 +57,7 @@ describe('a group', () => {
   it.each<[Record<string, unknown>, string]>([
     [{ podTemplate: claim }, CLAIM],
     [{ sizes: [{ name: 'large', podTemplate: claim }] }, CLAIM],
-  ])('without bound runners has no claim of each repository: %j', async (spec, what) => {
+  ])('a group without bound runners has no claim of each repository: %j', async (spec, what) => {
     expect(await complaintsOf({ registration: { by: 'serve' }, ...spec })).toEqual([
       `spec.podTemplate: ${what} needs runners that are bound to a repository: ${INSTEAD}, or remove it [GR-INPUT-06]`,
     ]);

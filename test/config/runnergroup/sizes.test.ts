@@ -300,7 +300,7 @@ describe('the image that a podTemplate names', () => {
       1,
     ],
     ['beside what is no container', [null, { name: 'runner', image: 'own:1' }], 1],
-  ])('%s', (_, containers, index) => {
+  ])('the image that a podTemplate names is that %s', (_, containers, index) => {
     expect(of(containers)).toEqual({ image: 'own:1', path: ['podTemplate', 'spec', 'containers', index, 'image'] });
   });
 

@@ -46,7 +46,7 @@ describe('the construct RunnerGroup', () => {
     ['an unknown field', { labls: ['gpu'] }],
     ['fields that do not go together', { containerMode: 'host', labels: ['a:docker://x'] }],
     ['three mistakes at once', { maxActiveRunners: -1, labls: ['gpu'], labels: ['a b'] }],
-  ])('with %s throws with the problems that validate tells of the same document', async (_, wrong) => {
+  ])('the construct with %s throws the problems that validate tells of the same document', async (_, wrong) => {
     const spec = JSON.parse(JSON.stringify({ ...SPEC, ...wrong })) as RunnerGroupProps['spec'];
     const told = await complaintsOf({ ...SPEC, ...wrong }, { namespace: 'runners' });
     let message = '';

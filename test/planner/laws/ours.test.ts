@@ -10,7 +10,7 @@ describe('a runner is ours only when prefix, form and group hash fit', () => {
     ['a namesake of another instance', named(ci, 1).replace(/[0-9a-f]{8}$/, '0000cafe')],
     ['a person’s runner', 'build-host-1'],
     ['a group whose name starts alike', named(group({ name: 'ci-2' }), 1)],
-  ])('not %s', (_, name) => {
+  ])('%s is not ours', (_, name) => {
     const planned = planScene({ jobs: [running(1, name)], runners: [row(name, { busy: true })] });
 
     expect(planned.runners).toEqual([]);
@@ -18,7 +18,7 @@ describe('a runner is ours only when prefix, form and group hash fit', () => {
     expect(planned.jobs[0]).not.toHaveProperty('group');
   });
 
-  it('not one that another Gitea reports under our name', () => {
+  it('a runner that another Gitea reports under our name is not ours', () => {
     const two = group({ name: 'two', origin: 'https://two.example.com', look: 'two' });
     const looks = {
       acme: { jobs: [], runners: [] },
@@ -28,7 +28,7 @@ describe('a runner is ours only when prefix, form and group hash fit', () => {
     expect(planScene({ groups: [ci, two], looks }).runners).toEqual([]);
   });
 
-  it('not a Job of that name in another namespace, also when a CI job names our runner', () => {
+  it('a Job of that name in another namespace is not ours, also when a CI job names our runner', () => {
     const liveJobs = [live(named(ci, 1), 'failed', { namespace: 'elsewhere' })];
 
     expect(planScene({ jobs: [job(1)], liveJobs }).verdicts).toEqual({ 1: `new-runner ${named(ci, 1)}` });

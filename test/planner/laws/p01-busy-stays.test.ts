@@ -25,7 +25,7 @@ describe('P1 a busy runner stays, pinned', () => {
     ['its Job is being deleted', true, [live(name, 'deleting')]],
     ['its Job is not pinned yet', false, [live(name, 'running')]],
     ['its Job is pinned: a sync of old manifests creates no second one', true, [pinned]],
-  ])('its Job is created by Argo CD only to be pinned: %s', (_, isSkipped, liveJobs) => {
+  ])('the Job of a busy runner is created by Argo CD only to be pinned: %s', (_, isSkipped, liveJobs) => {
     const cleansUp = { jobs: [job(2)], runners: [row(name, { busy: true })], liveJobs };
     const stays = (because: string) => ({ runner: name, because, pinned: true, ...(isSkipped && { skip: true }) });
 
@@ -40,7 +40,7 @@ describe('P1 a busy runner stays, pinned', () => {
   });
 
   it.each([true, false])(
-    'while it is silent, which Gitea shows as idle, and its CI job is in no list: its repository went elsewhere',
+    'a silent runner whose CI job is in no list stays, pinned: its repository went elsewhere (busy: %s)',
     (busy) => {
       const planned = planScene({ runners: [row(name, { busy })], liveJobs: [pinned] });
 
@@ -71,7 +71,7 @@ describe('P1 a busy runner stays, pinned', () => {
     expect(planScene({ groups: [group(change)], ...scene }).because).toEqual(['unpinning']);
   });
 
-  it('its slot is free at once when Kubernetes shows that its pod is lost', () => {
+  it('the slot of a busy runner is free at once when Kubernetes shows that its pod is lost', () => {
     const one = group({ maxActiveRunners: 1 });
     const liveJobs = [live(name, 'failed', { finishedAtMs: NOW })];
     const scene = { groups: [one], jobs: [running(1, name), job(2)], liveJobs };

@@ -8,7 +8,7 @@ describe('P5 only ready jobs get runners', () => {
     ['completed', done(1, 'someone-else'), 'done'],
     ['in progress elsewhere', running(1, 'someone-else'), 'running'],
     ['without labels', job(1, { labels: [] }), 'no-labels'],
-  ])('not a job that is %s', (_, it_, verdict) => {
+  ])('a job that is %s gets no runner', (_, it_, verdict) => {
     expect(planScene({ jobs: [it_] }).because).toEqual([]);
     expect(planScene({ jobs: [it_] }).verdicts).toEqual({ 1: verdict });
   });

@@ -32,14 +32,14 @@ describe('P6 a runner serves only jobs that its own registration covers', () => 
   const wider = group({ labels: ['linux', 'gpu'], templateHash: 't2' });
   const gpuJob = job(2, { labels: ['gpu'] });
 
-  it('not a label that its group got later', () => {
+  it('a runner serves no job with a label that its group got later', () => {
     const planned = planScene({ groups: [wider], jobs: [gpuJob], runners: [row(named(ci, 1))] });
 
     expect(planned.verdicts).toEqual({ 2: `new-runner ${named(wider, 2)}` });
     expect(planned.runners).toContainEqual(expect.objectContaining({ runner: named(ci, 1), because: 'surplus' }));
   });
 
-  it('not even the job that it was made for', () => {
+  it('a runner that lacks a label does not serve even the job that it was made for', () => {
     expect(planScene({ groups: [wider], jobs: [gpuJob], runners: [row(named(ci, 2))] }).verdicts).toEqual({
       2: `new-runner ${named(wider, 2)}`,
     });

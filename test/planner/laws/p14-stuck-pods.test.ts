@@ -222,7 +222,7 @@ describe('P32 a pod with a node that gets no further, without a word of Kubernet
     expect(alone(5).runners[0]).toMatchObject({ trouble: { isLate: true } });
   });
 
-  it('of another Application is waited for as one that is on its way', () => {
+  it('a stuck pod of another Application is waited for as one that is on its way', () => {
     const url = old(1).url;
     const theirs = still('other-1-1-abcdabcd', 20, { jobUrl: url, giteaUrl: ORIGIN });
 
@@ -392,13 +392,13 @@ describe('P14 a group whose runners fail before they start', () => {
     expect(newOnes([...three(19), live(named(ci, 9), 'complete', { createdAtMs: NOW - 18_000 })])).toBe(5);
   });
 
-  it('still fails when a runner whose CI job took long came up before the failures, and ended after them', () => {
+  it('a group still fails when a runner with a long CI job came up before the failures, and ended after them', () => {
     const long = { createdAtMs: NOW - 600_000, finishedAtMs: NOW - 1_000 };
 
     expect(newOnes([...three(19), live(named(ci, 9), 'complete', long)])).toBe(0);
   });
 
-  it('still fails when its runners at work came up before: the token may have been changed since', () => {
+  it('a group still fails when its runners at work came up before: the token may have been changed since', () => {
     expect(newOnes([...three(19), live(named(ci, 9), 'running', { createdAtMs: NOW - 90_000 })])).toBe(0);
   });
 

@@ -63,15 +63,19 @@ describe('P15 doubt keeps an idle runner', () => {
   it.each<[string, Scene, Readonly<Record<string, string>>]>([
     ['whose row is offline when Gitea may have been away', { runners: [away], liveJobs: [old] }, kept],
     [
-      'but not when Gitea was there to hear it',
+      'whose row is offline, but not when Gitea was there to hear it',
       { jobs: [giteaWasUp], runners: [away], liveJobs: [old] },
       exchanged('never-came'),
     ],
     ['whose row nobody may list', { liveJobs: [old] }, kept],
     ['whose pod has not started', { liveJobs: [{ ...runs(59), state: 'starting' }] }, kept],
-    ['but not in an hour', { liveJobs: [{ ...runs(60), state: 'starting' }] }, exchanged('never-came')],
+    [
+      'whose pod has not started, but not for an hour',
+      { liveJobs: [{ ...runs(60), state: 'starting' }] },
+      exchanged('never-came'),
+    ],
     ['until it is seven days old', { runners: [row(warm(1))], liveJobs: [runs(days(6.9))] }, kept],
-    ['but not then', { runners: [row(warm(1))], liveJobs: [runs(days(7))] }, exchanged('drained')],
+    ['but none that is seven days old', { runners: [row(warm(1))], liveJobs: [runs(days(7))] }, exchanged('drained')],
     [
       'at any age when it was made for a job: only the Jobs of slots live longer',
       { runners: [row(named(one, 5))], liveJobs: [runs(days(8), {}, named(one, 5))] },
@@ -83,11 +87,11 @@ describe('P15 doubt keeps an idle runner', () => {
       kept,
     ],
     [
-      'but not when its node may be at fault',
+      'whose pod cannot start, but not when its node may be at fault',
       { liveJobs: [{ ...runs(15), state: 'starting', trouble: { reason: 'ImagePullBackOff', ofNode: true } }] },
       exchanged('stuck'),
     ],
-  ])('%s', (_, scene, fates) => {
+  ])('doubt keeps an idle runner %s', (_, scene, fates) => {
     expect(fatesIn(scene)).toEqual(fates);
   });
 

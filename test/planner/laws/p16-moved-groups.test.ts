@@ -89,7 +89,7 @@ describe('P16 an idle runner of a pool tells by its name where it is registered'
   const idle = (runner: string, over: Partial<LiveJob> = {}) => live(runner, 'running', { giteaUrl: ORIGIN, ...over });
   const waiting = job(9, { repository: 'beta/x' });
 
-  test('it fills no pool and serves no job of the new place, and goes', () => {
+  test('an idle runner of the old place fills no pool and serves no job of the new place, and goes', () => {
     const before = ofPool({ ...there, covers: 'acme' });
 
     expect(planScene({ groups: [there], jobs: [waiting], liveJobs: [idle(before)] }).reasons).toEqual({
@@ -99,13 +99,13 @@ describe('P16 an idle runner of a pool tells by its name where it is registered'
     });
   });
 
-  test('one that is registered here does', () => {
+  test('an idle runner that is registered here serves a job of the new place', () => {
     expect(planScene({ groups: [there], jobs: [waiting], liveJobs: [idle(ofPool())] }).reasons).toEqual({
       [ofPool()]: 'free-runner',
     });
   });
 
-  test('one whose row only a wider scope lists does, too; one of a job also after a change of the template', () => {
+  test('a runner whose row only a wider scope lists serves jobs, too; one of a job also after a new template', () => {
     const repo = { ...there, covers: 'beta/x', scope: 'repo', look: 'repo' } as const;
     const servedBy = (runner: string, of: typeof there) => {
       const looks = { repo: { jobs: [waiting], runners: [] }, acme: { jobs: [], runners: [row(runner)] } };

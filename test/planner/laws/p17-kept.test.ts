@@ -150,26 +150,30 @@ describe('P17 the time of a runner that stays', () => {
       { extendUntilMs: FAILED + 180 * MINUTE },
       { endedAtMs: FAILED, untilMs: FAILED + 180 * MINUTE },
     ],
-    ['up to 24 hours after the failure', { extendUntilMs: FAILED + DAY }, { endedAtMs: FAILED, untilMs: FAILED + DAY }],
     [
-      'and no longer',
+      'can be extended up to 24 hours after the failure',
+      { extendUntilMs: FAILED + DAY },
+      { endedAtMs: FAILED, untilMs: FAILED + DAY },
+    ],
+    [
+      'cannot be extended for longer',
       { extendUntilMs: Date.UTC(9999, 0, 1) },
       { endedAtMs: FAILED, untilMs: FAILED + DAY, extension: 'too-long' },
     ],
     ['is not shortened by an earlier time', { extendUntilMs: NOW }, { endedAtMs: FAILED, untilMs }],
     [
-      'nor by what is no time',
+      'is not shortened by what is no time',
       { extendUntilMs: 'unreadable' },
       { endedAtMs: FAILED, untilMs, extension: 'unreadable' },
     ],
     ['does not begin in the future', { endedAtMs: NOW + 60 * MINUTE }, { endedAtMs: FAILED, untilMs }],
-    ['nor in a little more than a minute', { endedAtMs: NOW + 61_000 }, { endedAtMs: FAILED, untilMs }],
+    ['does not begin in a little more than a minute', { endedAtMs: NOW + 61_000 }, { endedAtMs: FAILED, untilMs }],
     [
-      'but clocks may be a minute apart',
+      'begins in a minute at most, as clocks may be apart',
       { endedAtMs: NOW + MINUTE },
       { endedAtMs: NOW + MINUTE, untilMs: NOW + 21 * MINUTE },
     ],
-  ])('%s', (_, over, keep) => {
+  ])('the time of a runner that stays %s', (_, over, keep) => {
     expect(untilOf(over)).toEqual(keep);
   });
 

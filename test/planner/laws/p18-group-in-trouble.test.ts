@@ -37,7 +37,7 @@ describe('P18 a group that cannot be planned', () => {
     });
   });
 
-  test('still has its runner for such a job: no second one is started for one spawn timeout', () => {
+  test('a group in trouble still has its runner for such a job: no second one starts for one spawn timeout', () => {
     const jobs = [job(1)];
     const own = named(dead, 1);
     const printed = { jobUrl: job(1).url, giteaUrl: ORIGIN };

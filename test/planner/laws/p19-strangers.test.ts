@@ -31,7 +31,7 @@ describe('P19 a runner at work without a Job', () => {
       { liveJobs: [] },
     ],
     ['whose CI job has such labels, and rows were not read', unread, { liveJobs: [] }],
-  ] as const)('%s takes no slot', (_, look, seen) => {
+  ] as const)('a runner at work without a Job %s takes no slot', (_, look, seen) => {
     const planned = scene(look, seen);
 
     expect(planned.verdicts).toEqual({ 1: `new-runner ${named(one, 1)}`, 7: 'running' });
@@ -52,7 +52,7 @@ describe('P19 a runner at work without a Job', () => {
     ],
     ['whose CI job has labels that the group had before', { runners: [row(theirs, { busy: true })] }, {}],
     ['whose Job Kubernetes shows', {}, { liveJobs: [live(theirs, 'running')] }],
-  ] as const)('%s keeps its slot', (_, look, seen) => {
+  ] as const)('a runner at work without a Job %s keeps its slot', (_, look, seen) => {
     const planned = scene(look, seen);
 
     expect(planned.verdicts).toEqual({ 1: 'cap', 7: 'running' });

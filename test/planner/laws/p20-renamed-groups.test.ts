@@ -65,7 +65,11 @@ describe('P20 a runner of a group that its Application has no more', () => {
       'busy in builds',
       { ...unlabelled, runners: [row(first)] },
     ],
-    ['or its pin does', 'busy in builds', { ...unlabelled, liveJobs: [pinned] }],
+    [
+      'stays with a CI job that has no labels: its pin tells the group',
+      'busy in builds',
+      { ...unlabelled, liveJobs: [pinned] },
+    ],
     [
       'goes to the group with its scope and labels, not to the first owner of its CI job',
       'busy in builds',
@@ -91,7 +95,7 @@ describe('P20 a runner of a group that its Application has no more', () => {
       },
     ],
     [
-      'and among several of that scope to the one with its labels',
+      'goes to the group with its labels among several of that scope',
       'busy in builds',
       {
         groups: [narrow, group({ name: 'a', covers: 'acme' }), { ...now, covers: 'acme', labels: ['linux', 'x'] }],
@@ -152,15 +156,15 @@ describe('P20 a runner is not taken over', () => {
     ['into another namespace', { liveJobs: [lives({ namespace: 'others' })] }],
     ['by a group that would not serve its CI job', gpu],
     ['by such a group with its pin', { ...gpu, liveJobs: [pinned] }],
-  ])('%s', (_, scene) => {
+  ])('a runner is not taken over %s', (_, scene) => {
     expect(runnersAfter({ ...working, ...scene })).toEqual([]);
   });
 
   test.each<[string, readonly string[], Partial<LiveJob>, number]>([
-    ['but by a group with the labels of its row', ['arm', 'linux'], {}, 1],
-    ['into another namespace, by its row', ['arm', 'linux'], { namespace: 'others' }, 0],
-    ['by a group with another label than its row', ['linux', 'gpu'], {}, 0],
-    ['by a group with more labels than its row', ['linux', 'arm', 'gpu'], {}, 0],
+    ['a group with the labels of its row takes a runner over', ['arm', 'linux'], {}, 1],
+    ['a group of another namespace takes no runner over by its row', ['arm', 'linux'], { namespace: 'others' }, 0],
+    ['a group with another label than its row takes no runner over', ['linux', 'gpu'], {}, 0],
+    ['a group with more labels than its row takes no runner over', ['linux', 'arm', 'gpu'], {}, 0],
   ])('%s', (_, labels, over, taken) => {
     const groups: readonly Group[] = [group({ name: 'builds', labels })];
     const runners = [row(first, { busy: true, labels: ['linux', 'arm'] })];
@@ -168,7 +172,7 @@ describe('P20 a runner is not taken over', () => {
     expect(runnersAfter({ groups, runners, liveJobs: [lives(over)] })).toHaveLength(taken);
   });
 
-  test('from a group that cannot be planned now', () => {
+  test('a runner is not taken over from a group that cannot be planned now', () => {
     const troubled = [{ namespace: old.namespace, name: old.name }];
 
     expect(fateIn({ ...working, troubled })).toBe('group-in-trouble in ci');

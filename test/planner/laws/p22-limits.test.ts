@@ -62,13 +62,13 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
       ['one is kept for a job that backs off', 1, { jobs: [job(1)], liveJobs: [...twice(one, 1), idleOf(one, 5)] }],
       ['one is kept for CI that goes on elsewhere', 1, { jobs: [elsewhere], liveJobs: [idleOf(one, 5)] }],
       ['none is kept', 2, { jobs: [], liveJobs: [] }],
-    ])('which has a pool, while %s', (_, warm, scene) => {
+    ])('further runners of one group leave less for the pool of another, while %s', (_, warm, scene) => {
       const { groups } = planScene({ groups: [one, { ...two, minIdleRunners: 2 }], ...scene });
 
       expect(groups.map((each) => each.warm)).toEqual([0, warm]);
     });
 
-    it('which has a job that backs off', () => {
+    it('further runners of one group leave less for another that has a job that backs off', () => {
       const liveJobs = [...twice(one, 1), idleOf(one, 5), ...twice(two, 2), idleOf(two, 6)];
       const told = (most: number) =>
         planScene({ groups: withMost(most), jobs: [job(1), job(2, arm)], liveJobs }).verdicts;
@@ -207,7 +207,7 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
         expect(keptOf(3, [one, 2, 60], [two, 3, 40], [one, 1, 20])).toHaveLength(3);
       });
 
-      it('one that weighs too much makes room for a younger one', () => {
+      it('a runner that weighs too much makes room for a younger one', () => {
         expect(keptOf(3, [one, 1, 60], [heavy, 3, 40], [one, 4, 20])).toEqual([named(one, 1), named(one, 4)]);
       });
 
@@ -233,7 +233,7 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
         expect(served(withMost(3).slice(0, 1), [job(1)], liveJobs)).toEqual([]);
       });
 
-      it('in any mix', () => {
+      it('two Applications keep as many runners as the limit allows, in any mix', () => {
         const runner = fc.tuple(fc.constantFrom(one, two), fc.integer({ min: 1, max: 200 }));
         fc.assert(
           fc.property(fc.array(runner, { maxLength: 8 }), fc.integer({ min: 1, max: 6 }), (runners, most) => {
@@ -258,43 +258,47 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
         ['for a scope of the same owner, or else a CI job of that one', { scope: '', repository: 'acme/web' }, []],
         ['for a scope of the same owner, and one must be said', { scope: '' }, [1]],
         [
-          'for a scope of the same owner, who may have got his name since: the CI job has it',
+          'for a scope of the same owner, who may have that name since: the CI job has it',
           { scope: 'acme-before', repository: 'Acme/web' },
           [],
         ],
         [
-          'for a scope of the same owner, not for all of Gitea, whatever CI job it was printed for',
+          'for a scope of the same owner, not for all of Gitea, whatever CI job it has',
           { scope: '*', repository: 'acme/web' },
           [1],
         ],
-        ['for such a scope, unless it is of this Application', { application: 'mine', giteaUrl: 'https://other' }, []],
-      ])('%s', (_, over, ids) => {
+        [
+          'for a scope of the same owner, unless it is of this Application',
+          { application: 'mine', giteaUrl: 'https://other' },
+          [],
+        ],
+      ])('a runner elsewhere counts only %s', (_, over, ids) => {
         const { scope, ...rest } = working(over);
 
         expect(served([one], [job(1)], [scope === '' ? rest : { ...rest, ...(scope && { scope }) }])).toEqual(ids);
       });
 
-      it('for one owner of several that share the limit', () => {
+      it('a runner elsewhere counts for one owner of several that share the limit', () => {
         const groups = [one, { ...two, covers: 'other/app' }];
 
         expect(served(groups, [job(1)], [working({ scope: 'other' })])).toEqual([]);
       });
 
-      it('for all of Gitea where the group is for all of it', () => {
+      it('a runner elsewhere counts for all of Gitea where the group is for all of it', () => {
         const global = group({ limits: [gpus] });
 
         expect(served([global], [job(1)], [working({ scope: '*' })])).toEqual([]);
         expect(served([global], [job(1)], [working({})])).toEqual([1]);
       });
 
-      it('with as many slots as our own limit has', () => {
+      it('a runner elsewhere counts with at most as many slots as our own limit has', () => {
         const heavy = { weight: 10_000, createdAtMs: NOW - 6_000 };
 
         expect(served([one], [job(1)], [mine, light(heavy)])).toEqual([]);
         expect(served([one], [job(1)], [mine, light({ ...heavy, createdAtMs: NOW - 1_000 })])).toEqual([1]);
       });
 
-      it('it counts while it can be expected to come: one spawn timeout, and twelve while its pod starts', () => {
+      it('a runner elsewhere counts while it may come: one spawn timeout, and twelve while its pod starts', () => {
         const servedBeside = (ageMs: number, over: Partial<LiveJob>) =>
           served([one], [job(1)], [rival({ createdAtMs: NOW - ageMs, ...over })]);
         const stuck = { trouble: { reason: 'Unschedulable' } };
@@ -319,7 +323,7 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
         expect(kept.names).toEqual([]);
       });
 
-      it('for the longest spawn timeout of the groups that share the limit', () => {
+      it('a runner elsewhere counts for the longest spawn timeout of the groups that share the limit', () => {
         const slow = { ...two, spawnTimeoutMs: 600_000 };
         const unlimited = group({ name: 'zz', labels: ['zz'], spawnTimeoutMs: 900_000 });
         const beside = (ageMs: number) =>
@@ -329,13 +333,13 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
         expect(beside(600_000)).toEqual([1]);
       });
 
-      it('under these conditions also where nothing says which Application is which', () => {
+      it('a runner on another Gitea does not count, also where nothing says which Application is which', () => {
         const { application: _, ...unknown } = working({ giteaUrl: 'https://evil.example.com' });
 
         expect(planScene({ groups: [one], jobs: [job(1)], liveJobs: [unknown] }).served).toEqual([1]);
       });
 
-      it('with no end while it works', () => {
+      it('a runner elsewhere counts with no end while it works', () => {
         expect(served([one], [job(1)], [working({ createdAtMs: NOW - 86_400_000 })])).toEqual([]);
       });
 
@@ -585,7 +589,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     expect(planOf([...sizes.toReversed(), base])).toEqual(planned);
   });
 
-  it('still counts the weight of a runner at work whose size is gone', () => {
+  it('the cap still counts the weight of a runner at work whose size is gone', () => {
     const jobs = [running(1, named(large, 1)), job(2), job(3)];
     const planned = planScene({ groups: [base], jobs, liveJobs: [atWork(large, 1, size)] });
 
@@ -831,7 +835,7 @@ describe('P24 while jobs are unread', () => {
     expect(servedWith(limits, 1)).toBe(most);
   });
 
-  it('those at work count, whichever repository or branch they are of', () => {
+  it('runners at work count while jobs are unread, whichever repository or branch they are of', () => {
     expect(servedWith([ofBranches], 1, busy)).toBe(0);
     expect(servedWith([perRepository], 1, busy)).toBe(1);
     expect(servedWith([perRepository], 1, [...busy, running(3, named(group(), 3), { repository: 'acme/api' })])).toBe(
@@ -948,7 +952,7 @@ describe('a branch fits a pattern', () => {
     expect(limitsBranch({ branches: ['other', pattern] }, branch)).toBe(fits);
   });
 
-  it('as the patterns of a policy do, where there is one star', () => {
+  it('a branch fits a pattern as the patterns of a policy do, where there is one star', () => {
     const letters = fc.string({ unit: fc.constantFrom('a', 'b', '/'), maxLength: 6 });
     const pattern = fc.tuple(letters, fc.constantFrom('', '*', '**'), letters).map((parts) => parts.join(''));
 

@@ -77,7 +77,7 @@ describe('P30 what counts for a repository counts under its new name', () => {
       },
     });
 
-  it('of a runner at work whose CI job is in no list', () => {
+  it('the slot of a runner at work whose CI job is in no list counts under the new name of its repository', () => {
     expect(plan('acme-inc').jobs.map(({ verdict }) => verdict)).toEqual(['held', 'held']);
     expect(plan('acme-inc').jobs[0]).toMatchObject({ because: 'limit', limit: { of: 'acme-inc/web' } });
     // Nobody knows that it is the same repository.
@@ -88,17 +88,20 @@ describe('P30 what counts for a repository counts under its new name', () => {
     ['the new name', 'acme-inc', 'limit'],
     ['the old name', 'acme', 'limit'],
     ['another one', 'beta', undefined],
-  ])('of another Application that shares a limit and has %s of the owner in its spec', (_, scope, because) => {
-    const shared: Limit = { key: 'limit team', name: 'team', most: 1 };
-    const theirs = live(named(group({ name: 'theirs' }), 9), 'running', {
-      ...{ ...since, pinned: true, limits: ['team'], scope, application: 'theirs' },
-    });
-    const looks = { acme: { jobs: [job(2, { repository: 'acme-inc/web' })], runners: [], renamedTo: 'Acme-Inc' } };
-    const groups = [{ ...acme, limits: [shared] }];
-    const [decision] = planScene({ groups, liveJobs: [theirs], looks, application: 'ours' }).jobs;
+  ])(
+    'a Job of another Application with %s of the owner in its spec (%s) holds ours back by: %s',
+    (_, scope, because) => {
+      const shared: Limit = { key: 'limit team', name: 'team', most: 1 };
+      const theirs = live(named(group({ name: 'theirs' }), 9), 'running', {
+        ...{ ...since, pinned: true, limits: ['team'], scope, application: 'theirs' },
+      });
+      const looks = { acme: { jobs: [job(2, { repository: 'acme-inc/web' })], runners: [], renamedTo: 'Acme-Inc' } };
+      const groups = [{ ...acme, limits: [shared] }];
+      const [decision] = planScene({ groups, liveJobs: [theirs], looks, application: 'ours' }).jobs;
 
-    expect(decision && 'because' in decision ? decision.because : undefined).toBe(because);
-  });
+      expect(decision && 'because' in decision ? decision.because : undefined).toBe(because);
+    },
+  );
 });
 
 describe('P11 a runner of another Application was printed under the old name', () => {

@@ -22,7 +22,7 @@ describe('P31 a CI job that Gitea leaves in progress', () => {
     ['with Gitea alone, whose rows were read', { look: { rowsWereRead: true } }],
     ['where Jobs are seen and rows are not', { liveJobs: [] }],
     ['whose Job is being deleted for ever', { liveJobs: [live(left, 'deleting')] }],
-  ])('%s takes its slot for as long as a runner lives, and no longer', (_, more) => {
+  ])('a CI job %s takes its slot for as long as a runner lives, and no longer', (_, more) => {
     expect(scene(LIFE_MS, more).verdicts[2]).toBe('cap');
 
     const late = scene(24 * HOURS, more);
@@ -38,7 +38,7 @@ describe('P31 a CI job that Gitea leaves in progress', () => {
     expect(scene(LIFE_MS + 1, more).verdicts[2]).not.toBe('cap');
   });
 
-  it('without a begin that can be used takes it for a day longer, from its creation on', () => {
+  it('a CI job without a begin that can be used takes its slot for a day longer, from its creation on', () => {
     const withoutBegin = (ageMs: number) => {
       const { startedAtMs: _, ...rest } = running(1, left, { createdAtMs: NOW - ageMs });
       return scene(0, { look: { jobs: [rest, job(2)] } }).verdicts[2];

@@ -23,7 +23,7 @@ describe('P34 a runner was given up', () => {
     expect(triedOf({ jobs: [old(1)], liveJobs: [before] })).toEqual({ [named(ci, 1, 1)]: tried });
   });
 
-  it('not when it goes because the cap of its group was lowered', () => {
+  it('a runner was not given up when it goes because the cap of its group was lowered', () => {
     const limits = [{ key: 'limit gpus', name: 'gpus', most: 3 }];
     const [a, b] = ['a', 'b'].map((name) => group({ name, limits, labels: [name], maxActiveRunners: 1 })) as [
       typeof ci,
@@ -36,7 +36,7 @@ describe('P34 a runner was given up', () => {
     expect(triedOf({ groups: [a, b], jobs, liveJobs })).toEqual({ [named(a, 1)]: 0, [named(b, 3)]: 0 });
   });
 
-  it('not while the pool keeps it, although Gitea gives it no job', () => {
+  it('a runner was not given up while the pool keeps it, although Gitea gives it no job', () => {
     const warm = group({ minIdleRunners: 1 });
     const liveJobs = [idleFor(pool(warm, 1), 6)];
 
@@ -46,7 +46,7 @@ describe('P34 a runner was given up', () => {
     });
   });
 
-  it('not while it has a job, although Gitea gives it no other one', () => {
+  it('a runner was not given up while it has a job, although Gitea gives it no other one', () => {
     const jobs = [old(1), old(2), job(3)];
     const liveJobs = [idleFor(named(ci, 3), 6)];
 
@@ -67,7 +67,7 @@ describe('P34 a new runner follows', () => {
     [0, 1, 2],
     [2, 0, 1],
     [1, 2, 0],
-  ])('one each, that of the most tries first: %d, %d, %d', (...tries) => {
+  ])('new runners follow one given-up runner each, that of the most tries first: %d, %d, %d', (...tries) => {
     const jobs = [1, 2, 3].map((id) => old(id));
     const liveJobs = tries.map((tried, nth) => inVain(nth + 1, tried));
 
@@ -78,7 +78,7 @@ describe('P34 a new runner follows', () => {
     });
   });
 
-  it('none of a group that shares nothing, also when its own group comes first', () => {
+  it('a new runner follows none of a group that shares nothing, also when its own group comes first', () => {
     const first = group({ name: 'aa', labels: ['aa'] });
     const jobs = [old(1), old(2, { labels: ['aa'] })];
 
@@ -88,7 +88,7 @@ describe('P34 a new runner follows', () => {
     });
   });
 
-  it('with a count of two digits at most', () => {
+  it('a new runner follows with a count of two digits at most', () => {
     const one = group({ maxActiveRunners: 1 });
     const stuck = live(named(one, 1), 'starting', {
       createdAtMs: NOW - 20 * MINUTE,

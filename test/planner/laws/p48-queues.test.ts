@@ -90,7 +90,7 @@ describe('P49 a runner that waits in a queue', () => {
     });
   });
 
-  it('of a pool is kept however long it waits', () => {
+  it('a runner of a pool that waits in a queue is kept however long it waits', () => {
     const pool = group({ queue: 'team-a', minIdleRunners: 1 });
     const [first] = planScene({ groups: [pool], liveJobs: [] }).names;
     const days = waiting(String(first), 60 * 24 * 30);

@@ -52,7 +52,7 @@ describe('P52 each runner is printed by one shard', () => {
     expect(Math.max(...sizes)).toBeLessThan(175);
   });
 
-  it('with one shard more only those move that fall to the new one', () => {
+  it('only the runners that fall to the new shard move when there is one more', () => {
     const moved = names.filter((name) => shardOfName(name, 7) !== shardOfName(name, 8));
 
     expect(new Set(moved.map((name) => shardOfName(name, 8)))).toEqual(new Set([7]));
@@ -60,7 +60,7 @@ describe('P52 each runner is printed by one shard', () => {
     expect(moved.length).toBeLessThan(165);
   });
 
-  it('where there are no shards, no runner has one', () => {
+  it('no runner has a shard where there are no shards', () => {
     expect(planScene({ jobs: [job(1)], liveJobs: [] }).emitted.map((decision) => 'shard' in decision)).toEqual([false]);
   });
 });
@@ -71,10 +71,10 @@ describe('P53 a Job that lives stays where it is', () => {
 
   it.each<[string, number, Partial<LiveJob>, number]>([
     ['in the shard that its label names, whatever its name says', 4, { shard: other }, other],
-    ['in that one when there are more of them', 40, { shard: other }, other],
-    ['in that one when its number is the last', other + 1, { shard: other }, other],
+    ['in the shard of its label when there are more shards', 40, { shard: other }, other],
+    ['in the shard of its label when its number is the last', other + 1, { shard: other }, other],
     ['in shard 0 when it has no label', 40, {}, 0],
-  ])('%s', (_, shards, over, shard) => {
+  ])('a Job that lives stays %s', (_, shards, over, shard) => {
     expect(shardsIn(shards, seen(over)).get(one)).toBe(shard);
   });
 
@@ -87,7 +87,7 @@ describe('P53 a Job that lives stays where it is', () => {
     ['at work', { jobs: [running(1, one)], liveJobs: [live(one, 'running', { pinned: true, shard: other })] }],
     ['a record', { jobs: [old(1, 1)], liveJobs: [live(one, 'failed', { shard: other })] }],
     ['of a group in trouble', { groups: [], troubled: [ci], liveJobs: [live(one, 'running', { shard: other })] }],
-  ])('whatever it is: %s', (_, scene) => {
+  ])('a Job that lives stays where it is, whatever it is: %s', (_, scene) => {
     expect(shardsIn(4, scene).get(one)).toBe(other);
   });
 });
@@ -108,7 +108,7 @@ describe('P54 shards are one Application', () => {
     expect(verdict('runners-0')).toBe('served-elsewhere');
   });
 
-  it('they see the same cap', () => {
+  it('shards see the same cap', () => {
     const jobs = [1, 2, 3, 4, 5].map((id) => job(id));
     const liveJobs = [live(named(ci, 9), 'running', { pinned: true, shard: 3 })];
     const planned = planScene({
@@ -178,7 +178,7 @@ describe('P56 a runner that goes keeps its slots until its Job is gone', () => {
     expect(begun({ groups, jobs: [job(1), job(2)], liveJobs: [goes] }).every(([, skip]) => skip === false)).toBe(true);
   });
 
-  it('one that lives never waits', () => {
+  it('a runner that lives never waits for one that goes', () => {
     const liveJobs = [goes, live(named(changed, 2), 'starting')];
 
     expect(begun({ jobs: [job(2)], liveJobs })).toEqual([[named(changed, 2), false]]);

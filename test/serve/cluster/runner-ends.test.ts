@@ -32,7 +32,7 @@ it('a pod of the same name that works takes it back', () => {
   expect(noted(pod('a', 'ended'), pod('a', 'running')).toldBy('runners/a', undefined)).toBeUndefined();
 });
 
-it('of pods that are there, all must have ended', () => {
+it('all pods that are there must have ended', () => {
   const ends = noted(pod('a', 'ended'));
 
   expect(ends.toldBy('runners/a', [pod('a', 'ended')])).toBe('kubelet');

@@ -127,7 +127,7 @@ describe('pages', () => {
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  it('that fail are a 500 without the reason', async () => {
+  it('pages that fail are a 500 without the reason', async () => {
     const { port } = await start({ onRequest: pages });
 
     const answer = await fetch(`http://127.0.0.1:${port}/broken`);

@@ -18,7 +18,7 @@ function aheadClock() {
 }
 
 describe('a look is given', () => {
-  it('as often as it is asked for, and Gitea is asked once', async () => {
+  it('a look is given as often as it is asked for, and Gitea is asked once', async () => {
     const gitea = await fakeGitea({ jobs: jobRows(1, 3) });
     const target = targetOf(gitea.url);
     const { ask, told } = await openLooks([target], { clock: slowClock() });
@@ -34,7 +34,7 @@ describe('a look is given', () => {
     expect(new Set(told)).toEqual(new Set(['given']));
   });
 
-  it('to nobody who has another token, another Gitea or another scope, or says no nonce', async () => {
+  it('a look is given to nobody who has another token, another Gitea or another scope, or says no nonce', async () => {
     const gitea = await fakeGitea();
     const target = targetOf(gitea.url);
     const { ask } = await openLooks([target]);
@@ -51,7 +51,7 @@ describe('a look is given', () => {
     expect(new Set(answers.map(String))).toEqual(new Set(['404,no such look\n']));
   });
 
-  it('only at its one path, to GET', async () => {
+  it('a look is given only at its one path, to GET', async () => {
     const gitea = await fakeGitea();
     const { url } = await openLooks([targetOf(gitea.url)]);
 
@@ -102,7 +102,7 @@ describe('a look that is too old is not given', () => {
     for (const end of held) end();
   });
 
-  it('after five seconds: one is made for who asks, but not more often than that', async () => {
+  it('a look is too old after five seconds: one is made for who asks, but not more often than that', async () => {
     const { clock, pass } = aheadClock();
     const gitea = await fakeGitea();
     const target = targetOf(gitea.url);

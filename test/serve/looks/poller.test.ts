@@ -161,25 +161,28 @@ test.each([
   [500, 2],
   // It asks to be left alone. That is no upgrade.
   [429, 1],
-])('after a look that failed with %i the version of a Gitea is known from %i questions', async (failure, questions) => {
-  let isDown = false;
-  const gitea = await fakeGitea({
-    intercept: ({ path }, response) => {
-      if (isDown && !path.endsWith('/version')) return json(response, {}, failure);
-      return false;
-    },
-  });
-  const outcomes: string[] = [];
-  const { poller } = start({ onLook: (_, { failure: failed }) => outcomes.push(failed ? 'failed' : 'good') });
-  const targets = repos(gitea.url, 1);
+])(
+  'a look that failed with %i makes serve ask for the version of a Gitea %i times in all',
+  async (failure, questions) => {
+    let isDown = false;
+    const gitea = await fakeGitea({
+      intercept: ({ path }, response) => {
+        if (isDown && !path.endsWith('/version')) return json(response, {}, failure);
+        return false;
+      },
+    });
+    const outcomes: string[] = [];
+    const { poller } = start({ onLook: (_, { failure: failed }) => outcomes.push(failed ? 'failed' : 'good') });
+    const targets = repos(gitea.url, 1);
 
-  poller.watch(inOne(targets));
-  await until('good looks', () => outcomes.length > 2);
-  isDown = true;
-  await until('one that failed', () => outcomes.includes('failed'));
-  isDown = false;
-  poller.demand(new Set(targets));
-  await until('a good one again', () => outcomes.at(-1) === 'good');
+    poller.watch(inOne(targets));
+    await until('good looks', () => outcomes.length > 2);
+    isDown = true;
+    await until('one that failed', () => outcomes.includes('failed'));
+    isDown = false;
+    poller.demand(new Set(targets));
+    await until('a good one again', () => outcomes.at(-1) === 'good');
 
-  expect(gitea.seen.filter(({ path }) => path.endsWith('/version'))).toHaveLength(questions);
-});
+    expect(gitea.seen.filter(({ path }) => path.endsWith('/version'))).toHaveLength(questions);
+  },
+);

@@ -355,7 +355,7 @@ describe('a status is written', () => {
     ]);
   });
 
-  it('not when only the time of the last look is new, unless the old one is a minute old', () => {
+  it('a status is not written when only the time of the last look is new, unless the old one is a minute old', () => {
     const looked = (ms: number) => statusOf({ ...calm, checkedAtMs: NOW + ms }, old, NOW + ms);
 
     expect(isWorthWriting(looked(60_000), old)).toBe(false);
@@ -364,7 +364,7 @@ describe('a status is written', () => {
     expect(isWorthWriting(looked(-61_000), old)).toBe(true);
   });
 
-  it('not for a group that has no look yet, and with the first one', () => {
+  it('a status is not written again for a group that has no look yet, but with the first look', () => {
     const { checkedAtMs: _, ...unlooked } = calm;
     const first = statusOf(unlooked, undefined, NOW);
 
@@ -372,7 +372,7 @@ describe('a status is written', () => {
     expect(isWorthWriting(statusOf(calm, first, NOW), first)).toBe(true);
   });
 
-  it('without a list of lost CI jobs, while there were none', () => {
+  it('a status has no list of lost CI jobs while there were none', () => {
     expect(old).not.toHaveProperty('lostJobs');
   });
 });

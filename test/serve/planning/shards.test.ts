@@ -65,7 +65,7 @@ const shardIn = (key: string, of: number) => shardOfName(key.split('/')[1] ?? ''
 describe('of three shards', () => {
   const sharded = ciOf('runners-0', '3');
 
-  it('each differs by its own part, and all together by the whole', () => {
+  it('each of three shards differs by its own part, and all together by the whole', () => {
     const { difference, siblings } = judge(sharded);
     const parts = [difference, ...siblings.values()].map(({ missing }) => missing);
 
@@ -76,7 +76,7 @@ describe('of three shards', () => {
     expect(parts.flat().sort()).toEqual(judge(ciOf('runners')).difference.missing);
   });
 
-  it('one whose part the cluster shows differs by nothing', () => {
+  it('a shard whose part the cluster shows differs by nothing', () => {
     const whole = judge(sharded);
     const [key = ''] = whole.siblings.keys();
     const made = (whole.siblings.get(key)?.missing ?? []).map((of) => runnerOf(of.split('/')[1] ?? '', 1));
@@ -87,7 +87,7 @@ describe('of three shards', () => {
     expect(judge(sharded, made).difference.missing).toEqual(whole.difference.missing);
   });
 
-  it('what one no longer needs is a surplus of that one', () => {
+  it('what a shard no longer needs is a surplus of that shard', () => {
     const [{ group: named, templateHash } = { group, templateHash: '' }] = withTemplates(group, { lookKey: '' });
     const name = runnerName('', { ...named, origin: ORIGIN, templateHash, covers: 'acme' }, { id: 99, attempt: 1 }, 0);
     const old = { ...runnerOf(name, 2), job: { ...runnerOf(name, 2).job, createdAtMs: NOW - 3_600_000 } };
@@ -113,7 +113,7 @@ describe('of three shards', () => {
     ['there is one', ciOf('runners-0', '1')],
     ['there are too many', ciOf('runners-0', '101')],
     ['nobody says it', ciOf('runners-0')],
-  ])('there are none when %s', (_, of) => {
+  ])('there are no shards when %s', (_, of) => {
     expect(judge(of).siblings.size).toBe(0);
   });
 });

@@ -130,7 +130,7 @@ describe('a key', () => {
     expect(began).toEqual(['0 a', '1000 a']);
   });
 
-  it('that is forgotten is aborted, and comes anew', async () => {
+  it('a key that is forgotten is aborted, and comes anew', async () => {
     const ended: string[] = [];
     const { clock, line } = open({}, async (key, { signal }) => {
       signal.addEventListener('abort', () => ended.push(key));
@@ -162,7 +162,7 @@ describe('a key', () => {
     expect(began).toEqual(['0 a', '1100 a', '1550 a']);
   });
 
-  it('that is set while it runs comes then, or not at all', async () => {
+  it('a key that is set while it runs comes then, or not at all', async () => {
     const { began, clock, line } = open();
     line.add('a');
     line.add('b');
@@ -188,7 +188,7 @@ describe('a key', () => {
     expect(began).toEqual(['0 a', '200 a']);
   });
 
-  it('that is forgotten gives its place up at once', async () => {
+  it('a key that is forgotten gives its place up at once', async () => {
     const { clock, line } = open({ width: 1 }, hang);
     line.add('a');
     line.add('b');
@@ -199,7 +199,7 @@ describe('a key', () => {
     expect(line.isRunning('b')).toBe(true);
   });
 
-  it('that exists anew is none of the business of its old run', async () => {
+  it('a key that exists anew is none of the business of its old run', async () => {
     const { began, clock, line } = open({}, hang);
     line.add('a');
     await clock.pass(50);
@@ -371,7 +371,7 @@ describe('a failure', () => {
     expect(line.has('stranger')).toBe(false);
   });
 
-  it('that is a mistake of ours reaches the process, unless its run was broken off', async () => {
+  it('a failure that is a mistake of ours reaches the process, unless its run was broken off', async () => {
     const seen = strayErrors();
     const { clock, line } = open({}, async (key) => {
       await pause(clock, 100);

@@ -124,7 +124,7 @@ describe('the webhook server', () => {
 describe('a body', () => {
   const { headers } = delivery();
 
-  it('of the longest length is read', async () => {
+  it('a body of the longest length is read', async () => {
     const to = await receiver();
     const short = JSON.stringify(payload());
     const body = Buffer.from(short.padEnd(MAX_WEBHOOK_BYTES, ' '));
@@ -132,7 +132,7 @@ describe('a body', () => {
     expect((await send(to, delivery(body)))[0]).toBe(202);
   });
 
-  it('without a length is refused as soon as it is too long, and the connection ends', async () => {
+  it('a body without a length is refused as soon as it is too long, and the connection ends', async () => {
     const to = await receiver();
     const chunk = `${(64 * 1024).toString(16)}\r\n${'x'.repeat(64 * 1024)}\r\n`;
 
@@ -143,7 +143,7 @@ describe('a body', () => {
     expect([to.events, to.refused]).toEqual([[], ['too-large']]);
   });
 
-  it('that stays away gives its memory to others: all together have 32 MiB', async () => {
+  it('a body that stays away gives its memory to others: all together have 32 MiB', async () => {
     const to = await receiver();
     const slow: Sender[] = [];
     for (let nth = 0; nth < 129; nth += 1) {
@@ -157,7 +157,7 @@ describe('a body', () => {
     expect((await send(to, delivery()))[0]).toBe(202);
   });
 
-  it('that breaks off does nothing', async () => {
+  it('a body that breaks off does nothing', async () => {
     const to = await receiver();
 
     const sender = await talk(to.port, raw('POST /webhook HTTP/1.1', { ...headers, 'content-length': '100' }, '{"act'));

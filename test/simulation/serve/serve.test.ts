@@ -54,12 +54,12 @@ async function judge(history: History, options: RunOptions = {}): Promise<string
 
 describe('the laws hold', () => {
   const seeds = SEED === undefined ? Array.from({ length: HISTORIES }, (_, index) => index + 1) : [Number(SEED)];
-  it(`in ${seeds.length} histories`, { timeout: 3_600_000 }, async () => {
+  it(`the laws hold in ${seeds.length} histories`, { timeout: 3_600_000 }, async () => {
     for (const seed of seeds) expect(await judge(makeHistory(seed, KINDS)), `history ${seed}`).toBe(undefined);
     expect(complaints).toEqual([]);
   });
 
-  it('in a history with a conflict that no later reconcile would have mended', async () => {
+  it('the laws hold in a history with a conflict that no later reconcile would have mended', async () => {
     expect(await judge(makeHistory(58, ['status-conflicts']))).toBe(undefined);
   });
 
@@ -68,11 +68,11 @@ describe('the laws hold', () => {
     90927, 91819, 100153, 101152, 101823, 103968, 106941, 107519, 108278, 300089, 407616, 600010, 702484, 715325,
     830071, 830468, 843360, 845392,
   ];
-  it.each(IS_LONG ? FAULTS : FAULTS.slice(-1))('in history %i, which broke one once', async (seed) => {
+  it.each(IS_LONG ? FAULTS : FAULTS.slice(-1))('the laws hold in history %i, which broke one once', async (seed) => {
     expect(await judge(makeHistory(seed))).toBe(undefined);
   });
 
-  it.each(Object.entries(SCENARIOS))('in scenario %s', async (_, make) => {
+  it.each(Object.entries(SCENARIOS))('the laws hold in scenario %s', async (_, make) => {
     const found = await Promise.all((IS_LONG ? [1, 2] : [1]).map((seed) => judge(make(seed))));
     expect(found.filter(Boolean)).toEqual([]);
   });

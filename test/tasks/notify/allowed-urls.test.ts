@@ -35,7 +35,7 @@ describe('an address for webhooks', () => {
     ['a file', 'file:///etc/passwd'],
     ['no URL', 'hooks'],
     ['nothing', ''],
-  ])('with %s is not: %s', (_, url) => {
+  ])('an address for webhooks with %s is not allowed: %s', (_, url) => {
     expect(isAllowedUrl(url, allowed)).toBe(false);
   });
 
@@ -45,7 +45,7 @@ describe('an address for webhooks', () => {
   });
 
   it.each(['hooks.example.com', 'ftp://hooks.example.com', 'https://a:b@hooks.example.com', 'https://h/?x=1'])(
-    'as a prefix must be a plain URL: %s',
+    'a prefix of addresses for webhooks must be a plain URL: %s',
     (text) => {
       expect(() => readAllowedUrls(text, { name: '--notify-urls' })).toThrow(/^read --notify-urls: each entry must/);
     },

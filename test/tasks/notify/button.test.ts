@@ -83,7 +83,7 @@ describe('the button', () => {
   });
 });
 
-it('without a signing secret nothing is taken', async () => {
+it('no press of a button is taken without a signing secret', async () => {
   const rig = await startRig();
   const { webhooks } = await rig.start({ notify: notifyOptions({}) });
   const body = press();

@@ -67,6 +67,6 @@ it.each<[string, readonly (Plan | undefined)[], readonly (readonly number[])[]]>
     [plan([]), later, later],
     [[], [3], []],
   ],
-])('of CI jobs %s', (_, plans, expected) => {
+])('the list of ended CI jobs %s', (_, plans, expected) => {
   expect(reconciles(...plans)).toEqual(expected);
 });

@@ -171,7 +171,7 @@ describe('a webhook', () => {
       expect(message.headers['x-gitea-runners-signature']).toBe(signed(message, 'of ours'));
   });
 
-  it('that redirects is not followed', async () => {
+  it('a webhook that redirects is not followed', async () => {
     const secret = await startReceiver();
     const serve = await start(webhook('/hooks/ci'), {
       answer: (_, response) => void response.writeHead(307, { location: `${secret.origin}/hooks/admin` }).end(),
@@ -183,7 +183,7 @@ describe('a webhook', () => {
     expect([serve.receiver.received.length, secret.received.length]).toEqual([1, 0]);
   });
 
-  it('that fails is tried again with the same delivery', async () => {
+  it('a webhook that fails is tried again with the same delivery', async () => {
     let answers = 0;
     const serve = await start(webhook('/hooks/ci'), {
       answer: (_, response) => {
@@ -219,7 +219,7 @@ describe('a Slack that is dead', () => {
     expect(slack.received).toHaveLength(1);
   });
 
-  it('that refuses is told of with its word, and nothing of its answer besides', async () => {
+  it('a Slack that refuses is told of with its word, and nothing of its answer besides', async () => {
     const serve = await start(() => CHANNEL, {
       answer: (_, response) => json(response, { ok: false, error: 'channel_not_found', secret: 'do not tell' }),
     });

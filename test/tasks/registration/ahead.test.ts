@@ -94,7 +94,7 @@ it('a new leader says for a minute where the one before may have left rows', asy
   expect([before, left().length]).toEqual([2, 2]);
 });
 
-it('it guesses once that there are rows where jobs ended, waited or ran, when it sees the first of them', async () => {
+it('rows are guessed once where jobs ended, waited or ran, when the first of these jobs is seen', async () => {
   const { clock, guessed, jobs, reconcile } = await begin();
   clock.leaveOut(3_600_000);
   reconcile();
@@ -163,7 +163,7 @@ it('a Job that the watch shows gets the credentials that wait for it, without an
   expect(secrets).toMatchObject([{ metadata: { name: NAME, ownerReferences: [{ uid: 'uid-of-the-job' }] } }]);
 });
 
-it('it waits for a plan when there are none yet', async () => {
+it('registration ahead waits for a plan when there is none yet', async () => {
   const { asked, seen } = await begin(0, { runners: () => [LIVE] });
 
   seen();
@@ -193,7 +193,7 @@ it.each<[readonly number[], number]>([
   [[61_000], 2],
   [[40_000, 40_000], 2],
 ])(
-  'after pauses of %j ms the token of a repository was asked for %i times: another one may have its name',
+  'pauses of %j ms make %i questions for the token of a repository: another one may have its name',
   async (pauses, times) => {
     const { clock, secrets, seen, told, tokens } = await comes(LIVE);
     const registered = () =>

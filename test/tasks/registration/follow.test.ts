@@ -80,20 +80,20 @@ describe('a runner', () => {
       'alive',
     ],
     ['that is to wait in a queue of Kueue gets nothing yet', wanted({ queue: 'team-a' }), undefined, undefined],
-    ['that waits there gets nothing yet', wanted({ queue: 'team-a' }), inQueue(true), undefined],
+    ['that waits in a queue of Kueue gets nothing yet', wanted({ queue: 'team-a' }), inQueue(true), undefined],
     ['that Kueue lets start is starting', wanted({ queue: 'team-a' }), inQueue(false), 'starting'],
     ['that works has used its row', wanted({ because: 'busy' }), live('running'), 'used'],
-    ['whose CI job is over, too', { ...dropped, because: 'used-up' }, live('complete'), 'used'],
+    ['whose CI job is over has used its row, too', { ...dropped, because: 'used-up' }, live('complete'), 'used'],
     ['that its pod registers is none of ours', wanted({ registeredAt: undefined as never }), undefined, undefined],
-    ['whose Job its pod registers neither', dropped, live('starting', ''), undefined],
-  ])('%s', (_, decision, job, is) => {
+    ['whose Job its pod registers is none of ours either', dropped, live('starting', ''), undefined],
+  ])('a runner %s', (_, decision, job, is) => {
     expect(wishes(decision, job).get(KEY)?.is).toBe(is);
   });
 
   it.each([
     ['of a group that is not there', wanted({ group: { namespace: 'runners', name: 'other' } }), BY_SERVE],
     ['of a group whose spec is not valid', wanted(), null],
-  ])('%s is not registered', (_, decision, group) => {
+  ])('a runner %s is not registered', (_, decision, group) => {
     const of = { ...verdict([decision], [KEY, `runners/${NAME}`]) };
     const groups = group
       ? of.groups
@@ -126,11 +126,11 @@ describe('a runner', () => {
     ]);
   });
 
-  it('that Argo CD is not to create is not registered', () => {
+  it('a runner that Argo CD is not to create is not registered', () => {
     expect([...wishes(wanted(), undefined, [])]).toEqual([]);
   });
 
-  it('of an Application that cannot be planned stays as it was, until its group is gone', () => {
+  it('a runner of an Application that cannot be planned stays as it was, until its group is gone', () => {
     const before = wishes(wanted());
     const wishedBy = (verdicts: readonly AppVerdict[]) => [
       ...wishesOf(verdicts, new Map(), new Map(), before, isFree).keys(),
@@ -147,12 +147,12 @@ describe('a row may be left', () => {
   const used = wishes(wanted({ because: 'busy' }), live('running'));
   const none = new Map<string, Wish>();
   it.each<[string, ReadonlyMap<string, Wish>, ReadonlyMap<string, Wish>, number]>([
-    ['when its Job goes while it starts', of, none, 1],
-    ['when its Job goes while it is idle', other, none, 1],
-    ['when its Job is to be made again', other, wishes(wanted()), 1],
-    ['not when it has got a CI job', used, none, 0],
-    ['not while its Job is there', of, other, 0],
-    ['not of one without a Job', wishes(wanted()), none, 0],
+    ['a row may be left when its Job goes while it starts', of, none, 1],
+    ['a row may be left when its Job goes while it is idle', other, none, 1],
+    ['a row may be left when its Job is to be made again', other, wishes(wanted()), 1],
+    ['no row is left of a runner that has got a CI job', used, none, 0],
+    ['no row is left while its Job is there', of, other, 0],
+    ['no row is left of a runner without a Job', wishes(wanted()), none, 0],
   ])('%s', (_, before, now, left) => {
     expect(unused(before, now)).toHaveLength(left);
   });
@@ -252,7 +252,7 @@ describe('the level of a runner', () => {
     expect(() => at(level, group)).toThrow(/registers no runner at/);
   });
 
-  it('that nobody gives is told in a hundred characters', () => {
+  it('the level of a runner that nobody gives is told in a hundred characters', () => {
     const told = (): string => {
       try {
         return String(at(`repo:${'x'.repeat(95)}abc`, {}));

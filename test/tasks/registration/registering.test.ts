@@ -155,7 +155,7 @@ it('Gitea that refuses is told in status, Event, log and metric, and asked again
   await until('the status', () => rig.conditions()['Ready'] === 'True Serving');
 });
 
-it('one of two repositories that gives no token is named, its jobs alone wait, and the group is ready', async () => {
+it('a repository that gives no token is named, its jobs alone wait, and the group is ready', async () => {
   const rig = await openRig('  registration: {by: serve, for: repository}\n');
   let isRefusing = true;
   rig.simulator.gitea.addRepo('acme/api');

@@ -80,7 +80,7 @@ describe('two observations', () => {
     expect(verdicts(later).get(NAME)).toBe('seen-too-briefly');
   });
 
-  it('of one Gitea say nothing about the same id on another', () => {
+  it('two observations of one Gitea say nothing about the same id on another', () => {
     const other = { ...CI, giteaUrl: 'https://other.example.com' };
 
     const later = deadRegistrations({ ...scene, groups: [other], nowMs: SIGHTINGS_APART_MS }, first.observations);
@@ -147,7 +147,7 @@ describe('a runner that is online without a Job', () => {
     expect(seenTwice(scene).get(ofGpu)).toBe('dead');
   });
 
-  it('with a Job, even a finished one, is no stray', () => {
+  it('a runner that is online with a Job, even a finished one, is no stray', () => {
     const liveJobs = [live(stray, 'complete')];
 
     expect(seenTwice(evidence({ runners }, { liveJobs })).get(NAME)).toBe('dead');

@@ -264,7 +264,7 @@ describe('trouble', () => {
     },
   );
 
-  it('of one scope does not keep the others from being swept', async () => {
+  it('trouble of one scope does not keep the others from being swept', async () => {
     const { simulator, register, group, sweeper, sweepTwice, left } = await startSweepWorld();
     register(A);
     const ofAll = ownName(1, { namespace: 'runners', name: 'all' });
@@ -281,7 +281,7 @@ describe('trouble', () => {
   it.each([
     ['cannot be read', answering('GET', /status=in_progress/, 500)],
     ['is incomplete', answering('GET', /status=in_progress/, 200, { jobs: [], total_count: 1 })],
-  ])('with the list of running jobs that %s deletes nothing', async (_, intercept) => {
+  ])('a sweep with a list of running jobs that %s deletes nothing', async (_, intercept) => {
     const { simulator, register, sweeper, sweepTwice, left } = await startSweepWorld();
     register(A);
     simulator.intercept(intercept);

@@ -108,7 +108,7 @@ test('a pass deletes nothing when a namespace refuses while it reads', async () 
   expect(scene.passes()).toBe(0);
 });
 
-test('without --sweep dead rows are counted, and nothing is deleted', async () => {
+test('dead rows are counted without --sweep, and nothing is deleted', async () => {
   const group = runnerGroup();
   const { namespace, name } = group;
   const dead = ownName(1, { namespace, name });
@@ -167,7 +167,7 @@ test('a group that is there again is swept once', () => {
   expect(groups.at(0)).toEqual(swept('ci'));
 });
 
-test('of the groups that are gone it remembers the last 1000', () => {
+test('the sweep remembers the last 1000 of the groups that are gone', () => {
   const groups = new SweptGroups();
   for (let n = 0; n <= 1001; n += 1) groups.exist(swept(`ci-${n}`), n);
   groups.exist([], 1002);
@@ -237,7 +237,7 @@ describe('without --sweep', () => {
     expect(deleted.some((path) => path.startsWith('/api/v1/repos/acme/web/'))).toBe(true);
   });
 
-  test('where a row is only guessed is read three times, after the others', async () => {
+  test('a repository where a row is only guessed is read three times, after the others', async () => {
     const { leave, listed } = await begin({ by: 'serve', for: 'repository' });
     for (let n = 0; n < 10; n += 1) leave(`repo:acme/guess${n}`, true);
     for (let n = 0; n < 10; n += 1) leave(`repo:acme/sure${n}`);
@@ -262,7 +262,7 @@ describe('without --sweep', () => {
     await until('a deletion', () => deleted.some((path) => path.startsWith('/api/v1/repos/acme/web/')));
   });
 
-  test('of guesses it remembers five hundred, so that others have a place', async () => {
+  test('a repository that is sure to have rows is read beside a thousand guesses', async () => {
     const { leave, listed } = await begin({ by: 'serve', for: 'repository' });
     for (let n = 0; n < 1_000; n += 1) leave(`repo:acme/guess${n}`, true);
     leave('repo:acme/sure');

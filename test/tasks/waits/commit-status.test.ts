@@ -139,7 +139,7 @@ describe('a commit status', () => {
     expect(statuses(rig)).toEqual([]);
   });
 
-  it('that the token may not set is told once, without the token, and the looks go on', async () => {
+  it('a commit status that the token may not set is told once, without the token, and the looks go on', async () => {
     const rig = await suspendedRig(FIELD, []);
     rig.simulator.gitea.push('acme/web', BUILD);
     const replica = await rig.start();
