@@ -107,16 +107,41 @@ it('no test that .ci/run starts is skipped: it counts as failed there', () => {
   expect(found).toEqual(['test/cluster/migrate.test.ts']);
 });
 
+/** What the names of tests in a file begin with: rows of a table count where its name is `%s` and more. */
+function namesOfTests(text: string): readonly string[] {
+  const single = [...text.matchAll(/\b(?:it|test)(?:\.\w+)*\(\s*['"`](.*)/g)].map(([, name = '']) => name);
+  const tables = text.split(/(?<!describe)\.each/).slice(1);
+  const inTables = tables.flatMap((table) => {
+    const [rows = ''] = table.split(/\)\(\s*['"`]/, 1);
+    const name = /^\)\(\s*['"`](.*)/.exec(table.slice(rows.length))?.[1] ?? '';
+    return name.startsWith('%s') ? [...rows.matchAll(/\[\s*['"`](.*)/g)].map(([, row = '']) => row) : [name];
+  });
+  return [...single, ...inTables];
+}
+
 it('the name of a test is a claim by itself: none goes on with the name of its group or of the test before it', () => {
-  const goesOn = /^\s*(?:it(?:\.\w+)*|\]\))\(\s*['"`](?:and|also|but|nor|so|then|unless|until|when|while) /m;
+  const another = 'and|also|but|nor|so|then|unless|until|when|where|while';
+  const group =
+    'about|as|behind|below|beside|by|for|from|in|into|of|on|than|that|to|under|which|who|whose|with|without';
+  const goesOn = new RegExp(`^(?:${another}|${group}) `);
   const found = readdirSync('test', { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.test.ts'))
-    .filter((file) => goesOn.test(readFileSync(join('test', file), 'utf8')));
+    .flatMap((file) => {
+      const names = namesOfTests(readFileSync(join('test', file), 'utf8'));
+      return names.filter((name) => goesOn.test(name)).map((name) => `${file}: ${name}`);
+    });
 
-  expect(found).toEqual([]);
-  expect("  it('while Argo CD hangs', async () => {").toMatch(goesOn);
-  expect("  it('and gives the Lease back', async () => {").toMatch(goesOn);
-  expect("  ])('but not for %s', (_, url) => {").toMatch(goesOn);
+  expect(found, 'such a name begins with a word that needs the name before it: begin with its subject').toEqual([]);
+
+  const of = 'of';
+  const goOn = namesOfTests(`
+    it('${of} a Job goes on', () => {
+    it.each([1])('${of} %i goes on', () => {
+    describe.each([1])('with %i', () => {
+    test.each<[string]>([
+      ['${of} a row', 1],
+    ] as const)('%s', () => {`);
+  expect(goOn.filter((name) => goesOn.test(name))).toHaveLength(3);
 });
 
 it('no code of an error is compared: its text is for people, and Failure.kind for the program', () => {
