@@ -11,6 +11,7 @@ import {
   type Value,
 } from '../config/pods/pod-schema.ts';
 import { type SecurityLevel, securityViolations, type Violation } from '../config/pods/pod-security.ts';
+import { valueAt } from '../config/runnergroup/paths.ts';
 import type { LateProblem } from '../config/runnergroup/placed.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { nearestName } from '../config/runnergroup/words.ts';
@@ -68,9 +69,10 @@ function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation, 
   if (inTemplate) {
     const way =
       level === 'restricted' ? 'a lower securityProfile' : 'securityProfile: privileged, which needs a policy';
+    const verb = valueAt(group.podTemplate, inTemplate) === undefined ? 'add' : 'remove';
     return {
       path: ['spec', 'podTemplate', ...inTemplate],
-      message: `${message}: remove it, or set ${way}`,
+      message: `${message}: ${verb} it, or set ${way}`,
       code: 'GR-INPUT-10',
     };
   }

@@ -70,49 +70,55 @@ function leavesOf(value: unknown, path = ''): readonly Leaf[] {
   return Object.entries(value).flatMap(([key, of]) => leavesOf(of, path === '' ? key : `${path}.${key}`));
 }
 
-/** A pod with these fields at one of its structs. */
-function podWith(where: string, set: object) {
+/** A pod with these fields at one of its structs. Of the runner's labels follows its containerMode, so what `validate` allows. */
+function podWith(where: string, set: object, labels: string) {
   const at = (struct: string, more: object) => (where === struct ? { ...more, ...set } : more);
   const mount = { name: 'v', mountPath: '/m' };
   const container = at('Container', {
-    ...(where === 'EnvVar' && { env: [at('EnvVar', { name: 'E' })] }),
+    env: [{ name: 'GITEA_RUNNER_LABELS', value: labels }, ...(where === 'EnvVar' ? [at('EnvVar', { name: 'E' })] : [])],
     ...(where === 'VolumeMount' && { volumeMounts: [at('VolumeMount', mount)] }),
   });
   const volume = where === 'Volume' ? at('Volume', { name: 'v' }) : { name: 'v', emptyDir: {} };
-  return at('PodSpec', { volumes: [volume], containers: [{ ...container, name: 'r', image: RUNNER }] });
+  const initContainers = where === 'initContainers' ? [{ ...set, name: 'i', image: 'alpine' }] : [];
+  return at('PodSpec', { volumes: [volume], initContainers, containers: [{ ...container, name: 'r', image: RUNNER }] });
 }
 
 /** The sentence that tells of a field names it, or the element that it is lost with. */
 function isTold(path: string, comments: string): boolean {
   const [first = ''] = path.split(/[.[]/);
   // A claim goes with all that its volume has, and a mount with its volume.
-  const wholes = ['[E]', '[v]', 'Persistent volumes are not carried over (v)'];
+  const wholes = ['[E]', '[v]', 'spec.initContainers[i]:', 'Persistent volumes are not carried over (v)'];
   const ways = [first, ...wholes, ...(first === 'volumeMounts' || first === 'name' ? ['Mounts are not'] : [])];
   return ways.some((way) => comments.includes(way));
 }
 
 const OF_THE_NAME = ['containers', 'initContainers', 'volumes', 'name', 'image'];
 const Case = fc.record({
-  where: fc.constantFrom('PodSpec', 'Container', 'Volume', 'EnvVar', 'VolumeMount'),
+  where: fc.constantFrom('PodSpec', 'Container', 'initContainers', 'Volume', 'EnvVar', 'VolumeMount'),
+  labels: fc.constantFrom('a:host', 'a:docker://node:22'),
   fields: fc.array(fc.nat(200), { minLength: 1, maxLength: 4 }),
   seed: fc.nat(100_000),
 });
 
-it('every field of a pod and of its runner is carried over or told by its path', async () => {
+it('every field of a pod and of its runner is carried over or told by its path, and what is printed is valid', async () => {
   let groups = 0;
-  const law = fc.asyncProperty(Case, async ({ where, fields, seed }) => {
+  const law = fc.asyncProperty(Case, async ({ where, labels, fields, seed }) => {
     let at = seed;
     const next = () => (at = (at * 1103 + 12345) % 1_000_003);
-    const types = [...fieldsOf(where)].filter(([name]) => !OF_THE_NAME.includes(name));
+    const types = [...fieldsOf(where === 'initContainers' ? 'Container' : where)].filter(
+      ([name]) => !OF_THE_NAME.includes(name),
+    );
     const chosen = fields.flatMap((field) => types.slice(field % types.length).slice(0, 1));
     const set = Object.fromEntries(chosen.map(([name, { type }]) => [name, sampleOf(type, 1, next)]));
 
-    const { code, stdout, stderr } = await run({ 'x.yaml': deployment(podWith(where, set)) }, ...FLAGS);
+    const { code, stdout, stderr } = await run({ 'x.yaml': deployment(podWith(where, set, labels)) }, ...FLAGS);
 
     // What is of no use at all says so by its field.
     if (code !== 0) expect(chosen.some(([name]) => stderr.includes(name))).toBe(true);
     if (code !== 0) return;
     groups += 1;
+    const read = await runHere(['validate', 'g.yaml'], {}, folderWith({ 'g.yaml': stdout }));
+    expect({ ...read, stdout }).toMatchObject({ code: 0 });
     const [group] = parseAllDocuments(stdout).map((each) => each.toJS() as Group);
     const carried = JSON.stringify(group);
     const comments = stdout.replace(/^(?!# ).*$/gm, '');

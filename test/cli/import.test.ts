@@ -105,7 +105,7 @@ it('a group that moves to another namespace names the Secrets of the installatio
     authToken: { secretRef: { name: 'gitea-api', key: 'token' } },
   });
   expect(comments).toContain(
-    `# Secrets of another namespace are not carried over: reg, api. ${manual('install.md')} makes gitea-runner and gitea-api.`,
+    `# The file names no namespace, so the group is in runners, with the Secrets that ${manual('install.md')} makes there: gitea-runner and gitea-api. If runners has reg, api, too, write that name.`,
   );
 });
 
@@ -133,6 +133,12 @@ describe('refuses', () => {
   it.each([
     ['what has no runner', 'kind: Service\nmetadata: {name: s}\n', [], 'GR-IMPORT-02'],
     ['broken YAML', 'kind: [', [], 'GR-IMPORT-01'],
+    [
+      'a key that stands twice, in the words of validate',
+      'kind: A\nkind: B\n',
+      [],
+      'GR-IMPORT-01 import x.yaml: line 2 is no valid YAML: the key "kind" is already in its mapping.\n',
+    ],
     [
       'values of ARC, with what to do',
       'githubConfigUrl: https://github.com/acme\n',
@@ -298,7 +304,7 @@ describe('of a pod', () => {
       'spec.containers[runner].volumeMounts[socket]: ',
       'spec.initContainers[docker].args: ["--mtu=1400"] (is reserved',
       'spec.volumes[socket]: ',
-      'spec.volumes[token]: (is reserved',
+      'spec.volumes[token]: {"name":"token","secret":{"secretName":"old-token","items":[{"key":"value","path":"t"}]}} (is reserved',
       'container.network: "old" (it names places',
       'container.options: "-v /tls:/tls --cpus 2" (it names places',
       'container.valid_volumes: ["/tls"] (it names places',
@@ -460,13 +466,14 @@ describe('what must not go over', () => {
     );
 
     expect(JSON.stringify([groups, comments])).not.toContain('hunter2');
-    for (const place of [
-      'metadata.annotations.vault/token',
-      'spec.initContainers[a].command',
-      'spec.initContainers[b].args',
-      'spec.containers[runner].lifecycle.postStart.exec.command',
+    for (const told of [
+      'metadata.annotations.vault/token: (it',
+      // Without its command a container would run what its image runs.
+      'spec.initContainers[a]: (its command',
+      'spec.initContainers[b]: (its args',
+      'spec.containers[runner].lifecycle.postStart.exec.command: (it',
     ])
-      expect(comments.join('\n')).toContain(`# Not carried over: ${place}: (it may hold a secret`);
+      expect(comments.join('\n')).toContain(`# Not carried over: ${told} may hold a secret: put that into a Secret)`);
     expect(groups[0]?.spec).toMatchObject({ podTemplate: { metadata: { annotations: { a: 'b' } } } });
     expect(JSON.stringify(groups)).toContain('"sleep"');
   });

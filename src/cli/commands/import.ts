@@ -4,14 +4,16 @@ import { basename, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { MOST_BYTES } from '../../config/runnergroup/budget.ts';
-import { AS_KUBECTL } from '../../config/runnergroup/documents.ts';
+import { AS_KUBECTL, readAll } from '../../config/runnergroup/documents.ts';
 import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
-import { valueAt } from '../../config/runnergroup/paths.ts';
+import { pathText, valueAt } from '../../config/runnergroup/paths.ts';
 import { dnsLabelOf } from '../../config/runnergroup/words.ts';
 import { yamlText } from '../../config/runnergroup/yaml-text.ts';
+import { faultsOfTemplate } from '../../plan/group-pods.ts';
 import { Failure, systemCode } from '../../shared/failure.ts';
 import { API_SECRET, manual, REGISTRATION_SECRET } from '../../shared/installed/installed-names.ts';
 import type { ExitCode, Io } from '../../shared/io.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
 import { API_VERSION, KIND } from '../../shared/marks.ts';
 import { count, firstNames, printable } from '../../shared/printable.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
@@ -41,10 +43,10 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
   const known: Known = { scope, gitea: flagValue('gitea', flags, io) };
   const namespace = flagValue('groupNamespace', flags, io);
   const objects = files.flatMap((file) => read(file, io));
-  const made = (each: readonly unknown[]) => each.map((object) => fromObject(object, known, objects));
-  const ofObjects = made(objects);
+  const all = (each: readonly unknown[]) => each.map((object) => fromObject(object, known, objects));
+  const ofObjects = all(objects);
   const isMade = (each: ReturnType<typeof fromObject>) => typeof each === 'object';
-  const results = ofObjects.some(isMade) ? ofObjects : [...ofObjects, ...made(objects.flatMap(ofFileAlone))];
+  const results = ofObjects.some(isMade) ? ofObjects : [...ofObjects, ...all(objects.flatMap(ofFileAlone))];
   const found = results.filter(isMade);
   const foreign = results.filter((each) => typeof each === 'string');
   if (found.length === 0) {
@@ -54,7 +56,9 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
   const missing = new Set(found.flatMap((each) => each.missing));
   if (missing.size > 0)
     throw new Failure('GR-IMPORT-03', 2, `import: ${[...missing].join(', ')} must be given: no file says it.`);
-  const texts = await Promise.all(found.map(async (each) => textOf(await withTemplate(inNamespace(namespace, each)))));
+  const made = await Promise.all(found.map((each) => withTemplate(inNamespace(namespace, each))));
+  const twins = [...groupBy(made, ({ metadata }) => keyText(metadata)).values()].flatMap(([, ...others]) => others);
+  const texts = await Promise.all(made.map((each) => textOf(each, twins.includes(each))));
   const bad = texts.flatMap(({ problem }) => problem ?? []);
   if (bad.length === found.length) throw new Failure('GR-IMPORT-04', 2, bad.join('\n'));
   io.out(texts.map(({ text }) => text).join('---\n'));
@@ -96,7 +100,10 @@ function read(file: string, io: Io): readonly unknown[] {
     return parseAllDocuments(text, { ...AS_KUBECTL, logLevel: 'silent' }).flatMap((document) => {
       const [error] = document.errors;
       if (TEMPLATED.test(text)) throw new Error(`it is a template. Render it first: ${HELM}`);
-      if (error) throw new Error(error.message.split('\n')[0]?.replace(/:$/, ''));
+      // In the words of `validate`, which reads less at once.
+      const wrong =
+        error && readAll({ name: file, text }).flatMap((each) => ('problem' in each ? each.problem : []))[0];
+      if (error) throw new Error(wrong ? `line ${wrong.place.line} ${wrong.message}` : error.message);
       const object: unknown = document.toJS({ maxAliasCount: 100 });
       const data = fromRunnerFile(object) && { [LOOSE_FILE]: JSON.stringify(object) };
       if (data) return [{ kind: LOOSE_FILE, metadata: { name: basename(file) }, data }];
@@ -119,38 +126,51 @@ function ofFileAlone(object: unknown): readonly unknown[] {
 
 /** The group with what of its podTemplate a runner can have; what is lost is told. The operator's has none. */
 async function withTemplate(group: ImportedGroup): Promise<ImportedGroup> {
-  const { metadata, spec, notes } = group;
+  const { metadata, spec, notes, isMoved } = group;
   if (!spec['podTemplate']) return group;
-  const written = { name: dnsLabelOf(metadata.name), namespace: metadata.namespace ?? '' };
-  const fitting = await fittingTemplate(written, spec);
-  const { podTemplate } = fitting;
-  return { ...group, spec: filled({ ...spec, podTemplate }), notes: [...notes, ...fitting.notes] };
+  const { podTemplate, notes: lost } = await fittingTemplate(metadata, spec);
+  const named = isMoved ? [...new Set(namedIn(podTemplate))].join(', ') : '';
+  const note = `Namespace ${metadata.namespace} must have what the pods name: ${named}.`;
+  return { ...group, spec: filled({ ...spec, podTemplate }), notes: [...notes, ...lost, ...(named ? [note] : [])] };
+}
+
+/** `Secret pull`, `ConfigMap ca`: what a pod takes from its own namespace. */
+function namedIn(value: unknown, key = ''): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const name = valueAt(value, ['secretName']) ?? valueAt(value, ['name']);
+  const kind = /^(?:secret|imagePullSecrets)/.test(key) ? 'Secret' : key.startsWith('configMap') && 'ConfigMap';
+  const below = Object.entries(value).flatMap(([inner, of]) => namedIn(of, Array.isArray(value) ? key : inner));
+  return kind && typeof name === 'string' ? [`${kind} ${name}`] : below;
 }
 
 /** An object without a namespace goes to ours, and a Secret is read in its own namespace only: the installation's are there. */
 function inNamespace(byDefault: string, group: ImportedGroup): ImportedGroup {
-  if (group.metadata.namespace) return group;
+  if (group.metadata.namespace !== '') return group;
   const own = [group.spec['registrationToken'], group.spec['authToken']].flatMap(
     (token) => SecretRef.safeParse(token).data?.secretRef.name ?? [],
   );
   const lost = own.filter((name) => name !== REGISTRATION_SECRET && name !== API_SECRET);
-  const note = `Secrets of another namespace are not carried over: ${[...new Set(lost)].join(', ')}. ${manual('install.md')} makes ${REGISTRATION_SECRET} and ${API_SECRET}.`;
+  const note = `The file names no namespace, so the group is in ${byDefault}, with the Secrets that ${manual('install.md')} makes there: ${REGISTRATION_SECRET} and ${API_SECRET}. If ${byDefault} has ${[...new Set(lost)].join(', ')}, too, write that name.`;
   return {
     ...group,
+    isMoved: true,
     metadata: { ...group.metadata, namespace: byDefault },
     spec: { ...group.spec, registrationToken: REGISTRATION_TOKEN, authToken: AUTH_TOKEN },
     notes: lost.length > 0 ? [...group.notes.filter((each) => each !== URL_NOTE), note] : group.notes,
   };
 }
 
-/** A group that would not be valid is all comment: it takes nothing away from the others. */
-function textOf({ metadata: { name, namespace = '' }, spec, notes }: ImportedGroup) {
-  const metadata = { name: dnsLabelOf(name), namespace };
+/** A group that `validate` would refuse is all comment: it takes nothing away from the others. */
+async function textOf({ metadata, spec, notes }: ImportedGroup, isTwin: boolean) {
   const result = runnerGroupFromObject({ ...metadata, spec });
+  const faults = 'group' in result ? await faultsOfTemplate(result.group) : [];
+  const wrong = faults.map(({ path, message }) => `spec.podTemplate.${pathText(path)} ${message}`);
+  const all = [...(isTwin ? ['another one above has its name: change one'] : []), ...wrong];
+  const why = 'problem' in result ? result.problem : all.join('; ');
   const comments = notes.map((note) => `# ${printable(note)}\n`).join('');
   const text = `${comments}${yamlText({ apiVersion: API_VERSION, kind: KIND, metadata, spec })}`;
-  if ('group' in result) return { text };
-  const problem = `import ${metadata.namespace}/${metadata.name}: the RunnerGroup would not be valid: ${printable(result.problem)}.`;
+  if (why === '') return { text };
+  const problem = `import ${metadata.namespace}/${metadata.name}: the RunnerGroup would not be valid: ${printable(why)}.`;
   return { text: `# ${problem}\n${text.replace(/^(?!#)(?=.)/gm, '# ')}`, problem };
 }
 
@@ -161,10 +181,12 @@ interface Known {
 }
 
 interface ImportedGroup {
-  readonly metadata: z.output<typeof Metadata>;
+  /** The namespace is empty where no file names it. */
+  readonly metadata: { readonly name: string; readonly namespace: string };
   readonly spec: Readonly<Record<string, unknown>>;
   /** What was left out or made up, and what to do: one sentence each. */
   readonly notes: readonly string[];
+  readonly isMoved?: boolean;
   /** The objects that it was made of. */
   readonly read: readonly unknown[];
   /** Flags without which the group is not whole. */
@@ -178,6 +200,8 @@ const SecretRef = z.looseObject({ secretRef: z.looseObject({ name: z.string() })
 const AUTH_TOKEN_NOTE = `authToken names the Secret ${API_SECRET}, which ${manual('install.md')} makes: no usable API token was found.`;
 
 const URL_NOTE = `The Secret of authToken must have the key url, with the URL of Gitea: the token is sent nowhere else (${manual('install.md')}).`;
+
+const placeOf = ({ name, namespace = '' }: z.output<typeof Metadata>) => ({ name: dnsLabelOf(name), namespace });
 
 const TriggerAuthentication = z.looseObject({
   spec: z.looseObject({
@@ -230,7 +254,7 @@ function fromRunners(
     (each) => each !== undefined,
   );
   return {
-    metadata,
+    metadata: placeOf(metadata),
     read,
     spec: filled({
       ...scope,
@@ -333,7 +357,7 @@ function fromOperator(
   const url = known.gitea ?? giteaURL;
   const differs = known.scope && JSON.stringify(known.scope) !== JSON.stringify(before);
   return {
-    metadata,
+    metadata: placeOf(metadata),
     read: [object],
     spec: filled({
       ...(known.scope ?? before),

@@ -4,9 +4,10 @@ import { proxy } from '../../config/runnergroup/field-kinds.ts';
 import { DOCKER_IMAGE, parseLabel, RUNNER_IMAGE } from '../../config/runnergroup/words.ts';
 import { manual, REGISTRATION_SECRET } from '../../shared/installed/installed-names.ts';
 import { readList } from '../flags/readers.ts';
+import type { FromRunnerFile } from './import-runner-file.ts';
 import type { OldContainer, Pod, PodSpec } from './import-shapes.ts';
 import { filled, lostNote, mayBeSecret, pointsInto } from './import-template.ts';
-import { mapsOf, runnerFileOf, tokenOf, variablesOf } from './import-variables.ts';
+import { mapsOf, ownFilesOf, tokenOf, variablesOf } from './import-variables.ts';
 
 /** Told by fields of the RunnerGroup, or of the old pod's docker: they mean nothing in a pod of ours. */
 const HANDLED =
@@ -30,9 +31,9 @@ function proxyOf(said: ReturnType<typeof variablesOf>) {
   return (http ?? https) === undefined ? undefined : read.data;
 }
 
-/** What other fields tell. `volume`: that of the runner's config.yaml. */
+/** What other fields tell. `volumes`: those of the old runner's own files. */
 interface Told {
-  readonly volume: string | undefined;
+  readonly volumes: readonly string[];
   readonly isProxied: boolean;
   /** The Secret with the registration token. */
   readonly ofToken: string | undefined;
@@ -47,30 +48,26 @@ export function fromPod({ metadata, spec }: Pod, beside: readonly unknown[]) {
   if (!parts) return undefined;
   const { runner, registers } = parts;
   const said = variablesOf([runner, ...registers], beside);
-  const path = said('CONFIG_FILE')?.value;
-  const file = runnerFileOf(spec, path, beside);
+  const path = said('CONFIG_FILE')?.value ?? CONFIG_OPTION.exec([...runner.command, ...runner.args].join(' '))?.[1];
+  const { file, state, ...own } = ownFilesOf(spec, path, beside);
   const token = tokenOf(spec, [runner, ...registers], beside);
-  const written = file && file.labels.length > 0 ? file.labels : readList(said('GITEA_RUNNER_LABELS')?.value ?? '');
+  const ofVariable = readList(said('GITEA_RUNNER_LABELS')?.value ?? '');
+  const written = [file?.labels, state?.labels, ofVariable].find((each) => each?.length) ?? [];
   const { kept: labels, note } = ofDefaultRunner(written.map((label) => label.trim()));
   const [containerMode, why] = modeOf(spec, parts, labels);
   const { name, key } = token.ref ?? { name: REGISTRATION_SECRET, key: 'registration-token' };
-  const gitea = said('GITEA_INSTANCE_URL')?.value?.trim();
+  const gitea = (said('GITEA_INSTANCE_URL')?.value ?? state?.address)?.trim();
   const { requests, limits } = runner.resources ?? {};
-  const used = { ...parts, docker: containerMode === 'dind' ? parts.docker : undefined };
   const out = proxyOf(said);
-  const { template, notes } = templateOf(spec, used, {
-    volume: file?.volume,
-    isProxied: out !== undefined,
-    ofToken: token.ref?.name,
-  });
-  const isFileLost = !file && (path !== undefined || /"--config/.test(JSON.stringify(runner)));
+  const { template, notes } = templateOf(spec, parts, { ...own, isProxied: !!out, ofToken: token.ref?.name });
+  const ofFile = ofMode(file ?? { spec: {}, notes: [] }, containerMode);
   return {
-    gitea: gitea !== undefined && /^https?:\/\/[^\s<>{}$?#@]+$/.test(gitea) ? gitea : undefined,
+    gitea: /^https?:\/\/[^\s<>{}$?#@]+$/.exec(gitea ?? '')?.[0],
     said,
     capacity: file?.capacity,
-    read: [...(file ? [file.object] : []), ...mapsOf([runner, ...registers], beside)],
+    read: [...own.read, ...mapsOf([runner, ...registers], beside)],
     spec: filled({
-      ...withoutContainers(file?.spec ?? {}, containerMode),
+      ...ofFile.spec,
       labels,
       // A runner that names its labels has no others.
       defaultLabels: labels.length > 0 ? false : undefined,
@@ -83,14 +80,17 @@ export function fromPod({ metadata, spec }: Pod, beside: readonly unknown[]) {
     notes: [
       why,
       note,
-      ...(file?.notes ?? []),
+      ...ofFile.notes,
       token.isWritten &&
         `The registration token stood in the manifest: revoke it, and put a new one into the Secret ${REGISTRATION_SECRET}.`,
       token.isGuess && `registrationToken is a guess: a key of the Secret ${name}, which envFrom names.`,
       !token.ref &&
         !token.isWritten &&
         `registrationToken names the Secret ${REGISTRATION_SECRET}, which ${manual('install.md')} makes: no file says where the token is.`,
-      isFileLost &&
+      own.secret.length > 0 &&
+        `What registered the old runner is not carried over (volume ${own.secret.join(', ')}): CI jobs could read its token. ${state ? 'Its labels and its address are.' : 'Write the labels of its file .runner into labels.'}`,
+      !file &&
+        path !== undefined &&
         'The config.yaml of the runner was in none of the files. Give it, too, or put its keys into runnerConfig, its labels into labels, and multiply maxActiveRunners by its capacity.',
       ...notes,
     ].filter((each) => typeof each === 'string'),
@@ -108,17 +108,20 @@ function partsOf({ containers, initContainers }: PodSpec): Parts | undefined {
   const sidecars = initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always');
   const runner = [...containers, ...sidecars].find(isRunner);
   if (!runner) return undefined;
-  const docker = [...containers, ...initContainers].find((each) => each !== runner && DOCKER_IMAGE.test(each.image));
+  const isDocker = (each: OldContainer) => each !== runner && (DOCKER_IMAGE.test(each.image) || isDaemon(each));
+  const docker = [...containers, ...sidecars].find(isDocker);
   return { runner, docker, registers: initContainers.filter((each) => isRunner(each) && !sidecars.includes(each)) };
 }
 
-const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'];
+const NO_PROBES = { livenessProbe: undefined, readinessProbe: undefined, startupProbe: undefined };
+
+const OF_A_HOME = /^\/(?:root|home\/[^/]+)\//;
 
 /** The old pod as a podTemplate, and what of it is not even tried. */
-function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume: ofFile, isProxied, ofToken }: Told) {
+function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volumes: own, isProxied, ofToken }: Told) {
   const { securityContext, serviceAccountName, restartPolicy: _always, serviceAccount, ...others } = pod;
   const isKept = ({ name, persistentVolumeClaim }: PodSpec['volumes'][number]) =>
-    persistentVolumeClaim === undefined && name !== ofFile;
+    persistentVolumeClaim === undefined && !own.includes(name);
   const volumes = pod.volumes.filter(isKept);
   const claims = pod.volumes.filter(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined);
   const isMounted = (mount: { readonly name: string }) => volumes.some(({ name }) => name === mount.name);
@@ -142,16 +145,7 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume
   const ours = (container: OldContainer, name: string) => {
     const { image: _image, securityContext: _security, resources, ...kept } = carried(container, true);
     const { requests: _requests, limits: _limits, ...claimed } = container.resources ?? {};
-    const {
-      restartPolicy: _sidecar,
-      livenessProbe: _l,
-      readinessProbe: _r,
-      startupProbe: _s,
-      ...main
-    } = filled({
-      ...kept,
-      resources: claimed,
-    });
+    const main = filled({ ...kept, resources: claimed, restartPolicy: undefined, ...NO_PROBES });
     const made = name === 'runner' ? { ...main, name } : { ...kept, resources, name };
     return Object.keys(filled(made)).length > 1 ? [filled(made)] : [];
   };
@@ -165,12 +159,16 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume
   const images = used.map(({ image }) => ({ name: image })).filter(({ name }) => name !== '');
   const mounts = lostMounts.map(({ name, mountPath }) => ({ name: `${mountPath} of ${name}` }));
   const account = serviceAccountName ?? serviceAccount;
+  const home = runner.env.find(({ name }) => name === 'HOME')?.value ?? '/data';
+  const homes = runner.volumeMounts.filter(
+    (mount) => OF_A_HOME.test(mount.mountPath) && !mount.mountPath.startsWith(`${home}/`) && isMounted(mount),
+  );
   const say = (lost: readonly { readonly name: string }[], what: string, instead: string) =>
     lost.length === 0 ? [] : [`${what} not carried over (${lost.map(({ name }) => name).join(', ')}): ${instead}.`];
   const secured = (place: string, of: unknown) =>
     of === undefined ? [] : [lostNote(`${place}securityContext`, of, 'containerMode and securityProfile set it')];
   const place = (each: OldContainer) => (pod.containers.includes(each) ? 'containers' : 'initContainers');
-  const probes = PROBES.flatMap((field) =>
+  const probes = Object.keys(NO_PROBES).flatMap((field) =>
     runner[field] === undefined
       ? []
       : lostNote(
@@ -192,6 +190,10 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume
     ...pointsInto(
       [...used, ...inits].map((each) => carried(each, true)),
       lostMounts,
+    ),
+    ...homes.map(
+      ({ mountPath }) =>
+        `The home of a runner is ${home}, so nothing looks for ${mountPath}. Mount it elsewhere and name the place, e.g. DOCKER_CONFIG=/docker for /docker/config.json.`,
     ),
     ...say(left.filter(isRunner), 'Other runners of the pod are', 'make a RunnerGroup for each'),
     ...say(registers, 'What registered the old runner is', 'each runner registers by itself'),
@@ -219,9 +221,11 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume
 }
 
 /** Containers have no place in mode host. */
-function withoutContainers(spec: Readonly<Record<string, unknown>>, mode: Mode): Readonly<Record<string, unknown>> {
-  const { container: _container, ...others } = z.looseObject({}).safeParse(spec['runnerConfig']).data ?? {};
-  return mode === 'host' ? { ...spec, runnerConfig: others } : spec;
+function ofMode({ spec, notes }: Pick<FromRunnerFile, 'spec' | 'notes'>, mode: Mode) {
+  const { container, ...others } = z.looseObject({}).safeParse(spec['runnerConfig']).data ?? {};
+  if (mode !== 'host' || container === undefined) return { spec, notes };
+  const note = lostNote('container', container, 'containerMode host starts no containers');
+  return { spec: { ...spec, runnerConfig: others }, notes: [...notes, note] };
 }
 
 /** Runners of other forges, by their images. */
@@ -232,12 +236,29 @@ const OF_OTHERS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** By its image, by what it is told, or by what it starts. */
-function isRunner({ image, env, command, args }: OldContainer): boolean {
+function isRunner(container: OldContainer): boolean {
+  const { image, env } = container;
+  if (isDaemon(container)) return false;
   if (RUNNER_IMAGE.test(image) || /gitea[\w-]*runner/i.test(image)) return true;
   const isTold = env.some(({ name }) => name === 'GITEA_INSTANCE_URL');
-  const starts = /\b(?:act_runner|gitea-runner)\b/.test(JSON.stringify([command, args]));
-  return (isTold || starts) && !OF_OTHERS.some(([others]) => others.test(image));
+  return (isTold || starts(container, 'act_runner|gitea-runner')) && !OF_OTHERS.some(([others]) => others.test(image));
 }
+
+/** A dockerd beside the runner, whatever its image: one may hold both programs. */
+function isDaemon(each: OldContainer): boolean {
+  return starts(each, 'dockerd(?:-entrypoint\\.sh)?') && !starts(each, 'act_runner|gitea-runner|run\\.sh');
+}
+
+/** As the first word of a command: of the container, behind `sh -c` or `--`, or in a script. */
+function starts({ command, args }: OldContainer, programs: string): boolean {
+  const first = new RegExp(
+    `(?:^|[\\n;&|(]|(?:\\b(?:exec|then|do|else)|\\s--)\\s)\\s*(?:[\\w./-]*/)?(?:${programs})(?=\\s|$)`,
+  );
+  const argv = [...command, ...args];
+  return argv.some((word, at) => (at === 0 || /^(?:-\w*c|--|exec)$/.test(argv[at - 1] ?? '')) && first.test(word));
+}
+
+const CONFIG_OPTION = /(?:--config|\b(?:act_runner|gitea-runner)\s+(?:\w+\s+)?-c)[\s=]+["']?([^\s"';]+)/;
 
 /** The other forge whose runner this pod is. */
 export function otherForge({ containers }: Pick<PodSpec, 'containers'>): string | undefined {
@@ -248,7 +269,7 @@ type Mode = 'dind-rootless' | 'dind' | 'host';
 
 function modeOf(pod: PodSpec, { runner, docker }: Parts, labels: readonly string[]): readonly [Mode, string?] {
   const usesSocket = pod.volumes.some((volume) => JSON.stringify(volume).includes('docker.sock'));
-  if (runner.image.includes('dind-rootless')) return ['dind-rootless'];
+  if (runner.image.includes('dind-rootless') && !docker) return ['dind-rootless'];
   if (docker || runner.image.includes('dind')) return ['dind'];
   if (usesSocket)
     return ['dind-rootless', 'The docker socket of the node is not mounted: each runner has a dockerd of its own.'];

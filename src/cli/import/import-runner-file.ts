@@ -11,6 +11,7 @@ const Told = z.looseObject({
   labels: z.array(z.string()).optional().catch(undefined),
   capacity: z.int().min(1).optional().catch(undefined),
   timeout: z.string().optional().catch(undefined),
+  file: z.string().optional().catch(undefined),
 });
 
 export type FromRunnerFile = NonNullable<ReturnType<typeof fromRunnerFile>>;
@@ -73,16 +74,22 @@ export function fromRunnerFile(value: unknown) {
     labels: told.labels ?? [],
     /** CI jobs that one runner took at once. */
     capacity: told.capacity ?? 1,
+    /** Where the old runner kept what Gitea gave it. */
+    place: told.file,
     spec: filled({ activeDeadlineSeconds: seconds, runnerConfig: kept }),
     notes,
   };
 }
 
-/** The same of a text, which may be no YAML at all. */
-export function runnerFileIn(text: string): FromRunnerFile | undefined {
+/** What Gitea has given an old runner (`.runner`). With its token anybody is that runner. */
+const Registration = Told.extend({ uuid: z.string(), token: z.string(), address: Told.shape.file });
+
+/** Which of the old runner's own files a text is. It may be no YAML at all. */
+export function ownFileIn(text: string) {
   try {
-    return fromRunnerFile(parse(text, { logLevel: 'silent', maxAliasCount: 100, merge: true }));
+    const value: unknown = parse(text, { logLevel: 'silent', maxAliasCount: 100, merge: true });
+    return { file: fromRunnerFile(value), state: Registration.safeParse(value).data };
   } catch {
-    return undefined;
+    return {};
   }
 }

@@ -16,6 +16,8 @@ const FromAll = z.looseObject({
 const Quantities = z.record(z.string(), z.coerce.string()).or(z.unknown()).optional();
 const OldContainer = Named.extend({
   image: z.string().default(''),
+  command: z.array(z.string()).default([]),
+  args: z.array(z.string()).default([]),
   restartPolicy: z.string().optional(),
   env: z.array(Variable).default([]),
   envFrom: z.array(FromAll).default([]),

@@ -4,10 +4,10 @@
  */
 
 import * as z from 'zod';
-import type { FieldPath, Mapping } from '../../config/pods/pod-schema.ts';
+import type { FieldPath, Mapping, TemplateFault } from '../../config/pods/pod-schema.ts';
 import { askedWithoutPolicy } from '../../config/policy/without-policy.ts';
 import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
-import { valueAt } from '../../config/runnergroup/paths.ts';
+import { isMapping, pathText, valueAt } from '../../config/runnergroup/paths.ts';
 import { placeText } from '../../plan/final-pods.ts';
 import { faultsOfTemplate } from '../../plan/group-pods.ts';
 import { manual } from '../../shared/installed/installed-names.ts';
@@ -20,12 +20,37 @@ type Written = Parameters<typeof runnerGroupFromObject>[0];
 const MOST_ROUNDS = 200;
 /** Characters of a value in a comment. */
 const SHOWN = 200;
-/** Names of what may be a secret: it is not for Git. */
-const MAY_BE_SECRET = /token|secret|passw|credential|private|api_?key|access_?key|auth/i;
+/** In a name: what it names may be a secret, and is not for Git. An author is none, nor where a secret is. */
+const SECRET = '(?:token|secret|passw|credential|private|api[_-]?key|access[_-]?key|auth(?!or(?!i[sz])))';
+const IS_PLACE = '(?<!name|ref|file|path|dir)';
+const SECRET_NAME = new RegExp(`${SECRET}.*${IS_PLACE}$`, 'is');
+/** What a shell puts in place, or a switch. */
+const NO_SECRET = /^(?:\$[({\w].*|true|false)?$/s;
+const LITERAL = String.raw`["'\\]*(?!(?:bearer|basic|token)\s+["'\\]*\$)(?![\s"'\\$<&|;)-]|id=|$)`;
+/** A value that is written out: `TOKEN=abc`, `password: abc`, `--token abc`, `-u me:abc`, `login -p abc`, `https://me:abc@host`, or a long key. */
+const SECRET_IN_TEXT = new RegExp(
+  [
+    String.raw`${SECRET}[\w-]*${IS_PLACE}["']?\s*[:=]\s*${LITERAL}`,
+    String.raw`(?:^|[\s"'])--?[\w-]*${SECRET}[\w-]*${IS_PLACE}["']?[\s=]+${LITERAL}`,
+    String.raw`(?:^|\s)-u[\s=]*["']?[^\s"'$:]+:[^\s"'$]|\blogin\b[^\n;|&]*\s-p[\s=]*["']?[^\s"'$]|://[^/\s"'$]*@`,
+    String.raw`(?<![\w:])(?=[a-z]*\d)[\da-z]{32,}(?!\w)|-----BEGIN [\w ]*PRIVATE`,
+  ].join('|'),
+  'i',
+);
 
-/** @param name of a variable, or all of a text */
-export function mayBeSecret(name: string, value = name): boolean {
-  return MAY_BE_SECRET.test(name) || /:\/\/[^/\s"]*@|[\s"]-u[\s"]/.test(value);
+/** By its name, or by what is written out in it. A word in a command line makes no secret. */
+export function mayBeSecret(name: string, value: string): boolean {
+  return !NO_SECRET.test(value) && (SECRET_NAME.test(name) || SECRET_IN_TEXT.test(value));
+}
+
+/** In any text below. The words of a command are one text. */
+function holdsSecret(value: unknown, name: string): boolean {
+  if (typeof value !== 'object' || value === null) return mayBeSecret(name, String(value));
+  if (Array.isArray(value) && value.every((each) => typeof each !== 'object'))
+    return mayBeSecret(name, value.join(' '));
+  const own = String(valueAt(value, ['name']) ?? name);
+  const isOwn = (key: string) => Array.isArray(value) || key === 'value';
+  return Object.entries(value).some(([key, each]) => holdsSecret(each, isOwn(key) ? own : key));
 }
 
 /** The podTemplate of this spec, without what a runner cannot have. `notes`: a sentence for each field that is lost, or needs a policy. */
@@ -34,21 +59,20 @@ export async function fittingTemplate(
   spec: Readonly<Record<string, unknown>>,
 ): Promise<{ readonly podTemplate: Mapping; readonly notes: readonly string[] }> {
   const template = structuredClone(spec['podTemplate'] ?? {}) as Mapping;
-  const notes = [...plainSecrets(template)];
+  const notes: string[] = [];
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     const read = runnerGroupFromObject({ ...written, spec: { ...spec, podTemplate: template } });
     if ('problem' in read) break;
-    const faults = await faultsOfTemplate(read.group);
-    const fault = faults.findLast(({ path }) => path.length > 0 && valueAt(template, path.slice(0, -1)) !== undefined);
-    if (!fault) {
-      notes.push(...unmounted(template));
-      const asked = await askedWithoutPolicy([read.group]);
-      const needs = asked.map(
-        ({ path }) => `${path.slice(2).join('.')}: only a policy can allow it (${manual('policy.md')}).`,
-      );
-      return { podTemplate: template, notes: [...notes, ...needs] };
-    }
-    notes.push(...remove(template, fault.path, fault.message));
+    const faults = [...plainSecrets(template), ...(await faultsOfTemplate(read.group))];
+    const fault = faults.findLast(({ path }) => path.length > 0);
+    const lost = fault ? remove(template, fault.path, fault.message) : unmounted(template);
+    notes.push(...lost);
+    if (lost.length > 0) continue;
+    const asked = await askedWithoutPolicy([read.group]);
+    const needs = asked.map(
+      ({ path }) => `${path.slice(2).join('.')}: only a policy can allow it (${manual('policy.md')}).`,
+    );
+    return { podTemplate: template, notes: [...notes, ...needs] };
   }
   return { podTemplate: template, notes };
 }
@@ -72,33 +96,29 @@ const Shape = z.looseObject({
   spec: z.looseObject({ volumes: Names, containers: Mounting, initContainers: Mounting }).optional(),
 });
 
-/** Takes away commands and annotations that may hold a secret. Variables are chosen before. */
-function plainSecrets(template: Mapping): readonly string[] {
-  const found: FieldPath[] = [];
-  const visit = (value: unknown, path: FieldPath): void => {
-    const last = String(path.at(-1));
-    const isText =
-      last === 'command' || last === 'args' ? JSON.stringify(value) : path.at(-2) === 'annotations' && last;
-    if (isText && mayBeSecret(isText)) found.push(path);
-    else if (Array.isArray(value)) for (const [index, each] of value.entries()) visit(each, [...path, index]);
-    else if (typeof value === 'object' && value !== null)
-      for (const [key, each] of Object.entries(value)) visit(each, [...path, key]);
-  };
-  visit(template, []);
-  return found.toReversed().flatMap((path) => remove(template, path, 'it may hold a secret: put that into a Secret'));
+/** Commands and annotations that may hold a secret; a container goes with its command. Variables are chosen before. */
+function plainSecrets(value: unknown, path: FieldPath = []): readonly TemplateFault[] {
+  const last = String(path.at(-1));
+  const isCommand = last === 'command' || last === 'args';
+  const isWhole = isCommand && typeof path.at(-2) === 'number';
+  const message = `${isWhole ? `its ${last}` : 'it'} may hold a secret: put that into a Secret`;
+  if ((isCommand || path.at(-2) === 'annotations') && holdsSecret(value, last))
+    return [{ path: isWhole ? path.slice(0, -1) : path, message }];
+  const keys = isMapping(value) ? Object.keys(value) : [];
+  const steps = Array.isArray(value) ? [...value.keys()] : keys;
+  return steps.flatMap((step) => plainSecrets(valueAt(value, [step]), [...path, step]));
 }
 
-/** Of a volume or a mount all goes. A part that must be there goes with what it is a part of. */
+/** Of a volume or a mount all goes. What lacks a part goes as a whole. */
 function remove(template: Mapping, path: FieldPath, message: string): readonly string[] {
-  const isPart = message === 'is no volume of this pod' || valueAt(template, path) === undefined;
-  const mount = path.indexOf('volumeMounts');
-  const isWhole = path[1] === 'volumes' || mount >= 0;
-  const part = isPart ? path.slice(0, -1) : path;
-  const target = isWhole ? path.slice(0, Math.max(3, mount + 2)) : part;
-  const parent = valueAt(template, target.slice(0, -1));
-  const value = valueAt(template, target);
-  if (parent === undefined || value === undefined) return [];
-  const note = lostNote(placeText(template, target), value, message);
+  const mounts = path.findIndex((step) => step === 'volumeMounts' || step === 'volumeDevices');
+  const end = mounts >= 0 ? mounts + 2 : path.length;
+  const whole = path.slice(0, path[1] === 'volumes' ? 3 : end);
+  let target = whole;
+  while (target.length > 1 && valueAt(template, target) === undefined) target = target.slice(0, -1);
+  if (target.length < 2) return [];
+  const why = target === whole ? message : `${pathText(whole.slice(target.length))} ${message}`;
+  const note = lostNote(placeText(template, target), valueAt(template, target), why);
   takeAway(template, target);
   return [note];
 }
@@ -141,7 +161,6 @@ export function filled(spec: Readonly<Record<string, unknown>>): Readonly<Record
 }
 
 export function lostNote(place: string, value: unknown, why: string): string {
-  const text = JSON.stringify(value);
-  const shown = mayBeSecret(`${place} ${text}`) ? '' : ` ${cut(text, SHOWN)}`;
+  const shown = holdsSecret(value, place.replace(/^.*\./s, '')) ? '' : ` ${cut(JSON.stringify(value), SHOWN)}`;
   return `Not carried over: ${place}:${shown} (${why})`;
 }

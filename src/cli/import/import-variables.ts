@@ -1,7 +1,7 @@
 /** What a runner was told by its pod: variables, Secrets and files, as far as the files beside it say. */
 import { posix } from 'node:path';
 import * as z from 'zod';
-import { type FromRunnerFile, runnerFileIn } from './import-runner-file.ts';
+import { ownFileIn } from './import-runner-file.ts';
 import type { OldContainer, PodSpec } from './import-shapes.ts';
 
 type KeyRef = { readonly name: string; readonly key: string };
@@ -103,23 +103,41 @@ function secretOfFile({ volumes }: PodSpec, containers: readonly OldContainer[],
   return keys.at(0);
 }
 
-/** The runner's config.yaml: in a volume, else a file of its own among the files. `volume`: it holds nothing else. */
-export function runnerFileOf(
-  { volumes }: PodSpec,
-  path: string | undefined,
-  beside: readonly unknown[],
-): (FromRunnerFile & { readonly volume?: string | undefined; readonly object: unknown }) | undefined {
-  const inVolumes = volumes.flatMap((volume) =>
-    sourcesOf(volume).map(({ kind, name }) => ({ volume: volume.name, object: named(kind, name, beside) })),
+/**
+ * The old runner's own files: its config.yaml, in a volume or as a file of its own, and what Gitea has given it.
+ * `volumes` have no more than that; those of `secret` have its token.
+ */
+export function ownFilesOf(pod: PodSpec, path: string | undefined, beside: readonly unknown[]) {
+  const inVolumes = pod.volumes.flatMap((volume) =>
+    sourcesOf(volume).map(({ kind, name, items = [] }) => {
+      return { volume: volume.name, object: named(kind, name, beside), paths: items.map((item) => item.path) };
+    }),
   );
-  const isLoose = (object: unknown) => Data.safeParse(object).data?.kind === LOOSE_FILE;
-  const loose = beside.filter(isLoose);
-  const ofName = named(LOOSE_FILE, posix.basename(path ?? ''), beside);
-  const places = [...inVolumes, ...(ofName || loose.length === 1 ? [{ volume: '', object: ofName ?? loose[0] }] : [])];
-  for (const { volume, object } of places) {
-    const texts = Object.values(textsOf(object));
-    const file = texts.flatMap((text) => runnerFileIn(text) ?? []).at(0);
-    if (file) return { ...file, volume: texts.length === 1 ? volume : undefined, object };
-  }
-  return undefined;
+  const loose = beside.filter((object) => Data.safeParse(object).data?.kind === LOOSE_FILE);
+  const ofName = named(LOOSE_FILE, posix.basename(path ?? ''), beside) ?? (loose.length === 1 ? loose[0] : undefined);
+  const all = [...inVolumes, { volume: '', object: ofName, paths: [] }].map(({ paths, ...each }) => {
+    const texts = textsOf(each.object);
+    const read = Object.values(texts).map(ownFileIn);
+    const [file, state] = [read.find((one) => one.file)?.file, read.find((one) => one.state)?.state];
+    return { ...each, file, state, names: [...Object.keys(texts), ...paths], isAlone: read.length === 1 };
+  });
+  const config = all.find(({ file }) => file);
+  const place = config?.file?.place ?? '.runner';
+  const isPlace = (file = '') => posix.basename(file) === posix.basename(place);
+  const states = all.filter(({ state, names }) => state || names.some(isPlace));
+  const mounts = [...pod.containers, ...pod.initContainers].flatMap(({ volumeMounts }) => volumeMounts);
+  const around = (file = '') =>
+    mounts.filter(({ mountPath }) => posix.isAbsolute(file) && !posix.relative(mountPath, file).startsWith('..'));
+  const alone = mounts.filter(({ mountPath, subPath }) => isPlace(mountPath) || isPlace(subPath));
+  const secret = [...states.map(({ volume }) => volume), ...[...around(place), ...alone].map(({ name }) => name)];
+  // A folder that the pod fills itself has more.
+  const isFilled = (name: string) => pod.volumes.some((each) => each.name === name && each['emptyDir'] !== undefined);
+  const unread = config?.volume ? [] : around(path).flatMap(({ name }) => (isFilled(name) ? [] : name));
+  return {
+    file: config?.file,
+    state: states.find(({ state }) => state)?.state,
+    secret: [...new Set(secret)],
+    volumes: [...secret, ...unread, ...(config?.isAlone ? [config.volume] : [])],
+    read: [...(config ? [config] : []), ...states].map(({ object }) => object),
+  };
 }

@@ -1,0 +1,258 @@
+/** `import` of pods as people have them: what starts in each container, what is a secret, and what only the old pod could read. */
+import { describe, expect, it } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { folderWith, runHere } from '../support/run-cli.ts';
+
+const RUNNER = { name: 'runner', image: 'gitea/act_runner:0.2.11' };
+const GITEA = ['--gitea', 'https://gitea.example.com'];
+
+interface Group {
+  readonly metadata: { readonly name: string };
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** What is printed is valid. */
+async function imported(objects: readonly object[], flags: readonly string[] = GITEA) {
+  const text = objects.map((object) => JSON.stringify(object)).join('\n---\n');
+  const folder = folderWith({ 'x.yaml': text });
+  const { code, stdout, stderr } = await runHere(['import', 'x.yaml', '--owner', 'acme', ...flags], {}, folder);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^\d RunnerGroups?\./) });
+  expect(await runHere(['validate', 'g.yaml'], {}, folderWith({ 'g.yaml': stdout }))).toMatchObject({ code: 0 });
+  const groups = parseAllDocuments(stdout).map((document) => document.toJS() as Group | null);
+  const comments = stdout.split('\n').filter((line) => line.startsWith('# '));
+  return { spec: groups[0]?.spec ?? {}, groups, comments: comments.join('\n'), stdout, stderr };
+}
+
+const deployment = (spec: object, more: object = {}, metadata: object = { name: 'r', namespace: 'ci' }) => ({
+  kind: 'Deployment',
+  metadata,
+  spec: { template: { metadata: more, spec } },
+});
+const host = { ...RUNNER, env: [{ name: 'GITEA_RUNNER_LABELS', value: 'linux' }] };
+
+describe('what is printed is valid', () => {
+  it('an init container that mode host does not allow goes, with the reason and what to add', async () => {
+    const wait = { name: 'wait', image: 'busybox', command: ['sleep', '1'] };
+    const { spec, comments } = await imported([deployment({ initContainers: [wait], containers: [host] })]);
+
+    expect(spec).toMatchObject({ containerMode: 'host' });
+    expect(spec).not.toHaveProperty('podTemplate');
+    expect(comments).toMatch(
+      /spec\.initContainers\[wait\]: \{.*\} \(securityContext\.\S+ must be .* of securityProfile restricted, the default of containerMode host\): add it, or set a lower securityProfile\)/,
+    );
+  });
+
+  it('of two groups of one name the second is a comment', async () => {
+    const { groups, stderr } = await imported([
+      deployment({ containers: [RUNNER] }),
+      { ...deployment({ containers: [RUNNER] }), kind: 'StatefulSet' },
+    ]);
+
+    expect(groups).toEqual([expect.objectContaining({ kind: 'RunnerGroup' }), null]);
+    expect(stderr).toContain(
+      'import ci/r: the RunnerGroup would not be valid: another one above has its name: change one.',
+    );
+  });
+});
+
+describe('a secret is known by where it stands', () => {
+  const container = (command: string) => ({ name: 'i', image: 'alpine', command: ['sh', '-c', command] });
+
+  it.each([
+    'kubectl get secret gitea-runner-token -n gitea',
+    'echo "Waiting for the secret ..."; kubectl create secret generic certs --from-file=ca.pem -n gitea',
+    'x --token "$API_TOKEN" --password=$(cat /run/secrets/pass) --token-file /run/t',
+    'TOKEN=$API_TOKEN; curl -H "Authorization: Bearer $TOKEN" "https://oauth2:$TOKEN@gitea.example.com"',
+    'git config user.author bot; openssl req -config authority.cnf; sudo -u runner id; mkdir -p /a',
+  ])('not by a word of a command: %s', async (command) => {
+    const { spec } = await imported([deployment({ initContainers: [container(command)], containers: [RUNNER] })]);
+
+    expect(spec['podTemplate']).toEqual({ spec: { initContainers: [container(command)] } });
+  });
+
+  it.each([
+    'x --token=hunter2',
+    'x --api-key hunter2',
+    "x '--password' 'hunter2'",
+    'API_TOKEN=hunter2 x',
+    'export GITEA_SECRET="hunter2"',
+    'echo "password: hunter2" > /etc/x',
+    'curl -u me:hunter2 https://example.com',
+    'docker login -u me -p hunter2 example.com',
+    'git clone https://me:hunter2@example.com/x',
+    'curl -H "Authorization: token hunter2" x',
+    'echo hunter2aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa > /data/x',
+  ])('%s', async (command) => {
+    const { stdout } = await imported([deployment({ initContainers: [container(command)], containers: [RUNNER] })]);
+
+    expect(stdout).not.toContain('hunter2');
+    expect(stdout).toContain('spec.initContainers[i]: (its command may hold a secret');
+  });
+
+  it('variables: by name and value; the name of a file, a switch and another variable are none', async () => {
+    const env = Object.entries({
+      ...{ SSL_TOKEN_FILE: '/t', GIT_AUTHOR_NAME: 'bot', AUTH_ENABLED: 'true', MY_TOKEN: '$(OTHER)' },
+      ...{ MY_SECRET: 'hunter2', DATABASE: 'postgres://me:hunter2@db/x' },
+    }).map(([name, value]) => ({ name, value }));
+    const { spec, stdout } = await imported([deployment({ containers: [{ ...RUNNER, env }] })]);
+
+    expect(spec['podTemplate']).toEqual({ spec: { containers: [{ name: 'runner', env: env.slice(0, 4) }] } });
+    expect(stdout).not.toContain('hunter2');
+    expect(stdout).toContain('may be secrets are not carried over (MY_SECRET, DATABASE)');
+  });
+
+  it('a command of the runner itself is refused with the reason that holds', async () => {
+    const command = ['sh', '-c', 'act_runner register --token "$GITEA_RUNNER_REGISTRATION_TOKEN"; act_runner daemon'];
+    const { comments } = await imported([deployment({ containers: [{ ...RUNNER, command }] })]);
+
+    expect(comments).toMatch(
+      /spec\.containers\[runner\]\.command: \["sh",.*\] \(is reserved: the runner's image starts/,
+    );
+  });
+});
+
+describe('what a container is', () => {
+  it('one that waits for a Secret with the name of a runner is no runner', async () => {
+    const command = ['sh', '-c', 'until kubectl get secret gitea-runner-token; do sleep 1; done'];
+    const wait = { name: 'wait', image: 'bitnami/kubectl', command };
+    const { spec, comments } = await imported([deployment({ initContainers: [wait], containers: [RUNNER] })]);
+
+    expect(spec['podTemplate']).toEqual({ spec: { initContainers: [wait] } });
+    expect(comments).not.toContain('What registered the old runner');
+  });
+
+  it.each([
+    ['sh -c', ['sh', '-c', 'sleep 3 && exec /usr/local/bin/act_runner daemon']],
+    ['its own', ['/opt/gitea-runner', 'daemon']],
+    ['an init', ['tini', '--', 'act_runner', 'daemon']],
+  ])('one that starts a runner is one: %s', async (_, command) => {
+    const { groups } = await imported([deployment({ containers: [{ name: 'x', image: 'mirror/x:1', command }] })]);
+
+    expect(groups).toHaveLength(1);
+  });
+
+  it('a dockerd in the image of a runner is docker beside it', async () => {
+    const command = ['sh', '-c', 'mkdir -p /etc/docker\ndockerd --host=tcp://127.0.0.1:2375 &\ntail -f /dev/null'];
+    const docker = { ...RUNNER, name: 'docker', command };
+    const { spec, comments } = await imported([deployment({ containers: [docker, RUNNER] })]);
+
+    expect(spec).toMatchObject({ containerMode: 'dind' });
+    expect(comments).not.toContain('Other runners');
+  });
+});
+
+describe("the old runner's own files", () => {
+  const STATE = {
+    ...{ id: 6, uuid: 'b66cdb63', name: 'r', token: 'hunter2', address: 'https://old.example.com' },
+    labels: ['big:docker://node:22', 'small:host'],
+  };
+  const map = (key: string, text: string) => ({ kind: 'ConfigMap', metadata: { name: 'm' }, data: { [key]: text } });
+  const volumes = [{ name: 'v', configMap: { name: 'm' } }];
+
+  it('of .runner the labels and the address go over, and its token does not', async () => {
+    const pod = {
+      volumes,
+      initContainers: [{ name: 'i', image: 'alpine', volumeMounts: [{ name: 'v', mountPath: '/v' }] }],
+      containers: [{ ...RUNNER, volumeMounts: [{ name: 'v', mountPath: '/etc/r/state.json', subPath: 'state' }] }],
+    };
+    const { spec, stdout, comments } = await imported([deployment(pod), map('state', JSON.stringify(STATE))], []);
+
+    expect(spec).toMatchObject({ gitea: { url: 'https://old.example.com' }, labels: STATE.labels });
+    expect(JSON.stringify(spec)).not.toContain('"v"');
+    expect(stdout).not.toContain('hunter2');
+    expect(comments).toContain('(volume v): CI jobs could read its token. Its labels and its address are.');
+  });
+
+  it.each([
+    ['mounted alone', [{ name: 'v', mountPath: '/etc/r/.runner', subPath: 'x' }], { secret: { secretName: 's' } }],
+    [
+      'one of several',
+      [{ name: 'v', mountPath: '/etc/r' }],
+      { projected: { sources: [{ secret: { name: 's', items: [{ key: 'x', path: '.runner' }] } }] } },
+    ],
+    [
+      'on a disk of the network',
+      [{ name: 'v', mountPath: '/.runner', subPath: '.runner' }],
+      { nfs: { server: 'n', path: '/n' } },
+    ],
+  ])('a .runner that no file has is not carried over: %s', async (_, volumeMounts, source) => {
+    const pod = { volumes: [{ name: 'v', ...source }], containers: [{ ...RUNNER, volumeMounts }] };
+    const { spec, comments } = await imported([deployment(pod)]);
+
+    expect(spec).not.toHaveProperty('podTemplate');
+    expect(comments).toContain('CI jobs could read its token. Write the labels of its file .runner into labels.');
+  });
+
+  it('a place of its own, from runner.file of the config.yaml, counts', async () => {
+    const volumeMounts = [{ name: 'v', mountPath: '/state' }];
+    const pod = {
+      volumes: [
+        { name: 'v', secret: { secretName: 's' } },
+        { name: 'c', configMap: { name: 'm' } },
+      ],
+      containers: [{ ...RUNNER, volumeMounts }],
+    };
+    const { spec } = await imported([deployment(pod), map('config.yaml', 'runner: {file: /state/me.json}')]);
+
+    expect(spec).not.toHaveProperty('podTemplate');
+  });
+
+  it('a config.yaml that a shell line names and no file has is told, and its mount is not carried over', async () => {
+    const runner = {
+      ...RUNNER,
+      command: ['sh', '-c', 'sleep 3; exec act_runner daemon --config /etc/r/config.yaml'],
+      volumeMounts: [{ name: 'v', mountPath: '/etc/r' }],
+    };
+    const { spec, comments } = await imported([deployment({ volumes, containers: [runner] })]);
+
+    expect(spec).not.toHaveProperty('podTemplate');
+    expect(comments).toContain('The config.yaml of the runner was in none of the files.');
+    expect(comments).toContain('Mounts are not carried over (/etc/r of v)');
+  });
+
+  it('section container of a config.yaml is told in mode host', async () => {
+    const text = 'container: {network: host, force_pull: true}\n';
+    const { spec, comments } = await imported([deployment({ volumes, containers: [host] }), map('config.yaml', text)]);
+
+    expect(spec).toMatchObject({ containerMode: 'host' });
+    expect(comments).toContain(
+      'Not carried over: container: {"network":"host","force_pull":true} (containerMode host starts no containers)',
+    );
+  });
+});
+
+it('a mount in the home of the old image is told, unless HOME names that', async () => {
+  const pod = (env: readonly object[]) => ({
+    volumes: [{ name: 'v', secret: { secretName: 's' } }],
+    containers: [
+      {
+        ...RUNNER,
+        env,
+        volumeMounts: [{ name: 'v', mountPath: '/root/.docker/config.json', subPath: '.dockerconfigjson' }],
+      },
+    ],
+  });
+  const told = 'The home of a runner is /data, so nothing looks for /root/.docker/config.json. Mount it elsewhere';
+
+  expect((await imported([deployment(pod([]))])).comments).toContain(told);
+  expect((await imported([deployment(pod([{ name: 'HOME', value: '/root' }]))])).comments).not.toContain('The home of');
+});
+
+it('what the pods take from their namespace is told when no file names that', async () => {
+  const pod = {
+    imagePullSecrets: [{ name: 'pull' }],
+    volumes: [{ name: 'v', configMap: { name: 'ca' } }],
+    containers: [
+      {
+        ...RUNNER,
+        env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'keys', key: 'a' } } }],
+        volumeMounts: [{ name: 'v', mountPath: '/ca' }],
+      },
+    ],
+  };
+
+  expect((await imported([deployment(pod, {}, { name: 'r' })])).comments).toContain(
+    'Namespace runners must have what the pods name: Secret keys, ConfigMap ca, Secret pull.',
+  );
+  expect((await imported([deployment(pod)])).comments).not.toContain('must have what the pods name');
+});
