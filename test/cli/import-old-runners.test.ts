@@ -42,7 +42,7 @@ describe('what is printed is valid', () => {
     );
   });
 
-  it('of two groups of one name the second is a comment', async () => {
+  it('the second of two groups of one name is a comment', async () => {
     const { groups, stderr } = await imported([
       deployment({ containers: [RUNNER] }),
       { ...deployment({ containers: [RUNNER] }), kind: 'StatefulSet' },
@@ -149,7 +149,7 @@ describe("the old runner's own files", () => {
   const map = (key: string, text: string) => ({ kind: 'ConfigMap', metadata: { name: 'm' }, data: { [key]: text } });
   const volumes = [{ name: 'v', configMap: { name: 'm' } }];
 
-  it('of .runner the labels and the address go over, and its token does not', async () => {
+  it('labels and address of .runner go over, and its token does not', async () => {
     const pod = {
       volumes,
       initContainers: [{ name: 'i', image: 'alpine', volumeMounts: [{ name: 'v', mountPath: '/v' }] }],
