@@ -20,7 +20,7 @@ import {
 } from './model.ts';
 import { downOf } from './not-created.ts';
 import { runnersAdvice, runnerText, slotsText } from './reasons.ts';
-import { hasLogs, troubleText } from './remedies.ts';
+import { hasLogs, seeWhy, troubleText } from './remedies.ts';
 import { runWords } from './run-words.ts';
 import { runnersIn } from './runner-counts.ts';
 import { labelsText } from './uncovered-labels.ts';
@@ -93,7 +93,9 @@ function untilOf(job: ExplainedJob): number | undefined {
 }
 
 /** What is awaited, and until when, if there is nothing to do. */
-function waitText({ state, waitUntilMs }: ExplainedJob, nowMs: number): string {
+function waitText({ state, waitUntilMs, ...job }: ExplainedJob, nowMs: number): string {
+  if (job.verdict === 'served' && state !== 'starting')
+    return seeWhy(job.group, job.runner, `pods -l job-name=${job.runner}`);
   if (state !== 'starting') return 'wait';
   const until = waitUntilMs !== undefined && waitUntilMs > nowMs ? ` until ${timeText(waitUntilMs)}` : '';
   return `wait${until}: its runner takes it as soon as it has registered${until && '. After that another one is tried'}`;

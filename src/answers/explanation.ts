@@ -62,9 +62,11 @@ export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: n
         return { ...group, ...unseen, ...(suspension !== undefined && { suspended: true, suspension }) };
       });
       const byKey = new Map(explained.map((group) => [keyText(group), group]));
-      const stateOf = stateIn(byKey, emitted(), progress());
+      const stateOf = stateIn(byKey, emitted(), progress(), nowMs);
       const jobs = plan.jobs.flatMap((decision): ExplainedJob | readonly [] =>
-        decision.verdict === 'done' ? [] : { ...decision, ...waitUntil()(decision), state: stateOf(decision) },
+        decision.verdict === 'done'
+          ? []
+          : { ...decision, ...waitUntil()(decision), state: stateOf(decision, waitUntil()(decision)) },
       );
       return {
         checkedAt: new Date(nowMs).toISOString(),
@@ -197,7 +199,10 @@ function waitUntilOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, n
     const key = keyText(group);
     const live = lives.get(runner);
     const keys = [stayKey(decision), ...(full.has(key) ? [origin, key] : [`${origin} ${job.runId}`])];
-    const sinceMs = live?.createdAtMs ?? Math.max(job.createdAtMs, ...keys.map((each) => ends.get(each) ?? 0));
+    const { createdAtMs, stillSinceMs = 0, runningSinceMs = 0 } = live ?? {};
+    const sinceMs = createdAtMs
+      ? Math.max(createdAtMs, stillSinceMs, runningSinceMs)
+      : Math.max(job.createdAtMs, ...keys.map((each) => ends.get(each) ?? 0));
     return { waitUntilMs: sinceMs + patienceMs(live ?? {}, patience.get(key) ?? 0) };
   };
 }
@@ -220,11 +225,16 @@ function stateIn(
   groups: ReadonlyMap<string, ExplainedGroup>,
   emitted: ReadonlyMap<string, EmittedRunner>,
   progress: (decision: OpenDecision) => Progress,
+  nowMs: number,
 ) {
-  return (decision: OpenDecision): JobState => {
+  return (decision: OpenDecision, { waitUntilMs = nowMs }: { readonly waitUntilMs?: number }): JobState => {
     if (decision.verdict === 'running') return 'running';
-    if (decision.verdict === 'served')
-      return emitted.get(decision.runner)?.trouble?.isLate || progress(decision).inVain ? 'unserved' : 'starting';
+    if (decision.verdict === 'served') {
+      const { trouble } = emitted.get(decision.runner) ?? {};
+      // Nothing says why it does not come. Then time decides.
+      const isOverdue = decision.by === 'own-runner' && !trouble && waitUntilMs < nowMs;
+      return trouble?.isLate || isOverdue || progress(decision).inVain ? 'unserved' : 'starting';
+    }
     const group = isHeldByCap(decision) && decision.group && groups.get(keyText(decision.group));
     // The cap is 0, or runners that cannot start take all slots.
     const noSlotComesFree = group && group.cannotStart >= group.cap;

@@ -369,11 +369,12 @@ const EXTENSION: Readonly<Record<NonNullable<HeldUntil['extension']>, string>> =
 
 /** Why a pod does not start, and for how long it has not if it may start by itself. */
 export function podTroubleText(trouble: RunnerTrouble, nowMs: number): string {
-  const { isSuspended, queue, stillSinceMs } = trouble;
+  const { comesByMs, isSuspended, queue, stillSinceMs } = trouble;
   const text = troubleText(trouble);
   if (queue !== undefined) return `it waits in queue ${queue} of Kueue: ${trouble.message}`;
   if (isSuspended) return `it is held, and whoever does that (Kueue, for example) lets it start: ${text}`;
-  if (stillSinceMs === undefined) return `its pod cannot start: ${text}`;
+  if (stillSinceMs === undefined)
+    return `its pod ${comesByMs === undefined ? 'cannot start' : 'waits for a node'}: ${text}`;
   // Whole minutes: pods of one cause are told together.
   return `its pod has not started: ${text}, for ${duration(nowMs - stillSinceMs - ((nowMs - stillSinceMs) % 60_000))}`;
 }

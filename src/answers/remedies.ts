@@ -1,5 +1,5 @@
 /** What helps against what keeps a pod from starting, or has ended its runner: one remedy for each reason, as in docs/symptoms.md. Pure. */
-import type { GroupKey } from '../planner/decisions.ts';
+import type { GroupKey, RunnerTrouble } from '../planner/decisions.ts';
 import { NO_POD, type PodTrouble } from '../planner/evidence.ts';
 import { manual } from '../shared/installed/installed-names.ts';
 import { groupBy } from '../shared/keys.ts';
@@ -66,10 +66,14 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     'correct command, args and mounts, or the image',
   ],
   [/^SignatureValidationFailed/, 'sign the image, or ask who wants signatures on the nodes'],
+  [/^Unschedulable.* (?:TriggeredScaleUp|Nominated): /, 'see in the log of the autoscaler why no node has come'],
   [
     /^(?:Unschedulable|SchedulerError).*(?:claim|volume)/i,
     'look at that claim and its StorageClass, and at the pods of its CSI driver: kubectl get pvc,storageclass,csidrivers',
   ],
+  [/^Unschedulable.* max node group size reached/, 'raise the maximum of that node group, or free a node'],
+  [/^NoScheduler.*default-scheduler/, 'see whether kube-scheduler runs: kubectl -n kube-system get pods'],
+  [/^NoScheduler/, 'start that scheduler, or correct schedulerName in spec.podTemplate'],
   [/^SchedulerError/, 'see the log of that scheduler'],
   [
     /^Unschedulable.*taint \{node\.kubernetes\.io\//,
@@ -83,6 +87,10 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     'ask whoever sets the gates that it names: what stands before the / is the domain of that program (kueue.x-k8s.io: Kueue)',
   ],
   [/^FailedCreatePodSandBox/, `the network of pods fails: ${NODE}`],
+  [
+    /^(?:Pulling|(?:ContainerCreating|PodInitializing).* network is ready)/,
+    'see whether the image is large and the registry slow: take a smaller image, or a mirror near the nodes',
+  ],
   [/^(?:ContainerCreating|PodInitializing)/, NODE],
   [/^Suspended: \w+Queue .*(?:doesn't exist|not found)/, 'make that queue of Kueue, or correct spec.queue'],
   [
@@ -173,13 +181,18 @@ export function remedyOf({ message = '', reason }: PodTrouble): string | undefin
 }
 
 /** What helps, and how to see more of one of the runners that have this trouble. */
-export function podAdvice(trouble: PodTrouble, group: GroupKey, runner: string): string {
-  const { container, isSuspended, reason } = trouble;
+export function podAdvice(
+  trouble: PodTrouble & Pick<RunnerTrouble, 'comesByMs'>,
+  group: GroupKey,
+  runner: string,
+): string {
+  const { comesByMs, container, isSuspended, reason } = trouble;
   const kubectl = `kubectl -n ${group.namespace}`;
   const object = reason === NO_POD || isSuspended ? `job/${runner}` : `pods -l job-name=${runner}`;
   const command = container ? `${kubectl} logs job/${runner} -c ${container}` : `${kubectl} describe ${object}`;
   const remedy = remedyOf(trouble);
-  return remedy === undefined ? seeWhy(group, runner, object) : `${reason}: ${remedy}; ${command}`;
+  const wait = comesByMs === undefined ? '' : `wait until ${timeText(comesByMs)}. After that `;
+  return remedy === undefined ? seeWhy(group, runner, object) : `${reason}: ${wait}${remedy}; ${command}`;
 }
 
 /** @param object as `kubectl describe` takes it */

@@ -139,6 +139,8 @@ export interface RunnerTrouble extends PodTrouble {
   readonly isLate: boolean;
   /** As `LiveJob.stillSinceMs`. */
   readonly stillSinceMs?: number;
+  /** An Event says that its node or its image is on the way: by when there is nothing to do. The planner reads no Events. */
+  readonly comesByMs?: number;
 }
 
 /** Until when a runner is held for debugging after its CI job. Times by Gitea's clock, whole seconds. */

@@ -144,6 +144,34 @@ const unscheduled = (message: string) => ({
   conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }],
 });
 
+/** As the API server does it. What an event of a test does not have, fits. */
+function selected(events: readonly object[], fieldSelector: string): readonly object[] {
+  const wanted = fieldSelector.split(',').map((each) => /^([\w.]+?)(!?=)(.*)$/.exec(each) ?? []);
+  return events.filter((event) =>
+    wanted.every(([, path = '', sign, value]) => {
+      const found = path
+        .split('.')
+        .reduce<unknown>((of, key) => (of as Record<string, unknown> | undefined)?.[key], event);
+      return found === undefined || (found === value) === (sign === '=');
+    }),
+  );
+}
+
+/** Of the runner's pod, as the API server lists it. */
+const podEvent = (runner: string, type: string, reason: string, message: string, secondsAgo: number): object => ({
+  type,
+  reason,
+  message,
+  involvedObject: { kind: 'Pod', name: `${runner}-x7x9z` },
+  lastTimestamp: new Date(Date.now() - secondsAgo * 1000).toISOString(),
+});
+/** Its image is being pulled. */
+const pulling = () => ({
+  conditions: [scheduledFor(400), { type: 'PodReadyToStartContainers', status: 'True' }],
+  ...waitingRunner,
+});
+const NO_ROOM = '0/3 nodes are available: 3 Insufficient cpu.';
+
 /** What `explain` says of the last job. */
 async function explained(situation: Situation) {
   let agoMs = situation.ageMs ?? 200_000;
@@ -168,18 +196,24 @@ async function explained(situation: Situation) {
     groupObject(written, { lastCheckTime: now(), ...situation.groupStatus }, situation.tracksByLabel),
     ...(situation.others?.(url) ?? []),
   ];
-  const server = await startCluster({
-    jobs: { runners: situation.jobs?.(runner) ?? [] },
-    pods: { runners: situation.pods?.(runner) ?? [] },
-    override: answering({
+  const answers = (fieldSelector: string | null, limit: number) =>
+    answering({
       '/runnergroups': groupList(groups),
       '/leases/gitea-runners-serve': lease ?? { spec: { holderIdentity: 'serve-1', renewTime: now() } },
       '/applications/runners': app ?? application(),
       '/secrets/gitea-api': secretObject({ token: GITEA_TOKEN, url }),
       '/secrets/gitea-runner': { data: {} },
       '/workloads': workloadsOf(runner, situation.workload ?? 404),
-      '/events': typeof events === 'number' ? events : { kind: 'EventList', metadata: {}, items: events ?? [] },
-    }),
+      '/events':
+        typeof events === 'number'
+          ? events
+          : { kind: 'EventList', metadata: {}, items: selected(events ?? [], fieldSelector ?? '').slice(0, limit) },
+    });
+  const server = await startCluster({
+    jobs: { runners: situation.jobs?.(runner) ?? [] },
+    pods: { runners: situation.pods?.(runner) ?? [] },
+    override: (asked, ...more) =>
+      answers(asked.searchParams.get('fieldSelector'), Number(asked.searchParams.get('limit')))(asked, ...more),
   });
   const words = ['explain', '--kubeconfig', kubeconfigFor(server), '-n', 'runners', '--exit-code'];
   const seen = situation.bySecrets ? {} : env;
@@ -440,9 +474,10 @@ describe('explain, at 3 a.m., when', () => {
     {
       when: 'a quota refuses the pod',
       jobs: oldJob,
-      events: [
-        { message: 'Error creating: an older one', lastTimestamp: LONG_AGO },
-        { message: QUOTA, lastTimestamp: new Date().toISOString() },
+      events: (runner) => [
+        { message: 'Error creating: an older one', lastTimestamp: LONG_AGO, involvedObject: { name: runner } },
+        { message: QUOTA, lastTimestamp: now(), involvedObject: { name: runner } },
+        { message: 'Error creating: of another', lastTimestamp: now(), involvedObject: { name: 'ci-9' } },
       ],
       code: 4,
       cause:
@@ -460,7 +495,7 @@ describe('explain, at 3 a.m., when', () => {
     {
       when: 'a volume of the pod is not there',
       jobs: oldJob,
-      pods: pending(registering({ waiting: { reason: 'PodInitializing' } })),
+      pods: onNode(() => ({ conditions: [scheduledFor(130)], ...waitingRunner })),
       events: (runner) => [
         { reason: 'Scheduled', message: 'assigned', involvedObject: { name: `${runner}-x7x9z` }, lastTimestamp: now() },
         { reason: 'FailedMount', message: 'of another', involvedObject: { name: 'ci-1-x7x9z' }, lastTimestamp: now() },
@@ -471,8 +506,7 @@ describe('explain, at 3 a.m., when', () => {
           lastTimestamp: LONG_AGO,
         },
       ],
-      cause:
-        'its pod cannot start: FailedMount: MountVolume.SetUp failed for volume "settings" : configmap "settings" not found',
+      cause: 'FailedMount: MountVolume.SetUp failed for volume "settings" : configmap "settings" not found',
       next: 'describe pods -l job-name=',
     },
     {
@@ -489,7 +523,7 @@ describe('explain, at 3 a.m., when', () => {
           },
         ],
       },
-      pods: pending({ conditions: [{ type: 'PodScheduled', status: 'True' }] }),
+      pods: onNode(() => ({ conditions: [scheduledFor(130)], ...waitingRunner })),
       events: (runner) => [
         {
           reason: 'FailedMount',
@@ -498,7 +532,7 @@ describe('explain, at 3 a.m., when', () => {
           lastTimestamp: LONG_AGO,
         },
       ],
-      cause: 'its pod cannot start: FailedMount: MountVolume.SetUp failed for volume "credentials"',
+      cause: 'its pod has not started: FailedMount: MountVolume.SetUp failed for volume "credentials"',
       says: 'Status: RegistrationFailed: Jobs wait for the credentials of their runners: GR-GITEA-20 no',
       next: 'describe pods -l job-name=',
     },
@@ -599,7 +633,7 @@ describe('explain, at 3 a.m., when', () => {
     {
       when: 'the pod of the try before could not start, and its Job is gone',
       jobs: (runner) => [triedBefore(runner)],
-      pods: pending({}),
+      pods: (runner) => [podOf(runner, {}, Date.now() - 4_000)],
       events: (runner) => [
         {
           reason: 'WorkerPodStuckPending',
@@ -694,6 +728,116 @@ describe('explain, at 3 a.m., when', () => {
       next: 'describe pods -l job-name=',
     },
     {
+      when: 'no scheduler has looked at its pod',
+      jobs: oldJob,
+      pods: (runner) => [{ ...podOf(runner, { phase: 'Pending' }), spec: { schedulerName: 'volcano' } }],
+      code: 4,
+      cause: 'its pod has not started: NoScheduler: no scheduler has looked at it (schedulerName volcano), for 6m',
+      next: 'NoScheduler: start that scheduler, or correct schedulerName in spec.podTemplate; kubectl -n runners describe pods',
+    },
+    {
+      when: 'the last slot was held by a pod that no scheduler has looked at',
+      cap: 1,
+      behind: 1,
+      ageMs: 1_000_000,
+      jobs: (runner) => [liveJob(runner, Date.now() - 960_000)],
+      pods: (runner) => [podOf(runner, {}, Date.now() - 950_000)],
+      code: 4,
+      cause: '1 runner before this one got no job, or did not start; Argo CD has not created its Kubernetes Job yet',
+      next: 'wait until 20',
+    },
+    {
+      when: 'kube-scheduler is down',
+      jobs: oldJob,
+      pods: (runner) => [podOf(runner, {}, Date.now() - 90_000)],
+      cause: 'NoScheduler: no scheduler has looked at it (schedulerName default-scheduler), for 1m',
+      next: 'NoScheduler: see whether kube-scheduler runs',
+    },
+    {
+      when: 'nothing says why its pod does not start, for longer than a runner may take',
+      jobs: oldJob,
+      pods: pending({ conditions: [{ type: 'PodScheduled', status: 'True' }] }),
+      code: 4,
+      cause: 'its runner is there, and has not taken it yet',
+      next: 'see why RUNNER cannot start: kubectl -n runners describe pods',
+      not: 'wait:',
+    },
+    {
+      when: 'its image has been pulled for six minutes, among the events of many other pods',
+      jobs: oldJob,
+      pods: onNode(pulling),
+      events: (runner) => [
+        ...Array.from({ length: 700 }, (_, nth) => podEvent(`ci-0-${nth}`, 'Normal', 'Created', 'Created', 1)),
+        podEvent(runner, 'Warning', 'FailedMount', 'timed out', 390),
+        podEvent(runner, 'Normal', 'Pulling', 'Pulling image "r.acme/full:1"', 380),
+      ],
+      cause: 'its pod has not started: Pulling: image "r.acme/full:1" (node node-1), for 6m',
+      next: 'Pulling: wait until 20',
+      not: 'cordon',
+    },
+    {
+      when: 'its image has been pulled for a quarter of an hour',
+      jobs: oldJob,
+      pods: onNode(pulling),
+      events: (runner) => [podEvent(runner, 'Normal', 'Pulling', 'Pulling image "r.acme/full:1"', 910)],
+      code: 4,
+      cause: 'its pod has not started: Pulling: image "r.acme/full:1" (node node-1), for 6m',
+      next: 'Pulling: see whether the image is large and the registry slow',
+      not: 'cordon',
+    },
+    {
+      when: 'its image was pulled, or Events may not be read, and its network is ready',
+      jobs: oldJob,
+      pods: onNode(pulling),
+      events: (runner) => [
+        podEvent(runner, 'Normal', 'Pulling', 'Pulling image "r.acme/full:1"', 380),
+        podEvent(runner, 'Normal', 'Pulled', 'Successfully pulled image', 370),
+      ],
+      code: 4,
+      cause: 'PodInitializing: no container has started, and its network is ready (node node-1), for 6m',
+      next: 'see whether the image is large and the registry slow',
+      not: 'cordon',
+    },
+    {
+      when: 'the autoscaler adds a node for its pod',
+      jobs: oldJob,
+      pods: pending(unscheduled(NO_ROOM)),
+      events: (runner) => [
+        podEvent(runner, 'Normal', 'NotTriggerScaleUp', "pod didn't trigger scale-up: 1 x", 300),
+        podEvent(runner, 'Normal', 'TriggeredScaleUp', 'pod triggered scale-up: [{a 3->4 (max: 10)}]', 70),
+      ],
+      cause: `its pod waits for a node: Unschedulable: ${NO_ROOM} TriggeredScaleUp: pod triggered scale-up: [{a 3->4 (max: 10)}];`,
+      next: 'Unschedulable: wait until 20',
+      not: 'add or label a node',
+    },
+    {
+      when: 'the node that Karpenter has asked for has not come',
+      jobs: oldJob,
+      pods: pending(unscheduled(NO_ROOM)),
+      events: (runner) => [podEvent(runner, 'Normal', 'Nominated', 'Pod should schedule on: nodeclaim/a', 910)],
+      code: 4,
+      cause: 'its pod cannot start: Unschedulable',
+      next: 'Unschedulable: see in the log of the autoscaler why no node has come',
+    },
+    {
+      when: 'the node group is at its maximum, and the list of Events is full',
+      jobs: oldJob,
+      pods: pending(unscheduled(NO_ROOM)),
+      events: (runner) => [
+        ...Array.from({ length: 700 }, (_, nth) => podEvent(`ci-0-${nth}`, 'Normal', 'Pulled', 'zzz', 1)),
+        podEvent(
+          runner,
+          'Warning',
+          'NotTriggerScaleUp',
+          "pod didn't trigger scale-up: 1 max node group size reached",
+          60,
+        ),
+      ],
+      code: 4,
+      cause: `Unschedulable: ${NO_ROOM} NotTriggerScaleUp: pod didn't trigger scale-up: 1 max node group size reached`,
+      next: 'Unschedulable: raise the maximum of that node group, or free a node',
+    },
+    {
       when: 'its Job is suspended by Kueue',
       jobs: (runner) => [{ ...liveJob(runner, Date.now() - 7_200_000, suspendedStatus), spec: { suspend: true } }],
       cause: 'it is held, and whoever does that (Kueue, for example) lets it start: Suspended: Job suspended',
@@ -754,7 +898,7 @@ describe('explain, at 3 a.m., when', () => {
     {
       when: 'runners before it were given up, and nobody tells why',
       jobs: (runner) => [triedBefore(runner)],
-      pods: pending({}),
+      pods: (runner) => [podOf(runner, {}, Date.now() - 4_000)],
       code: 4,
       cause: '1 runner before this one got no job, or did not start; its runner is there',
       next: 'see which pods did not start: kubectl -n runners describe runnergroup ci. If all did, look whether Actions',

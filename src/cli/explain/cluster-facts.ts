@@ -7,6 +7,7 @@ import { KubeClient } from '../../clients/kubernetes/kube-client.ts';
 import { STARTS_ELSEWHERE } from '../../clients/kubernetes/kube-pods.ts';
 import { findCluster, type Settings } from '../../plan/settings.ts';
 import { memo } from '../../planner/collections.ts';
+import type { RunnerTrouble } from '../../planner/decisions.ts';
 import { type LiveJob, NO_POD, type PodTrouble } from '../../planner/evidence.ts';
 import { isMadeForSame, parseRunnerName } from '../../planner/names.ts';
 import { keyText } from '../../shared/keys.ts';
@@ -17,18 +18,32 @@ import { printable } from '../../shared/printable.ts';
 import { type ClusterReader, readObject } from '../reading/read-object.ts';
 
 const MOST_JOBS = 3;
-const MOST_EVENTS = 200;
+const MOST_EVENTS = 500;
+/** Events of pods of all types, without what each pod that is well has. */
+const OF_PODS = ['Scheduled', 'Created', 'Started', 'Killing'].reduce(
+  (selector, reason) => `${selector},reason!=${reason}`,
+  'involvedObject.kind=Pod',
+);
 /** As the other sentences of Kubernetes (src/clients/kubernetes/kube-pods.ts). */
 const LONGEST_MESSAGE = 300;
 
 /** Pods mostly start within this. Until then a volume that is not there yet may still come. */
 const STARTS_WITHIN_MS = 20_000;
 /** The kubelet's words (1.34: pkg/kubelet/events/event.go). The status of a pod says only `ContainerCreating` then. */
-const NOT_STARTED: ReadonlySet<string> = new Set(['FailedMount', 'FailedAttachVolume', 'FailedCreatePodSandBox']);
+const NOT_STARTED: ReadonlySet<string> = new Set(
+  'FailedMount FailedAttachVolume FailedCreatePodSandBox Pulling Pulled'.split(' '),
+);
+const UNSCHEDULABLE = 'Unschedulable';
+/** Of the cluster autoscaler, and of Karpenter, about a pod without a node. */
+const SCALING: ReadonlySet<string> = new Set(['TriggeredScaleUp', 'NotTriggerScaleUp', 'Nominated']);
+const ON_THE_WAY: ReadonlySet<string> = new Set(['Pulling', 'TriggeredScaleUp', 'Nominated']);
+/** A node that has not come by then is given up (cluster autoscaler: max-node-provision-time). A pull may take as long, ms. */
+const COMES_WITHIN_MS = 900_000;
 
 const Events = z.object({
   items: z.array(
     z.object({
+      type: z.string().nullish(),
       reason: z.string().nullish(),
       message: z.string().nullish(),
       lastTimestamp: z.string().nullish(),
@@ -107,7 +122,7 @@ export async function withEvents(explanation: Explanation, settings: Settings): 
 
 /**
  * Why Kubernetes creates no pod for a Job: a quota, an admission rule, a namespace that goes. Why a pod does not get as far as its
- * containers: a volume, its network.
+ * containers: a volume, its network, an image that is being pulled, a node that comes.
  */
 async function withTroubles(
   explanation: Explanation,
@@ -118,21 +133,32 @@ async function withTroubles(
   const nowMs = Date.parse(checkedAt);
   const needing = liveJobs.filter(({ trouble, stillSinceMs, state, createdAtMs }) =>
     trouble && stillSinceMs === undefined
-      ? trouble.reason === NO_POD || trouble.queue !== undefined
+      ? trouble.reason === NO_POD || trouble.reason === UNSCHEDULABLE || trouble.queue !== undefined
       : state === 'starting' && nowMs - createdAtMs >= STARTS_WITHIN_MS,
   );
-  const tell = (job: LiveJob): Promise<PodTrouble | undefined> => {
+  const tell = (job: LiveJob): Promise<Told | undefined> => {
     if (job.trouble?.queue !== undefined) return waitOf(job, askWorkloads);
-    return job.trouble?.reason === STARTS_ELSEWHERE ? placeOf(job, job.trouble, askWorkloads) : troubleOf(job, ask);
+    return job.trouble?.reason === STARTS_ELSEWHERE
+      ? placeOf(job, job.trouble, askWorkloads)
+      : troubleOf(job, ask, nowMs);
   };
-  const told = await Promise.all(needing.slice(0, MOST_JOBS).map(async (job) => [job.name, await tell(job)] as const));
-  const troubles = new Map(told);
+  // All in a namespace share one answer.
+  const namespaces = new Set([...new Set(needing.map(({ namespace }) => namespace))].slice(0, MOST_JOBS));
+  const asked = needing.filter((job) => namespaces.has(job.namespace));
+  const troubles = new Map(await Promise.all(asked.map(async (job) => [job.name, await tell(job)] as const)));
   return {
     ...explanation,
+    jobs: explanation.jobs.map((job): ExplainedJob => {
+      const waitUntilMs = job.verdict === 'served' && !job.inVain ? troubles.get(job.runner)?.comesByMs : undefined;
+      return waitUntilMs === undefined ? job : { ...job, state: 'starting', waitUntilMs };
+    }),
     runners: explanation.runners.map((each) => {
       const trouble = troubles.get(each.runner);
       // When it counts as late is decided by the planner, which does not read Events.
-      return each.emit && trouble ? { ...each, trouble: { isLate: false, ...each.trouble, ...trouble } } : each;
+      const comes = trouble?.comesByMs !== undefined && { isLate: false };
+      return each.emit && trouble
+        ? { ...each, trouble: { isLate: false, ...each.trouble, ...trouble, ...comes } }
+        : each;
     }),
   };
 }
@@ -175,7 +201,8 @@ async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise
     jobs.map(async (job): Promise<ExplainedJob> => {
       const { runner } = job.job;
       if (!asked.has(job) || job.verdict !== 'running' || !job.group || runner === undefined) return job;
-      const last = newest(await warningsOfPod({ namespace: job.group.namespace, name: runner }, ask));
+      const ofPod = await eventsOfPod({ namespace: job.group.namespace, name: runner }, ask);
+      const last = newest(ofPod.filter(({ type }) => type !== 'Normal'));
       return last?.reason ? { ...job, offline: { why: `${last.reason}: ${cut(last.message)}` } } : job;
     }),
   );
@@ -207,26 +234,37 @@ async function workloadOf({ name, namespace }: LiveJob, ask: AskWorkloads): Prom
   return (await ask(namespace)).find(({ metadata }) => metadata.ownerReferences?.some((of) => of.name === name));
 }
 
+type Told = PodTrouble & Pick<RunnerTrouble, 'comesByMs'>;
+
 /** Why a Job has no running pod, in the words of its events. */
-async function troubleOf(job: LiveJob, ask: AskEvents): Promise<PodTrouble | undefined> {
+async function troubleOf(job: LiveJob, ask: AskEvents, nowMs: number): Promise<Told | undefined> {
   const { name, trouble, stillSinceMs } = job;
-  // Its pod is there, and its status names no fault.
-  if (!trouble || stillSinceMs !== undefined) {
-    const ofPods = await warningsOfPod(job, ask);
-    const last = newest(ofPods.filter(({ reason }) => NOT_STARTED.has(reason ?? '')));
-    return last && { reason: last.reason ?? '', message: cut(last.message) };
+  const isUnscheduled = trouble?.reason === UNSCHEDULABLE;
+  // Its pod is there, and its status names no fault of its own.
+  if (!trouble || isUnscheduled || stillSinceMs !== undefined) {
+    const wanted = isUnscheduled ? SCALING : NOT_STARTED;
+    const last = newest((await eventsOfPod(job, ask)).filter(({ reason }) => wanted.has(reason ?? '')));
+    if (!last || last.reason === 'Pulled') return undefined;
+    const [reason, message] = [last.reason ?? '', cut(last.message).replace(/^Pulling /, '')];
+    const comesByMs = Date.parse(last.lastTimestamp ?? '') + COMES_WITHIN_MS;
+    return {
+      ...(isUnscheduled ? { ...trouble, message: `${trouble.message} ${reason}: ${message}` } : { reason, message }),
+      ...(ON_THE_WAY.has(reason) && nowMs < comesByMs && { comesByMs }),
+    };
   }
-  const ofJob = `involvedObject.kind=Job,involvedObject.name=${name},reason=FailedCreate`;
+  const ofJobs = await ask(job.namespace)('involvedObject.kind=Job,reason=FailedCreate');
   // "Error creating: pods "ci-7-1-9c31e0aa-x2x9z" is forbidden: exceeded quota: …"
-  const sentence = cut(newest(await ask(job.namespace)(ofJob))?.message);
+  const sentence = cut(newest(ofJobs.filter(({ involvedObject }) => involvedObject?.name === name))?.message);
   const message = sentence.replace(/^Error creating: pods "[^"]*" is /, '');
   return message === '' ? undefined : { reason: trouble.reason, message };
 }
 
 /** @param of the Job */
-async function warningsOfPod(of: Pick<LiveJob, 'namespace' | 'name'>, ask: AskEvents): Promise<readonly Event[]> {
-  const events = await ask(of.namespace)('involvedObject.kind=Pod,type=Warning');
-  return events.filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${of.name}-`));
+async function eventsOfPod(of: Pick<LiveJob, 'namespace' | 'name'>, ask: AskEvents): Promise<readonly Event[]> {
+  const all = await ask(of.namespace)(OF_PODS);
+  // Normal ones that fill an answer hide no warning.
+  const warnings = all.length < MOST_EVENTS ? [] : await ask(of.namespace)('involvedObject.kind=Pod,type=Warning');
+  return [...all, ...warnings].filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${of.name}-`));
 }
 
 /** The items of a list that have the wanted shape. None if the list is refused. @param api the group and version, as in a path */

@@ -109,7 +109,8 @@ export function troubleOfPending(pod: KubePod): Pending {
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const stuck = containers.find(({ state }) => CANNOT_START.has(state?.waiting?.reason ?? ''));
   const waiting = stuck?.state?.waiting;
-  if (!waiting) return pod.spec?.nodeName ? standstill(pod, pod.spec.nodeName, scheduled) : {};
+  if (!waiting && pod.spec?.nodeName) return standstill(pod, pod.spec.nodeName, scheduled);
+  if (!waiting) return scheduled || containers.length > 0 ? {} : unscheduled(pod);
   // The two words take turns every few minutes. They are one trouble.
   const reason = waiting.reason === 'ErrImagePull' ? 'ImagePullBackOff' : waiting.reason;
   if (reason !== 'CrashLoopBackOff')
@@ -118,6 +119,12 @@ export function troubleOfPending(pod: KubePod): Pending {
   const last = lastState?.terminated;
   const message = last ? `${endText(name, last)}: ${waiting.message}` : waiting.message;
   return { trouble: { ...troubleOf(reason, message), container: name, ofNode: true } };
+}
+
+/** A scheduler that has looked at a pod says so in its condition `PodScheduled`. */
+function unscheduled({ metadata, spec }: KubePod): Pending {
+  const message = `no scheduler has looked at it (schedulerName ${spec?.schedulerName ?? 'default-scheduler'})`;
+  return { trouble: troubleOf('NoScheduler', message), stillSinceMs: metadata.creationTimestamp };
 }
 
 /** No scheduler looks at a pod that has gates. Their names tell who has set them. */
@@ -156,7 +163,8 @@ function standstill(pod: KubePod, node: string, scheduled: Condition | undefined
   const isReady = pod.status?.conditions?.find(({ type }) => type === 'PodReadyToStartContainers')?.status;
   const timesMs = begun.flatMap(({ state }) => state?.running?.startedAt ?? state?.terminated?.finishedAt ?? []);
   const { message: words, reason = 'ContainerCreating' } = waits?.state?.waiting ?? {};
-  const ours = begun.length === 0 ? 'no container has started' : `container ${waits?.name} has not started`;
+  const none = `no container has started${isReady === 'True' ? ', and its network is ready' : ''}`;
+  const ours = begun.length === 0 ? none : `container ${waits?.name} has not started`;
   // The word may be one that is not known here.
   const message = words ? `${ours}: ${words}` : ours;
   return {

@@ -95,6 +95,7 @@ export const KubePod = z.object({
   spec: z
     .object({
       nodeName: z.string().nullish(),
+      schedulerName: z.string().nullish(),
       schedulingGates: z.array(z.object({ name: z.string() })).nullish(),
       initContainers: z.array(z.object({ name: z.string(), restartPolicy: z.string().nullish() })).nullish(),
     })
