@@ -117,7 +117,7 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
   },
   'backing-off': {
     ...UNSERVED_BY_GROUP,
-    short: 'held back by the back-off',
+    short: 'held back after failures',
     text: backingOffText,
     advice: endAdvice,
     ask: (_, askOwner) => `${askOwner} why its runners fail`,

@@ -165,13 +165,16 @@ function faultOf(label: string, hasRule: boolean): string | undefined {
   const fault = faultOfExpression(label, written);
   if (fault !== undefined) return fault;
   if (label !== label.trim()) return `${written} begins or ends with a blank`;
-  if (label === TOO_MANY || label === TOO_LONG) return 'it has more names, or longer ones, than a group can have';
+  if (label === TOO_MANY || label === TOO_LONG)
+    return `${label} stands for names of runs-on that are not shown. Write names that a group has`;
   const [problem] = runnerLabel.safeParse(label).error?.issues ?? [];
   if (problem) return `${written} is no label that a group can have${hasRule ? ruleText(label, problem.message) : ''}`;
   if (withoutTypography(label) !== label) return `${written} holds characters of a word processor: type it again`;
-  if (label.startsWith('docker:')) return 'it holds names of machines. An image belongs under container';
+  if (label.startsWith('docker:'))
+    return 'an image is no label. Write the label of a group, and the image under container';
   const [name = ''] = label.split(':');
-  return name === label ? undefined : `it holds names only, such as ${name}, and no image or schema`;
+  if (name === label) return undefined;
+  return `write ${name}. The rest belongs in the label of a group, and an image may stand under container`;
 }
 
 /** The rule of the schema that a label breaks. One that holds several names is written as a list. */

@@ -121,7 +121,7 @@ it.each([
 it.each<[string, string]>([
   ['["self-hosted","linux"]', 'Write runs-on: [self-hosted, linux]'],
   ['self-hosted, linux', 'Write runs-on: [self-hosted, linux]'],
-  ['docker://node:20', 'An image belongs under container'],
+  ['docker://node:20', 'the image under container'],
   ['org/larger runners', 'it must not contain spaces'],
   ['ubuntu-22.04-armv7', 'asks for other machines'],
   ['linux/arm64', 'asks for other machines'],

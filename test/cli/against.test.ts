@@ -342,7 +342,9 @@ describe('with a cluster at hand', () => {
       kubeconfigFor({ config: { url: 'https://localhost:1', token: async () => '' } }),
     ]);
 
-    expect(foreign.stdout).toContain('3 living Jobs of none of them: does GITEA_RUNNERS_INSTANCE fit?');
+    expect(foreign.stdout).toContain(
+      '3 living Jobs belong to none of them. If that is wrong, set GITEA_RUNNERS_INSTANCE as the installation does',
+    );
     expect([closed.code, closed.stderr]).toEqual([1, expect.stringContaining('GR-')]);
     expect(closed.stdout).toBe('');
   });

@@ -335,7 +335,7 @@ it('a Deployment beside the groups is left as it is, and they go on', async () =
 
   const { code, stdout, stderr } = await runHere(['generate', folder], { ...env, ...ARGOCD });
 
-  expect(stderr).toMatch(/^warning: GR-POLICY-02 pass on the documents at .*x\.yaml:1 \(Deployment\)/m);
+  expect(stderr).toMatch(/^warning: GR-POLICY-02 not deployed: the documents at .*x\.yaml:1 \(Deployment\)/m);
   expect(code).toBe(0);
   const [found] = objects(stdout).filter(({ kind }) => kind === 'Deployment');
   expect(found).toEqual({

@@ -146,9 +146,9 @@ describe('explain', () => {
       [
         ['ubuntu-latest:docker://node:20'],
         'ubuntu-latest:docker://node:20',
-        'it holds names only, such as ubuntu-latest',
+        'write ubuntu-latest. The rest belongs in the label of a group',
       ],
-      [['docker://node:20'], 'docker://node:20', 'it holds names of machines. An image belongs under container'],
+      [['docker://node:20'], 'docker://node:20', 'an image is no label. Write the label of a group'],
     ])('explain advises to correct %j, which is no name that a group should have', (labels, shown, advice) => {
       const text = explainText(explanationIn({ groups: [ci], jobs: [job(1, { labels })] }), {
         colour: false,

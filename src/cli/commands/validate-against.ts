@@ -71,7 +71,8 @@ export function comparisonParts({ changes, unchanged, unknownJobs = 0 }: Compari
     },
   ];
   const differ = changes.filter(({ is, fields }) => is !== 'changed' || fields.length > 0).length;
-  const unknown = `; ${count(unknownJobs, 'living Job')} of none of them: does GITEA_RUNNERS_INSTANCE fit?`;
+  const belong = unknownJobs === 1 ? 'belongs' : 'belong';
+  const unknown = `; ${count(unknownJobs, 'living Job')} ${belong} to none of them. If that is wrong, set GITEA_RUNNERS_INSTANCE as the installation does`;
   return {
     summary: `${count(differ, 'RunnerGroup')} would change, ${unchanged} would not${unknownJobs > 0 ? unknown : ''}`,
     tables: tables
@@ -106,7 +107,7 @@ const ARGO_CD: Readonly<Record<RunnerFate['argocd'], string>> = {
 const REMOVED: Readonly<Partial<Record<RunnerFate['because'], string>>> = {
   drained: 'goes: there is no slot for it in the pool',
   surplus: 'goes: there is no slot for it',
-  unpinning: 'goes: failed CI jobs are not kept any more',
+  unpinning: 'goes: runners of failed CI jobs are no longer kept (keepFailedSeconds)',
 };
 
 function goesText(because: RunnerFate['because']): string {

@@ -145,7 +145,7 @@ function networkPolicy({ networkPolicy: read }: Installation): Judgements {
 
 function access({ access: all }: Installation): Judgements {
   return all.map((read) => {
-    if ('unread' in read) return unknown(read.unread, 'Ask as an administrator, with --kubeconfig');
+    if ('unread' in read) return unknown(read.unread, fixes.AS_ADMINISTRATOR);
     const { part, namespace, lacks, beyond, lacksHandOver } = read.value;
     const who = `${part} in namespace ${namespace}`;
     if (lacks.length > 0) return bad(`${who} may not ${lacks.join(', ')}`, fixes.newBindings(namespace));

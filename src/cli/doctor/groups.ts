@@ -251,7 +251,7 @@ function registration(group: RunnerGroup, { gitea, secrets }: Installation): Jud
     if (same === undefined) return good(has);
     if (same instanceof Failure) {
       const text = `${has}; whether it is that of its scope was not compared: ${same.code} ${same.message}`;
-      return unknown(text, 'Give a token that may write to doctor as GITEA_TOKEN, with GITEA_URL');
+      return unknown(text, 'Run doctor with GITEA_URL and GITEA_TOKEN set: the token needs the write scope');
     }
     return same
       ? good(`${has}, and it is that of its scope`)
@@ -323,7 +323,7 @@ export function webhook(scope: ScopeSeen, seen: Installation): Judgement | undef
   if (distrust) return bad(`to ${address}, which Gitea may not trust: ${distrust.message}`, LOOK_IN_GITEA);
   if (typeof deliveries !== 'string') return { ...delivered, text: `to ${address}; ${delivered.text}` };
   const text = `to ${address}; whether it delivers is not known: ${deliveries}`;
-  return unknown(text, 'Ask as an administrator, with --kubeconfig');
+  return unknown(text, fixes.AS_ADMINISTRATOR);
 }
 
 /** Why a webhook does not tell `serve` of CI jobs. */

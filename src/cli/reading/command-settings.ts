@@ -132,7 +132,7 @@ export function tracingFrom(
   if (endpoint === undefined) return undefined;
   const [headers] = HEADERS.filter((name) => io.env[name]);
   if (headers !== undefined) {
-    const message = `read ${headers}: spans are sent without headers of yours, so that no token stands in the environment. Remove the variable. Let the network protect the collector: a NetworkPolicy, mutual TLS of a mesh.`;
+    const message = `read ${headers}: headers may hold a token, and the environment is no place for one. Remove the variable. Let the network protect the collector: a NetworkPolicy, mutual TLS of a mesh.`;
     throw new Failure('GR-FLAG-23', 2, message);
   }
   // In the standard variables http says by itself that the connection is plain.

@@ -37,25 +37,26 @@ export const STEP_1 = `Repeat step 1 of ${INSTALL} (with Helm: helm upgrade): se
 export const STEP_2 = `Repeat step 2 of ${INSTALL}, which makes it`;
 export const STEP_3 = `Do step 3 of ${INSTALL}: kubectl apply -f install/examples/project.yaml -f install/examples/application.yaml, with your repository in them`;
 export const API_TOKEN = `Make a token in Gitea and repeat step 1 of ${INSTALL} with it: the Secret gets the keys token and url`;
+export const AS_ADMINISTRATOR = 'Run this again with --kubeconfig of a cluster administrator';
 /** What helps against a failure. A new token helps only where it is the token that is refused. */
 const BY_KIND: Readonly<Record<FailureKind, string>> = {
   unauthorized: API_TOKEN,
   forbidden: API_TOKEN,
-  'user-refused': 'Its message says what to do. The token is not at fault',
+  'user-refused': 'Follow the message above. The token is good',
   'token-unusable': API_TOKEN,
   'token-unseen': API_TOKEN,
-  'rate-limited': 'It is busy: wait, and look at its load',
-  'told-to-wait': 'It is busy: wait, and look at its load',
-  'server-error': 'It is ill, or a proxy before it: read its log. The token is not at fault',
-  timeout: 'It is slow: try again, and look at its load. The token is not at fault',
-  'too-long': 'It is slow: try again, and look at its load. The token is not at fault',
-  unreachable: 'It cannot be reached from here. The token is not at fault',
-  untrusted: 'Its message says what to do. The token is not at fault',
+  'rate-limited': 'Gitea is busy: wait, and look at its load',
+  'told-to-wait': 'Gitea is busy: wait, and look at its load',
+  'server-error': 'Gitea fails, or a proxy before it: read their logs. The token is not the cause',
+  timeout: 'Gitea is slow: try again, and look at its load. The token is not the cause',
+  'too-long': 'Check the URL: Gitea gives shorter answers. The token is not the cause',
+  unreachable: 'Gitea cannot be reached from here. The token is not the cause',
+  untrusted: 'Follow the message above. The token is not the cause',
   'not-found': 'Correct the address, the owner or the repository that the message names',
   cluster: 'The API server of Kubernetes does not answer well: try again, and look at its load',
-  'cluster-forbidden': 'Ask as an administrator, with --kubeconfig',
-  policy: 'Its message says what to do',
-  other: 'Its message says what to do',
+  'cluster-forbidden': AS_ADMINISTRATOR,
+  policy: 'Follow the message above',
+  other: 'Follow the message above',
 };
 export const remedyOfFailure = ({ kind }: Failure): string => BY_KIND[kind];
 

@@ -80,14 +80,15 @@ export function withoutWorkloads(documents: readonly PassThrough[]) {
   const refused = new Map(refusedDocuments(documents).map(({ place, workload = hiding }) => [place, workload]));
   if (refused.size === 0) return { printed: documents };
   const found = [...refused].map(([{ file, line }, what]) => `${file}:${line} (${what})`);
+  const where = `the documents at ${firstNames(found, MOST_NAMED)}`;
   const why =
-    `pass on the documents at ${firstNames(found, MOST_NAMED)}: only RunnerGroups start pods here. Remove them, or let ` +
+    'only RunnerGroups start pods here. Remove them, or let ' +
     `an Application without this plugin deploy them. To let workloads through, set ${PASS_WORKLOADS}=true for gitea-runners.`;
-  if ([...refused.values()].includes(hiding)) throw refusal('GR-POLICY-02', why);
+  if ([...refused.values()].includes(hiding)) throw refusal('GR-POLICY-02', `pass on ${where}: ${why}`);
   const printed = documents.flatMap((each) =>
     (refused.has(each.place) ? heldTexts(each.objects) : [each.text]).map((text) => ({ text })),
   );
-  return { printed, warning: `warning: GR-POLICY-02 ${why}` };
+  return { printed, warning: `warning: GR-POLICY-02 not deployed: ${where}, because ${why}` };
 }
 
 const REFUSED: ReadonlySet<Asked['kind']> = new Set(['serviceAccount', 'priorityClass']);

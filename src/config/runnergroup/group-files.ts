@@ -284,7 +284,7 @@ function readSome(file: number, bytes: Uint8Array, at: number): number {
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or folder',
-  EACCES: 'must not be read: permission denied',
+  EACCES: 'cannot be read: permission denied. Make it readable for the user that runs gitea-runners',
   ELOOP: 'is a symbolic link that leads to itself',
   ENOTDIR: 'no such file or folder',
   ENAMETOOLONG: 'has a path that is too long',

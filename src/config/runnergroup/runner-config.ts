@@ -132,7 +132,7 @@ export const OWNED_KEYS: Readonly<Record<string, string>> = {
   'runner.report_close_timeout': "the pod's termination grace is made for the runner's default: remove it",
   'runner.labels': 'use spec.labels',
   'runner.insecure':
-    "the registration token would go to whoever answers in Gitea's place: remove it, and put its CA into the image",
+    "the registration token would go to whoever answers in Gitea's place: remove it, and name Gitea's CA in spec.caBundle",
   'cache.external_server': 'use spec.cache.url',
   'cache.external_secret': 'a secret has no place in a file: use spec.cache.secretRef',
   'cache.external_secret_file': 'use spec.cache.secretRef',

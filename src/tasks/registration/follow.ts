@@ -13,7 +13,7 @@ import type { AppVerdict } from '../../serve/planning/reconcile.ts';
 import { keyOfDecision, type LiveGroup, type LiveRunner } from '../../serve/seen/live.ts';
 import { Failure } from '../../shared/failure.ts';
 import { groupBySeveral, keyText } from '../../shared/keys.ts';
-import { boundTo } from '../../shared/marks.ts';
+import { boundTo, REGISTERED_AT } from '../../shared/marks.ts';
 import { once } from '../../shared/once.ts';
 import { printable } from '../../shared/printable.ts';
 import { coverOf, hasJobsOf, type Scope, scopeWord } from '../../shared/scope.ts';
@@ -110,8 +110,12 @@ export function levelOf({ at, group, renamedTo, runner }: Wish): Scope {
   if (group.registration.for === 'scope' && [own, group.scope].map(scopeWord).includes(at)) return group.scope;
   const repository = repositoriesOf(group, renamedTo)(boundTo(at) ?? '');
   if (repository) return repository;
-  const what = `register runner ${runner}: its RunnerGroup registers no runner at ${printable(at).slice(0, 100)}`;
-  throw new Failure('GR-REG-02', 1, `${what}. Delete its Job if it does not go by itself.`);
+  const what = `register runner ${runner}: its Job asks for ${printable(at).slice(0, 100)} (annotation ${REGISTERED_AT}), which its RunnerGroup does not give`;
+  throw new Failure(
+    'GR-REG-02',
+    1,
+    `${what}. The next sync corrects or removes the Job. If this comes again after it, delete the Job.`,
+  );
 }
 
 /** Finds the repositories at which a group may register runners. */

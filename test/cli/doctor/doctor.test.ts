@@ -488,7 +488,9 @@ it('sends nobody for a new token when Gitea is ill', async () => {
   const { code, stdout } = await run();
 
   expect(code, stdout).toBe(1);
-  expect(stdout).toMatch(/✗ Gitea, org acme: GR-GITEA-\d+ .*502.*\n.*It is ill, or a proxy before it: read its log/);
+  expect(stdout).toMatch(
+    /✗ Gitea, org acme: GR-GITEA-\d+ .*502.*\n.*Gitea fails, or a proxy before it: read their logs/,
+  );
   expect(stdout).not.toContain('Make a token');
 });
 

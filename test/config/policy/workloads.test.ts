@@ -17,7 +17,7 @@ const verdictOn = async (text: string) => withoutWorkloads((await readFiles({ 'o
 /** No document of it can start a pod: of each object its name alone is printed, and Argo CD skips it. */
 async function expectNames(text: string): Promise<void> {
   const { printed, warning } = await verdictOn(text);
-  expect(warning).toMatch(/^warning: GR-POLICY-02 pass on the documents at other\.yaml:/);
+  expect(warning).toMatch(/^warning: GR-POLICY-02 not deployed: the documents at other\.yaml:/);
   for (const each of printed.filter((one) => one.text.startsWith('{'))) {
     const { apiVersion: _, kind: __, metadata, ...rest } = JSON.parse(each.text);
     expect(rest).toEqual({});
@@ -39,7 +39,9 @@ describe('a Job beside the RunnerGroups', () => {
       kind: 'Job',
       metadata: { annotations: { 'argocd.argoproj.io/hook': 'Skip' }, name: 'by-hand' },
     });
-    expect(outcome.stderr).toMatch(/^warning: GR-POLICY-02 pass on the documents at other\.yaml:1 \(Job\): /);
+    expect(outcome.stderr).toMatch(
+      /^warning: GR-POLICY-02 not deployed: the documents at other\.yaml:1 \(Job\), because /,
+    );
     expect(outcome.stderr).toContain('GITEA_RUNNERS_PASS_WORKLOADS=true');
   });
 
@@ -172,7 +174,7 @@ describe('what would start pods is not passed on', () => {
 
   it('a warning of workloads names the first five places, and the number of the others', async () => {
     const { warning } = await verdictOn(Array.from({ length: 7 }, () => JOB).join('---\n'));
-    expect(warning).toMatch(/\(Job\) and 2 more: /);
+    expect(warning).toMatch(/\(Job\) and 2 more, because /);
   });
 });
 

@@ -249,7 +249,7 @@ describe('the level of a runner', () => {
     ['what is no repository', 'repo:acme', bound],
     ['a path', 'repo:acme/web/../..', bound],
   ])('is not %s', (_, level, group) => {
-    expect(() => at(level, group)).toThrow(/registers no runner at/);
+    expect(() => at(level, group)).toThrow(/which its RunnerGroup does not give/);
   });
 
   it('the level of a runner that nobody gives is told in a hundred characters', () => {
@@ -261,7 +261,7 @@ describe('the level of a runner', () => {
       }
     };
 
-    expect(told()).toContain(`registers no runner at repo:${'x'.repeat(95)}. Delete`);
+    expect(told()).toContain(`asks for repo:${'x'.repeat(95)} (annotation gitea.bpg.pw/registered-at), which`);
   });
 });
 

@@ -120,7 +120,9 @@ export const KINDS: readonly FileCase[] = [
   {
     name: 'a file without rights',
     make: all(text('n.yaml'), (at) => chmodSync(join(at, 'n.yaml'), 0)),
-    plain: isRoot ? ['g.yaml', 'n.yaml'] : ['g.yaml', 'n.yaml: must not be read: permission denied'],
+    plain: isRoot
+      ? ['g.yaml', 'n.yaml']
+      : ['g.yaml', 'n.yaml: cannot be read: permission denied. Make it readable for the user that runs gitea-runners'],
   },
   {
     name: 'a folder of 300 levels',
