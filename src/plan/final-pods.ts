@@ -69,10 +69,9 @@ function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation, 
   if (inTemplate) {
     const way =
       level === 'restricted' ? 'a lower securityProfile' : 'securityProfile: privileged, which needs a policy';
-    const verb = valueAt(group.podTemplate, inTemplate) === undefined ? 'add' : 'remove';
     return {
       path: ['spec', 'podTemplate', ...inTemplate],
-      message: `${message}: ${verb} it, or set ${way}`,
+      message: `${message}: ${valueAt(group.podTemplate, inTemplate) === undefined ? 'add' : 'remove'} it, or set ${way}`,
       code: 'GR-INPUT-10',
     };
   }

@@ -115,6 +115,7 @@ function partsOf({ containers, initContainers }: PodSpec): Parts | undefined {
 
 const NO_PROBES = { livenessProbe: undefined, readinessProbe: undefined, startupProbe: undefined };
 
+const ASKS_OLD = 'it asks the old program, and a probe that fails ends the runner with its CI job';
 const OF_A_HOME = /^\/(?:root|home\/[^/]+)\//;
 
 /** The old pod as a podTemplate, and what of it is not even tried. */
@@ -150,12 +151,9 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume
     return Object.keys(filled(made)).length > 1 ? [filled(made)] : [];
   };
   const secrets = all.flatMap(({ env }) => env).filter((each) => isPlainSecret(each) && !HANDLED.test(each.name));
-  const tokens = [
-    ...used.flatMap(({ env }) => env).filter(({ name }) => OF_OLD_RUNNER.test(name) && !HANDLED.test(name)),
-    ...used
-      .flatMap(({ envFrom }) => envFrom)
-      .flatMap((each) => (isOfToken(each) ? [{ name: `all of Secret ${ofToken}` }] : [])),
-  ];
+  const ofOld = used.flatMap(({ env }) => env).filter(({ name }) => OF_OLD_RUNNER.test(name) && !HANDLED.test(name));
+  const isWhole = used.some(({ envFrom }) => envFrom.some(isOfToken));
+  const tokens = [...ofOld, ...(isWhole ? [{ name: `all of Secret ${ofToken}` }] : [])];
   const images = used.map(({ image }) => ({ name: image })).filter(({ name }) => name !== '');
   const mounts = lostMounts.map(({ name, mountPath }) => ({ name: `${mountPath} of ${name}` }));
   const account = serviceAccountName ?? serviceAccount;
@@ -168,15 +166,8 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume
   const secured = (place: string, of: unknown) =>
     of === undefined ? [] : [lostNote(`${place}securityContext`, of, 'containerMode and securityProfile set it')];
   const place = (each: OldContainer) => (pod.containers.includes(each) ? 'containers' : 'initContainers');
-  const probes = Object.keys(NO_PROBES).flatMap((field) =>
-    runner[field] === undefined
-      ? []
-      : lostNote(
-          `spec.${place(runner)}[${runner.name}].${field}`,
-          runner[field],
-          'it asks the old program, and a probe that fails ends the runner with its CI job',
-        ),
-  );
+  const probed = Object.keys(NO_PROBES).filter((field) => runner[field] !== undefined);
+  const ofRunner = `spec.${place(runner)}[${runner.name}].`;
   const notes = [
     ...say(secrets, 'Plain values that may be secrets are', 'put them into a Secret'),
     ...say(
@@ -207,7 +198,7 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume
       'serviceAccountName is',
       `a policy must allow it (${manual('policy.md')})`,
     ),
-    ...probes,
+    ...probed.map((field) => lostNote(`${ofRunner}${field}`, runner[field], ASKS_OLD)),
     ...secured('spec.', securityContext),
     ...used.flatMap((each) => secured(`spec.${place(each)}[${each.name}].`, each['securityContext'])),
   ];

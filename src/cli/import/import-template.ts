@@ -69,10 +69,9 @@ export async function fittingTemplate(
     notes.push(...lost);
     if (lost.length > 0) continue;
     const asked = await askedWithoutPolicy([read.group]);
-    const needs = asked.map(
-      ({ path }) => `${path.slice(2).join('.')}: only a policy can allow it (${manual('policy.md')}).`,
-    );
-    return { podTemplate: template, notes: [...notes, ...needs] };
+    const why = `only a policy can allow it (${manual('policy.md')}).`;
+    notes.push(...asked.map(({ path }) => `${path.slice(2).join('.')}: ${why}`));
+    break;
   }
   return { podTemplate: template, notes };
 }

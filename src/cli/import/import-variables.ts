@@ -103,10 +103,7 @@ function secretOfFile({ volumes }: PodSpec, containers: readonly OldContainer[],
   return keys.at(0);
 }
 
-/**
- * The old runner's own files: its config.yaml, in a volume or as a file of its own, and what Gitea has given it.
- * `volumes` have no more than that; those of `secret` have its token.
- */
+/** The old runner's config.yaml, and what Gitea has given it. `volumes` hold no more than these; `secret` ones hold its token. */
 export function ownFilesOf(pod: PodSpec, path: string | undefined, beside: readonly unknown[]) {
   const inVolumes = pod.volumes.flatMap((volume) =>
     sourcesOf(volume).map(({ kind, name, items = [] }) => {
