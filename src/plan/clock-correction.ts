@@ -97,15 +97,15 @@ function shifted<T extends object>(rows: readonly T[], times: readonly (keyof T)
   });
 }
 
-/** What makes this machine's time that of a server, ms. Whole seconds; 0 when the clocks may well be equal. */
-export function shiftBy(bounds: ClockBounds): number {
+/** Whole seconds; 0 when the clocks may well be equal. */
+function shiftBy(bounds: ClockBounds): number {
   if (bounds.leastMs <= 0 && bounds.mostMs >= 0) return 0;
   const shiftMs = toSeconds(middle(bounds));
   return Math.abs(shiftMs) < LEAST_SHIFT_MS ? 0 : shiftMs;
 }
 
 /** From a server's clock to this machine's; never -0. */
-function backBy(bounds: ClockBounds | undefined): number {
+export function backBy(bounds: ClockBounds | undefined): number {
   return bounds ? 0 - shiftBy(bounds) : 0;
 }
 

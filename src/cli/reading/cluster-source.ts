@@ -11,7 +11,7 @@ import { RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { DENIED } from '../../config/runnergroup/status.ts';
 import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
-import { shiftBy } from '../../plan/clock-correction.ts';
+import { backBy } from '../../plan/clock-correction.ts';
 import { type LookOptions, lookAndPlan, type PlanOfNow } from '../../plan/look-and-plan.ts';
 import { finishOwn, groupOfObject } from '../../plan/own-pod.ts';
 import type { Settings } from '../../plan/settings.ts';
@@ -88,16 +88,14 @@ export async function askCluster<T>(
 ): Promise<T> {
   const clocks = new ServerClocks();
   const client = new KubeClient(config, { ...settings, clock: { ...systemClock, now: settings.now }, clocks });
-  const shiftMs = (): number => {
-    const bounds = clocks.of(client.origin);
-    return bounds ? shiftBy(bounds) : 0;
-  };
-  const now = (): number => settings.now() + shiftMs();
+  /** How far this machine's clock is ahead of the cluster's. */
+  const aheadMs = (): number => backBy(clocks.of(client.origin));
+  const now = (): number => settings.now() - aheadMs();
   const reader = { client, deadline: new Deadline(settings.timeoutMs), argocdNamespace, now };
   return await ask(reader).finally(() => {
     client.close();
-    const offMs = shiftMs();
-    const off = `${duration(Math.abs(offMs))} ${offMs < 0 ? 'ahead of' : 'behind'}`;
+    const offMs = aheadMs();
+    const off = `${duration(Math.abs(offMs))} ${offMs > 0 ? 'ahead of' : 'behind'}`;
     const warning = `warning: GR-CLOCK-04 compare clocks: that of this machine is ${off} that of the cluster (${client.origin}). What is told here is corrected by that. Set the clock of this machine (NTP).`;
     if (Math.abs(offMs) > CLOCK_OFF_MS) settings.onWarning?.(warning);
   });
