@@ -1,20 +1,22 @@
 /** The final pod of a group: its podTemplate merged over ours and held to its security profile. Loaded when a group has one of the two. */
 
 import { applyTemplate } from '../config/pods/apply-template.ts';
+import { ownContainers, rootAgainstNonRoot } from '../config/pods/check-pod.ts';
 import {
   type FieldPath,
   fieldValue,
-  isList,
   isMapping,
   type Mapping,
   stringOf,
+  type TemplateFault,
   type Value,
 } from '../config/pods/pod-schema.ts';
 import { type SecurityLevel, securityViolations, type Violation } from '../config/pods/pod-security.ts';
-import { valueAt } from '../config/runnergroup/paths.ts';
+import { pathText, valueAt } from '../config/runnergroup/paths.ts';
 import type { LateProblem } from '../config/runnergroup/placed.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import { nearestName } from '../config/runnergroup/words.ts';
+import { writtenPath } from '../config/runnergroup/sizes.ts';
+import { nearestName, type Quantities, resourceFaults, scalarInstead } from '../config/runnergroup/words.ts';
 import type { PodTemplate } from '../manifests/job-manifest.ts';
 import { count } from '../shared/printable.ts';
 
@@ -30,7 +32,7 @@ export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonl
   const template = (group.podTemplate ?? {}) as Mapping;
   const level = levelOf(group);
   const applied = applyTemplate(made, template, secrets, level, nearestName);
-  if ('faults' in applied) return { faults: applied.faults.map(templateFault) };
+  if ('faults' in applied) return { faults: applied.faults.map((fault) => templateFault(template, fault)) };
   const { pod, violations } = applied;
   // Elements by name, because indices of the two pods differ.
   const ofOurs = group.securityProfile === undefined ? securityViolations(made, level) : [];
@@ -42,6 +44,7 @@ export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonl
   const faults = [...ofMode.slice(0, 1), ...others].map((violation) =>
     violationFault(group, pod, violation, violation === ofMode[0] ? ofMode.length - 1 : 0),
   );
+  if (faults.length === 0) faults.push(...againstEachOther(group, pod));
   if (faults.length > 0) return { faults };
   return { pod: group.podTemplate === undefined ? ours : (pod as unknown as PodTemplate) };
 }
@@ -54,9 +57,31 @@ function levelOf({ securityProfile, containerMode }: RunnerGroup): SecurityLevel
   return securityProfile ?? (containerMode === 'host' ? 'restricted' : 'baseline');
 }
 
-function templateFault({ path, message }: { readonly path: FieldPath; readonly message: string }): PodFault {
+function templateFault(template: Mapping, { path, message: told, wanted }: TemplateFault): PodFault {
+  const place = ['spec', 'podTemplate', ...path];
+  const value = valueAt(template, path);
+  const message = wanted && typeof value === 'string' ? told + scalarInstead(String(path.at(-1)), wanted, value) : told;
   const code = message.startsWith('unknown field') ? 'GR-INPUT-04' : 'GR-INPUT-05';
-  return { path: ['spec', 'podTemplate', ...path], message, code };
+  return { path: place, message, code };
+}
+
+/** What no cluster starts although each field is good: of two that do not go together one may stand in the group, and one in its template. */
+function againstEachOther(group: RunnerGroup, pod: Mapping): readonly PodFault[] {
+  const placeOf = (path: FieldPath): PodFault['path'] => {
+    const inTemplate = pathInTemplate(group.podTemplate as Value | undefined, pod, path);
+    const isThere = inTemplate && (valueAt(group.podTemplate, inTemplate) ?? undefined) !== undefined;
+    return isThere ? ['spec', 'podTemplate', ...inTemplate] : ['spec', ...path.slice(-3)];
+  };
+  const ofResources = ownContainers(pod).flatMap(({ path, container }) => {
+    const { requests = {}, limits = {} } = (fieldValue(container, 'resources') ?? {}) as Record<string, Quantities>;
+    const at = (...below: string[]) => placeOf([...path, 'resources', ...below]);
+    const limitOf = (name: string) => pathText(writtenPath(group, at('limits', name)));
+    return resourceFaults(requests, limits, limitOf).map((fault) => ({ ...fault, path: at(...fault.path) }));
+  });
+  const ofUsers = rootAgainstNonRoot(pod).map((fault) => ({ ...fault, path: placeOf(fault.path) }));
+  // Several containers may have it from one place.
+  const byPlace = new Map([...ofUsers, ...ofResources].map((fault) => [pathText(fault.path), fault]));
+  return [...byPlace.values()].map((fault) => ({ ...fault, code: 'GR-INPUT-06' }));
 }
 
 function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation, more: number): PodFault {
@@ -96,28 +121,23 @@ function nameOf(pod: Mapping, { rule, path }: Violation): string {
 
 /** `spec.containers[runner].securityContext.privileged` */
 export function placeText(pod: Mapping, path: FieldPath): string {
-  let value: Value | undefined = pod;
-  let text = '';
-  for (const step of path) {
-    value = below(value, step);
-    if (typeof step === 'string') text += text === '' ? step : `.${step}`;
-    else text += `[${stringOf(value, 'name') || step}]`;
-  }
-  return text;
+  return path.reduce<string>((text, step, nth) => {
+    if (typeof step === 'string') return text === '' ? step : `${text}.${step}`;
+    return `${text}[${nameAt(pod, path.slice(0, nth + 1)) || step}]`;
+  }, '');
 }
 
-function below(value: Value | undefined, step: string | number): Value | undefined {
-  if (typeof step === 'number') return isList(value) ? value[step] : undefined;
-  return fieldValue(value, step);
+function nameAt(pod: Mapping, path: FieldPath): string {
+  return stringOf(valueAt(pod, path) as Value | undefined, 'name');
 }
 
 /** Where a place of the final pod stands in the template; undefined when the template has nothing to do with it. */
 function pathInTemplate(template: Value | undefined, pod: Mapping, path: FieldPath): FieldPath | undefined {
   const [part = '', field = '', index, ...rest] = path;
-  const written = below(below(template, part), field);
+  const written = valueAt(template, [part, field]) ?? undefined;
   if (written === undefined || index === undefined) return written === undefined ? undefined : path;
-  if (typeof index !== 'number' || !isList(written)) return path;
-  const name = stringOf(below(below(below(pod, part), field), index), 'name');
+  if (typeof index !== 'number' || !Array.isArray(written)) return path;
+  const name = nameAt(pod, [part, field, index]);
   const same = written.findIndex((element) => isMapping(element) && stringOf(element, 'name') === name);
   return same < 0 ? undefined : [part, field, same, ...rest];
 }

@@ -1,7 +1,16 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: what templates leave is tested here.
 /** What `validate` says about the mistakes of people who come from other tools, word for word. */
 import { expect, it } from 'vitest';
 import { quietDocument, type Spec } from '../support/group-files.ts';
 import { folderWith, runHere } from '../support/run-cli.ts';
+
+const runner = (fields: object): Spec => ({
+  podTemplate: { spec: { containers: [{ name: 'runner', ...fields }] } },
+});
+const BUILDKIT = { containerMode: 'buildkit', labels: ['linux'] };
+const hours = (written: object): Spec => ({
+  idleSchedule: [{ runners: 1, from: '07:00', to: '19:00', ...written }],
+});
 
 it.each<[Spec, string, Spec?]>([
   [
@@ -71,7 +80,7 @@ it.each<[Spec, string, Spec?]>([
   ],
   [
     { proxy: { http: 'http://proxy:3128', noProxy: ['*.svc'] } },
-    'spec.proxy.noProxy[0]: must be a host name (with a dot before it: all hosts below it), an IP address or a CIDR block, e.g. .example.internal or 10.0.0.0/8; write ".svc" [GR-INPUT-05]',
+    'spec.proxy.noProxy[0]: must be a host name (with a dot before it: all hosts below it), an IP address or a CIDR block, e.g. .example.internal or 10.0.0.0/8; got the string "*.svc"; write ".svc" [GR-INPUT-05]',
   ],
   [
     { podTemplate: { spec: { tolerations: [{ key: 'ci', operator: 'Exist' }] } } },
@@ -80,6 +89,138 @@ it.each<[Spec, string, Spec?]>([
   [
     { podTemplate: { spec: { volumes: [{ name: 'c', hostPath: { path: '/srv' } }] } } },
     'spec.podTemplate.spec.volumes[0].hostPath: must not be set: it is a folder of the node (rule hostPathVolumes of securityProfile baseline, the default of containerMode dind-rootless): remove it, or set securityProfile: privileged, which needs a policy [GR-INPUT-10]',
+  ],
+  [
+    { resources: undefined, podTemplate: { metadata: { labels: { team: 'web' } } } },
+    'warning: spec.resources: is missing, so runner pods ask for nothing: a node takes too many of them, and ends them first when memory is short. Write e.g. "resources: {requests: {cpu: 500m, memory: 1Gi}}" [GR-WARN-08]',
+  ],
+  [
+    hours({ from: '8:00' }),
+    'spec.idleSchedule[0].from: must be a time of the day, e.g. "07:00"; got the string "8:00"; write from: "08:00" [GR-INPUT-05]',
+  ],
+  [
+    hours({ to: '8pm' }),
+    'spec.idleSchedule[0].to: must be a time of the day, e.g. "07:00"; got the string "8pm" [GR-INPUT-05]',
+  ],
+  [
+    { gitea: { url: 'https://${GITEA_HOST}' } },
+    'spec.gitea.url: must be the value itself, not a placeholder, which nobody has filled in, e.g. "url: https://gitea.example.com" [GR-INPUT-05]',
+  ],
+  ...['${ORG}', '$ORG', '$(ORG)', '{{ .Values.org }}', '<your-org>', '%ORG%'].map((org): [Spec, string] => [
+    { org },
+    `spec.org: must be the value itself, not "${org.replace('}}', '')}", which nobody has filled in [GR-INPUT-05]`,
+  ]),
+  [
+    {
+      podTemplate: {
+        spec: { serviceAccountName: 'a', volumes: [{ name: 'a', persistentVolumeClaim: { claimName: 'x-${TEAM}' } }] },
+      },
+    },
+    'spec.podTemplate.spec.volumes[0].persistentVolumeClaim.claimName: must be the value itself, not "${TEAM}", which nobody has filled in [GR-INPUT-05]',
+  ],
+  [
+    { minIdleRunners: '20%' },
+    'spec.minIdleRunners: must be a whole number, not the string "20%"; a share is not known here: write how many [GR-INPUT-05]',
+  ],
+  [
+    { proxy: { http: 'proxy:3128' } },
+    'spec.proxy.http: must be an http or https URL with a port and without a path, e.g. http://proxy.example.com:3128; write "http://proxy:3128" [GR-INPUT-05]',
+  ],
+  [
+    { proxy: { http: 'http://proxy:3128', noProxy: '.svc,10.0.0.0/8' } },
+    'spec.proxy.noProxy: must be a list, not the string ".svc,10.0.0.0/8"; write "noProxy: [.svc, 10.0.0.0/8]" [GR-INPUT-05]',
+  ],
+  // Resources of the final container: in the group, in its template, and one of each.
+  [
+    { resources: { requests: { memory: '4Gi' } }, ...runner({ resources: { limits: { memory: '2Gi' } } }) },
+    'spec.resources.requests.memory: is 4Gi, more than its limit 2Gi: write "memory: 2Gi", or raise spec.podTemplate.spec.containers[0].resources.limits.memory [GR-INPUT-06]',
+  ],
+  [
+    runner({ resources: { requests: { cpu: 2 }, limits: { cpu: 1 } } }),
+    'spec.podTemplate.spec.containers[0].resources.requests.cpu: is 2, more than its limit 1: write "cpu: 1", or raise spec.podTemplate.spec.containers[0].resources.limits.cpu [GR-INPUT-06]',
+  ],
+  [
+    {
+      sizes: [{ name: 'large', resources: { requests: { cpu: 1, memory: '8Gi' } } }],
+      ...runner({ resources: { limits: { memory: '4Gi' } } }),
+    },
+    'spec.sizes[0].resources.requests.memory: is 8Gi, more than its limit 4Gi: write "memory: 4Gi", or raise spec.podTemplate.spec.containers[0].resources.limits.memory [GR-INPUT-06]',
+  ],
+  [
+    {
+      resources: { requests: { cpu: 1 } },
+      sizes: [{ name: 'large', podTemplate: runner({ resources: { limits: { cpu: '500m' } } })['podTemplate'] }],
+    },
+    'spec.resources.requests.cpu: is 1, more than its limit 500m: write "cpu: 500m", or raise spec.sizes[0].podTemplate.spec.containers[0].resources.limits.cpu [GR-INPUT-06]',
+  ],
+  [
+    { resources: { requests: { 'nvidia.com/gpu': 1 } } },
+    'spec.resources.requests["nvidia.com/gpu"]: must have an equal limit: Kubernetes does not overcommit this resource. Write "limits: {nvidia.com/gpu: 1}" [GR-INPUT-06]',
+  ],
+  [
+    runner({ resources: { limits: { cpu: 1, memory: -1 } } }),
+    'spec.podTemplate.spec.containers[0].resources.limits.memory: is -1, and must not be below 0: write an amount [GR-INPUT-06]',
+  ],
+  [
+    runner({ resources: { limits: { cpus: 1 } } }),
+    'spec.podTemplate.spec.containers[0].resources.limits.cpus: is no resource of a container; did you mean "cpu"? [GR-INPUT-06]',
+  ],
+  // The runner of mode dind must not be root.
+  [
+    { containerMode: 'dind', ...runner({ securityContext: { runAsUser: 0 } }) },
+    'spec.podTemplate.spec.containers[0].securityContext.runAsUser: is 0 beside runAsNonRoot: true, so it never starts: write another user, or "runAsNonRoot: false" [GR-INPUT-06]',
+  ],
+  [
+    {
+      ...BUILDKIT,
+      podTemplate: {
+        spec: {
+          securityContext: { runAsUser: 0, runAsNonRoot: true },
+          containers: [{ name: 'runner', securityContext: { runAsUser: null } }],
+        },
+      },
+    },
+    'spec.podTemplate.spec.securityContext.runAsUser: is 0 beside runAsNonRoot: true, so it never starts: write another user, or "runAsNonRoot: false" [GR-INPUT-06]',
+  ],
+  [
+    runner({ securityContext: { fsGroup: 1000 } }),
+    'spec.podTemplate.spec.containers[0].securityContext.fsGroup: unknown field; it belongs into securityContext of the pod [GR-INPUT-04]',
+  ],
+  [
+    {
+      podTemplate: {
+        metadata: { annotations: { 'container.apparmor.security.beta.kubernetes.io/main': 'runtime/default' } },
+      },
+    },
+    'spec.podTemplate.metadata.annotations["container.apparmor.security.beta.kubernetes.io/main"]: ends with the name of no container of this pod: correct or remove it [GR-INPUT-05]',
+  ],
+  ...['/run', '/var/run', '/run/user/'].map((mountPath): [Spec, string] => [
+    {
+      podTemplate: {
+        spec: {
+          containers: [{ name: 'runner', volumeMounts: [{ name: 'x', mountPath }] }],
+          volumes: [{ name: 'x', emptyDir: {} }],
+        },
+      },
+    },
+    'spec.podTemplate.spec.containers[0].volumeMounts[0].mountPath: is reserved: the runner has /run/user/1000 for itself; mount it elsewhere [GR-INPUT-05]',
+  ]),
+  // A podTemplate has the words of the spec.
+  [
+    { podTemplate: { spec: { imagePullSecrets: ['registry'] } } },
+    'spec.podTemplate.spec.imagePullSecrets[0]: must be a mapping, not a string; write "- name: …" [GR-INPUT-05]',
+  ],
+  [
+    { podTemplate: { spec: { volumes: [{ name: 'data', emptyDir: { sizeLimit: '10GB' } }] } } },
+    'spec.podTemplate.spec.volumes[0].emptyDir.sizeLimit: must be a quantity, e.g. 500m or 2Gi; write "10G" [GR-INPUT-05]',
+  ],
+  [
+    { podTemplate: { spec: { preemptionPolicy: false } } },
+    'spec.podTemplate.spec.preemptionPolicy: must be a string, not true or false, which YAML makes of y, n, yes, no, on and off, too; write it in quotes [GR-INPUT-05]',
+  ],
+  [
+    { podTemplate: { spec: { hostUsers: 'false' } } },
+    'spec.podTemplate.spec.hostUsers: must be true or false, not a string; remove the quotes: hostUsers: false [GR-INPUT-05]',
   ],
   [
     {},
@@ -119,4 +260,77 @@ it.each([
     code: 2,
     last: `error: GR-INPUT-09 find RunnerGroups: no RunnerGroup in x.yaml. ${message}`,
   });
+});
+
+it.each<[string, Spec]>([
+  [
+    'a shell, Kubernetes and drivers fill them in',
+    {
+      setupCommand: ['sh', '-c', 'echo ${HOME} $1 %A%'],
+      runnerConfig: { runner: { envs: { A: '$HOME' } } },
+      podTemplate: {
+        metadata: { annotations: { note: '<who> {{ x }}' } },
+        spec: {
+          containers: [
+            {
+              name: 'runner',
+              env: [{ name: 'A', value: '$(B)' }],
+              volumeMounts: [{ name: 'c', mountPath: '/c', subPathExpr: '$(A)' }],
+            },
+          ],
+          initContainers: [{ name: 'a', image: 'a:1', command: ['sh', '-c'], args: ['echo ${A}'] }],
+          volumes: [{ name: 'c', csi: { driver: 'a.example.com', volumeAttributes: { dns: '${POD_NAME}' } } }],
+        },
+      },
+    },
+  ],
+  [
+    'a claim of each repository',
+    {
+      registration: { by: 'serve', for: 'repository' },
+      registrationToken: undefined,
+      podTemplate: { spec: { volumes: [{ name: 'c', persistentVolumeClaim: { claimName: 'c-${REPOSITORY}' } }] } },
+    },
+  ],
+  ['a URL that is escaped', { gitea: { url: 'https://gitea.example.com/%E3%81%82' } }],
+  [
+    'a template that mends what the group says',
+    {
+      resources: { requests: { memory: '4Gi', 'nvidia.com/gpu': 1 } },
+      ...runner({ resources: { limits: { memory: '4Gi', 'nvidia.com/gpu': '1' } } }),
+    },
+  ],
+  [
+    'root where it may be',
+    {
+      containerMode: 'dind',
+      ...runner({ securityContext: { runAsUser: 0, runAsNonRoot: false } }),
+    },
+  ],
+  [
+    'a folder beside the socket of a sidecar, and the folder of the socket itself',
+    {
+      podTemplate: {
+        spec: {
+          containers: [{ name: 'runner', volumeMounts: [{ name: 'x', mountPath: '/run/user/1000' }] }],
+          volumes: [{ name: 'x', emptyDir: {} }],
+        },
+      },
+    },
+  ],
+])('no error: %s', async (_, spec) => {
+  const { code, stderr } = await runHere(['validate', 'ci.yaml'], {}, folderWith({ 'ci.yaml': quietDocument(spec) }));
+
+  expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('GR-INPUT') });
+});
+
+it.each([
+  ['gitea: {url: https://${HOST}}', 1, 22],
+  ['labels: [${LABEL}, linux]', 1, 10],
+])('a placeholder that is no YAML: %s', async (line, row, column) => {
+  const { stderr } = await runHere(['validate', 'x.yaml'], {}, folderWith({ 'x.yaml': `${line}\n` }));
+
+  expect(stderr).toContain(
+    `x.yaml:${row}:${column}: is no valid YAML: this looks like a template ("\${"): render it first`,
+  );
 });

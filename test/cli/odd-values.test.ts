@@ -18,6 +18,12 @@ const runner = (fields: object): Spec => pod({ containers: [{ name: 'runner', ..
 const env = (...variables: readonly (readonly [string, string])[]): Spec =>
   runner({ env: variables.map(([name, value]) => ({ name, value })) });
 const asks = (requests: object): Spec => ({ resources: { requests } });
+const spread = (matchLabels: object): Spec =>
+  pod({
+    topologySpreadConstraints: [
+      { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels } },
+    ],
+  });
 const BOUND = { registration: { by: 'serve', for: 'repository' }, registrationToken: undefined };
 const DIND = { containerMode: 'dind-rootless' };
 const HOST = { containerMode: 'host', defaultLabels: false, labels: ['linux:host'] };
@@ -215,6 +221,54 @@ describe('a value that cannot be meant has a warning', () => {
       { ...HOST, ...env(['DOCKER_HOST', 'tcp://docker:2376']) },
       'podTemplate.spec.containers[0].env[0]: port 2376 speaks TLS: write DOCKER_TLS_VERIFY: "1" and DOCKER_CERT_PATH, too',
     ],
+    [
+      'a stop that no CI job outlives',
+      { gracefulStopSeconds: 3 },
+      'gracefulStopSeconds: is 3 s for a CI job to finish after a stop: write e.g. 10800, or 0 if it need not',
+    ],
+    [
+      'a look that nobody is in time for',
+      { keepFailedSeconds: 2 },
+      'keepFailedSeconds: is 2 s for people to come and enter the pod: write e.g. 3600, or 0 if nobody does',
+    ],
+    [
+      'a mode without its zero',
+      {
+        ...pod({
+          containers: [{ name: 'runner', volumeMounts: [{ name: 'a', mountPath: '/a' }] }],
+          volumes: [{ name: 'a', secret: { secretName: 'a', defaultMode: 400 } }],
+        }),
+      },
+      'podTemplate.spec.volumes[0].secret.defaultMode: is 0620 in octal: write 0400',
+    ],
+    [
+      'a folder for TLS',
+      {
+        containerMode: 'dind',
+        ...pod({ initContainers: [{ name: 'docker', env: [{ name: 'DOCKER_TLS_CERTDIR', value: '/c' }] }] }),
+      },
+      'podTemplate.spec.initContainers[0].env[0]: DOCKER_TLS_CERTDIR leads docker away from the daemon of containerMode dind, which has a socket without TLS: remove it',
+    ],
+    [
+      'pods of somebody else that are spread',
+      spread({ 'app.kubernetes.io/name': 'gitea-runners' }),
+      'podTemplate.spec.topologySpreadConstraints[0].labelSelector.matchLabels["app.kubernetes.io/name"]: is gitea-runners, which no pod of the group has, so nothing is spread: write "app.kubernetes.io/name: gitea-runner"',
+    ],
+    [
+      'a label that no pod has',
+      spread({ 'app.kubernetes.io/name': 'gitea-runner', app: 'ci' }),
+      'podTemplate.spec.topologySpreadConstraints[0].labelSelector.matchLabels.app: is ci, which no pod of the group has, so nothing is spread: write "gitea.bpg.pw/runnergroup-name: ci"',
+    ],
+    [
+      'a rootless daemon as root',
+      { ...DIND, ...pod({ securityContext: { runAsUser: 0 } }) },
+      'podTemplate.spec.securityContext.runAsUser: is 0, and so the daemon of containerMode dind-rootless does not start: remove it, or write "containerMode: dind"',
+    ],
+    [
+      'a rootless daemon without its rights',
+      { ...DIND, ...runner({ securityContext: { privileged: false } }) },
+      'podTemplate.spec.containers[0].securityContext.privileged: is false, and so the daemon of containerMode dind-rootless does not start: remove it, or write "containerMode: dind"',
+    ],
   ])('%s', async (_, spec, message) => {
     expect(await told(spec)).toEqual([`warning: spec.${message} [GR-WARN-14]`]);
   });
@@ -275,6 +329,36 @@ it.each<[string, Spec]>([
     'a daemon of its own',
     { ...HOST, ...env(['DOCKER_HOST', 'tcp://d:2376'], ['DOCKER_TLS_VERIFY', '1'], ['DOCKER_CERT_PATH', '/c']) },
   ],
+  [
+    'modes that are written right',
+    pod({
+      volumes: [
+        { name: 'data', emptyDir: {} },
+        { name: 'a', secret: { secretName: 'a', defaultMode: 0o400 } },
+      ],
+    }),
+  ],
+  ['no time for a stop, and none for a look', { gracefulStopSeconds: 0, keepFailedSeconds: 0 }],
+  [
+    'its own pods are spread',
+    {
+      ...spread({ 'gitea.bpg.pw/runnergroup-name': 'ci', team: 'a' }),
+      podTemplate: {
+        metadata: { labels: { team: 'a' } },
+        ...(spread({ 'gitea.bpg.pw/runnergroup-name': 'ci', team: 'a' })['podTemplate'] as object),
+      },
+    },
+  ],
+  [
+    'a runtime that needs no rights',
+    {
+      ...DIND,
+      ...pod({
+        runtimeClassName: 'sysbox-runc',
+        containers: [{ name: 'runner', securityContext: { privileged: false } }],
+      }),
+    },
+  ],
   ['a sidecar', pod({ initContainers: [{ name: 'x', image: 'redis:8', restartPolicy: 'Always' }] })],
   ['a step before the runner', pod({ initContainers: [{ name: 'x', image: 'busybox:1', command: ['true'] }] })],
 ])('no warning: %s', async (_, spec) => {
@@ -286,7 +370,7 @@ describe('an error says what to write', () => {
     [{ labels: ['ubuntu-latest,gpu'] }, '; write "labels: [ubuntu-latest, gpu]"; got'],
     [{ labels: ['["self-hosted", "linux"]'] }, '; write "labels: [self-hosted, linux]"; got'],
     [{ labels: ['linux\u200b:host'] }, '; write "labels: [linux:host]"; got'],
-    [{ labels: [`$${'{'}{ matrix.os }}`] }, '. An expression belongs into a workflow; got'],
+    [{ labels: [`$${'{'}{ matrix.os }}`] }, ', which belongs into a workflow [GR-INPUT-05]'],
     [{ setupCommand: 'a && b' }, '; write setupCommand: ["sh", "-c", "a && b"]'],
     [{ setupCommand: 'a\nb\n' }, '; write setupCommand: ["sh", "-c", "a\\nb"]'],
     [{ setupCommand: 'apt-get install jq' }, '; write "setupCommand: [apt-get, install, jq]"'],

@@ -56,6 +56,11 @@ describe('where live Jobs are seen, generate plans the others and keeps the Jobs
       '  podTemplate: {spec: {hostNetwork: true}}\n',
       /bad\.yaml:15:24: spec\.podTemplate\.spec\.hostNetwork: /,
     ],
+    [
+      'a request above the limit of its podTemplate',
+      '  resources: {requests: {cpu: 2}}\n  podTemplate: {spec: {containers: [{name: runner, resources: {limits: {cpu: 1}}}]}}\n',
+      /bad\.yaml:14:26: spec\.resources\.requests\.cpu: is 2, more than its limit 1: .*GR-INPUT-06/,
+    ],
   ])('a group whose spec has %s keeps its Jobs, and generate plans the others', async (_, spec, why) => {
     const { env, folder } = await stage((good) => good, {}, spec);
 

@@ -13,6 +13,7 @@ import {
   shellLine,
   withoutTypography,
 } from '../../config/runnergroup/words.ts';
+import { GROUP_NAME, groupLabels } from '../../shared/marks.ts';
 import { cut } from '../../shared/printable.ts';
 
 type Odd = readonly [path: Path, message: string];
@@ -25,6 +26,8 @@ export function oddValues(group: RunnerGroup): readonly LateProblem[] {
   return [...told('GR-WARN-14', [...within(spec, ['spec']), ...odd]), ...told('GR-WARN-11', containers(group))];
 }
 
+const when = (is: boolean, path: Path, message: string): readonly Odd[] => (is ? [[path, message]] : []);
+
 /** What each value says of itself. */
 function within(value: unknown, path: Path): readonly Odd[] {
   if (Array.isArray(value)) return value.flatMap((each, index) => within(each, [...path, index]));
@@ -33,10 +36,15 @@ function within(value: unknown, path: Path): readonly Odd[] {
   return message === undefined ? [] : [[path, message]];
 }
 
+/** Decimal numbers that are modes only when they are read as octal. */
+const OCTAL: ReadonlySet<unknown> = new Set([400, 440, 444, 500]);
+
 function oddValue(value: unknown, path: Path): string | undefined {
   const parent = String(path.at(-2));
   if (/^(?:requests|limits)$/.test(parent) && (typeof value === 'string' || typeof value === 'number'))
     return oddAmount(String(path.at(-1)), String(value), parent === 'limits');
+  if (OCTAL.has(value) && /^(?:defaultMode|mode)$/.test(String(path.at(-1))))
+    return `is ${Number(value).toString(8).padStart(4, '0')} in octal: write 0${value}`;
   if (typeof value !== 'string' || path.includes('annotations')) return undefined;
   const text = oddText(value, path[1] === 'labels');
   return text ?? (OF_SERVER.test(pathText(path)) ? oddAddress(value, String(path[1])) : undefined);
@@ -86,10 +94,9 @@ function oddAmount(name: string, written: string, isLimit: boolean): string | un
 }
 
 function aboutNamespace({ namespace, manifest }: RunnerGroup): readonly Odd[] {
-  if (!/^argocd$|^kube-/.test(namespace)) return [];
   const path = ['metadata', ...(valueAt(manifest, ['metadata', 'namespace']) === undefined ? [] : ['namespace'])];
   const message = `is ${namespace}: CI jobs would run beside what rules the cluster. Give runners a namespace of their own, e.g. "namespace: runners"`;
-  return [[path, message]];
+  return when(/^argocd$|^kube-/.test(namespace), path, message);
 }
 
 const OTHER_FORGES = /^(?:[\w-]+\.)?(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)$/;
@@ -108,15 +115,18 @@ function aboutGitea({ giteaUrl, manifest, scope }: RunnerGroup): readonly Odd[] 
   return [[path, `ends with ${last}, whose page that is: write the address of Gitea, ${base}`]];
 }
 
-const SHORT_SECONDS = 300;
+/** Fields with the seconds from which on they may be meant. */
+const SHORT = [
+  ['activeDeadlineSeconds', 300, "all of a runner's life, the wait for a node and the pull included: write e.g. 21600"],
+  ['gracefulStopSeconds', 10, 'a CI job to finish after a stop: write e.g. 10800, or 0 if it need not'],
+  ['keepFailedSeconds', 60, 'people to come and enter the pod: write e.g. 3600, or 0 if nobody does'],
+] as const;
 
 function aboutTime({ manifest }: RunnerGroup): readonly Odd[] {
-  const path = ['spec', 'activeDeadlineSeconds'];
-  const seconds = valueAt(manifest, path);
-  if (typeof seconds !== 'number' || seconds >= SHORT_SECONDS) return [];
-  return [
-    [path, `is ${seconds} s for all of a runner's life, the wait for a node and the pull included: write e.g. 21600`],
-  ];
+  return SHORT.flatMap(([field, least, what]) => {
+    const seconds = Number(valueAt(manifest, ['spec', field]));
+    return when(seconds > 0 && seconds < least, ['spec', field], `is ${seconds} s for ${what}`);
+  });
 }
 
 /** Names of no repository, or of those of others. */
@@ -131,16 +141,16 @@ function aboutRepositories({ manifest, scope }: RunnerGroup): readonly Odd[] {
     }),
   );
   const [, base] = /^(.+)\.git$/i.exec(String(valueAt(manifest, ['spec', 'repo']) ?? '')) ?? [];
-  if (base === undefined) return others;
-  return [[['spec', 'repo'], `ends with .git, as no repository does: write "repo: ${base}"`], ...others];
+  const message = `ends with .git, as no repository does: write "repo: ${base}"`;
+  return [...when(base !== undefined, ['spec', 'repo'], message), ...others];
 }
 
 function aboutLimits({ manifest, limits = [], maxActiveRunners }: RunnerGroup): readonly Odd[] {
-  return limits.flatMap(({ max, name }, index): readonly Odd[] => {
-    // A name may be shared with other groups.
-    if (name !== undefined || max <= maxActiveRunners) return [];
+  return limits.flatMap(({ max, name }, index) => {
+    const path = ['spec', 'limits', index, 'max'];
     const message = `is ${max}, more than the cap, which is ${maxActiveRunners}, so it limits nothing: write less, or remove it`;
-    return valueAt(manifest, ['spec', 'limits', index]) ? [[['spec', 'limits', index, 'max'], message]] : [];
+    // A name may be shared with other groups.
+    return when(name === undefined && max > maxActiveRunners && valueAt(manifest, path) !== undefined, path, message);
   });
 }
 
@@ -153,41 +163,40 @@ const OF_PROJECT = /^(?<base>(?:.*\/)?gitea\/(?:act_)?runner:[\w.-]+?)(?<daemon>
 function aboutImage({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   const path = ['spec', 'image'];
   const image = String(valueAt(manifest, path) ?? '');
-  if (NO_RUNNER.test(image))
-    return [
-      [
-        path,
-        'holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line',
-      ],
-    ];
+  const none =
+    'holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line';
   const { base, daemon } = OF_PROJECT.exec(image)?.groups ?? {};
-  if (base === undefined || containerMode !== 'dind-rootless' || daemon === '-dind-rootless') return [];
+  const lacks = base !== undefined && containerMode === 'dind-rootless' && daemon !== '-dind-rootless';
   const instead = `"image: ${base}-dind-rootless", or "containerMode: dind"`;
-  return [[path, `has no docker daemon, which containerMode dind-rootless needs: write ${instead}`]];
+  return [
+    ...when(NO_RUNNER.test(image), path, none),
+    ...when(lacks, path, `has no docker daemon, which containerMode dind-rootless needs: write ${instead}`),
+  ];
 }
 
 const SECRET_NAME = /(?:TOKEN|PASSWORD|PASSWD|SECRET|API_?KEY|ACCESS_KEY|PRIVATE_KEY)$/i;
 
-/** Variables of containers, and of the runner's configuration. */
-function aboutSecrets({ manifest }: RunnerGroup): readonly Odd[] {
+/** Variables of containers, and of the runner's configuration, whose container is `runner`, too. */
+function variablesOf(manifest: RunnerGroup['manifest']) {
   const envs = ['spec', 'runnerConfig', 'runner', 'envs'];
-  const variables = [
-    ...['containers', 'initContainers'].flatMap((list) => {
-      const all = ['spec', 'podTemplate', 'spec', list];
-      return listAt(manifest, all).flatMap((container, at) =>
-        listAt(container, ['env']).map((each, index) => ({
-          name: valueAt(each, ['name']),
-          value: valueAt(each, ['value']),
-          path: [...all, at, 'env', index, 'value'],
-        })),
-      );
-    }),
-    ...Object.entries(valueAt(manifest, envs) ?? {}).map(([name, value]) => ({ name, value, path: [...envs, name] })),
-  ];
+  const ofContainers = containersIn(manifest).flatMap(({ path, container }) =>
+    listAt(container, ['env']).map((each, index) => ({
+      of: valueAt(container, ['name']),
+      name: String(valueAt(each, ['name'])),
+      value: valueAt(each, ['value']),
+      path: [...path, 'env', index],
+    })),
+  );
+  const ofConfig = Object.entries(valueAt(manifest, envs) ?? {});
+  return [...ofContainers, ...ofConfig.map(([name, value]) => ({ of: 'runner', name, value, path: [...envs, name] }))];
+}
+
+function aboutSecrets({ manifest }: RunnerGroup): readonly Odd[] {
   const isSecret = (value: unknown) => typeof value === 'string' && /^(?!\$\()[^\s/]{8,}$/.test(value);
-  return variables
-    .filter(({ name, value }) => SECRET_NAME.test(String(name)) && isSecret(value))
-    .map(({ path }): Odd => {
+  return variablesOf(manifest)
+    .filter(({ name, value }) => SECRET_NAME.test(name) && isSecret(value))
+    .map(({ path: at }): Odd => {
+      const path = at[1] === 'runnerConfig' ? at : [...at, 'value'];
       const write = path[1] === 'runnerConfig' ? 'a variable of container runner in podTemplate with' : 'write';
       const from = '"valueFrom: {secretKeyRef: {name: NAME, key: KEY}}"';
       return [path, `stands in git and in each Job. Revoke it, and name a Secret: ${write} ${from}`];
@@ -216,27 +225,60 @@ function aboutArchitecture(value: unknown, path: Path): readonly Odd[] {
 
 const ARCH = 'kubernetes.io/arch';
 
+const POD = ['spec', 'podTemplate', 'spec'];
+
+/** The containers that a podTemplate names. */
+function containersIn(manifest: RunnerGroup['manifest']) {
+  return ['containers', 'initContainers'].flatMap((list) =>
+    listAt(manifest, [...POD, list]).map((container, index) => ({ list, path: [...POD, list, index], container })),
+  );
+}
+
 /** Nodes that no runner is for. */
 function aboutNodes({ manifest }: RunnerGroup): readonly Odd[] {
-  const pod = ['spec', 'podTemplate', 'spec'];
-  const selector = [...pod, 'nodeSelector', 'kubernetes.io/os'];
+  const selector = [...POD, 'nodeSelector', 'kubernetes.io/os'];
   const system = valueAt(manifest, selector);
-  const tolerant = listAt(manifest, [...pod, 'tolerations']).flatMap((each, index): readonly Odd[] =>
-    valueAt(each, ['operator']) === 'Exists' && !valueAt(each, ['key'])
-      ? [
-          [
-            [...pod, 'tolerations', index],
-            'tolerates every taint, also of nodes that are ill: write the key of the taint that you mean',
-          ],
-        ]
-      : [],
-  );
+  const every = 'tolerates every taint, also of nodes that are ill: write the key of the taint that you mean';
+  const tolerant = listAt(manifest, [...POD, 'tolerations']).flatMap((each, index) => {
+    const isEvery = valueAt(each, ['operator']) === 'Exists' && !valueAt(each, ['key']);
+    return when(isEvery, [...POD, 'tolerations', index], every);
+  });
   const architectures = ['nodeSelector', 'affinity'].flatMap((field) =>
-    aboutArchitecture(valueAt(manifest, [...pod, field]), [...pod, field]),
+    aboutArchitecture(valueAt(manifest, [...POD, field]), [...POD, field]),
   );
-  const all = [...tolerant, ...architectures];
-  if (system === undefined || system === 'linux') return all;
-  return [[selector, `is ${String(system)}, and runners are Linux programs: write linux, or remove it`], ...all];
+  const foreign = `is ${String(system)}, and runners are Linux programs: write linux, or remove it`;
+  return [...when((system ?? 'linux') !== 'linux', selector, foreign), ...tolerant, ...architectures];
+}
+
+/** What is spread are the group's own pods. An affinity may be to others. */
+function aboutSpread({ manifest, name }: RunnerGroup): readonly Odd[] {
+  const [path, below] = [
+    [...POD, 'topologySpreadConstraints'],
+    ['labelSelector', 'matchLabels'],
+  ];
+  const written = valueAt(manifest, ['spec', 'podTemplate', 'metadata', 'labels']) ?? {};
+  const own = new Map<string, unknown>(Object.entries({ ...groupLabels(name), ...written }));
+  return listAt(manifest, path).flatMap((each, index) =>
+    Object.entries(valueAt(each, below) ?? {}).flatMap(([key, value]) => {
+      const instead = own.has(key) ? `${key}: ${own.get(key)}` : `${GROUP_NAME}: ${name}`;
+      const message = `is ${value}, which no pod of the group has, so nothing is spread: write "${instead}"`;
+      return when(own.get(key) !== value, [...path, index, ...below, key], message);
+    }),
+  );
+}
+
+/** Its daemon is for a user that is not root, in a container that is privileged. Other runtimes may do without. */
+function aboutRootless({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
+  const isOther = ['runtimeClassName', 'hostUsers'].some((field) => valueAt(manifest, [...POD, field]) !== undefined);
+  if (containerMode !== 'dind-rootless' || isOther) return [];
+  const runner = containersIn(manifest).find(({ container }) => valueAt(container, ['name']) === 'runner');
+  return [POD, runner?.path ?? []].flatMap((path) =>
+    Object.entries({ privileged: false, runAsUser: 0 }).flatMap(([field, value]) => {
+      const at = [...path, 'securityContext', field];
+      const message = `is ${value}, and so the daemon of containerMode dind-rootless does not start: remove it, or write "containerMode: dind"`;
+      return when(valueAt(manifest, at) === value, at, message);
+    }),
+  );
 }
 
 function aboutSetup({ manifest }: RunnerGroup): readonly Odd[] {
@@ -249,8 +291,7 @@ function aboutSetup({ manifest }: RunnerGroup): readonly Odd[] {
 
 /** Labels of other machines, where nothing picks such nodes. */
 function aboutMachines({ manifest, labels }: RunnerGroup): readonly Odd[] {
-  const pod = valueAt(manifest, ['spec', 'podTemplate', 'spec']);
-  if (['nodeSelector', 'affinity'].some((field) => valueAt(pod, [field]) !== undefined)) return [];
+  if (['nodeSelector', 'affinity'].some((field) => valueAt(manifest, [...POD, field]) !== undefined)) return [];
   const hasDevice = DEVICE.test(JSON.stringify(manifest));
   const written = listAt(manifest, ['spec', 'labels']).map((text) => String(text).split(':')[0]);
   return labels.flatMap(({ name }): readonly Odd[] => {
@@ -272,16 +313,9 @@ const DEVICE_LINE = 'resources: {limits: {nvidia.com/gpu: 1}}';
 
 /** Variables of docker's client belong together, and a daemon of ours has a socket without TLS. */
 function aboutDaemon({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
-  const containers = ['spec', 'podTemplate', 'spec', 'containers'];
-  const runner = listAt(manifest, containers).findIndex((each) => valueAt(each, ['name']) === 'runner');
-  const [env, envs] = [
-    [...containers, runner, 'env'],
-    ['spec', 'runnerConfig', 'runner', 'envs'],
-  ];
-  const variables = [
-    ...listAt(manifest, env).map((each, at) => ({ name: valueAt(each, ['name']), path: [...env, at], in: each })),
-    ...Object.keys(valueAt(manifest, envs) ?? {}).map((name) => ({ name, path: [...envs, name], in: undefined })),
-  ].filter(({ name }) => /^DOCKER_(?:HOST|TLS|TLS_VERIFY|CERT_PATH|CONTEXT)$/.test(String(name)));
+  const isOfDocker = (of: unknown) => of === 'runner' || (of === 'docker' && hasDocker(containerMode));
+  const leads = /^DOCKER_(?:HOST|TLS|TLS_VERIFY|TLS_CERTDIR|CERT_PATH|CONTEXT)$/;
+  const variables = variablesOf(manifest).filter(({ of, name }) => isOfDocker(of) && leads.test(name));
   if (hasDocker(containerMode))
     return variables.map(({ path, name }) => [
       path,
@@ -290,8 +324,7 @@ function aboutDaemon({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   const host = variables.find(({ name }) => name === 'DOCKER_HOST');
   const tls = variables.find(({ name }) => name !== 'DOCKER_HOST');
   if (tls && !host) return [[tls.path, `${tls.name} means nothing without DOCKER_HOST: write that, too, or remove it`]];
-  const address = String(valueAt(host?.in, ['value']) ?? valueAt(manifest, host?.path ?? []));
-  if (!host || tls || !/:2376\/?$/.test(address)) return [];
+  if (!host || tls || !/:2376\/?$/.test(String(host.value))) return [];
   return [[host.path, 'port 2376 speaks TLS: write DOCKER_TLS_VERIFY: "1" and DOCKER_CERT_PATH, too']];
 }
 
@@ -310,16 +343,13 @@ const LASTS =
 /** Containers of the podTemplate that are not `runner`. What the reader read is what JSON can say, and may have any form. */
 function containers({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   const ofOwn = hasDocker(containerMode) ? `: containerMode ${containerMode} has a daemon of its own` : '';
-  return ['containers', 'initContainers'].flatMap((list) => {
-    const path = ['spec', 'podTemplate', 'spec', list];
-    return listAt(manifest, path).flatMap((container, index): readonly Odd[] => {
-      const [name, image] = [valueAt(container, ['name']), String(valueAt(container, ['image']) ?? '')];
-      if (typeof name !== 'string' || image === '' || OF_OURS.has(name)) return [];
-      const ofDaemon = DOCKER_IMAGE.test(image) ? ofOwn : '';
-      const other = () => (list === 'containers' ? `${LASTS}${ofDaemon}` : oddBefore(container, image, ofDaemon));
-      const message = RUNNER_IMAGE.test(image) ? SECOND_RUNNER[list] : other();
-      return message === undefined ? [] : [[[...path, index], message]];
-    });
+  return containersIn(manifest).flatMap(({ list, path, container }) => {
+    const [name, image] = [valueAt(container, ['name']), String(valueAt(container, ['image']) ?? '')];
+    if (typeof name !== 'string' || image === '' || OF_OURS.has(name)) return [];
+    const ofDaemon = DOCKER_IMAGE.test(image) ? ofOwn : '';
+    const other = () => (list === 'containers' ? `${LASTS}${ofDaemon}` : oddBefore(container, image, ofDaemon));
+    const message = RUNNER_IMAGE.test(image) ? SECOND_RUNNER[list] : other();
+    return when(message !== undefined, path, message ?? '');
   });
 }
 
@@ -337,7 +367,7 @@ function oddBefore(container: unknown, image: string, ofDaemon: string): string 
 /** These are merged over what our own pod has. */
 const OF_OURS: ReadonlySet<string> = new Set(['runner', 'docker', 'buildkit']);
 
-function listAt(value: unknown, path: Path): readonly unknown[] {
+export function listAt(value: unknown, path: Path): readonly unknown[] {
   const found = valueAt(value, path);
   return Array.isArray(found) ? found : [];
 }
@@ -353,5 +383,7 @@ const ABOUT = [
   aboutSecrets,
   aboutMachines,
   aboutNodes,
+  aboutRootless,
+  aboutSpread,
   aboutDaemon,
 ] as const;

@@ -13,7 +13,7 @@ import { dependsOnJob } from '../../planner/limits.ts';
 import { ownerOf } from '../../planner/repositories.ts';
 import { isSame, keyText } from '../../shared/keys.ts';
 import { coverOf, hasJobsOf } from '../../shared/scope.ts';
-import { oddValues } from './odd-values.ts';
+import { listAt, oddValues } from './odd-values.ts';
 
 /** @param hasPolicy then the policy says what podTemplates may ask for. */
 export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: boolean): Promise<readonly LateProblem[]> {
@@ -58,7 +58,10 @@ type Warning = readonly [field: string, code: WarningCode, message: string];
 function warningsIn(group: RunnerGroup): readonly Warning[] {
   const { authToken, giteaUrl, image, labels, maxActiveRunners, podTemplate, registrationToken, resources } = group;
   const others = labels.map(({ name }) => name).filter((name) => ['Windows', 'macOS'].includes(machineOf(name) ?? ''));
-  const asksNothing = Object.keys({ ...resources.requests, ...resources.limits }).length === 0 && !podTemplate;
+  const asking = [valueAt(podTemplate, ['spec']), ...listAt(podTemplate, ['spec', 'containers'])];
+  const asksNothing =
+    Object.keys({ ...resources.requests, ...resources.limits }).length === 0 &&
+    asking.every((each) => valueAt(each, ['resources']) === undefined);
   const { fairness, limits, registration } = group;
   const isPerJob = limits.some(dependsOnJob);
   const isOneKey = authToken.name === registrationToken?.name && authToken.key === registrationToken.key;

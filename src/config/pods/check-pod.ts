@@ -13,6 +13,7 @@ import {
   type Value,
   visitStructs,
 } from './pod-schema.ts';
+import { APPARMOR_ANNOTATION } from './pod-security.ts';
 
 /** The faults of a template that `checkShape` let pass. Paths are those of the template: the merged pod has other indices. */
 export function checkPod(ours: Mapping, template: Mapping): readonly TemplateFault[] {
@@ -49,7 +50,7 @@ const LABEL: ValueRule = {
 /** YAML reads 644 as a decimal number, but the octal 0644 is meant. Decimal 644 is too large, so it is refused. */
 const MODE: ValueRule = {
   isGood: (value) => Number(value) >= 0 && Number(value) <= 0o777,
-  wanted: `must be between 0 and ${0o777}`,
+  wanted: `must be between 0 and ${0o777}: write it in octal, e.g. 0644`,
 };
 
 const PORT: ValueRule = {
@@ -161,12 +162,28 @@ function containersOf(template: Mapping): readonly { list: string; path: FieldPa
   );
 }
 
+/** Of a final pod, without those that follow `runner`: what is wrong with them is told there. */
+export const ownContainers: typeof containersOf = (pod) =>
+  containersOf(pod).filter(({ container }) => !['register', 'prepare'].includes(stringOf(container, 'name')));
+
+/** Where the kubelet would refuse a container of a final pod. */
+export function rootAgainstNonRoot(pod: Mapping): readonly TemplateFault[] {
+  const message = 'is 0 beside runAsNonRoot: true, so it never starts: write another user, or "runAsNonRoot: false"';
+  return ownContainers(pod).flatMap(({ path, container }) => {
+    const [own, ofPod] = [container, pod['spec']].map((of) => fieldValue(of, 'securityContext'));
+    const isSet = (field: string, to: Value) => (fieldValue(own, field) ?? fieldValue(ofPod, field)) === to;
+    const at = fieldValue(own, 'runAsUser') === undefined ? ['spec'] : path;
+    const isWrong = isSet('runAsUser', 0) && isSet('runAsNonRoot', true);
+    return isWrong ? [{ path: [...at, 'securityContext', 'runAsUser'], message }] : [];
+  });
+}
+
 function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFault[] {
   const known = new Map(containersOf(ours).map(({ list, container }) => [stringOf(container, 'name'), list]));
   const volumes = new Set(
     [ours, template].flatMap((pod) => listOf(fieldValue(pod, 'spec'), 'volumes')).map((one) => stringOf(one, 'name')),
   );
-  return containersOf(template).flatMap(({ list, path, container }) => {
+  const found = containersOf(template).flatMap(({ list, path, container }) => {
     const name = stringOf(container, 'name');
     const before = known.get(name);
     known.set(name, list);
@@ -179,7 +196,7 @@ function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFau
       listOf(container, field).flatMap((use, index) =>
         volumes.has(stringOf(use, 'name'))
           ? []
-          : [{ path: [...path, field, index, 'name'], message: 'is no volume of this pod' }],
+          : [{ path: [...path, field, index, 'name'], message: 'is no volume of this pod: add it to volumes' }],
       ),
     );
     return [
@@ -189,6 +206,12 @@ function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFau
       ...unknown,
     ];
   });
+  const lost = entriesOf(template['metadata'], 'annotations').flatMap(([key]) => {
+    const [of, name = ''] = key.split(/(?<=\/)/);
+    const message = 'ends with the name of no container of this pod: correct or remove it';
+    return of === APPARMOR_ANNOTATION && !known.has(name) ? [{ path: ['metadata', 'annotations', key], message }] : [];
+  });
+  return [...found, ...lost];
 }
 
 /** Kubernetes 1.34 keeps restartPolicy of init containers only, and of its values Always: a sidecar. Others it drops without a word. */

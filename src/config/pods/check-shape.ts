@@ -1,7 +1,6 @@
 /** Whether a podTemplate has the shape of a PodTemplateSpec. A typo ends here, at commit, and not as a failed sync. */
 import {
   type FieldPath,
-  type Fields,
   fieldsOf,
   isList,
   isMapping,
@@ -26,8 +25,8 @@ export function checkShape(template: Value, suggest: Suggest): readonly Template
 function check(value: Value, type: ValueType, path: FieldPath, suggest: Suggest): readonly TemplateFault[] {
   switch (type.is) {
     case 'scalar': {
-      const wrong = wrongScalar(value, type.scalar);
-      return wrong === undefined ? [] : [{ path, message: wrong }];
+      const { test, wanted } = WANTED[type.scalar];
+      return test(value) ? [] : [{ path, message: wrongScalar(value, wanted), wanted }];
     }
     case 'list':
       if (!isList(value)) return [{ path, message: `must be a list, not ${kindOf(value)}` }];
@@ -42,7 +41,8 @@ function check(value: Value, type: ValueType, path: FieldPath, suggest: Suggest)
         return entry === null ? [] : check(entry, type.of, [...path, key], suggest);
       });
     case 'struct':
-      if (!isMapping(value)) return [{ path, message: `must be a mapping, not ${kindOf(value)}` }];
+      if (!isMapping(value))
+        return [{ path, message: `must be a mapping, not ${kindOf(value)}${NAMED.get(type.name) ?? ''}` }];
       return checkStruct(value, type.name, path, suggest);
     default:
       return type satisfies never;
@@ -57,7 +57,7 @@ function checkStruct(value: Mapping, struct: string, path: FieldPath, suggest: S
     const field = fields.get(name);
     if (!field) {
       guesses -= 1;
-      return [{ path: [...path, name], message: unknownField(name, fields, guesses < 0 ? () => undefined : suggest) }];
+      return [{ path: [...path, name], message: unknownField(name, struct, guesses < 0 ? () => undefined : suggest) }];
     }
     return entry === null ? [] : check(entry, field.type, [...path, name], suggest);
   });
@@ -65,6 +65,8 @@ function checkStruct(value: Mapping, struct: string, path: FieldPath, suggest: S
   return [...written, ...missing.map((name) => ({ path: [...path, name], message: 'is missing' }))];
 }
 
+/** `imagePullSecrets: [registry]` */
+const NAMED: ReadonlyMap<string, string> = new Map([['LocalObjectReference', '; write "- name: …"']]);
 const DIRECTIVE = 'patch directives are not allowed: podTemplate is a template, not a patch';
 
 function isDirective(key: string): boolean {
@@ -76,9 +78,13 @@ const MOST_GUESSES = 20;
 /** Names that a message lists. More would bury the field. */
 const MOST_NAMES = 8;
 
-function unknownField(name: string, fields: Fields, suggest: Suggest): string {
+function unknownField(name: string, struct: string, suggest: Suggest): string {
   if (isDirective(name)) return DIRECTIVE;
-  const known = [...fields.keys()];
+  const known = [...fieldsOf(struct).keys()];
+  // The pod has a security context, and each container one with other fields.
+  const other = { SecurityContext: 'PodSecurityContext', PodSecurityContext: 'SecurityContext' }[struct];
+  if (other !== undefined && fieldsOf(other).has(name))
+    return `unknown field; it belongs into securityContext of ${struct === 'SecurityContext' ? 'the pod' : 'a container'}`;
   const meant = suggest(name, known);
   if (meant !== undefined) return `unknown field; did you mean "${meant}"?`;
   return known.length > MOST_NAMES ? 'unknown field' : `unknown field; known here: ${known.join(', ')}`;
@@ -114,12 +120,11 @@ const INT32 = 2 ** 31;
 /** Longer ones have no meaning. */
 const LONGEST_QUANTITY = 64;
 
-/** What a scalar should be instead, if it is something else. */
-function wrongScalar(value: Value, scalar: ScalarType): string | undefined {
-  const { test, wanted } = WANTED[scalar];
-  if (test(value)) return undefined;
-  const isUnquoted = scalar === 'string' && (typeof value === 'number' || typeof value === 'boolean');
-  return `must be ${wanted}${scalar === 'quantity' ? '' : `, not ${kindOf(value)}`}${isUnquoted ? '; write it in quotes' : ''}`;
+function wrongScalar(value: Value, wanted: string): string {
+  const wrong = `must be ${wanted}, ${wanted === 'a quantity' ? 'e.g. 500m or 2Gi' : `not ${kindOf(value)}`}`;
+  if (wanted !== 'a string' || !/^(?:number|boolean)$/.test(typeof value)) return wrong;
+  const why = typeof value === 'boolean' ? ', which YAML makes of y, n, yes, no, on and off, too' : '';
+  return `${wrong}${why}; write it in quotes`;
 }
 
 const WANTED: Readonly<Record<ScalarType, { readonly test: (value: Value) => boolean; readonly wanted: string }>> = {
@@ -131,7 +136,7 @@ const WANTED: Readonly<Record<ScalarType, { readonly test: (value: Value) => boo
     test: (value) => typeof value === 'string' || isInt32(value),
     wanted: 'a whole number or a string',
   },
-  quantity: { test: isQuantity, wanted: 'a quantity, e.g. 500m or 2Gi' },
+  quantity: { test: isQuantity, wanted: 'a quantity' },
   'date-time': { test: (value) => typeof value === 'string' && DATE_TIME.test(value), wanted: 'a time' },
   'any object': { test: isMapping, wanted: 'a mapping' },
 };

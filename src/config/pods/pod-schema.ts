@@ -170,6 +170,8 @@ export interface TemplateFault {
   readonly path: FieldPath;
   /** What follows `PATH: `. Names fields and rules, never a value that could be a secret. */
   readonly message: string;
+  /** What a scalar of another type must be. */
+  readonly wanted?: string;
 }
 
 /** Levels below the template. The deepest field of Kubernetes is at 14. */

@@ -139,7 +139,7 @@ const CAPABILITIES =
 const SYSCTLS =
   /^(?:kernel\.shm_rmid_forced|net\.ipv4\.(?:ip_local_port_range|ip_local_reserved_ports|ip_unprivileged_port_start|ping_group_range|tcp_fin_timeout|tcp_keepalive_(?:intvl|probes|time)|tcp_rmem|tcp_syncookies|tcp_wmem))$/;
 const SELINUX_TYPES = ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t'];
-const APPARMOR_ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
+export const APPARMOR_ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
 const APPARMOR_PROFILE = /^$|^runtime\/default$|^localhost\//;
 const HANDLERS = ['httpGet', 'tcpSocket'];
 const ACTIONS = ['livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle.postStart', 'lifecycle.preStop'];

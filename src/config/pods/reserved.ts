@@ -186,12 +186,16 @@ function ourMounts(ours: Mapping, template: Mapping): readonly TemplateFault[] {
   const lists = ['containers', 'initContainers'].map((list) =>
     `spec ${list} [ours] volumeMounts * mountPath`.split(' '),
   );
+  // In mode dind-rootless the socket lies in a folder of the image, which a mount above it hides. A mount of ours lies on top.
+  const rooms = findPlaces('spec containers [ours] env [DOCKER_HOST] value'.split(' '), ours, ours)
+    .map(({ value }) => posix.dirname(String(value).replace('unix://', '')))
+    .filter((room) => room.startsWith('/run/user/'));
   return lists.flatMap((pattern) => {
     const taken = findPlaces(pattern, ours, ours).map(({ value }) => folder(value));
     return findPlaces(pattern, ours, template).flatMap(({ path, value }) => {
       const hidden = taken.find((mount) => isOurs(mount, folder(value)));
-      const below =
-        hidden ?? (absolute(value) === '/var/run' ? taken.find((mount) => mount.startsWith('/run/')) : undefined);
+      const isAbove = (room: string) => room.startsWith(`${folder(value)}/`);
+      const below = hidden ?? (absolute(value) === '/var/run' ? taken.find(isAbove) : undefined) ?? rooms.find(isAbove);
       if (below === undefined) return [];
       return [{ path, message: `is reserved: the runner has ${below} for itself; mount it elsewhere` }];
     });

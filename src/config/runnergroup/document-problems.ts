@@ -141,6 +141,7 @@ export const TEMPLATE = 'this looks like a template ("{{"): render it first, e.g
 function inWords(error: YAMLError, text: string): { readonly offset: number; readonly message: string } {
   const [offset] = error.pos;
   if (error.code !== 'TAB_AS_INDENT' && text.includes('{{')) return { offset, message: TEMPLATE };
+  if (text.startsWith('${', offset - 1)) return { offset: offset - 1, message: TEMPLATE.replace('{{', '${') };
   const conflict = CONFLICT.exec(text);
   if (conflict) return { offset: conflict.index, message: 'this is a conflict of Git: resolve it' };
   const space = text.split('\n', lineAt(text, offset).number).join('\n').search(NON_BREAKING);

@@ -47,7 +47,7 @@ const whole = z.int();
 export const wholeNumber = (least: number, most: number) => z.number({ checks: [whole, z.gte(least), z.lte(most)] });
 
 export const clockTime = () =>
-  stringLike(5, 5, /^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time of the day, e.g. 07:00');
+  stringLike(0, 20, /^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time of the day, e.g. "07:00"');
 
 const TIME_ZONE_RULE = 'must be the IANA name of a time zone, e.g. Europe/Berlin';
 
@@ -136,7 +136,6 @@ function checkLabel(text: string): string | undefined {
   const parsed = parseLabel(text);
   if (!('wrong' in parsed)) return undefined;
   const labels = labelsIn(text).join(', ');
-  if (text.includes('${{')) return `${parsed.wrong}. An expression belongs into a workflow`;
   return labels === '' ? parsed.wrong : `${parsed.wrong}; write "labels: [${labels}]"`;
 }
 

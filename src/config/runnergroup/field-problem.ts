@@ -4,7 +4,8 @@ import type { Path } from './documents.ts';
 import { isMapping, namesAt, valueAt } from './paths.ts';
 import { type ProblemCode, quoted } from './problems.ts';
 import { ownedKey } from './runner-config.ts';
-import { dnsLabelOf, nearestName, shellLine } from './words.ts';
+import { OF_REPOSITORY } from './runner-group.ts';
+import { dnsLabelOf, nearestName, scalarInstead, shellLine } from './words.ts';
 
 /** A problem of a field, by its path. `toRunnerGroup` makes a `Problem` of it, which has a place in a file. */
 export interface FieldProblem {
@@ -20,7 +21,7 @@ export interface FieldProblem {
 
 /** Fields in which a person may write a token or a password by mistake. Messages reach Argo CD's UI, so what stands there is never repeated. */
 const NEVER_SHOWN =
-  /^spec\.(?:registrationToken|authToken|gitea|giteaURL|proxy|cache|runnerConfig\.runner\.envs)(?:\.|$)/;
+  /^spec\.(?:registrationToken|authToken|gitea|giteaURL|proxy(?!\.noProxy)|cache|runnerConfig\.runner\.envs)(?:\.|$)/;
 
 /** What is a token and no name: of Gitea (40 hex digits), GitHub, GitLab, or a long string without dots and dashes. */
 const TOKEN =
@@ -195,16 +196,11 @@ function asWanted(path: Path, wanted: string, value: unknown): string {
     if (path.at(-1) === 'setupCommand' && /[&|;<>$`"'\\*?~(){}#\n]/.test(value.trim()))
       return `; write ${shellLine(value)}`;
     const items = value.split(/[\s,]+/).filter((item) => item !== '');
-    return items.length === 0 ? '' : `; write ${quoted(`${path.at(-1)}: [${items.join(', ')}]`)}`;
+    const isYaml = items.length > 0 && !items.some((item) => item.startsWith('*'));
+    return isYaml ? `; write ${quoted(`${path.at(-1)}: [${items.join(', ')}]`)}` : '';
   }
-  const [, number, unit = ''] = /^([0-9]+)(m|h|d|s)$/.exec(value.trim()) ?? [];
-  if (number !== undefined && /Seconds$/.test(String(path.at(-1))))
-    return `; write "${path.at(-1)}: ${Number(number) * (SECONDS[unit] ?? 1)}"`;
-  const isPlain = wanted === 'a whole number' ? /^-?[0-9]+$/.test(value) : /^(?:true|false)$/.test(value);
-  return isPlain ? `; remove the quotes: ${quoted(`${path.at(-1)}: ${value}`).slice(1, -1)}` : '';
+  return scalarInstead(String(path.at(-1)), wanted, value);
 }
-
-const SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
 
 /** What was meant by a string of another form, where that can be told. */
 function formInstead(path: Path, around: Surroundings): string {
@@ -212,8 +208,9 @@ function formInstead(path: Path, around: Surroundings): string {
   const where = path.join('.');
   if (typeof value !== 'string') return '';
   if (/^spec\.gitea(?:\.url|URL)$/.test(where)) return urlInstead(value);
-  const [, number, unit] = (where.startsWith('spec.resources.') && /^([0-9.]+ ?)([KMGT]i?)b$/i.exec(value)) || [];
-  if (number !== undefined) return `; write "${number.trim()}${unit}"`;
+  if (/\.(?:requests|limits)\.[^.]+$/.test(where)) return asWanted(path, 'a quantity', value);
+  if (where.startsWith('spec.idleSchedule.') && /^\d:\d\d$/.test(value)) return `; write ${path.at(-1)}: "0${value}"`;
+  if (/^spec\.proxy\.https?$/.test(where) && /^[\w.-]+:\d+$/.test(value)) return `; write "http://${value}"`;
   const [, hosts] = (where.startsWith('spec.proxy.noProxy.') && /^\*(\.[\w.-]+)$/.exec(value)) || [];
   return hosts === undefined ? nameInstead(path, around) : `; write "${hosts}"`;
 }
@@ -343,6 +340,22 @@ const EXAMPLES: Readonly<Record<string, string>> = {
 export function exampleOf(path: Path): string {
   const example = EXAMPLES[path.join('.')];
   return example === undefined ? '' : `, e.g. "${example}"`;
+}
+
+/** `${HOST}`, `$(HOST)`, `$HOST`, `{{ .host }}`, `<your-host>` and `%HOST%`, but not what a URL escapes. */
+const PLACEHOLDER =
+  /\$\{\{?[^${}]*\}|\$\([\w.-]+\)|(?<![\w$])\$[A-Za-z_]\w*|\{\{[^}]*|<[A-Za-z][^<>]*>|%(?![\dA-Fa-f]{2})[A-Z]\w*%/;
+/** Fields whose text a shell, Kubernetes, a driver or a person reads: there it may have a meaning. */
+const OF_OTHERS_TEXT =
+  /(?:^status|^spec\.(?:notify|runnerConfig|setupCommand)|\b(?:annotations|args|command|env|httpGet|options|subPathExpr|volumeAttributes))(?:\.|$)/;
+
+/** What a template has left, and nobody filled in. */
+export function leftIn(text: string, path: Path): readonly FieldProblem[] {
+  const [found] = PLACEHOLDER.exec(path.at(-1) === 'claimName' ? text.replaceAll(OF_REPOSITORY, '') : text) ?? [];
+  if (found === undefined || OF_OTHERS_TEXT.test(path.join('.'))) return [];
+  const why = found.startsWith('${{') ? 'belongs into a workflow' : 'nobody has filled in';
+  const message = `must be the value itself, not ${isShown(path) ? quoted(found) : 'a placeholder'}, which ${why}${exampleOf(path)}`;
+  return [{ path, message, code: 'GR-INPUT-05' }];
 }
 
 /** Fields of a pod that a template may have, and that people write elsewhere. */

@@ -27,15 +27,7 @@ import {
   type SecretKey,
 } from './runner-group.ts';
 import { imageInTemplate } from './sizes.ts';
-import {
-  labelLike,
-  nearestName,
-  type ParsedLabel,
-  parseLabel,
-  quantityValue,
-  type RunnerLabel,
-  resourceInstead,
-} from './words.ts';
+import { labelLike, nearestName, type ParsedLabel, parseLabel, type RunnerLabel, resourceFaults } from './words.ts';
 
 /** A spec of which some fields may have failed their own check. */
 export interface Draft {
@@ -65,8 +57,7 @@ const RULES: { readonly [Field in keyof NormalFields]: Rule<NormalFields[Field]>
   gracefulStopSeconds: ruleGracefulStop,
   maxActiveRunners: ruleCap,
   pendingDeadlineSeconds: rulePendingDeadline,
-  resources: ({ spec, unclear }, report) =>
-    unclear('resources') ? undefined : checkResources(spec.resources, ['resources'], report),
+  resources: ({ spec, unclear }, report) => (unclear('resources') ? undefined : ruleResources(spec, [], report)),
   sizes: ruleSizes,
   limits: ruleLimits,
   proxy: ruleProxy,
@@ -268,25 +259,11 @@ function ruleGracefulStop({ spec, unclear }: Draft, report: Report): number | un
   return report(['activeDeadlineSeconds'], message);
 }
 
-/** What the API server says about resources of a container, before it can say it about every single Job. */
-function checkResources(resources: WrittenSpec['resources'], path: Path, report: Report): NormalFields['resources'] {
-  const requests = asTexts(resources?.requests ?? {});
-  const limits = asTexts(resources?.limits ?? {});
-  for (const [field, quantities] of Object.entries({ requests, limits })) {
-    for (const name of Object.keys(quantities)) {
-      const hint = resourceInstead(name);
-      if (hint !== undefined) report([...path, field, name], `is no resource of a container; ${hint}`);
-    }
-  }
-  for (const [name, request] of Object.entries(requests)) {
-    const limit = limits[name];
-    const at = [...path, 'requests', name];
-    if (limit !== undefined && quantityValue(request) > quantityValue(limit)) {
-      report(at, `is ${request}, more than its limit ${limit}: raise that one, or ask for less`);
-    } else if (name.includes('/') && (limit === undefined || quantityValue(request) !== quantityValue(limit))) {
-      report(at, 'must have an equal limit: Kubernetes does not overcommit this resource');
-    }
-  }
+/** With a podTemplate its pod is asked (src/plan/final-pods.ts), as it may change both. */
+function ruleResources(written: Pick<Draft['spec'], 'resources' | 'podTemplate'>, path: Path, report: Report) {
+  const [requests, limits] = [asTexts(written.resources?.requests ?? {}), asTexts(written.resources?.limits ?? {})];
+  for (const fault of written.podTemplate ? [] : resourceFaults(requests, limits))
+    report([...path, 'resources', ...fault.path], fault.message);
   return { requests, limits };
 }
 
@@ -299,7 +276,8 @@ function ruleSizes(draft: Draft, report: Report): NormalFields['sizes'] | undefi
     return report(['sizes'], 'does not go with priorityTiers, which count runners and not slots: remove one of them');
   const labels = ruleLabels(draft, () => undefined) ?? [];
   const cap = ruleCap(draft, () => undefined) ?? 0;
-  return sizes.map(({ name, weight, resources, podTemplate }, index) => {
+  return sizes.map((size, index) => {
+    const { name, weight, resources, podTemplate } = size;
     const at = ['sizes', index];
     if (labels.some((label) => label.name === name))
       report([...at, 'name'], `is a label of the group already, so all its runners have it: choose another name`);
@@ -311,7 +289,7 @@ function ruleSizes(draft: Draft, report: Report): NormalFields['sizes'] | undefi
     return {
       name,
       weight,
-      ...(resources && { resources: checkResources(resources, [...at, 'resources'], report) }),
+      ...(resources && { resources: ruleResources({ podTemplate: spec.podTemplate, ...size }, at, report) }),
       ...(podTemplate && { podTemplate }),
     };
   });

@@ -21,8 +21,9 @@ export function baseOf(group: RunnerGroup): RunnerGroup {
 /** A path below the document of a group that stands for a size, as it is in the document of its RunnerGroup. */
 export function writtenPath<T>({ size }: RunnerGroup, path: readonly T[]): readonly (T | string | number)[] {
   const [root, field, ...rest] = path;
-  if (!size || field !== 'podTemplate' || size.of.sizes[size.index]?.podTemplate === undefined) return path;
-  return [root as T, 'sizes', size.index, field, ...rest];
+  const { podTemplate, resources } = size?.of.sizes[size.index] ?? {};
+  const isOfSize = (field === 'podTemplate' && podTemplate) || (field === 'resources' && resources);
+  return size && isOfSize ? [root as T, 'sizes', size.index, field, ...rest] : path;
 }
 
 /** A pool is of runners without a size, and only a job that names a size gets one. */

@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { FORBIDDEN_ANNOTATION, PROBLEM, PROBLEM_REASON, SILENT_SPEC } from './broken.ts';
 import type { Path, SourceDocument } from './documents.ts';
-import { type FieldProblem, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundings } from './field-problem.ts';
+import { type FieldProblem, leftIn, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundings } from './field-problem.ts';
 import { applyRules, type Draft } from './group-rules.ts';
 import {
   DEFAULT_IMAGES,
@@ -75,7 +75,7 @@ function readWritten(source: SourceObject, defaultNamespace: string): { readonly
   };
   const parsed = RunnerGroupDocument.safeParse(value);
   const problems = [
-    ...protoKeys(value),
+    ...straysIn(value),
     ...(parsed.error?.issues ?? []).slice(0, MOST_FIELD_PROBLEMS).flatMap((issue) => problemsOfIssue(issue, around)),
   ];
   const hasNone = (valueAt(value, ['metadata', 'namespace']) ?? undefined) === undefined;
@@ -152,9 +152,10 @@ function draftOf(value: unknown, parsed: Parsed, problems: readonly FieldProblem
 }
 
 /** A key `__proto__` would vanish between two copies of an object. Aliases may show one object at several places; it is searched once. */
-function protoKeys(value: unknown): readonly FieldProblem[] {
+function straysIn(value: unknown): readonly FieldProblem[] {
   const seen = new Set<object>();
   const search = (inner: unknown, path: Path): readonly FieldProblem[] => {
+    if (typeof inner === 'string') return leftIn(inner, path);
     if (typeof inner !== 'object' || inner === null || seen.has(inner)) return [];
     seen.add(inner);
     if (Array.isArray(inner)) return inner.flatMap((item, index) => search(item, [...path, index]));

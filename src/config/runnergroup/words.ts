@@ -59,6 +59,20 @@ export function withoutTypography(text: string): string {
 
 const TYPOGRAPHY = /[\u00a0\u00ad\u2007\u200b-\u200d\u2010-\u2015\u2018-\u201f\u202f\u2060\u2212\ufeff]/;
 
+/** How a number, a quantity or a boolean is written that came as another string. */
+export function scalarInstead(field: string, wanted: string, text: string): string {
+  const [, amount = '', suffix] = (wanted === 'a quantity' && /^([0-9.]+) ?([KMGT]i?)b$/i.exec(text)) || [];
+  if (suffix !== undefined) return `; write "${amount}${suffix}"`;
+  const [, number, unit = ''] = /^([0-9]+)(m|h|d|s)$/.exec(text.trim()) ?? [];
+  if (number !== undefined && field.endsWith('Seconds'))
+    return `; write "${field}: ${Number(number) * (SECONDS[unit] ?? 1)}"`;
+  if (/^\d+%$/.test(text)) return '; a share is not known here: write how many';
+  const isPlain = wanted === 'a whole number' ? /^-?[0-9]+$/.test(text) : /^(?:true|false)$/.test(text);
+  return isPlain ? `; remove the quotes: ${cut(`${field}: ${text}`, 60)}` : '';
+}
+
+const SECONDS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 };
+
 /** A command that a shell reads. */
 export function shellLine(text: string): string {
   return `setupCommand: ["sh", "-c", ${JSON.stringify(cut(text.trim(), 200))}]`;
@@ -135,6 +149,29 @@ export function resourceInstead(name: string): string | undefined {
   const near = nearestName(name, PLAIN_RESOURCES);
   if (near !== undefined) return `did you mean "${near}"?`;
   return `use ${PLAIN_RESOURCES.join(', ')} or a name with a domain, e.g. example.com/gpu`;
+}
+
+export type Quantities = Readonly<Record<string, string | number>>;
+
+/** What the API server says of the resources of each container (`ValidateContainerResourceRequirements`). @param limitOf where a limit stands */
+export function resourceFaults(requests: Quantities, limits: Quantities, limitOf = (name: string) => `limits.${name}`) {
+  const wrong = (name: string, written: unknown, limit: unknown): string | undefined => {
+    const [amount, most] = [written, limit].map((each) => quantityValue(String(each))) as [number, number];
+    const hint = resourceInstead(name);
+    if (hint !== undefined) return `is no resource of a container; ${hint}`;
+    if (Number.isNaN(amount)) return `is ${written}, and must not be below 0: write an amount`;
+    const isShared = !name.startsWith('hugepages-') && (!name.includes('/') || name.includes('kubernetes.io/'));
+    if (!isShared && amount !== most)
+      return `must have an equal limit: Kubernetes does not overcommit this resource. Write "limits: {${name}: ${written}}"`;
+    if (!(amount > most)) return undefined;
+    return `is ${written}, more than its limit ${limit}: write "${name}: ${limit}", or raise ${limitOf(name)}`;
+  };
+  return Object.entries({ requests, limits }).flatMap(([field, quantities]) =>
+    Object.entries(quantities).flatMap(([name, written]) => {
+      const message = wrong(name, written, field === 'requests' ? limits[name] : written);
+      return message === undefined ? [] : [{ path: [field, name], message }];
+    }),
+  );
 }
 
 /** A longer name is no typing mistake, and the distance takes quadratic time. */

@@ -43,6 +43,10 @@ export const MISTAKES: readonly Mistake[] = [
   mount('.mountPropagation', { mountPropagation: 'Both' }),
   { at: 'metadata.labels.team', template: { metadata: { labels: { team: 'Platform team' } } } },
   { at: 'metadata.labels.a/b/c', template: { metadata: { labels: { 'a/b/c': 'd' } } } },
+  {
+    at: 'metadata.annotations.container.apparmor.security.beta.kubernetes.io/a',
+    template: { metadata: { annotations: { 'container.apparmor.security.beta.kubernetes.io/a': 'runtime/default' } } },
+  },
   { at: 'metadata.annotations.a b', template: { metadata: { annotations: { 'a b': 'd' } } } },
 ];
 

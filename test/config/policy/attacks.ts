@@ -197,13 +197,18 @@ export const FATES: readonly Fate[] = [
         containers: [{ name: 'runner', resources: { limits: { cpu: '9' } } }],
         initContainers: [{ name: 'side', ...PLAIN, restartPolicy: 'Always', resources: { limits: { cpu: '9' } } }],
       }),
+      size('more memory in a size', { resources: { limits: { memory: '90Gi' } } }),
+    ],
+  },
+  {
+    stops: { open: 'pod', shared: 'maxResources', hostile: 'maxResources' },
+    attacks: [
       pod('64 cores, and 60 fewer beside them', {
         containers: [
           { name: 'runner', resources: { requests: { cpu: '64' } } },
           { name: 'side', ...PLAIN, resources: { requests: { cpu: '-60' } } },
         ],
       }),
-      size('more memory in a size', { resources: { limits: { memory: '90Gi' } } }),
     ],
   },
   {

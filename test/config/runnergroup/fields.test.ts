@@ -131,10 +131,13 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
       [{ runners: 11, from: '07:00', to: '19:00' }],
       '[0].runners: is 11, but must be at most the cap, which is 10: idle runners count under it [GR-INPUT-06]',
     ],
-    [[{ runners: 1, from: '7:00', to: '19:00' }], '[0].from: must have at least 5 characters'],
+    [
+      [{ runners: 1, from: '7:00', to: '19:00' }],
+      '[0].from: must be a time of the day, e.g. "07:00"; got the string "7:00"; write from: "07:00"',
+    ],
     [
       [{ runners: 1, from: '07:00', to: '24:00' }],
-      '[0].to: must be a time of the day, e.g. 07:00; got the string "24:00"',
+      '[0].to: must be a time of the day, e.g. "07:00"; got the string "24:00"',
     ],
     [
       [{ runners: 1, from: '07:00', to: '19:00', timeZone: 'Europe/Atlantis' }],
@@ -157,7 +160,7 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     [[{ name: 'a' }, { name: 'a' }], '[1].name: is the name of a size before it: choose another one [GR-INPUT-06]'],
     [
       [{ name: 'large', resources: { requests: { cpu: '4' }, limits: { cpu: '2' } } }],
-      '[0].resources.requests.cpu: is 4, more than its limit 2: raise that one, or ask for less [GR-INPUT-06]',
+      '[0].resources.requests.cpu: is 4, more than its limit 2: write "cpu: 2", or raise limits.cpu [GR-INPUT-06]',
     ],
   ],
   limits: [
@@ -251,11 +254,11 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     [{ limits: { cpus: 1 } }, '.limits.cpus: is no resource of a container; did you mean "cpu"? [GR-INPUT-06]'],
     [
       { requests: { cpu: 2 }, limits: { cpu: '1500m' } },
-      '.requests.cpu: is 2, more than its limit 1500m: raise that one, or ask for less [GR-INPUT-06]',
+      '.requests.cpu: is 2, more than its limit 1500m: write "cpu: 1500m", or raise limits.cpu [GR-INPUT-06]',
     ],
     [
       { requests: { 'example.com/gpu': 1 } },
-      '.requests["example.com/gpu"]: must have an equal limit: Kubernetes does not overcommit this resource [GR-INPUT-06]',
+      '.requests["example.com/gpu"]: must have an equal limit: Kubernetes does not overcommit this resource. Write "limits: {example.com/gpu: 1}" [GR-INPUT-06]',
     ],
     [{ claims: [] }, '.claims: unknown field; known here: requests, limits [GR-INPUT-04]'],
   ],
@@ -266,8 +269,8 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     [{ https: 'http://me@proxy:3128' }, `.https: ${NO_LOGIN}`],
     [{ http: 'http://proxy' }, `.http: ${PROXY_RULE}`],
     [{ https: 'http://proxy:65536' }, `.https: ${PROXY_RULE}`],
-    [{ http: PROXY, noProxy: '*' }, '.noProxy: must be a list, not a string'],
-    [{ http: PROXY, noProxy: ['*'] }, `.noProxy[0]: ${DIRECT_RULE}`],
+    [{ http: PROXY, noProxy: '*' }, '.noProxy: must be a list, not the string "*"'],
+    [{ http: PROXY, noProxy: ['*'] }, `.noProxy[0]: ${DIRECT_RULE}; got the string "*"`],
     [{ http: PROXY, no: [] }, '.no: unknown field; did you mean "noProxy"? [GR-INPUT-04]'],
     ...['gitea-runner', 'gitea-api'].map(
       (name): Refused => [
@@ -403,7 +406,10 @@ test.each<[field: string, value: unknown, expected?: object]>([
   ['containerMode', 'dind', { containerMode: 'dind', image: 'gitea/runner:1.0.8' }],
   [
     'resources',
-    { requests: { cpu: '500m', 'hugepages-2Mi': '4Mi' }, limits: { cpu: 1, memory: '1.5Gi', 'example.com/gpu': 2 } },
+    {
+      requests: { cpu: '500m', 'hugepages-2Mi': '4Mi' },
+      limits: { cpu: 1, memory: '1.5Gi', 'example.com/gpu': 2, 'hugepages-2Mi': '4Mi' },
+    },
     {
       resources: {
         requests: { cpu: '500m', 'hugepages-2Mi': '4Mi' },

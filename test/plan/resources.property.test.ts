@@ -1,0 +1,76 @@
+/**
+ * Law T18: whatever a group, a size and their podTemplates say, the pods that are rendered are ones that Kubernetes takes
+ * (`ValidateContainerResourceRequirements`), or the group is refused. Amounts are whole numbers, so that they can be compared as they are.
+ */
+import { expect, it } from 'vitest';
+import { runnerGroupFromObject } from '../../src/config/runnergroup/from-object.ts';
+import { podProblem } from '../../src/plan/own-pod.ts';
+import { document } from '../support/group-files.ts';
+import { fc, RUNS } from '../support/property.ts';
+
+const NAMES = ['cpu', 'memory', 'hugepages-2Mi', 'example.com/gpu', 'example.kubernetes.io/native'];
+type Amounts = Readonly<Record<string, number | null>>;
+type Asked = Readonly<Record<'requests' | 'limits', Amounts>>;
+
+const asked = (amount: fc.Arbitrary<number | null>): fc.Arbitrary<Asked> => {
+  const amounts = fc.dictionary(fc.constantFrom(...NAMES), amount, { maxKeys: 2, noNullPrototype: true });
+  return fc.record({ requests: amounts, limits: amounts });
+};
+const amount = fc.integer({ min: 1, max: 2 });
+const written = asked(amount);
+/** A null takes away. */
+const template = fc.option(asked(fc.option(amount)), { nil: undefined });
+
+const anyGroup = fc.record({
+  resources: written,
+  template,
+  size: fc.option(fc.record({ resources: fc.option(written, { nil: undefined }), template }), { nil: undefined }),
+  hasSetup: fc.boolean(),
+});
+
+function isTaken({ requests, limits }: Asked): boolean {
+  return Object.entries(requests).every(([name, request]) => {
+    const limit = limits[name] ?? undefined;
+    const isShared = !['hugepages-2Mi', 'example.com/gpu'].includes(name);
+    return request === null || (isShared ? limit === undefined || request <= limit : request === limit);
+  });
+}
+
+const merged = (under: Asked, over: Asked | undefined): Asked => ({
+  requests: { ...under.requests, ...over?.requests },
+  limits: { ...under.limits, ...over?.limits },
+});
+
+const withTemplate = (resources: Asked | undefined): object =>
+  resources ? { podTemplate: { spec: { containers: [{ name: 'runner', resources }] } } } : {};
+
+it('a container whose resources Kubernetes refuses is never rendered, and no other is refused (law T18)', () => {
+  const seen = { good: 0, bad: 0 };
+  fc.assert(
+    fc.property(anyGroup, ({ resources, template: own, size, hasSetup }) => {
+      const { metadata, spec } = JSON.parse(
+        document({
+          resources,
+          ...withTemplate(own),
+          ...(hasSetup && { setupCommand: ['true'] }),
+          ...(size && { sizes: [{ name: 'large', resources: size.resources, ...withTemplate(size.template) }] }),
+        }),
+      );
+      const pods = [
+        { under: resources, over: own },
+        ...(size ? [{ under: size.resources ?? resources, over: size.template ?? own }] : []),
+      ];
+      // What runs before the runner has what the group asks for, and nothing of the template.
+      const all = pods.flatMap(({ under, over }) => [merged(under, over), ...(hasSetup ? [under] : [])]);
+      const isGood = all.every(isTaken);
+      seen[isGood ? 'good' : 'bad'] += 1;
+
+      const read = runnerGroupFromObject({ ...metadata, namespace: 'runners', spec });
+      const problem = 'problem' in read ? read.problem : podProblem(read.group);
+
+      expect(problem).toEqual(isGood ? undefined : expect.stringMatching(/resources\.(?:requests|limits)/));
+    }),
+    { numRuns: RUNS * 5 },
+  );
+  expect(Math.min(seen.good, seen.bad)).toBeGreaterThan(RUNS / 4);
+});
