@@ -20,7 +20,7 @@ import { nearestName, type Quantities, resourceFaults, scalarInstead } from '../
 import type { PodTemplate } from '../manifests/job-manifest.ts';
 import { count } from '../shared/printable.ts';
 
-type PodFault = Omit<LateProblem, 'group'>;
+export type PodFault = Omit<LateProblem, 'group'>;
 
 /** The pod to render, or all that is wrong with it. */
 export type FinalPod = { readonly pod: PodTemplate } | { readonly faults: readonly PodFault[] };

@@ -1,6 +1,5 @@
 /** The final pods of RunnerGroups. Most groups have neither podTemplate nor securityProfile: then nothing is loaded and nothing is done. */
 
-import type { TemplateFault } from '../config/pods/pod-schema.ts';
 import { MOST_PROBLEMS } from '../config/runnergroup/budget.ts';
 import { tokenSecrets } from '../config/runnergroup/paths.ts';
 import { type LateProblem, placed } from '../config/runnergroup/placed.ts';
@@ -10,6 +9,7 @@ import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.
 import { baseOf, writtenPath } from '../config/runnergroup/sizes.ts';
 import type { FinishPod } from '../manifests/job-manifest.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
+import type { PodFault } from './final-pods.ts';
 
 /** What is handed to the cdk8s app, and what is asked when it has made its templates. */
 export interface Pods {
@@ -89,15 +89,15 @@ export async function problemsOfPods(
   }
 }
 
-/** What is wrong with the podTemplate of one group; paths are the template's. */
-export async function faultsOfTemplate(group: RunnerGroup): Promise<readonly TemplateFault[]> {
+/** What is wrong with the pods of one group. */
+export async function faultsOfPods(group: RunnerGroup): Promise<readonly PodFault[]> {
   const { finalPod } = await import('./final-pods.ts');
   const { RunnersApp } = await import('../manifests/app.ts');
   const secrets = secretsByNamespace([group]).get(group.namespace) ?? [];
-  const faults: TemplateFault[] = [];
+  const faults: PodFault[] = [];
   const finish: FinishPod = (of, ours) => {
     const final = finalPod(of, ours, secrets);
-    if ('faults' in final) faults.push(...final.faults.map(({ path, message }) => ({ path: path.slice(2), message })));
+    if ('faults' in final) faults.push(...final.faults);
     return ours;
   };
   new RunnersApp([group], finish);

@@ -9,7 +9,7 @@ import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
 import { pathText, valueAt } from '../../config/runnergroup/paths.ts';
 import { dnsLabelOf } from '../../config/runnergroup/words.ts';
 import { yamlText } from '../../config/runnergroup/yaml-text.ts';
-import { faultsOfTemplate } from '../../plan/group-pods.ts';
+import { faultsOfPods } from '../../plan/group-pods.ts';
 import { Failure, systemCode } from '../../shared/failure.ts';
 import { API_SECRET, manual, REGISTRATION_SECRET } from '../../shared/installed/installed-names.ts';
 import type { ExitCode, Io } from '../../shared/io.ts';
@@ -163,8 +163,8 @@ function inNamespace(byDefault: string, group: ImportedGroup): ImportedGroup {
 /** A group that `validate` would refuse is all comment: it takes nothing away from the others. */
 async function textOf({ metadata, spec, notes }: ImportedGroup, isTwin: boolean) {
   const result = runnerGroupFromObject({ ...metadata, spec });
-  const faults = 'group' in result ? await faultsOfTemplate(result.group) : [];
-  const wrong = faults.map(({ path, message }) => `spec.podTemplate.${pathText(path)} ${message}`);
+  const faults = 'group' in result ? await faultsOfPods(result.group) : [];
+  const wrong = faults.map(({ path, message }) => `${pathText(path)} ${message}`);
   const all = [...(isTwin ? ['another one above has its name: change one'] : []), ...wrong];
   const why = 'problem' in result ? result.problem : all.join('; ');
   const comments = notes.map((note) => `# ${printable(note)}\n`).join('');
