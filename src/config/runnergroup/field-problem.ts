@@ -344,7 +344,7 @@ export function exampleOf(path: Path): string {
 
 /** `${HOST}`, `$(HOST)`, `$HOST`, `{{ .host }}`, `<your-host>` and `%HOST%`, but not what a URL escapes. */
 const PLACEHOLDER =
-  /\$\{\{?[^${}]*\}|\$\([\w.-]+\)|(?<![\w$])\$[A-Za-z_]\w*|\{\{[^}]*|<[A-Za-z][^<>]*>|%(?![\dA-Fa-f]{2})[A-Z]\w*%/;
+  /\$\{\{?[^${}]*\}|\$\([\w.-]+\)|(?<![\w$])\$[A-Za-z_]\w*|\{\{[^}]*|<[A-Za-z][\w .-]*>|%(?![\dA-Fa-f]{2})[A-Z]\w*%/;
 /** Fields whose text a shell, Kubernetes, a driver or a person reads: there it may have a meaning. */
 const OF_OTHERS_TEXT =
   /(?:^status|^spec\.(?:notify|runnerConfig|setupCommand)|\b(?:annotations|args|command|env|httpGet|options|subPathExpr|volumeAttributes))(?:\.|$)/;
