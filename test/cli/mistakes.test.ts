@@ -292,6 +292,7 @@ it.each<[string, Spec]>([
       podTemplate: { spec: { volumes: [{ name: 'c', persistentVolumeClaim: { claimName: 'c-${REPOSITORY}' } }] } },
     },
   ],
+  ['a label as Gitea takes it', { labels: ['<img>:host', '{{x}}', '%ARCH%'], defaultLabels: false }],
   ['a URL that is escaped', { gitea: { url: 'https://gitea.example.com/%E3%81%82' } }],
   [
     'a template that mends what the group says',

@@ -81,7 +81,6 @@ const MOST_NAMES = 8;
 function unknownField(name: string, struct: string, suggest: Suggest): string {
   if (isDirective(name)) return DIRECTIVE;
   const known = [...fieldsOf(struct).keys()];
-  // The pod has a security context, and each container one with other fields.
   const other = { SecurityContext: 'PodSecurityContext', PodSecurityContext: 'SecurityContext' }[struct];
   if (other !== undefined && fieldsOf(other).has(name))
     return `unknown field; it belongs into securityContext of ${struct === 'SecurityContext' ? 'the pod' : 'a container'}`;

@@ -352,7 +352,8 @@ const OF_OTHERS_TEXT =
 /** What a template has left, and nobody filled in. */
 export function leftIn(text: string, path: Path): readonly FieldProblem[] {
   const [found] = PLACEHOLDER.exec(path.at(-1) === 'claimName' ? text.replaceAll(OF_REPOSITORY, '') : text) ?? [];
-  if (found === undefined || OF_OTHERS_TEXT.test(path.join('.'))) return [];
+  const isGoodLabel = found?.startsWith('$') === false && /^(?:labels|defaultLabels)$/.test(String(path[1]));
+  if (found === undefined || isGoodLabel || OF_OTHERS_TEXT.test(path.join('.'))) return [];
   const why = found.startsWith('${{') ? 'belongs into a workflow' : 'nobody has filled in';
   const message = `must be the value itself, not ${isShown(path) ? quoted(found) : 'a placeholder'}, which ${why}${exampleOf(path)}`;
   return [{ path, message, code: 'GR-INPUT-05' }];
