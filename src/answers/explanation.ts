@@ -252,8 +252,13 @@ export function byState(a: ExplainedJob, b: ExplainedJob): number {
 const IDLE_TOO_LONG_MS = 60_000;
 
 /** Why runners came to nothing for the job that they were made for: their Job failed, or they were given up. */
-type Because = RunnerDecision['because'];
-const CAME_TO_NOTHING = new Set<Because>(['back-off-record', 'stuck', 'never-came', 'surplus', 'disabled']);
+const CAME_TO_NOTHING: ReadonlySet<RunnerDecision['because']> = new Set([
+  'back-off-record',
+  'stuck',
+  'never-came',
+  'surplus',
+  'disabled',
+]);
 
 const DISABLED: PodTrouble = { reason: 'Disabled', message: 'somebody switched it off in Gitea' };
 

@@ -156,7 +156,7 @@ function faultOfExpression(label: string, written: string): string | undefined {
     : undefined;
 }
 
-/** True for a label that nobody has mistyped. */
+/** True for a label that Gitea has made of an expression. It is no typing mistake. */
 const hasFault = (label: string): boolean => faultOfExpression(label, '') !== undefined;
 
 /** Why no group should have this name of `runs-on`. Undefined: one may have it. */

@@ -46,7 +46,7 @@ export async function validate(args: readonly string[], flags: FlagsOf<'validate
   const isStrict = flagValue('strict', flags, io);
   const checked = await check(io, where, policy);
   const { problems } = checked;
-  const code = exitCodeOf(checked, isStrict);
+  const code = exitCodeOfReport(checked, isStrict);
   const base = flagValue('against', flags, io);
   const against =
     base !== undefined && problems.length === 0
@@ -68,7 +68,7 @@ export async function validate(args: readonly string[], flags: FlagsOf<'validate
   return code;
 }
 
-function exitCodeOf({ problems, denials, warnings }: Checked, isStrict: boolean): ExitCode {
+function exitCodeOfReport({ problems, denials, warnings }: Checked, isStrict: boolean): ExitCode {
   if (problems.length > 0) return 2;
   if (denials.length > 0) return 3;
   return isStrict && warnings.length > 0 ? 2 : 0;

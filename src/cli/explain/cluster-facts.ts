@@ -20,21 +20,22 @@ import { type ClusterReader, readObject } from '../reading/read-object.ts';
 const MOST_JOBS = 3;
 const MOST_EVENTS = 500;
 /** Events of pods of all types, without what each pod that is well has. */
-const OF_PODS = ['Scheduled', 'Created', 'Started', 'Killing'].reduce(
-  (selector, reason) => `${selector},reason!=${reason}`,
-  'involvedObject.kind=Pod',
-);
+const OF_PODS = 'involvedObject.kind=Pod,reason!=Scheduled,reason!=Created,reason!=Started,reason!=Killing';
 /** As the other sentences of Kubernetes (src/clients/kubernetes/kube-pods.ts). */
 const LONGEST_MESSAGE = 300;
 
 /** Pods mostly start within this. Until then a volume that is not there yet may still come. */
 const STARTS_WITHIN_MS = 20_000;
 /** The kubelet's words (1.34: pkg/kubelet/events/event.go). The status of a pod says only `ContainerCreating` then. */
-const NOT_STARTED: ReadonlySet<string> = new Set(
-  'FailedMount FailedAttachVolume FailedCreatePodSandBox Pulling Pulled'.split(' '),
-);
+const NOT_STARTED: ReadonlySet<string> = new Set([
+  'FailedMount',
+  'FailedAttachVolume',
+  'FailedCreatePodSandBox',
+  'Pulling',
+  'Pulled',
+]);
 const UNSCHEDULABLE = 'Unschedulable';
-/** Of the cluster autoscaler, and of Karpenter, about a pod without a node. */
+/** What the cluster autoscaler and Karpenter say about a pod without a node. */
 const SCALING: ReadonlySet<string> = new Set(['TriggeredScaleUp', 'NotTriggerScaleUp', 'Nominated']);
 const ON_THE_WAY: ReadonlySet<string> = new Set(['Pulling', 'TriggeredScaleUp', 'Nominated']);
 /** A node that has not come by then is given up (cluster autoscaler: max-node-provision-time). A pull may take as long, ms. */

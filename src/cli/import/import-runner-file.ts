@@ -6,12 +6,13 @@ import { NEWER_KEYS, OWNED_KEYS, RunnerConfigKeys } from '../../config/runnergro
 import { durationMs } from '../flags/readers.ts';
 import { filled, lostNote, withoutNulls } from './import-template.ts';
 
+const optionalText = z.string().optional().catch(undefined);
 /** A value that cannot be read is told, as a key without a meaning is. */
 const Told = z.looseObject({
   labels: z.array(z.string()).optional().catch(undefined),
   capacity: z.int().min(1).optional().catch(undefined),
-  timeout: z.string().optional().catch(undefined),
-  file: z.string().optional().catch(undefined),
+  timeout: optionalText,
+  file: optionalText,
 });
 
 export type FromRunnerFile = NonNullable<ReturnType<typeof fromRunnerFile>>;
@@ -82,7 +83,7 @@ export function fromRunnerFile(value: unknown) {
 }
 
 /** What Gitea has given an old runner (`.runner`). With its token anybody is that runner. */
-const Registration = Told.extend({ uuid: z.string(), token: z.string(), address: Told.shape.file });
+const Registration = Told.extend({ uuid: z.string(), token: z.string(), address: optionalText });
 
 /** Which of the old runner's own files a text is. It may be no YAML at all. */
 export function ownFileIn(text: string) {

@@ -343,13 +343,13 @@ const LASTS =
 /** Containers of the podTemplate that are not `runner`. What the reader read is what JSON can say, and may have any form. */
 function containers({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   const ofOwn = hasDocker(containerMode) ? `: containerMode ${containerMode} has a daemon of its own` : '';
-  return containersIn(manifest).flatMap(({ list, path, container }) => {
+  return containersIn(manifest).flatMap(({ list, path, container }): readonly Odd[] => {
     const [name, image] = [valueAt(container, ['name']), String(valueAt(container, ['image']) ?? '')];
     if (typeof name !== 'string' || image === '' || OF_OURS.has(name)) return [];
     const ofDaemon = DOCKER_IMAGE.test(image) ? ofOwn : '';
     const other = () => (list === 'containers' ? `${LASTS}${ofDaemon}` : oddBefore(container, image, ofDaemon));
     const message = RUNNER_IMAGE.test(image) ? SECOND_RUNNER[list] : other();
-    return when(message !== undefined, path, message ?? '');
+    return message === undefined ? [] : [[path, message]];
   });
 }
 

@@ -30,8 +30,8 @@ import { groupBy, keyText } from '../../shared/keys.ts';
 export const SIGHTINGS_APART_MS = 75_000;
 
 /**
- * That time for a group that nobody knows: it may be one of another cluster that uses the same GITEA_RUNNERS_INSTANCE. A runner that lives
- * anywhere is not offline for so long.
+ * Time between the two observations of a runner whose group is not known. The group may be in another cluster that uses the same
+ * GITEA_RUNNERS_INSTANCE. A runner that lives anywhere is not offline for so long.
  */
 export const VANISHED_APART_MS = 3_600_000;
 
