@@ -11,6 +11,7 @@ import { busyAndIdle } from './scenarios-lifetime.ts';
 import { conclusions } from './scenarios-load.ts';
 import { APPLICATION, type GroupChange, type Rig, type Scenario } from './scenarios-rig.ts';
 import { RUNNER_IMAGE } from './stack/images.ts';
+import type { World } from './world.ts';
 
 /**
  * A Job that is deleted after we have listed it, and before Argo CD has the API server judge what we print: its selector is that of a Job
@@ -38,6 +39,7 @@ export function editScenarios(scenario: Scenario): void {
           const before = world.unfinished().length;
           await rig.dispatch('busy.yml', 2);
           await rig.until('new Jobs wait for a node', () => world.unfinished().length > before);
+          await rig.until('the idle runner is known to be busy', () => allAtWorkArePinned(world));
           const living = world.unfinished();
           const said = await saidBefore(rig, edit);
           const lived = living.flatMap(({ name }) =>
@@ -72,6 +74,16 @@ export function editScenarios(scenario: Scenario): void {
       }
     },
   );
+}
+
+/**
+ * True when the idle runner has one of the two queued CI jobs, and Kubernetes says so. Until then its Job counts as one of the pool, and the
+ * pool's new Job as one too many: it would be removed and not replaced.
+ */
+function allAtWorkArePinned(world: World): boolean {
+  const atWork = world.inState('in_progress').map(({ runner_name }) => runner_name);
+  const unpinned = world.unfinished().filter(({ markedAtMs }) => markedAtMs === undefined);
+  return world.inState('queued').length < 2 && !unpinned.some(({ name }) => atWork.includes(name));
 }
 
 const Said = z.object({
