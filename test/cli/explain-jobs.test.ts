@@ -238,3 +238,37 @@ describe('explain, at 3 a.m., when', () => {
     for (const text of says) expect(line).toContain(text);
   });
 });
+
+describe('the table of explain', () => {
+  /** Of a queued job of acme/web, which switches Actions off, and of one of acme/ml, which does not. */
+  async function table(ageMs: number) {
+    let agoMs = ageMs;
+    const { simulator, env, folder } = await startAcme({ now: () => Date.now() - agoMs });
+    const { gitea } = simulator;
+    gitea.addRepo('acme/ml');
+    one(gitea);
+    one(gitea, {}, 'linux', 'acme/ml');
+    gitea.setActions('acme/web', false);
+    agoMs = 0;
+    const asked: string[] = [];
+    simulator.intercept(({ url = '' }) => {
+      if (url.includes('/actions/runs')) asked.push(url);
+      return false;
+    });
+    const { code, stdout } = await runHere(['explain', folder, '--exit-code', '-o', 'wide'], env);
+    return { code, stdout, asked };
+  }
+
+  it('tells where Actions is switched off, with a token that reads no repository', async () => {
+    const { code, stdout } = await table(70_000);
+
+    expect(code).toBe(4);
+    expect(stdout).toMatch(/acme\/web .*unserved.*Actions is switched off/);
+    expect(stdout).toContain('switch Actions on in the settings of acme/web');
+    expect(stdout).not.toContain('settings of acme/ml');
+  });
+
+  it('asks for no runs while all jobs are young', async () => {
+    expect((await table(1_000)).asked).toEqual([]);
+  });
+});

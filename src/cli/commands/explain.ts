@@ -4,6 +4,7 @@ import { withSentences } from '../../answers/answer.ts';
 import { explanationOf, withNotCreated } from '../../answers/explanation.ts';
 import { type Explanation, findGroup, groupOfJob } from '../../answers/model.ts';
 import { findRun, nameOfRepositoryNow, type Run, type RunWanted } from '../../clients/gitea/runs.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { findTargets } from '../../plan/find-targets.ts';
 import { withNamesNow } from '../../plan/plan-groups.ts';
 import { requestOptions, type Settings } from '../../plan/settings.ts';
@@ -17,6 +18,7 @@ import { withEvents } from '../explain/cluster-facts.ts';
 import { answerText } from '../explain/explain-answer.ts';
 import { explainText } from '../explain/explain-text.ts';
 import { withNamesBefore } from '../explain/names-before.ts';
+import { withRuns } from '../explain/runs-of-jobs.ts';
 import { filtered, findSubject, namedNow, nameNow, type Subject, splitArguments } from '../explain/subject.ts';
 import { askedOutput, type FlagsOf, flagValue } from '../flags/flags.ts';
 import { type ExplainedPlan, fromFilesOrCluster, planOfCluster } from '../reading/cluster-source.ts';
@@ -69,7 +71,8 @@ async function answer(asked: ReturnType<typeof askedFrom>, flags: FlagsOf<'expla
   const seen = { ...found, groups: withNamesNow(found.groups, found.plan) };
   const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, seen.seen);
   const placed = withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) });
-  const all = await withNamesBefore(await withEvents(placed, seen.settings), seen.groups, seen.settings);
+  const named = await withNamesBefore(await withEvents(placed, seen.settings), seen.groups, seen.settings);
+  const all = what ? named : await withRuns(named, await targetsOf(seen), seen.settings);
   const scopes = seen.groups.map(({ scope }) => scope);
   const { repository } = filter;
   const explanation = filtered(all, { ...filter, repository: repository && nameNow(repository, scopes) });
@@ -114,12 +117,21 @@ async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io)
   });
 }
 
-/** Asks each Gitea whose groups may have jobs of the repository. Groups that could not be planned have no token, or a Gitea that is down. */
-async function runOf(wanted: RunWanted, { groups, troubles, settings }: ExplainedPlan): Promise<Run | undefined> {
-  const [owner = '', name = ''] = wanted.repository.split('/');
+/** Where the groups that fit look. Groups that could not be planned have no token, or a Gitea that is down. */
+async function targetsOf({ groups, settings, troubles }: ExplainedPlan, fits = (_: RunnerGroup): boolean => true) {
   const inTrouble = new Set(troubles.map(keyText));
-  const having = groups.filter((group) => hasJobsOf(group.scope, owner, name) && !inTrouble.has(keyText(group)));
-  const { targets } = await findTargets(having, settings);
+  const { targets } = await findTargets(
+    groups.filter((group) => fits(group) && !inTrouble.has(keyText(group))),
+    settings,
+  );
+  return targets;
+}
+
+/** Asks each Gitea whose groups may have jobs of the repository. */
+async function runOf(wanted: RunWanted, planned: ExplainedPlan): Promise<Run | undefined> {
+  const { settings } = planned;
+  const [owner = '', name = ''] = wanted.repository.split('/');
+  const targets = await targetsOf(planned, ({ scope }) => hasJobsOf(scope, owner, name));
   for (const target of targets) {
     const run = await findRun(target, wanted, requestOptions(settings));
     if (run) return run;

@@ -15,6 +15,7 @@ import { keyText } from '../../shared/keys.ts';
 import { firstNames, printable } from '../../shared/printable.ts';
 import { coverOf, hasJobsOf, type Scope } from '../../shared/scope.ts';
 import { parseUrl } from '../../shared/url.ts';
+import { withRun } from './runs-of-jobs.ts';
 
 export type What =
   /** `acme/api#8`: the number that Gitea shows beside the title of a run. */
@@ -195,14 +196,8 @@ function isInScope(repository: string, { groups }: SearchedIn): boolean {
 
 type JobsSubject = Subject & { readonly is: 'jobs' | 'finished' };
 
-/** What has started the run tells whether a job may wait for an approval. Without Actions in the repository no job of it is given away. */
-function withFactsOf({ id, event, isActionsOff }: Run, found: Subject & { readonly is: 'jobs' }) {
-  const jobs = found.jobs.map((job): ExplainedJob => {
-    if (job.job.runId !== id) return job;
-    const isWaiting = isActionsOff && job.verdict !== 'running';
-    return { ...job, event, ...(isWaiting && { isActionsOff, state: 'unserved' as const }) };
-  });
-  return { ...found, jobs };
+function withFactsOf(run: Run, found: Subject & { readonly is: 'jobs' }) {
+  return { ...found, jobs: found.jobs.map((job) => (job.job.runId === run.id ? withRun(job, run) : job)) };
 }
 
 /** The run is not asked for where nothing of it is told: its job runs, or needs another one. */

@@ -52,6 +52,20 @@ export function nameOfRepositoryNow(target: GiteaTarget, repository: string, opt
   });
 }
 
+/** The unfinished runs of a target, from four pages of the newest ones at most. @throws Failure when Gitea does not answer */
+export function unfinishedRuns(target: GiteaTarget, options: Options): Promise<readonly Run[]> {
+  return talk(target, options, async (api) => {
+    const level = await ownLevel(api, target.scope);
+    const found: Run[] = [];
+    const isLast = (run: Run): boolean => {
+      found.push(run);
+      return false;
+    };
+    if (level) await search(api, level, ACTIVE, isLast);
+    return found;
+  });
+}
+
 /** Undefined: it is not among the unfinished runs, nor among the newest ones. @throws Failure when Gitea does not answer. */
 export function findRun(target: GiteaTarget, wanted: RunWanted, options: Options): Promise<Run | undefined> {
   return talk(target, options, async (api) => {

@@ -1,0 +1,41 @@
+/** What a run tells of its jobs: Gitea's list of jobs has neither its event nor the settings of its repository. */
+
+import { byState } from '../../answers/explanation.ts';
+import type { ExplainedJob, Explanation } from '../../answers/model.ts';
+import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
+import { type Run, unfinishedRuns } from '../../clients/gitea/runs.ts';
+import { requestOptions, type Settings } from '../../plan/settings.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
+
+/** A queued job that is younger waits as any other one. */
+const OLD_MS = 60_000;
+
+/** Asks for runs only when a job is blocked, or waits for longer than usual. Without an answer the jobs are told as they are. */
+export async function withRuns(
+  explanation: Explanation,
+  targets: readonly GiteaTarget[],
+  settings: Settings,
+): Promise<Explanation> {
+  const nowMs = Date.parse(explanation.checkedAt);
+  const isAskedFor = ({ job }: ExplainedJob): boolean =>
+    job.status === 'blocked' || (job.status === 'queued' && nowMs - job.createdAtMs > OLD_MS);
+  if (!explanation.jobs.some(isAskedFor)) return explanation;
+  const runs = new Map<string, Run>();
+  const ask = async (target: GiteaTarget): Promise<void> => {
+    const found = await orFailure(unfinishedRuns(target, requestOptions(settings)));
+    if (found instanceof Failure) return;
+    for (const run of found) runs.set(`${target.url} ${run.id}`, run);
+  };
+  await Promise.all(targets.map(ask));
+  const jobs = explanation.jobs.map((job): ExplainedJob => {
+    const run = runs.get(`${job.origin} ${job.job.runId}`);
+    return run ? withRun(job, run) : job;
+  });
+  return { ...explanation, jobs: jobs.sort(byState) };
+}
+
+/** What has started the run tells whether a job may wait for an approval. Without Actions in the repository no job of it is given away. */
+export function withRun(job: ExplainedJob, { event, isActionsOff }: Run): ExplainedJob {
+  const isWaiting = isActionsOff && job.verdict !== 'running';
+  return { ...job, event, ...(isWaiting && { isActionsOff, state: 'unserved' }) };
+}
