@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { lawsOf } from './laws.ts';
+import { sentencesOf } from './sentences.ts';
 
 const page = readFileSync('docs/spec.md', 'utf8');
 const laws = lawsOf(page);
@@ -15,6 +16,13 @@ it('reads each law', () => {
 
   expect(laws.length).toBe(begun.length);
   expect(laws.length).toBeGreaterThan(280);
+});
+
+it('states each law in one sentence of at most 20 words', () => {
+  const heads = laws.map(({ text }) => sentencesOf(text.split('\n')[0] ?? ''));
+  const unclear = heads.filter(([first, ...more]) => more.length > 0 || (first?.words ?? 0) > 20);
+
+  expect(unclear.flat().map(({ text }) => text)).toEqual([]);
 });
 
 it('says of each law which test holds it, of each assumption where it comes from', () => {
