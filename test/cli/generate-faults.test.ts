@@ -1,5 +1,5 @@
 /** Every fault of `test/clients/gitea/faults.ts` once more, from outside: exit 1, nothing on stdout, a short text without secrets. */
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { FAULTS, LEAK } from '../clients/gitea/faults.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { serve } from '../support/server.ts';
@@ -28,4 +28,21 @@ describe('generate fails closed when Gitea', () => {
       expect(outcome.stderr).not.toMatch(/\n\s+at /);
     },
   );
+});
+
+it.each([
+  ['a page that forbids', 403, 'a web page instead of JSON through the proxy'],
+  ['a page that the gateway has failed', 502, 'an error of the server (502) through the proxy'],
+])('generate names the proxy that answers %s in the place of Gitea', async (_, status, says) => {
+  const proxy = await serve((_request, response) =>
+    response.writeHead(status, { 'content-type': 'text/html' }).end('<html>squid</html>'),
+  );
+  const folder = folderWith({ 'ci.yaml': groupYaml('http://gitea-http.gitea.svc:3000') });
+  const env = { GITEA_TOKEN: TOKEN, GITEA_URL: 'http://gitea-http.gitea.svc:3000', HTTP_PROXY: proxy.origin };
+
+  const { code, stderr, stdout } = await runHere(['generate', folder], env);
+
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain(`${says} 127.0.0.1:${proxy.port}`);
+  expect(stderr).toContain('If the proxy is not to be used for gitea-http.gitea.svc, add it to NO_PROXY.');
 });

@@ -13,8 +13,8 @@ import {
   type Judgement,
   type Judgements,
   judged,
-  NO_ARGOCD,
   named,
+  noRepoServer,
   remedyOfFailure,
   unknown,
 } from '../reading/finding.ts';
@@ -26,8 +26,8 @@ export async function onlyBefore(seen: Installation, reader: ClusterReader, sett
   return [named('Argo CD', argocd(seen)), named('nodes', nodes(seen)), named('you', await you(reader)), gitea].flat();
 }
 
-function argocd({ repoServer }: Installation): Judgements {
-  return judged(repoServer, NO_ARGOCD, ({ spec }) => {
+function argocd({ repoServer, deployments, argocdNamespace }: Installation): Judgements {
+  return judged(repoServer, noRepoServer(deployments, argocdNamespace), ({ spec }) => {
     const image = spec.template.spec.containers.find(({ name }) => name === 'argocd-repo-server')?.image ?? 'no image';
     return /:v?3\.\d/.test(image) ? good(image) : unknown(`${image}: 3.x was tried`, manual('compatibility.md'));
   });

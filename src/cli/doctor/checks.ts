@@ -12,6 +12,7 @@ import {
   SETTINGS,
   serveLogs,
 } from '../../shared/installed/installed-names.ts';
+import { API_VERSION } from '../../shared/marks.ts';
 import { deadRegistrations } from '../../tasks/sweep/choose.ts';
 import * as fixes from '../reading/finding.ts';
 import {
@@ -72,7 +73,14 @@ function kubernetes({ version }: Installation): Judgements {
 }
 
 function crd({ crd: read }: Installation): Judgements {
-  return judged(read, fixes.NEW_CRD, ({ spec }) => {
+  return judged(read, fixes.NEW_CRD, ({ metadata, spec }) => {
+    if (metadata.deletionTimestamp !== undefined)
+      return bad('it is being deleted, and all RunnerGroups with it', `When it is gone: ${fixes.NEW_CRD}`);
+    const ours = spec.versions.find(({ name }) => API_VERSION.endsWith(`/${name}`));
+    if (!ours?.served || spec.conversion.strategy === 'Webhook') {
+      const text = ours?.served ? 'a conversion webhook stands before it' : `it serves no ${API_VERSION}`;
+      return bad(`it is of another product: ${text}`, `Remove that product, or: ${fixes.NEW_CRD}`);
+    }
     const there = new Set(spec.versions.flatMap(({ schema }) => specFieldsOf(schema)));
     const lacking = Object.keys(Spec.shape).filter((field) => !there.has(field));
     return lacking.length === 0
@@ -81,8 +89,8 @@ function crd({ crd: read }: Installation): Judgements {
   });
 }
 
-function sidecar({ repoServer, argocdNamespace }: Installation): Judgements {
-  return judged(repoServer, fixes.NO_ARGOCD, (deployment) => {
+function sidecar({ repoServer, deployments, argocdNamespace }: Installation): Judgements {
+  return judged(repoServer, fixes.noRepoServer(deployments, argocdNamespace), (deployment) => {
     const found = deployment.spec.template.spec.containers.find(({ name }) => name === NAME);
     if (!found) return bad(`there is no container ${NAME}`, fixes.STEP_1);
     const mounted = new Set(found.volumeMounts.map(({ mountPath }) => mountPath.replace(/\/+$/, '')));
@@ -93,7 +101,7 @@ function sidecar({ repoServer, argocdNamespace }: Installation): Judgements {
     ];
     return lacking.length > 0
       ? bad(`Argo CD cannot know the plugin: ${lacking.join('; ')}`, fixes.STEP_1)
-      : running(deployment, found.image, fixes.describePods(argocdNamespace, 'argocd-repo-server'));
+      : running(deployment, found.image, argocdNamespace);
   });
 }
 
@@ -106,15 +114,24 @@ function serve({ serve: read, repoServer, argocdNamespace }: Installation): Judg
     const image = deployment.spec.template.spec.containers[0]?.image ?? '';
     const beside = 'value' in repoServer ? repoServer.value.spec.template.spec.containers : [];
     const other = beside.find(({ name }) => name === NAME)?.image ?? image;
-    if (other === image) return running(deployment, image, fixes.describePods(argocdNamespace, NAME));
+    if (other === image) return running(deployment, image, argocdNamespace);
     const text = `its image is ${image}, and that of the sidecar ${other}: they may plan differently`;
     return bad(text, fixes.STEP_1);
   });
 }
 
-function running({ spec, status }: Deployment, image: string, fix: string): Judgement {
-  const text = `${status.readyReplicas} of ${spec.replicas} ready, ${image}`;
-  return status.readyReplicas > 0 ? good(text) : bad(text, fix);
+/** Ready pods may be those of an older template, without the sidecar or with other settings. */
+function running({ metadata, spec, status }: Deployment, image: string, argocdNamespace: string): Judgement {
+  const { conditions, observedGeneration, readyReplicas, updatedReplicas } = status;
+  const text = `${readyReplicas} of ${spec.replicas} ready, ${image}`;
+  const describe = fixes.describePods(argocdNamespace, metadata.name);
+  if (readyReplicas === 0) return bad(text, describe);
+  const isObserved = observedGeneration === metadata.generation;
+  if (isObserved && (observedGeneration === undefined || updatedReplicas >= spec.replicas)) return good(text);
+  const newest = `${isObserved ? updatedReplicas : 0} of ${spec.replicas} pods are of the newest template`;
+  const stuck = conditions.find(({ type, status: is }) => type === 'Progressing' && is === 'False');
+  if (stuck) return bad(`${newest}: ${stuck.message}`, describe);
+  return unknown(newest, `Wait: kubectl -n ${argocdNamespace} rollout status deployment/${metadata.name}`);
 }
 
 function leader(seen: Installation): Judgements {

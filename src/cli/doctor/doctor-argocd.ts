@@ -20,10 +20,15 @@ import type { Application, AppProject, WithData } from '../reading/reads.ts';
 import { applicationSeen } from '../reading/surroundings.ts';
 import type { Installation } from './installation.ts';
 
-export function account({ accounts }: Installation): Judgements {
+export function account({ accounts, argocdNamespace }: Installation): Judgements {
   return judged(accounts, fixes.NO_ARGOCD, ({ data }) => {
     const may = data[`accounts.${ACCOUNT}`];
     if (may === undefined) return bad(`argocd-cm has no accounts.${ACCOUNT}`, fixes.NEW_ACCOUNT);
+    const switched = `accounts.${ACCOUNT}.enabled`;
+    if (data[switched]?.trim() === 'false') {
+      const edit = `kubectl -n ${argocdNamespace} edit configmap argocd-cm`;
+      return bad(`argocd-cm has ${switched}: false, so Argo CD refuses its token`, `Remove that line: ${edit}`);
+    }
     return may.split(',').some((word) => word.trim() === 'apiKey')
       ? good(may)
       : bad(`accounts.${ACCOUNT} is ${may}: without apiKey it can have no token`, fixes.NEW_ACCOUNT);
@@ -83,9 +88,24 @@ export function rights({ rights: read, applications: apps, argocdNamespace }: In
       const text = `${ACCOUNT} may not get and sync ${beyond.join(', ')} (PROJECT/NAME)`;
       return bad(text, `Put the Application into the project runners, or name its project in ${edit}`);
     }
+    const roles = lines.filter(([kind, subject]) => kind === 'g' && subject === ACCOUNT);
+    const subjects = [ACCOUNT, ...roles.map(([, , role]) => role)];
+    // A line that denies counts more than all that allow (Argo CD 3.5: assets/model.conf).
+    const denying = lines.find(
+      ([kind, subject, resource = '', action = '', on = '', effect]) =>
+        kind === 'p' &&
+        effect === 'deny' &&
+        subjects.includes(subject) &&
+        covers(resource, 'applications') &&
+        NEEDED.some((each) => covers(action, each)) &&
+        objects.some((object) => covers(on, object)),
+    );
+    if (denying) return bad(`the line "${denying.join(', ')}" denies what it needs`, `Remove this line: ${edit}`);
+    const isAdmin = map.data['policy.default']?.trim() === 'role:admin';
     const more = [
       ...ours.filter(([, , resource, action = '']) => resource !== 'applications' || !NEEDED.includes(action)),
-      ...lines.filter(([kind, subject]) => kind === 'g' && subject === ACCOUNT),
+      ...roles,
+      ...(isAdmin ? [['policy.default: role:admin']] : []),
     ];
     if (more.length === 0) return good('get and sync of Applications, and nothing more');
     const text = `${ACCOUNT} may do more than it needs: ${more.map((words) => words.join(', ')).join('; ')}`;
@@ -119,12 +139,41 @@ function mayDeployTo(to: string, { destinations }: AppProject['spec']): boolean 
   );
 }
 
-/** Not bad: who may use a project is not known here. */
-export function projects({ projects: read, applications: apps, groups }: Installation): Judgements {
-  const ours = new Set('value' in apps ? apps.value.filter(hasPlugin).map(({ spec }) => spec.project) : []);
+/** What a project does not allow one of our Applications. Undefined: it allows all that is needed. */
+function refusal(
+  { spec: { destination, project: name } }: Application,
+  all: readonly AppProject[],
+): string | undefined {
+  const found = all.find(({ metadata }) => metadata.name === name);
+  if (!found) return 'it does not exist, and an Application is of it';
+  const { namespaceResourceBlacklist: denied, namespaceResourceWhitelist: allowed } = found.spec;
+  const { namespace } = destination;
+  if (namespace !== undefined && !mayDeployTo(namespace, found.spec)) return `it lacks the destination ${namespace}`;
+  // As Argo CD does it: no list of what is allowed allows all (IsGroupKindNamePermitted).
+  const isIn = (list: typeof denied, kind: string): boolean =>
+    list?.some((each) => covers(`${each.group}/${each.kind}`, kind)) ?? false;
+  const refused = [JOBS.kind, RUNNER_GROUPS.kind].filter(
+    (kind = '') => (allowed && !isIn(allowed, kind)) || isIn(denied, kind),
+  );
+  return refused.length === 0 ? undefined : `it does not allow ${refused.join(' and ')} (GROUP/KIND) in namespaces`;
+}
+
+/** What is wide is not bad: who may use a project is not known here. */
+export function projects(seen: Installation): Judgements {
+  const { projects: read, applications: apps, groups, argocdNamespace } = seen;
+  const own = 'value' in apps ? apps.value.filter(hasPlugin) : [];
+  const ours = new Set(own.map(({ spec }) => spec.project));
   if (ours.size === 0) return [];
   const namespaces = [...new Set(groups.map(({ namespace }) => namespace))];
   return judged(read, fixes.NO_ARGOCD, (all) => {
+    const refusing = new Map(
+      own.flatMap((each) => {
+        const why = refusal(each, all);
+        return why === undefined ? [] : [[each.spec.project, why] as const];
+      }),
+    );
+    const edit = `Add it (install/examples/project.yaml has all): kubectl -n ${argocdNamespace} edit appproject`;
+    if (refusing.size > 0) return [...refusing].map(([name, why]) => bad(`project ${name}: ${why}`, `${edit} ${name}`));
     const wide = all.flatMap(({ metadata: { name }, spec }) => {
       const anyRepository = spec.sourceRepos.flatMap((each) => (each === '*' ? `source ${each}` : []));
       const sources = [...anyRepository, ...spec.sourceNamespaces.map((each) => `source namespace ${each}`)];

@@ -18,7 +18,7 @@ import { duration } from '../../shared/printable.ts';
 import { normalBase, parseUrl } from '../../shared/url.ts';
 import * as fixes from '../reading/finding.ts';
 import { bad, good, type Judgement, type Judgements, judged, named, unknown } from '../reading/finding.ts';
-import { type Namespace, secretValue } from '../reading/reads.ts';
+import { type Namespace, rawValue, secretValue } from '../reading/reads.ts';
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
 import { type Deliveries, type Installation, MOST_GROUPS, registrationSecret, serveIsDown } from './installation.ts';
 import { PodPlace, whyNot } from './node-fit.ts';
@@ -241,6 +241,10 @@ function registration(group: RunnerGroup, { gitea, secrets }: Installation): Jud
   return judged(told, fixes.STEP_2, (value) => {
     if (secretValue(value, registrationToken.key) === '')
       return bad(`${secret} has no value at ${registrationToken.key}`, fixes.STEP_2);
+    if (/[\r\n]$/.test(rawValue(value, registrationToken.key))) {
+      const text = `${secret} has a line break at the end of ${registrationToken.key}, and Gitea refuses that token`;
+      return bad(text, `${fixes.STEP_2}. By hand: printf %s "$TOKEN" | base64, or --from-literal`);
+    }
     const url = secretValue(value, URL_KEY);
     if (url !== '' && normalBase(url) !== normalBase(giteaUrl)) {
       const fix = `Correct gitea.url, or: ${fixes.STEP_2} for that Gitea`;

@@ -1,6 +1,7 @@
 import type { Failure, FailureKind } from '../../shared/failure.ts';
 import { IMAGE, manual, NAME } from '../../shared/installed/installed-names.ts';
 import type { SeenOrNot } from './read-object.ts';
+import type { Deployment } from './reads.ts';
 
 export interface DoctorFinding {
   readonly check: string;
@@ -67,6 +68,14 @@ export const NEW_ACCOUNT = `${APPLY} -f install/argocd-cm.yaml`;
 export const NEW_RIGHTS = `${APPLY} -f install/argocd-rbac-cm.yaml`;
 export const NEW_OWN = `sed "s|${IMAGE}|$IMAGE|" install/gitea-runners.yaml | ${APPLY} -f - (with Helm: helm upgrade)`;
 export const NO_ARGOCD = 'Install Argo CD first, or give --argocd-namespace';
+
+/** The chart and the operators of Argo CD may put a prefix before its names. */
+export function noRepoServer(deployments: SeenOrNot<readonly Deployment[]>, argocdNamespace: string): string {
+  const all = 'value' in deployments ? deployments.value : [];
+  const other = all.find(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === 'repo-server');
+  if (!other) return NO_ARGOCD;
+  return `In namespace ${argocdNamespace} it has the name ${other.metadata.name}, and only argocd-repo-server is known here. With Argo CD's chart: set fullnameOverride: argocd`;
+}
 
 export const newBindings = (namespace: string): string =>
   `sed "s/: runners$/: ${namespace}/" install/runners.yaml | ${APPLY} -f - (its label of Pod Security, too: see ${INSTALL})`;

@@ -29,9 +29,20 @@ const PodSpec = z.looseObject({
   containers: z.array(Container),
   volumes: z.array(Volume).default([]),
 });
+const named = z.string().default('');
+const Condition = z.looseObject({ type: z.string(), status: named, message: named });
 const Deployment = z.looseObject({
+  metadata: z.looseObject({ name: z.string(), labels: texts.default({}), generation: z.int().optional() }),
   spec: z.looseObject({ replicas: z.int().default(1), template: z.looseObject({ spec: PodSpec }) }),
-  status: z.looseObject({ readyReplicas: z.int().default(0) }).prefault({}),
+  status: z
+    .looseObject({
+      observedGeneration: z.int().optional(),
+      readyReplicas: z.int().default(0),
+      /** Pods of the newest template. */
+      updatedReplicas: z.int().default(0),
+      conditions: z.array(Condition).default([]),
+    })
+    .prefault({}),
 });
 export type Deployment = z.output<typeof Deployment>;
 
@@ -48,15 +59,17 @@ export const Namespace = z.looseObject({
 export type Namespace = z.output<typeof Namespace>;
 
 const Crd = z.looseObject({
-  spec: z.looseObject({ versions: z.array(z.looseObject({ name: z.string(), schema: z.unknown() })) }),
+  metadata: z.looseObject({ deletionTimestamp: z.string().optional() }),
+  spec: z.looseObject({
+    versions: z.array(z.looseObject({ name: z.string(), served: z.boolean(), schema: z.unknown() })),
+    conversion: z.looseObject({ strategy: named }).prefault({}),
+  }),
 });
 
 const SyncPolicy = z.looseObject({
   automated: z.looseObject({ prune: isSet, allowEmpty: isSet, selfHeal: isSet }).optional(),
   syncOptions: strings,
 });
-const Condition = z.looseObject({ type: z.string(), message: z.string() });
-const named = z.string().default('');
 const Source = z.looseObject({
   repoURL: named,
   path: named,
@@ -92,9 +105,17 @@ const Application = z.looseObject({
 export type Application = z.output<typeof Application>;
 
 const Destinations = z.array(z.looseObject({ server: named, name: named, namespace: named })).default([]);
+const Kinds = z.array(z.looseObject({ group: named, kind: named }));
 const AppProject = z.looseObject({
   metadata: z.looseObject({ name: z.string() }),
-  spec: z.looseObject({ destinations: Destinations, sourceRepos: strings, sourceNamespaces: strings }),
+  spec: z.looseObject({
+    destinations: Destinations,
+    sourceRepos: strings,
+    sourceNamespaces: strings,
+    /** Absent: all. */
+    namespaceResourceWhitelist: Kinds.nullish(),
+    namespaceResourceBlacklist: Kinds.nullish(),
+  }),
 });
 export type AppProject = z.output<typeof AppProject>;
 
@@ -126,6 +147,7 @@ export const listOf = <T extends z.ZodType>(item: T) =>
 export const READS = {
   crd: at(() => '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/runnergroups.gitea.bpg.pw', Crd),
   repoServer: at((namespace) => `/apis/apps/v1/${namespace}/deployments/argocd-repo-server`, Deployment),
+  deployments: at((namespace) => `/apis/apps/v1/${namespace}/deployments`, listOf(Deployment)),
   serve: at((namespace) => `/apis/apps/v1/${namespace}/deployments/${NAME}`, Deployment),
   /** With Argo CD's token and the secret of webhooks. */
   serveSecret: at((namespace) => `/api/v1/${namespace}/secrets/${SERVE_SECRET}`, WithData),
@@ -167,10 +189,13 @@ export async function readAll(reader: ClusterReader): Promise<Reads> {
 }
 
 /** A key of a Secret as text, without white space around it; empty when there is none. */
-export function secretValue({ data }: WithData, key: string): string {
-  return Buffer.from(data[key] ?? '', 'base64')
-    .toString()
-    .trim();
+export function secretValue(secret: WithData, key: string): string {
+  return rawValue(secret, key).trim();
+}
+
+/** A key of a Secret as it is. */
+export function rawValue({ data }: WithData, key: string): string {
+  return Buffer.from(data[key] ?? '', 'base64').toString();
 }
 
 /**

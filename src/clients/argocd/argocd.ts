@@ -29,6 +29,7 @@ import {
   type HttpRequest,
   insteadOfJson,
   isHeaderText,
+  orProxy,
   parseJson,
   proxyWantsLogin,
 } from '../http/request.ts';
@@ -186,7 +187,12 @@ function stateIn(request: HttpRequest, answer: HttpAnswer): AppState {
 function jsonOf(request: HttpRequest, answer: HttpAnswer): unknown {
   const json = answer.mediaType === 'application/json' ? parseJson(answer.text) : undefined;
   if (json !== undefined) return json;
-  throw failure(request, 'GR-ARGOCD-10', insteadOfJson(answer), `${BASE}, and that no login page stands before it`);
+  throw failure(
+    request,
+    'GR-ARGOCD-10',
+    insteadOfJson(answer),
+    orProxy(`${BASE}, and that no login page stands before it`, answer, request),
+  );
 }
 
 /** An error as the gateway writes it: gRPC code and message (grpc-gateway v1, runtime/errors.go). */

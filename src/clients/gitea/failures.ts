@@ -1,6 +1,14 @@
 /** What each error that Gitea answers means and what to do about it, in one place. Texts hold nothing that came in a body. */
 import { Failure } from '../../shared/failure.ts';
-import { failure, type HttpAnswer, type HttpRequest, insteadOfJson, proxyWantsLogin } from '../http/request.ts';
+import {
+  failure,
+  type HttpAnswer,
+  type HttpRequest,
+  insteadOfJson,
+  orProxy,
+  proxyWantsLogin,
+  throughProxy,
+} from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 
 /** What Gitea demands before it answers (routers/api/v1/api.go). */
@@ -66,16 +74,20 @@ export function failureOfStatus(
     case 503:
       return say(
         'GR-GITEA-04',
-        'Gitea, or what stands before it, is down or busy (503)',
-        'Try again later; if it stays so, see whether Gitea runs. If it does, look at its load and its [qos] settings',
+        `Gitea, or what stands before it, is down or busy (503)${throughProxy(answer)}`,
+        orProxy(
+          'Try again later; if it stays so, see whether Gitea runs. If it does, look at its load and its [qos] settings',
+          answer,
+          request,
+        ),
         'server-error',
       );
     default:
       return status >= 500
         ? say(
             'GR-GITEA-05',
-            `an error of the server (${status})`,
-            "Look into Gitea's log and at what stands before it",
+            `an error of the server (${status})${throughProxy(answer)}`,
+            orProxy("Look into Gitea's log and at what stands before it", answer, request),
             'server-error',
           )
         : say('GR-GITEA-06', `an unexpected status (${status})`, 'Check spec.gitea.url and what stands before Gitea');
@@ -124,7 +136,7 @@ export function isRefusal({ kind }: Failure): boolean {
 export function failureOfOtherContent(request: HttpRequest, answer: HttpAnswer): Failure {
   const remedy = "Check that spec.gitea.url is Gitea's base address and that no login page or portal stands before it";
   const status = answer.status === 200 ? '' : ` (${answer.status})`;
-  return failure(request, 'GR-GITEA-07', `${insteadOfJson(answer)}${status}`, remedy);
+  return failure(request, 'GR-GITEA-07', `${insteadOfJson(answer)}${status}`, orProxy(remedy, answer, request));
 }
 
 /** The Failure for JSON that cannot be read; `detail` is a clause of `ShapeError`. */

@@ -202,6 +202,7 @@ export class HttpClient {
         text,
         mediaType: (oneHeader(headers['content-type']) ?? '').split(';', 1).join('').trim().toLowerCase(),
         header: (name) => oneHeader(headers[name]),
+        proxy: lane.route.proxy,
       };
     } finally {
       const { method, queue = '' } = request;

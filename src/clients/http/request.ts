@@ -47,6 +47,8 @@ export interface HttpAnswer {
   readonly text: string;
   /** A header by its lower-case name. */
   readonly header: (name: string) => string | undefined;
+  /** Host and port of the proxy that it came through. */
+  readonly proxy?: string | undefined;
 }
 
 /** The Failure (exit 1) about a request: operation, method, address, what came, what to do. The query is left out: it adds length only. */
@@ -72,9 +74,21 @@ export function proxyWantsLogin(request: HttpRequest): Failure {
   return failure(request, 'GR-HTTP-08', 'the proxy wants a login (407)', remedy, 'unreachable');
 }
 
-/** What came instead of JSON: a login page, a portal, another program. */
-export function insteadOfJson({ mediaType }: HttpAnswer): string {
-  return mediaType === 'text/html' ? 'a web page instead of JSON' : 'the answer is not JSON';
+/** What came instead of JSON: a login page, a portal, another program, or the page of a proxy. */
+export function insteadOfJson(answer: HttpAnswer): string {
+  const what = answer.mediaType === 'text/html' ? 'a web page instead of JSON' : 'the answer is not JSON';
+  return `${what}${throughProxy(answer)}`;
+}
+
+export function throughProxy({ proxy }: HttpAnswer): string {
+  return proxy === undefined ? '' : ` through the proxy ${proxy}`;
+}
+
+/** What to check when a proxy answers in the place of the server. */
+export function orProxy(remedy: string, { proxy }: HttpAnswer, { url }: Pick<HttpRequest, 'url'>): string {
+  return proxy === undefined
+    ? remedy
+    : `${remedy}. If the proxy is not to be used for ${url.hostname}, add it to NO_PROXY`;
 }
 
 /** True for what a header can hold. With anything else as a token, the text of the error would hold the token. */

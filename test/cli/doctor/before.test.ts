@@ -21,7 +21,7 @@ const IMAGE = 'quay.io/argoproj/argocd:v3.5.3';
 function bare(world: World, image = IMAGE): World {
   const containers = [{ name: 'argocd-repo-server', image }];
   const { [CRD]: _, [SERVE]: __, [GROUPS]: ___, ...rest } = world;
-  const argocd: Json = { spec: { template: { spec: { containers } } } };
+  const argocd: Json = { metadata: { name: 'argocd-repo-server' }, spec: { template: { spec: { containers } } } };
   return {
     ...rest,
     [REPO_SERVER]: argocd,

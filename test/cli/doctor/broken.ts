@@ -9,6 +9,7 @@ import {
   CONTAINER,
   CRD,
   condition,
+  DEPLOYMENTS,
   GROUP,
   GROUPS,
   HOOKS,
@@ -18,6 +19,7 @@ import {
   manifest,
   metrics,
   NAMESPACE,
+  PROJECTS,
   put,
   RBAC,
   REGISTRATION,
@@ -42,6 +44,7 @@ const WITH_GROUP = {
 const LONG_AGO = '2026-01-01T00:00:00Z';
 const CM_DATA = [CM, 'data'];
 const ENFORCE = [NAMESPACE, 'metadata', 'labels', 'pod-security.kubernetes.io/enforce'];
+const PROJECT = [PROJECTS, 'items', 0, 'spec'];
 const SYNC_POLICY = [...APPLICATION, 'spec', 'syncPolicy'];
 const FIELDS = ['spec', 'versions', 0, 'schema', 'openAPIV3Schema', 'properties', 'spec', 'properties'];
 
@@ -76,6 +79,40 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     'CustomResourceDefinition: is older than this program: it lacks podTemplate',
     'install/crd.yaml',
   ],
+  [
+    'a CRD that is being deleted',
+    put([CRD, 'metadata', 'deletionTimestamp'], LONG_AGO),
+    'CustomResourceDefinition: it is being deleted, and all RunnerGroups with it',
+    'install/crd.yaml',
+  ],
+  [
+    'a CRD that serves another version only',
+    put([CRD, 'spec', 'versions', 0, 'served'], false),
+    'CustomResourceDefinition: it is of another product: it serves no gitea.bpg.pw/v1alpha1',
+    'install/crd.yaml',
+  ],
+  [
+    'a CRD with the webhook of another product',
+    put([CRD, 'spec', 'conversion'], { strategy: 'Webhook' }),
+    'CustomResourceDefinition: it is of another product: a conversion webhook stands before it',
+    'install/crd.yaml',
+  ],
+  [
+    'Argo CD by the names of a Helm release',
+    all(
+      put([DEPLOYMENTS], {
+        items: [
+          {
+            ...repoServer(),
+            metadata: { name: 'cd-repo-server', labels: { 'app.kubernetes.io/component': 'repo-server' } },
+          },
+        ],
+      }),
+      without(REPO_SERVER),
+    ),
+    'sidecar in argocd-repo-server: it does not exist',
+    'it has the name cd-repo-server',
+  ],
   ['no Argo CD', without(REPO_SERVER), 'sidecar in argocd-repo-server: it does not exist', 'Argo CD'],
   [
     'no sidecar',
@@ -87,6 +124,18 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     'a sidecar that does not start',
     put([REPO_SERVER], repoServer(0)),
     'sidecar in argocd-repo-server: 0 of 1 ready',
+    'describe pods',
+  ],
+  [
+    'a roll-out of the sidecar that is stuck while older pods are ready',
+    all(
+      put([REPO_SERVER, 'metadata', 'generation'], 3),
+      put([REPO_SERVER, 'status'], {
+        ...{ observedGeneration: 3, readyReplicas: 2, updatedReplicas: 0 },
+        conditions: [{ type: 'Progressing', status: 'False', message: 'ReplicaSet "r" has timed out progressing.' }],
+      }),
+    ),
+    'sidecar in argocd-repo-server: 0 of 1 pods are of the newest template: ReplicaSet "r" has timed out progressing.',
     'describe pods',
   ],
   ['no serve', without(SERVE), 'serve: it does not exist', 'step 1'],
@@ -108,6 +157,54 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     put([CM, 'data', 'accounts.gitea-runners'], 'login'),
     'account in Argo CD: accounts.gitea-runners is login',
     'install/argocd-cm.yaml',
+  ],
+  [
+    'an account that is switched off',
+    put([CM, 'data', 'accounts.gitea-runners.enabled'], 'false'),
+    'account in Argo CD: argocd-cm has accounts.gitea-runners.enabled: false, so Argo CD refuses its token',
+    'Remove that line',
+  ],
+  [
+    'a line that denies the account what it needs',
+    put([RBAC, 'data', 'policy.csv'], 'p, gitea-runners, applications, sync, */*, deny\n'),
+    'rights in Argo CD: the line "p, gitea-runners, applications, sync, */*, deny" denies what it needs',
+    'Remove this line',
+  ],
+  [
+    'a line that denies a role of the account what it needs',
+    put([RBAC, 'data', 'policy.csv'], 'g, gitea-runners, role:ci\np, role:ci, applications, *, runners/*, deny\n'),
+    'rights in Argo CD: the line "p, role:ci, applications, *, runners/*, deny" denies what it needs',
+    'Remove this line',
+  ],
+  [
+    'everybody an administrator of Argo CD',
+    put([RBAC, 'data', 'policy.default'], 'role:admin'),
+    'rights in Argo CD: gitea-runners may do more than it needs: policy.default: role:admin',
+    'Remove these lines',
+  ],
+  [
+    'a project without Jobs',
+    put([...PROJECT, 'namespaceResourceWhitelist'], [{ group: 'gitea.bpg.pw', kind: 'RunnerGroup' }]),
+    'projects in Argo CD: project runners: it does not allow batch/Job (GROUP/KIND) in namespaces',
+    'edit appproject runners',
+  ],
+  [
+    'a project that denies Jobs',
+    put([...PROJECT, 'namespaceResourceBlacklist'], [{ group: 'batch', kind: '*' }]),
+    'projects in Argo CD: project runners: it does not allow batch/Job (GROUP/KIND) in namespaces',
+    'edit appproject runners',
+  ],
+  [
+    'a project of another destination',
+    put([...PROJECT, 'destinations', 0, 'namespace'], 'ci'),
+    'projects in Argo CD: project runners: it lacks the destination runners',
+    'edit appproject runners',
+  ],
+  [
+    'no project',
+    put([PROJECTS, 'items'], []),
+    'projects in Argo CD: project runners: it does not exist, and an Application is of it',
+    'install/examples/project.yaml',
   ],
   [
     'an account without the right to sync',
@@ -269,7 +366,10 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
   ],
   [
     'an Application for another namespace',
-    put([...APPLICATION, 'spec', 'destination', 'namespace'], 'other'),
+    all(
+      put([...APPLICATION, 'spec', 'destination', 'namespace'], 'other'),
+      put([...PROJECT, 'destinations', 0, 'namespace'], '*'),
+    ),
     'Application: none has the destination namespace runners',
     'Make an Application',
   ],
@@ -322,7 +422,10 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
   ],
   [
     'an Application of another project',
-    put([...APPLICATION, 'spec', 'project'], 'default'),
+    all(
+      put([...APPLICATION, 'spec', 'project'], 'default'),
+      put([PROJECTS, 'items', 0, 'metadata', 'name'], 'default'),
+    ),
     'rights in Argo CD: gitea-runners may not get and sync default/runners',
     'kubectl -n argocd edit configmap argocd-rbac-cm',
   ],
@@ -376,6 +479,12 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     put([REGISTRATION], secret({ 'registration-token': ' ', token: '' })),
     'RunnerGroup runners/ci: Secret gitea-runner has no value at',
     'step 2',
+  ],
+  [
+    'a line break behind the registration token',
+    put([REGISTRATION, 'data', 'token'], Buffer.from('registration\n').toString('base64')),
+    'RunnerGroup runners/ci: Secret gitea-runner has a line break at the end of token, and Gitea refuses',
+    'printf %s',
   ],
   [
     'a registration Secret of another Gitea',

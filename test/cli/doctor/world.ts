@@ -15,6 +15,7 @@ export type World = Record<string, Json | readonly Json[] | string | number>;
 const ARGO = '/namespaces/argocd';
 export const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/runnergroups.gitea.bpg.pw';
 export const REPO_SERVER = `/apis/apps/v1${ARGO}/deployments/argocd-repo-server`;
+export const DEPLOYMENTS = `/apis/apps/v1${ARGO}/deployments`;
 export const SERVE = `/apis/apps/v1${ARGO}/deployments/gitea-runners`;
 export const CM = `/api/v1${ARGO}/configmaps/argocd-cm`;
 export const RBAC = `/api/v1${ARGO}/configmaps/argocd-rbac-cm`;
