@@ -41,7 +41,7 @@ import { firstWorking, type Owners } from './owners.ts';
 import { canServe, hasWaitedLong, isStalled, type ReadyJob } from './queue.ts';
 import { type GroupRunners, patienceMs, type Runner } from './runners.ts';
 
-/** What one group is allotted. */
+/** The slots of one group: open limits, jobs and runners that count there. */
 export interface Allotment extends GroupRunners {
   /**
    * Its limits that are the same for all jobs, the cap first, less the slots of all jobs. Groups may share them. The last may be that of
@@ -60,19 +60,22 @@ interface OpenAllotment extends Allotment {
   readonly backingOff: Map<ReadyJob, BackOff>;
 }
 
-/** Who gets the slots of the groups, and the runners that cannot start and are in the way. */
+/** The result of the pass: the allotment of each group, and the stuck runners whose slots go to waiting jobs. */
 export interface Slots {
   readonly allotments: ReadonlyMap<Group, Allotment>;
   readonly overdue: ReadonlySet<Runner>;
-  /** Where jobs without a slot wait. Jobs that back off, and those of suspended groups, wait nowhere. */
+  /** The limit at which each job without a slot waits. Absent for jobs in back-off and for jobs of suspended groups. */
   readonly waitsAt: ReadonlyMap<ReadyJob, OpenLimit>;
 }
 
-/** Only a pass tells where jobs wait. So where pods are stuck there is a second one, with the jobs last whose runners are in the way. */
+/**
+ * Runs the pass over the queue. If pods are stuck, it runs a second pass in which the jobs of those runners come last:
+ * only the first pass tells which jobs wait.
+ */
 export function allotSlots(queue: readonly ReadyJob[], facts: Facts): Slots {
   const allotted = allotInOrder(byRank(queue, new Set(), facts), facts);
   const late = [...facts.byGroup.values()].flatMap(({ runners }) => runners.filter((each) => isLate(each, facts, 0)));
-  // As in nearly all plans.
+  // Most plans have no stuck runner.
   if (late.length === 0) return { ...allotted, overdue: new Set() };
   const short = groupsThatHoldBack(allotted, facts);
   const inTheWay = late.filter((runner) => {
@@ -85,7 +88,7 @@ export function allotSlots(queue: readonly ReadyJob[], facts: Facts): Slots {
   return { ...again, overdue: new Set([...inTheWay, ...replaced]) };
 }
 
-/** The jobs in the order in which they get slots. Those of one rank stay as they are. */
+/** Sorts the jobs by rank. Jobs of one rank keep their order. */
 function byRank(queue: readonly ReadyJob[], inTheWay: ReadonlySet<Runner>, facts: Facts): readonly ReadyJob[] {
   const sharing = groupsThatShare(facts);
   if (sharing.size === 0 && inTheWay.size === 0) return queue;
@@ -221,7 +224,10 @@ export function ownRunner(own: readonly Runner[], overdue: ReadonlySet<Runner>, 
   return own.find((runner) => !overdue.has(runner)) ?? own.find((runner) => !isNodesFault(runner, facts));
 }
 
-/** A pod of which only time tells that it is stuck may be pulling a large image. So another one is tried after twice the time. */
+/**
+ * True if the fault lies with the node, so another runner may start elsewhere. Only the elapsed time says that such a
+ * pod is stuck: it may be pulling a large image. So this waits for twice the time.
+ */
 function isNodesFault(runner: Runner, facts: Facts): boolean {
   const { trouble, stillSinceMs } = runner.live ?? {};
   return trouble?.ofNode === true || (stillSinceMs !== undefined && isLate(runner, facts, 2));

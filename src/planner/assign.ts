@@ -26,7 +26,7 @@ export interface Assignment {
   readonly by: ServedBy;
 }
 
-/** What the ready jobs were given. */
+/** The ready jobs with the runner or the reason that each of them got. */
 export interface Given extends Slots {
   readonly assignments: ReadonlyMap<Group, readonly Assignment[]>;
   /** Runners of other Applications that jobs wait for. */
@@ -34,8 +34,8 @@ export interface Given extends Slots {
 }
 
 /**
- * A job that would get a new runner, but has one elsewhere, leaves its slot to the next job. That one may have one elsewhere, too, so the
- * slots are given again until none is left.
+ * Assigns runners to the ready jobs. A job whose runner another Application has leaves its slot to the next job. The
+ * slots are given again until no further job has a runner elsewhere.
  */
 export function giveRunners(queue: readonly ReadyJob[], facts: Facts, evidence: Evidence): Given {
   const findElsewhere = elsewhereFinder(evidence, facts);
@@ -160,17 +160,17 @@ function elsewhereFinder(
   facts: Facts,
 ): (listed: ListedJob, spawnTimeoutMs: number) => string | undefined {
   const { jobs, findRunner, readySinceMs, nowMs } = facts;
-  // One of this Application is of a group that is gone, and goes.
+  // A runner of this Application whose group was deleted: its Job goes.
   const isOfOther = (live: LiveJob): boolean => findRunner(live.name) === undefined && !isOfApplication(live, evidence);
   const ofOthers = liveJobsOf(evidence).filter((live) => live.jobUrl && isOfOther(live));
-  // As in most clusters. Then nobody needs to know which runners have jobs.
+  // Most clusters have no Job of another Application. Then nobody needs to know which runners have jobs.
   if (ofOthers.length === 0) return () => undefined;
   const claimed = new Set(jobs.flatMap(({ job }) => job.runner ?? []));
   const printedFor = new Map<string, LiveJob>();
   for (const live of ofOthers) {
     if (!mayBeFree(live, claimed)) continue;
     for (const page of pagesOf(live.jobUrl)) {
-      // A Gitea may name any page. What its Job was printed for counts on that Gitea only.
+      // A Gitea may name any page. The page that a Job was printed for counts on its own Gitea only.
       const other = printedFor.get(`${live.giteaUrl} ${page}`);
       if (!other || youngestFirst(live, other) < 0) printedFor.set(`${live.giteaUrl} ${page}`, live);
     }
@@ -183,18 +183,21 @@ function elsewhereFinder(
   };
 }
 
-/** The page of a job. From Gitea 1.27 on ids stand in it, which no other job has: then a new name of the repository changes nothing. */
+/**
+ * Returns the page of a job. From Gitea 1.27 on, the page is made of ids that no other job has: a renamed repository
+ * changes nothing.
+ */
 export function pageOf({ url, runId, id }: ListedJob['job']): string {
   const ids = `/actions/runs/${runId}/jobs/${id}`;
   return url.endsWith(ids) ? ids : url;
 }
 
-/** What `pageOf` may say of the job that this page is of. */
+/** Returns the pages that `pageOf` may return for the job of this page. */
 export function pagesOf(url = ''): readonly string[] {
   return url === '' ? [] : [url, ...(/\/actions\/runs\/\d+\/jobs\/\d+$/.exec(url) ?? [])];
 }
 
-/** Nothing says that it works or has ended. */
+/** True if no evidence says that the runner works or has ended. */
 function mayBeFree({ name, state, pinned }: LiveJob, claimed: ReadonlySet<string>): boolean {
   return (state === 'starting' || state === 'running' || state === 'unknown') && !pinned && !claimed.has(name);
 }

@@ -14,7 +14,7 @@ export interface BackOff {
   readonly untilMs: number;
 }
 
-/** Those of `made` that are of this group and have failed. */
+/** Returns the runners of `made` that belong to this group and have failed. */
 export function failedOf(made: readonly Runner[], group: Group, nowMs: number): readonly Runner[] {
   return made.filter(
     // A clock that is far ahead must hold nothing back for days.
@@ -22,11 +22,14 @@ export function failedOf(made: readonly Runner[], group: Group, nowMs: number): 
   );
 }
 
-/** When the next one may be tried: at once after the first failure, then after 10 s, doubled each time, at most the spawn timeout. */
+/**
+ * Returns when the next runner may be tried: at once after the first failure, then after 10 s. The delay doubles with
+ * each failure, up to the spawn timeout.
+ */
 export function nextTryMs(failed: readonly Runner[], { spawnTimeoutMs }: Group): number {
   const tries = failed.length;
   const waitsMs = tries < 2 ? 0 : Math.min(10_000 * 2 ** (tries - 2), spawnTimeoutMs);
-  // When none has failed, this is before all times.
+  // Without a failure this is `-Infinity`.
   return Math.max(...failed.map(endOf)) + waitsMs;
 }
 
@@ -38,7 +41,7 @@ export function backOffOf(group: Group, { listed }: ReadyJob, { madeFor, nowMs }
 
 /** Fewer failures may be bad luck: they hold back only the job that the runner was made for. */
 const FAILING_AFTER = 3;
-/** While one runner is tried, its outcome is asked for again after so long, ms. */
+/** How long a runner is on trial before its outcome is checked again, ms. */
 const TRYING_MS = 10_000;
 
 /**
@@ -70,7 +73,7 @@ export function groupBackOff({
   };
 }
 
-/** When a runner had come up at the latest, by what its Job shows; 0: it has not. */
+/** Returns the latest time at which the runner can have come up, by its Job. 0 if it has not come up. */
 function cameUpAtMs(live: LiveJob | undefined): number {
   if (live?.state === 'running') return live.runningSinceMs ?? live.createdAtMs;
   return live?.state === 'complete' ? live.createdAtMs : 0;

@@ -29,8 +29,8 @@ export function count<K>(sums: Map<K, number>, key: K, more: number): void {
 }
 
 /**
- * A map by Gitea and an id that is unique there (of a job or a run). It is two maps: one string of both for each look-up would cost more
- * than the rest of the plan.
+ * A map by Gitea and by an id that is unique in that Gitea (of a job or a run). Two nested maps: one joined string for
+ * each look-up would cost more than the rest of the plan.
  */
 export class ByGitea<V> {
   readonly #byOrigin = new Map<string, Map<number, V>>();
@@ -39,7 +39,7 @@ export class ByGitea<V> {
     return this.#byOrigin.get(origin)?.get(id);
   }
 
-  /** The part of one Gitea, by id. It is created if it is not there. */
+  /** Returns the entries of one Gitea by id. Creates an empty map if there is none. */
   ofGitea(origin: string): Map<number, V> {
     const ofGitea = this.#byOrigin.get(origin) ?? new Map<number, V>();
     this.#byOrigin.set(origin, ofGitea);

@@ -27,20 +27,26 @@ const END_AHEAD_MS = 60_000;
 /** A runner registers before its container runs (docs/adr/0023). So it is listed this long after that: a look takes 20 s, and clocks differ. */
 const LISTED_WITHIN_MS = END_AHEAD_MS + 30_000;
 
-/** Until when one runner is held. */
+/** How long one runner is held for debugging. */
 export interface Hold extends HeldUntil {
   readonly isOver: boolean;
 }
 
 interface Around {
   readonly nowMs: number;
-  /** Its pod has run the completed CI job, whatever Kubernetes shows: the kubelet tells a second late that a pod runs. */
+  /**
+   * True if the runner's pod has run the completed CI job, whatever Kubernetes shows: the kubelet reports a running pod
+   * up to a second late.
+   */
   readonly hasWorked: boolean;
   /** True when Gitea lists any runner of the group. */
   readonly rowsAreSeen: () => boolean;
 }
 
-/** Undefined: its pod does not wait after a CI job, or nothing is known of that. Whether it works again is asked before (`judge.ts`). */
+/**
+ * Returns the hold of a runner whose pod waits after its CI job. Undefined if the pod does not wait, or if nobody
+ * knows. `judge.ts` asks first whether the runner works again.
+ */
 export function holdOf(traces: RunnerTraces, around: Around): Hold | undefined {
   const { group, live, completed } = traces;
   const { nowMs, hasWorked } = around;
@@ -49,7 +55,7 @@ export function holdOf(traces: RunnerTraces, around: Around): Hold | undefined {
   const printedMs = printedEnd(live, nowMs);
   const endedAtMs = printedMs ?? (keepFailedMs === undefined ? undefined : unprintedEnd(traces, around));
   if (endedAtMs === undefined) return undefined;
-  // What Gitea has forgotten may have failed.
+  // A job that Gitea has forgotten may have failed.
   const mayHaveFailed = completed ? completed.conclusion === 'failure' : (live.keepUntilMs ?? nowMs) > (printedMs ?? 0);
   if (keepFailedMs === undefined || !mayHaveFailed) return { endedAtMs, untilMs: endedAtMs, isOver: true };
 
@@ -66,12 +72,15 @@ function waits({ state }: LiveJob): boolean {
   return state === 'running' || state === 'unknown';
 }
 
-/** As it was printed, unless somebody has written a time that is to come. */
+/** Returns the end as it was printed, unless a person has written a later one that lies in the future. */
 function printedEnd({ endedAtMs = Number.POSITIVE_INFINITY }: LiveJob, nowMs: number): number | undefined {
   return endedAtMs <= nowMs + END_AHEAD_MS ? endedAtMs : undefined;
 }
 
-/** Whole seconds, as times are printed. Undefined while a pod may still end by itself, and for one that has had no CI job. */
+/**
+ * Returns the end that no manifest holds yet, in whole seconds as times are printed. Undefined while the pod may still
+ * end by itself, and for a pod that had no CI job.
+ */
 function unprintedEnd(traces: RunnerTraces, around: Around): number | undefined {
   const { completed } = traces;
   const { nowMs } = around;

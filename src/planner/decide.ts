@@ -27,7 +27,7 @@ type KeyOf = (group: Group) => GroupKey;
 
 export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, idle: IdleByGroup): Plan {
   const { allotments, assignments, overdue } = given;
-  // One object for each RunnerGroup: thousands of decisions share it, and are counted by it.
+  // One object for each RunnerGroup: thousands of decisions share it, and counts use it as their key.
   const keys = memo((text: string): GroupKey => {
     const [namespace = '', name = ''] = text.split('/');
     return { namespace, name };
@@ -42,7 +42,7 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, i
       return { emit: true, runner, group: key, because: by, pinned: false, job } as const;
     });
     const kept = (idle.get(group) ?? []).map(({ runner, living, because }): EmittedRunner => {
-      // A living one is let be, but one of the pool that fills it.
+      // A living idle runner stays untouched, unless it was made for the pool and fills it.
       const isLetBe = living && (because === 'spare' || poolIndexOf(living.madeFor) === undefined);
       const skip = isLetBe && !living.live?.pinned && SKIP;
       return { emit: true, runner, group: key, because, pinned: false, ...skip };
@@ -137,7 +137,7 @@ function decideOther({ job, origin }: ListedJob, { findRunner }: Pick<Facts, 'fi
   return { job, origin, verdict: 'running', group: keyOf(group) };
 }
 
-/** The Job of one that Kueue has stopped is no record of it: Kueue would start it again. */
+/** A Job that Kueue has stopped is not a record: Kueue would start it again. */
 function decideStopped({ name: runner, live }: Runner, group: GroupKey): RunnerDecision | undefined {
   if (!live?.isStopped || !hasEnded(live.state)) return undefined;
   if (live.pinned) return { emit: true, runner, group, because: 'unpinning', pinned: false };
@@ -209,7 +209,10 @@ function skipAtWork(live: LiveJob | undefined): { readonly skip?: true } {
   return isToBePinned ? {} : SKIP;
 }
 
-/** Like that of a runner at work, the Job of one that is held for debugging must never be created again, once the live object says what is printed. */
+/**
+ * True if the live Job says what is printed. A Job that is held for debugging is then skipped like that of a busy
+ * runner: it must never be created again.
+ */
 function isTold(of: Runner): boolean {
   const { endedAtMs, untilMs } = heldUntil(of);
   return of.live?.pinned === true && of.live.endedAtMs === endedAtMs && of.live.keepUntilMs === untilMs;

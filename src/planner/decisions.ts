@@ -10,7 +10,7 @@ export interface GroupKey {
   readonly name: string;
 }
 
-/** Why a job has the runner it has. */
+/** Why a job has its runner. */
 export type ServedBy =
   /** The runner that was made for this job lives. */
   | 'own-runner'
@@ -29,9 +29,9 @@ export type HeldBecause =
   | 'repository-not-chosen'
   | 'suspended'
   | 'cap'
-  /** Another limit has no slot for it, or for a job to which Gitea could give its runner. */
+  /** Another limit has no slot for the job, or for another job to which Gitea could give its runner. */
   | 'limit'
-  /** Its last runner failed. The next one is tried later. */
+  /** The last runner of the job failed. The next one is tried later. */
   | 'backing-off'
   /** A runner of another Application is there for it. */
   | 'served-elsewhere';
@@ -60,18 +60,18 @@ export type JobDecision =
       readonly because: HeldBecause;
       /** The group it waits for; absent when none covers it. */
       readonly group?: GroupKey;
-      /** For `labels-not-covered`: the labels that the nearest group lacks, and that group. */
+      /** With `labels-not-covered`: the labels that the nearest group lacks, and that group. */
       readonly missing?: readonly string[];
       readonly nearest?: GroupKey;
-      /** For `cap`: its position among the jobs that wait for slots of the group, from 1. */
+      /** With `cap`: position of the job among those that wait for slots of the group, from 1. */
       readonly position?: number;
-      /** For `cap` with fairness `per-repository`: the repository whose job gets the next slot of the group. */
+      /** With `cap` and fairness `per-repository`: the repository whose job gets the next slot of the group. */
       readonly next?: string;
-      /** For `limit`: that one. */
+      /** With `limit`: the limit that holds the job. */
       readonly limit?: HoldingLimit;
-      /** For `served-elsewhere`: that runner. */
+      /** With `served-elsewhere`: name of the runner of the other Application. */
       readonly runner?: string;
-      /** For `backing-off`: when the next runner may be tried. */
+      /** With `backing-off`: when the next runner may be tried. */
       readonly untilMs?: number;
     };
 
@@ -93,35 +93,50 @@ export type EmittedBecause =
   | 'busy'
   /** Gitea shows its row online and busy, but lists no job: it cleans up after a cancel. */
   | 'finishing'
-  /** Its CI job failed, and its pod waits so that people can look at it (`keepFailedSeconds`, docs/adr/0037). */
+  /** The CI job failed, and the pod waits so that people can look at it (`keepFailedSeconds`, docs/adr/0037). */
   | 'debugging'
-  /** It was at work when its group moved to another Gitea or scope. It stays until its pod ends. */
+  /** The runner was at work when its group moved to another Gitea or scope. Its Job stays until the pod ends. */
   | 'moved'
   | ServedBy
-  /** No job needs it. It is kept while CI goes on that it could have taken, until it is one spawn timeout old (docs/adr/0022). */
+  /**
+   * No job needs the runner. It is kept while CI goes on that it could have taken, until it is one spawn timeout old
+   * (docs/adr/0022).
+   */
   | 'spare'
-  /** No job needs it. It fills the pool of its group (`minIdleRunners`, docs/adr/0035). */
+  /** No job needs the runner. It fills the pool of its group (`minIdleRunners`, docs/adr/0035). */
   | 'warm'
-  /** Its pod is lost, but Gitea still shows its CI job in progress. Its Job stays as a record and takes no slot (docs/adr/0003, 0021). */
+  /**
+   * The pod is lost, but Gitea still shows the CI job in progress. The Job stays as a record and takes no slot
+   * (docs/adr/0003, 0021).
+   */
   | 'lost'
-  /** A CI job names it, but it is none of ours: somebody else registered it under such a name. Doubt prints it, and it takes no slot. */
+  /**
+   * A CI job names the runner, but this program did not create it: somebody else registered it under such a name. It is
+   * printed because of the doubt, and takes no slot.
+   */
   | 'foreign'
-  /** No job needs it, but its Job is still pinned, or is of another Application. It is printed once more, so that the sync after this one prunes it. */
+  /**
+   * No job needs the runner, but its Job is still pinned, or belongs to another Application. The Job is printed once
+   * more, so that the sync after this one prunes it.
+   */
   | 'unpinning'
-  /** Its Job failed. The Job stays as a record while its CI job waits for a runner, and takes no slot (docs/adr/0002). */
+  /** The Job failed. It stays as a record while its CI job waits for a runner, and takes no slot (docs/adr/0002). */
   | 'back-off-record'
-  /** Its group cannot be planned now. Its Job stays as it is, whatever it is doing (docs/adr/0036). */
+  /** The group cannot be planned now. The Job stays as it is, whatever the runner is doing (docs/adr/0036). */
   | 'group-in-trouble';
 
 /** Why a runner's Job is not in the output. */
 export type DroppedBecause =
   | 'used-up'
-  /** Its Job has ended, and no CI job is known that it ran. */
+  /** The Job has ended, and no CI job of it is known. */
   | 'failed'
   | 'never-came'
-  /** Its pod has not started within `pendingDeadlineMs`: a job that waits gets its slot, or its job another runner (docs/adr/0034). */
+  /**
+   * The pod has not started within `pendingDeadlineMs`. A waiting job gets its slot, or the runner's own job gets
+   * another runner (docs/adr/0034).
+   */
   | 'stuck'
-  /** Its RunnerGroup was changed before it registered. */
+  /** The RunnerGroup was changed before the runner registered. */
   | 'replaced'
   | 'disabled'
   | 'suspended'
@@ -133,23 +148,23 @@ export type DroppedBecause =
   | 'gone'
   | 'offline';
 
-/** What keeps the pod of a runner from starting, or has ended it before its runner started. */
+/** A problem that keeps the pod of a runner from starting, or that ended the pod before its runner started. */
 export interface RunnerTrouble extends PodTrouble {
-  /** It lasts longer than nodes and images take to come (`spawnTimeoutMs`), or it is final: people should know. */
+  /** True if the problem is final or lasts longer than nodes and images take (`spawnTimeoutMs`): people are told. */
   readonly isLate: boolean;
-  /** As `LiveJob.stillSinceMs`. */
+  /** Same value as `LiveJob.stillSinceMs`. */
   readonly stillSinceMs?: number;
   /** An Event says that its node or its image is on the way: by when there is nothing to do. The planner reads no Events. */
   readonly comesByMs?: number;
 }
 
-/** Until when a runner is held for debugging after its CI job. Times by Gitea's clock, whole seconds. */
+/** How long a runner is held for debugging after its CI job. Times by Gitea's clock, whole seconds. */
 export interface HeldUntil {
-  /** When its CI job ended. */
+  /** End of the CI job. */
   readonly endedAtMs: number;
-  /** Not later than `endedAtMs`: nobody is to look at it. */
+  /** Not later than `endedAtMs` if the pod does not wait for people. */
   readonly untilMs: number;
-  /** What somebody asked for is not what counts: it is no time, or later than the longest stay. */
+  /** The time that a person asked for is not used: it is not a time, or is later than the longest stay. */
   readonly extension?: 'unreadable' | 'too-long';
 }
 
@@ -159,7 +174,7 @@ export type RunnerDecision =
       readonly runner: string;
       readonly group: GroupKey;
       readonly because: EmittedBecause;
-      /** From the next sync on nothing prunes its Job. */
+      /** True if the Job is pinned: from the next sync on it is never pruned. */
       readonly pinned: boolean;
       /**
        * Argo CD keeps the Job as it is and does not create it. For records, new runners that wait for slots (`shards.ts`), runners that
@@ -167,11 +182,11 @@ export type RunnerDecision =
        */
       readonly skip?: true;
       /**
-       * The job that it runs, ran or is wanted for. Absent for one that is finishing, spare, warm, unpinning or of a group in trouble,
-       * and for a record.
+       * The job that the runner runs, ran or is wanted for. Absent for records and groups in trouble, and for runners
+       * that are finishing, spare, warm or unpinning.
        */
       readonly job?: Job;
-      /** PriorityClass of its pod. A Job that exists has the one that it was created with. */
+      /** PriorityClass of the pod. A living Job keeps the class that it was created with. */
       readonly priorityClass?: string;
       /** The size of its group that it is of, and the slots that it takes, if there are more than 1. */
       readonly size?: string;
@@ -188,9 +203,12 @@ export type RunnerDecision =
       readonly trouble?: RunnerTrouble;
       /** Runners before it that were given up one after the other. Absent: none. */
       readonly triedBefore?: number;
-      /** For `lost`: Gitea shows its CI job in progress for longer than a runner lives. By itself Gitea may never end it. */
+      /**
+       * With `lost`: Gitea has shown the CI job in progress for longer than a runner lives, and may never end it by
+       * itself.
+       */
       readonly isOutlived?: true;
-      /** For `debugging`, and for `unpinning` after it. */
+      /** With `debugging`, and with `unpinning` after it: how long the runner is held. */
       readonly keep?: HeldUntil;
     }
   | { readonly emit: false; readonly runner: string; readonly group: GroupKey; readonly because: DroppedBecause };
@@ -210,7 +228,7 @@ export interface GroupSummary {
   readonly busy: number;
   /** Runners in the output that are not busy and wanted for a job. */
   readonly waiting: number;
-  /** Runners in the output whose CI job failed and that stay for a look. They take slots under the cap. */
+  /** Runners in the output whose CI job failed and whose pod waits for people. They take slots under the cap. */
   readonly debugging: number;
   /** Runners in the output that are kept while CI goes on. */
   readonly spare: number;
@@ -221,7 +239,7 @@ export interface GroupSummary {
   readonly held: number;
   /** Queued jobs of its scope that were not read, because there are too many. Absent: none. */
   readonly unreadJobs?: number;
-  /** The name that Gitea has for its scope now. Absent: that of the spec. */
+  /** Current name of the group's scope in Gitea. Absent: the name in the spec. */
   readonly renamedTo?: string;
 }
 

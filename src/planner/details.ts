@@ -23,7 +23,7 @@ import { coversJob, endOf, patienceMs, type Runner } from './runners.ts';
 /** Two digits, as they are read. Nobody lives that long. */
 const MOST_TRIED = 99;
 
-/** A pod that Kubernetes finds no fault with, and that gets no further, is told after so long, ms. */
+/** How long a pod may make no progress without an error before people are told, ms. */
 const STILL_FOR_MS = 60_000;
 
 /** Kubernetes creates the pod of a Job within so long, unless a quota or an admission rule refuses it, ms. */
@@ -66,19 +66,22 @@ export function withDetails(
   return decisions.map(details);
 }
 
-/** Kueue writes into a Job that waits and starts: to apply what was seen of it could hold it again. Only a pin must be written. */
+/**
+ * True for a Job that Kueue may change. Kueue writes into a Job that waits and starts: applying an older state could
+ * hold it again. Only a pin must be written.
+ */
 function isKueues({ because, pinned }: EmittedRunner, live: LiveJob | undefined): boolean {
   return live?.queue !== undefined && !pinned && because !== 'unpinning';
 }
 
-/** Where `serve` registers a new runner. Gitea's name of a repository is that of now. */
+/** Returns the level at which `serve` registers a new runner, with the repository's current name. */
 function levelOf({ job }: EmittedRunner, { isBound, registeredAt }: Group): string | undefined {
   return isBound ? job && `repo:${job.repository}` : registeredAt;
 }
 
 /**
- * Counts how many runners in a row were given up before a new one. Each runner that this plan gives up is followed by one that gets slots
- * under a limit of it. What was tried for a CI job that waits no longer says nothing of others.
+ * Counts how many runners in a row were given up before a new one. For each runner that this plan gives up, one new
+ * runner gets slots under one of its limits. Attempts for a CI job that no longer waits do not count for other jobs.
  */
 export function followers(
   queue: readonly ReadyJob[],
@@ -86,7 +89,7 @@ export function followers(
   idle: IdleByGroup,
   facts: Facts,
 ): (limits: Allotment['limits']) => number {
-  // It did not come in time, ended at its deadline with nothing done, or Gitea has given it no job.
+  // The runner did not come in time, reached its deadline without a CI job, or got no job from Gitea.
   const isGivenUp = (runner: Runner, live: LiveJob): boolean => {
     const { group, state } = runner;
     if (state === 'failed') return endOf(runner) - live.createdAtMs >= patienceMs(live, group.spawnTimeoutMs);
@@ -111,7 +114,7 @@ export function followers(
   };
 }
 
-/** What the Jobs of a group say of its size and limits. */
+/** Returns the size, weight, limits and scope that the Jobs of a group carry. */
 function sizeParts(group: Group): Pick<EmittedRunner, 'size' | 'weight' | 'limits' | 'scope'> {
   const { size, weight = 1, limits = [] } = group;
   const names = limits.flatMap(({ name }) => name ?? []);
@@ -119,7 +122,7 @@ function sizeParts(group: Group): Pick<EmittedRunner, 'size' | 'weight' | 'limit
     ...(size !== undefined && { size }),
     ...(weight > 1 && { weight }),
     ...(names.length > 0 && { limits: names }),
-    // Others share its limits by it, and its list does not have the rows of bound runners.
+    // Other groups find its limits by the scope. The list of the scope lacks the rows of bound runners.
     ...((names.length > 0 || group.isBound) && { scope: group.covers ?? WHOLE_GITEA }),
   };
 }
@@ -191,7 +194,7 @@ export function summarize(
     if (emit) count(ofGroup, because, 1);
     reasons.set(group, ofGroup);
   }
-  // Its sizes come after the group without one.
+  // The group without a size comes last, so it wins.
   const byKey = new Map(groups.toReversed().map((group) => [keyOf(group), group]));
   return [...new Set(groups.map(keyOf))].map((key) => {
     const group = byKey.get(key) as Group;

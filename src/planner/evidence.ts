@@ -1,6 +1,6 @@
 /**
- * What the planner may know: plain data from `src/clients/gitea` and `src/clients/kubernetes`. Nobody judges it before the planner does.
- * Only presence is evidence. A Job or runner that is not listed proves nothing.
+ * The evidence of a plan: plain data from `src/clients/gitea` and `src/clients/kubernetes`. Only the planner judges it.
+ * Only presence is evidence: the absence of a Job or a runner proves nothing.
  */
 
 import { ByGitea, compareText } from './collections.ts';
@@ -14,7 +14,7 @@ import { ByGitea, compareText } from './collections.ts';
  */
 export type JobStatus = 'queued' | 'blocked' | 'in_progress' | 'completed';
 
-/** One Gitea Actions job, as one look saw it. */
+/** One Gitea Actions job, as one look found it. */
 export interface Job {
   /** Database id, unique on one Gitea. Safe integer. */
   readonly id: number;
@@ -26,7 +26,7 @@ export interface Job {
   readonly runId: number;
   /** `owner/name`. */
   readonly repository: string;
-  /** Where its run is. Empty: on no branch, for example a tag or a pull request. Absent: not known. */
+  /** Branch of the run. Empty: none, for example a tag or a pull request. Absent: not known. */
   readonly branch?: string;
   /** The first seven characters of its commit, for people. Absent: not known. */
   readonly commit?: string;
@@ -57,13 +57,13 @@ export interface RegisteredRunner {
   /** Gitea 1.26+; false before. */
   readonly disabled: boolean;
   readonly ephemeral: boolean;
-  /** What it registered with, names only: it gets jobs by these, whatever its group says now. */
+  /** Labels that the runner registered with, names only. Gitea gives it jobs by these, whatever its group says now. */
   readonly labels: readonly string[];
 }
 
 /**
- * What one look at one scope of one Gitea found. `jobs` has every id once: all queued and in_progress jobs (but see `unreadJobs`), the newest completed ones,
- * and blocked ones if they were asked for.
+ * Result of one look at one scope of one Gitea. `jobs` has each id once: all queued and in_progress jobs (but see
+ * `unreadJobs`), the newest completed ones, and blocked ones if they were asked for.
  */
 export interface Look {
   readonly jobs: readonly Job[];
@@ -72,7 +72,7 @@ export interface Look {
   readonly rowsWereRead?: true;
   /** Queued jobs that were left out, because there are too many. Absent: none. */
   readonly unreadJobs?: number;
-  /** The name that Gitea has for the owner or repository of the scope now. Absent: that of its groups (docs/adr/0077). */
+  /** Current name of the scope's owner or repository in Gitea. Absent: unchanged (docs/adr/0077). */
   readonly renamedTo?: string;
 }
 
@@ -98,7 +98,9 @@ export function isPinnedAlive({ pinned, state }: Pick<LiveJob, 'pinned' | 'state
   return pinned === true && !isOver(state);
 }
 
-/** True for a Job whose runner works for one repository alone, and may be at work: its row stands in a list of its own. */
+/**
+ * True for a Job whose runner is bound to one repository and may be at work: its row is in the list of that repository.
+ */
 export function isBoundAtWork({ boundTo, state }: Pick<LiveJob, 'boundTo' | 'state'>): boolean {
   return boundTo !== undefined && (state === 'running' || state === 'unknown');
 }
@@ -106,7 +108,7 @@ export function isBoundAtWork({ boundTo, state }: Pick<LiveJob, 'boundTo' | 'sta
 /** `PodTrouble.reason` of a Job for which Kubernetes has created no pod. */
 export const NO_POD = 'NoPod';
 
-/** What keeps a pod from starting, or has ended it before its runner started. */
+/** A problem that keeps a pod from starting, or that ended it before its runner started. */
 export interface PodTrouble {
   /** Kubernetes' word, e.g. `ImagePullBackOff` or `Unschedulable`, or `NO_POD`. */
   readonly reason: string;
@@ -122,7 +124,7 @@ export interface PodTrouble {
   readonly container?: string;
 }
 
-/** How the pod of a runner ended badly, for people. One printable line each, of bounded length. */
+/** How the pod of a runner ended badly, for people. Each string is one printable line of bounded length. */
 export interface PodEnd {
   /** Kubernetes' word, e.g. `OOMKilled`. */
   readonly reason: string;
@@ -134,39 +136,51 @@ export interface LiveJob {
   readonly namespace: string;
   readonly name: string;
   readonly state: LiveState;
-  /** Since when Kubernetes may start it: when it was created, or when somebody who held it let it start. Of one that has a node: since it has it. */
+  /**
+   * When Kubernetes was first allowed to start it: its creation, or the end of a suspension. With a node: when the pod
+   * got the node.
+   */
   readonly createdAtMs: number;
   /** The queue of Kueue that it was made for (docs/adr/0100). Absent: none. */
   readonly queue?: string;
-  /** Kueue has let it start and has stopped it. It may start again while it is there: another runner of its name. */
+  /**
+   * Kueue has started the Job and has stopped it. The Job may start again and then runs a second runner under the same
+   * name.
+   */
   readonly isStopped?: true;
-  /** For `starting`: what its pod waits for, when that does not come by itself. For `failed`: why its runner never started. */
+  /**
+   * With `starting`: the condition that the pod waits for, if it does not come by itself. With `failed`: why the runner
+   * never started.
+   */
   readonly trouble?: PodTrouble;
   /** Kubernetes names no fault in `trouble`. Time alone tells whether the pod is stuck: since when it has got no further. */
   readonly stillSinceMs?: number;
-  /** Runners before it that were given up one after the other, as it was printed. It has twice the time for each. Absent: none. */
+  /**
+   * Number of runners before it that were given up in a row, from the Job's annotation. Each of them doubles the time
+   * for the next one. Absent: none.
+   */
   readonly triedBefore?: number;
-  /** For a Job that has ended, or is being deleted: how its pod ended badly. The planner does not use it. */
+  /** How the pod of an ended or deleted Job ended badly. The planner does not read it. */
   readonly end?: PodEnd;
   /** PriorityClass of its pod template. It cannot be changed while the Job lives. */
   readonly priorityClass?: string;
-  /** When the container of its runner started. For `running` only. */
+  /** When the runner's container started. Only with `running`. */
   readonly runningSinceMs?: number;
-  /** Its pod is being deleted, and has until then. The planner does not use it. */
+  /** When the grace period of a deleted pod ends. The planner does not read it. */
   readonly endsByMs?: number;
-  /** When it became complete or failed. */
+  /** When the Job became complete or failed. */
   readonly finishedAtMs?: number;
   /** Argo CD must not prune it: it was pinned at the last sync. */
   readonly pinned?: boolean;
   /** Page of the CI job that it runs or was last wanted for (`html_url`), as it was printed. */
   readonly jobUrl?: string;
-  /** When the CI job of a runner whose pod waits ended, as it was printed, by Gitea's clock (`debugging.ts`). */
+  /** When the CI job of a waiting pod ended, as printed, by Gitea's clock (`debugging.ts`). */
   readonly endedAtMs?: number;
-  /** Until when a runner that is held for debugging stays, as it was printed, by Gitea's clock. */
+  /** Until when a runner stays for debugging, as printed, by Gitea's clock. */
   readonly keepUntilMs?: number;
-  /** Until when somebody wants it to stay. `unreadable`: what is written there is no time. */
+  /** Until when a person wants the runner to stay. `unreadable`: the annotation is not a time. */
   readonly extendUntilMs?: number | 'unreadable';
-  /** Repository of that CI job, `owner/name`. */
+  /** Repository of the runner's CI job, `owner/name`. */
   readonly repository?: string;
   /** Base URL of the Gitea that its pod was made for. */
   readonly giteaUrl?: string;
@@ -188,11 +202,11 @@ export interface LiveJob {
   readonly shard?: number;
   /** Argo CD's name of the Application that manages it, as its tracking annotation tells. */
   readonly application?: string;
-  /** Its whole spec, where it is to be printed again (docs/adr/0063). The planner does not use it. */
+  /** The whole spec of a Job that is to be printed again (docs/adr/0063). The planner does not read it. */
   readonly spec?: object;
 }
 
-/** How wide a scope is: a job goes to the narrowest one first. */
+/** Width of a scope. A job goes to the narrowest scope first. */
 export type ScopeWidth = 'repo' | 'owner' | 'global';
 
 /**
@@ -208,7 +222,7 @@ export interface PriorityTier {
   readonly threshold: number;
 }
 
-/** At most so many slots at a time, besides the cap. */
+/** A limit on slots in use, beside the cap. */
 export interface Limit {
   /** Groups that share the limit have one key. */
   readonly key: string;
@@ -246,13 +260,13 @@ export interface Group {
   readonly acceptUnlabelledJobs: boolean;
   readonly fairness: Fairness;
   readonly spawnTimeoutMs: number;
-  /** How long a pod that cannot start keeps its slot while jobs wait for it. At least `spawnTimeoutMs`. */
+  /** How long a pod that cannot start keeps its slot while jobs wait for the slot. At least `spawnTimeoutMs`. */
   readonly pendingDeadlineMs: number;
-  /** No runner works longer on one CI job: its deadline, and the grace period after that. */
+  /** Longest time of a runner with one CI job: its deadline plus the grace period. */
   readonly longestRunMs: number;
   /** Thresholds ascend; the last one is the cap. Empty: runners have no PriorityClass. */
   readonly priorityTiers: readonly PriorityTier[];
-  /** How long a runner whose CI job failed stays. Absent: not at all. */
+  /** How long a runner stays after a failed CI job. Absent: not at all. */
   readonly keepFailedMs?: number;
   /** `serve` registers its runners, at this level unless they are bound. Absent: their pods do. */
   readonly registeredAt?: string;
@@ -268,13 +282,13 @@ export interface Group {
   readonly templateHash: string;
 }
 
-/** What Kubernetes shows. `unseen` is no empty cluster: anything may live there. */
+/** Jobs in Kubernetes. `unseen` does not mean an empty cluster: any Job may live there. */
 export type ClusterEvidence =
   | {
       readonly is: 'seen';
-      /** All Jobs of ours in the namespaces of the groups. */
+      /** All Jobs of this program in the namespaces of the groups. */
       readonly jobs: readonly LiveJob[];
-      /** When they were listed, or a little before, by the clock of `nowMs`. */
+      /** When the Jobs were listed, or a little earlier, by the clock of `nowMs`. */
       readonly listedAtMs: number;
     }
   | { readonly is: 'unseen' };
@@ -288,7 +302,10 @@ export interface Evidence {
   readonly nowMs: number;
   /** Argo CD's name of the Application that is planned, all its groups together. Absent: nobody says it. */
   readonly application?: string;
-  /** So many Applications print these groups, each its shard of them. It needs sight of the cluster. Absent: one alone. */
+  /**
+   * Number of Applications that print these groups, each its own shard. It requires that the cluster is read. Absent:
+   * one Application.
+   */
   readonly shards?: number;
   /** Groups that cannot be planned. Their Jobs stay where the cluster is seen. */
   readonly troubled?: readonly Pick<Group, 'namespace' | 'name'>[];
@@ -299,7 +316,10 @@ export function liveJobsOf(evidence: Evidence | undefined): readonly LiveJob[] {
   return evidence?.cluster.is === 'seen' ? evidence.cluster.jobs : [];
 }
 
-/** True for a Job of the Application that is planned, or of another shard of it: their names differ by the number at their end. */
+/**
+ * True for a Job of the planned Application or of another shard of it. Names of shards differ by the number at their
+ * end.
+ */
 export function isOfApplication({ application }: LiveJob, { application: own, shards }: Evidence): boolean {
   if (application === undefined || own === undefined) return false;
   return application === own || (shards !== undefined && siblingOf(application, 0) === siblingOf(own, 0));
@@ -314,7 +334,7 @@ export function siblingOf(application: string, shard: number): string {
 export interface ListedJob {
   readonly job: Job;
   readonly origin: string;
-  /** In the order of their groups. */
+  /** Keys of looks, in the order of their groups. */
   readonly looks: readonly string[];
 }
 
@@ -325,12 +345,12 @@ export interface JobList {
   readonly findJob: (origin: string, id: number) => ListedJob | undefined;
 }
 
-/** How far a job has come. Two looks are never taken in the same instant; the later state is the true one. */
+/** Order of a job's states. Two looks are never taken at the same instant: the later state is the true one. */
 const PROGRESS: Readonly<Record<JobStatus, number>> = { blocked: 0, queued: 1, completed: 2, in_progress: 3 };
 
 /**
- * Each look of these groups once, with one of the groups that read it.
- * @throws Error when one is missing: a plan without it would drop the runners of its groups
+ * Returns each look of these groups once, with one of the groups that read it.
+ * @throws Error when a look is missing: a plan without it would drop the runners of its groups
  */
 export function looksOf(groups: readonly Group[], evidence: Evidence): readonly (readonly [Group, Look])[] {
   const firstOf = new Map<string, readonly [Group, Look]>();
@@ -373,7 +393,7 @@ function byAge(a: ListedJob, b: ListedJob): number {
   return a.job.createdAtMs - b.job.createdAtMs || a.job.id - b.job.id || compareText(a.origin, b.origin);
 }
 
-/** By namespace, name and size. No two groups are equal. */
+/** Orders groups by namespace, name and size. No two groups are equal. */
 export function byKey(a: Group, b: Group): number {
   return (
     compareText(a.namespace, b.namespace) || compareText(a.name, b.name) || compareText(a.size ?? '', b.size ?? '')

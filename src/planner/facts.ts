@@ -1,4 +1,4 @@
-/** What is true before anything is decided. Every later step reads these facts; none writes. */
+/** Facts that hold before any decision. Every later step reads these facts; none writes them. */
 import { byKey, type Evidence, type Group, type JobList, joinLooks, type ListedJob } from './evidence.ts';
 import { findHeirs } from './heirs.ts';
 import { judgeRunners } from './judge.ts';
@@ -9,25 +9,28 @@ import { indexRunners, type Runners } from './runners.ts';
 import { gatherTraces } from './traces.ts';
 
 export interface Facts extends JobList, Runners {
-  /** By namespace and name. */
+  /** Sorted by namespace and name. */
   readonly groups: readonly Group[];
   /** The groups that may serve a job. */
   readonly ownersOf: (listed: ListedJob) => Owners;
-  /** Since when a job has been ready, ms. */
+  /** Returns since when a job has been ready, ms. */
   readonly readySinceMs: (listed: ListedJob) => number;
   /** Queued jobs of its scope that were not read. */
   readonly unreadJobsOf: (group: Group) => number;
   readonly renamedTo: (group: Group) => string | undefined;
-  /** What runners at work, or held for debugging, leave of the cap and of the limits. New ones each time, to take slots of. */
+  /**
+   * Returns the slots that the cap and the limits have left after runners at work and runners held for debugging. Each
+   * call returns new objects: callers take slots from them.
+   */
   readonly openLimits: () => OpenLimits;
   readonly nowMs: number;
-  /** Only where nobody sees Kubernetes (`unseen/`). */
+  /** Only for a plan that cannot see Kubernetes (`unseen/`). */
   readonly past?: Past;
 }
 
-/** The runners that earlier plans have asked for. They may be starting unseen. */
+/** The runners that earlier plans have requested. They may be starting unseen. */
 export interface Past {
-  /** What a ready job was given. */
+  /** The request that each ready job has. */
   readonly requests: ReadonlyMap<ListedJob, PastRequest>;
   /** Runners of a ready job that should have come, and have not. */
   readonly missed: (listed: ListedJob, group: Group) => number;

@@ -9,7 +9,10 @@ import { FurtherRunners, limitsJobs, type OpenLimit, type OpenLimits, weightOf }
 import type { Owners } from './owners.ts';
 import type { ReadyJob } from './queue.ts';
 
-/** Free runners among which Gitea may choose: those under one cap, of bound ones those of one repository. All sizes of a group have one cap. */
+/**
+ * A set of free runners among which Gitea may choose: all of one cap, or the bound runners of one repository. All sizes
+ * of a group have one cap.
+ */
 type Pool = object;
 
 /** A group that covers ready jobs of one repository and branch. */
@@ -38,7 +41,7 @@ export function limitsOfFree(queue: readonly ReadyJob[], limits: OpenLimits, fac
     ofJob: (group: Group, job: Job): readonly OpenLimit[] =>
       (group.isBound && ofFree.size > 0 && ofFree.get(poolOf(group, job))) || [],
   };
-  // As in nearly all plans.
+  // Most plans have no such limit.
   if (!facts.groups.some(limitsJobs)) return found;
   const living = livingSlots(queue, limits, poolOf);
   const short = shortLimits(wantedSlots(coveringGroups(queue, facts, poolOf), limits));
@@ -53,7 +56,10 @@ export function limitsOfFree(queue: readonly ReadyJob[], limits: OpenLimits, fac
   return found;
 }
 
-/** By pool, the limits that leave fewer slots than are wanted. Bound runners of several repositories may be wanted under one limit. */
+/**
+ * Returns, by pool, the limits with fewer slots than its jobs want. One limit may be wanted by bound runners of several
+ * repositories.
+ */
 function shortLimits(wantedBy: ReadonlyMap<Pool, ReadonlyMap<OpenLimit, number>>): Map<Pool, OpenLimit[]> {
   const inAll = new Map<OpenLimit, number>();
   for (const wanted of wantedBy.values()) for (const [limit, slots] of wanted) count(inAll, limit, slots);
@@ -104,7 +110,10 @@ function coveringGroups(queue: readonly ReadyJob[], { ownersOf }: Facts, poolOf:
   );
 }
 
-/** The slots that these jobs may take under their limits, by pool. One without a size counts as the heaviest: a large runner could take it. */
+/**
+ * Returns the slots that these jobs may take under their limits, by pool. A job without a size counts as the heaviest
+ * size: a large runner could take it.
+ */
 function wantedSlots(covering: readonly Covering[], limits: OpenLimits): ReadonlyMap<Pool, Map<OpenLimit, number>> {
   const heaviest = new Map<Pool, number>();
   for (const { pool, group } of covering) heaviest.set(pool, Math.max(weightOf(group), heaviest.get(pool) ?? 1));

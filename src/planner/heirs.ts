@@ -19,9 +19,10 @@ import { byOwnership, type Owners } from './owners.ts';
 import { groupFinder, isOfOtherScope } from './traces.ts';
 
 /**
- * Such runners, by name, and the group that each belongs to now. A Job may tell the scope of its group. Where one has that scope, no other is
- * asked. It is the one with the scope and labels of its row. Else it is an owner of its CI job, if it has one. A pinned one of which
- * neither is listed goes to a group that its Job could be of. Of several it is the one with the labels of its Job, else the first.
+ * Finds the current group of each runner whose group is gone, by runner name. If the Job tells a scope and groups have
+ * that scope, only those groups count. The first match wins: the group with the scope and labels of the runner's row;
+ * else an owner of its CI job. A pinned runner with neither goes to a group that its Job could belong to: one with the
+ * labels of the Job, or else the first.
  */
 export function findHeirs(
   groups: readonly Group[],

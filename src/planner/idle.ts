@@ -41,7 +41,7 @@ export function keepIdle({ allotments, assignments, overdue }: Given, facts: Fac
   const further = new FurtherRunners();
   for (const [group, allotment] of allotments)
     further.take(allotment, (assignments.get(group)?.length ?? 0) - allotment.jobs.length);
-  // Most plans never ask.
+  // Most plans never need this map.
   let atWork: ReadonlyMap<string, readonly Job[]> | undefined;
   const couldHaveWork = (runner: Runner): boolean => {
     atWork ??= jobsAtWork(jobs);
@@ -71,7 +71,7 @@ export function keepIdle({ allotments, assignments, overdue }: Given, facts: Fac
       const missing = Math.min(minIdleRunners - indexes.size, most);
       const filled = keep(fit, 'warm', Math.min(minIdleRunners, most));
       for (const runner of filled.filter(isOfPool)) indexes.add(indexOf(runner));
-      // While all runners of a group fail, one at a time is tried: for a job, if there is one.
+      // While all runners of a group fail, one runner at a time is tried. A job has precedence over the pool.
       if (minIdleRunners > 0) for (const { by } of assigned) if (by === 'new-runner') backOff(group);
       const mayStart = (index: number): boolean =>
         !indexes.has(index) && indexBacksOffUntilMs(allotment, index, nowMs) <= nowMs && backOff(group) === undefined;
@@ -82,7 +82,7 @@ export function keepIdle({ allotments, assignments, overdue }: Given, facts: Fac
         further.take(allotment, 1);
       }
 
-      // Its job may be among those that were not read.
+      // The runner's job may be among the unread ones.
       const mayBeAwaited = (runner: Runner): boolean =>
         unreadJobsOf(group) > 0 || (isYoung(runner, nowMs) && couldHaveWork(runner));
       const awaited = freeRunners(runners, taken).filter(
@@ -100,12 +100,15 @@ function isOfPool({ madeFor, group }: Pick<Runner, 'madeFor' | 'group'>): boolea
   return (poolIndexOf(madeFor) ?? Number.POSITIVE_INFINITY) <= group.minIdleRunners;
 }
 
-/** Those of jobs come last. */
+/** Returns the index of a pool's runner. Runners of jobs come last. */
 function indexOf({ madeFor }: Runner): number {
   return poolIndexOf(madeFor) ?? Number.MAX_SAFE_INTEGER;
 }
 
-/** Registered runners first, then those of the pool: they ask Gitea most often. Then the lowest index. Those that are equal here stay by name. */
+/**
+ * Orders runners: registered ones first, then those of the pool, because they ask Gitea most often. Then the lowest
+ * index. Equal ones stay in the order of their names.
+ */
 function byIndex(a: Runner, b: Runner): number {
   return Number(b.registered) - Number(a.registered) || indexOf(a) - indexOf(b);
 }
@@ -143,8 +146,9 @@ function runnersOf({ runners }: Pick<GroupRunners, 'runners'>, index: number): r
 }
 
 /**
- * When the next runner of an index may be started. After a failed Job as for the jobs. A Job that is complete without a known CI job has most
- * likely had one: Gitea forgets names in its nightly clean-up, and only its newest jobs are read. So it counts for a moment only.
+ * Returns when the next runner of an index may be started. After a failed Job, the back-off of jobs holds. A complete
+ * Job without a known CI job has most likely run one: Gitea forgets names in its nightly clean-up, and only the newest
+ * jobs are read. So it counts for `UNSURE_MS` only.
  */
 function indexBacksOffUntilMs(allotment: Allotment, index: number, nowMs: number): number {
   const { group } = allotment;

@@ -44,7 +44,7 @@ import { isOfOtherScope, type RunnerTraces } from './traces.ts';
 export const PENDING_TIMEOUTS = 12;
 /** Gitea calls a runner offline after so long without a word (`models/actions/runner.go` RunnerOfflineTime). One at work reports every second. */
 export const OFFLINE_AFTER_MS = 60_000;
-/** When Gitea is back, runners at work have reported after so long. */
+/** Runners at work have reported again this long after Gitea is back, ms. */
 const REPORTS_WITHIN_MS = 15_000;
 /** Gitea shows whole seconds, and clocks are never quite alike. */
 const CLOCKS_APART_MS = 2000;
@@ -57,7 +57,7 @@ interface Context {
   readonly look: Look | undefined;
   /** True when Gitea was there lately: a runner at work would have reported. */
   readonly giteaWasUp: () => boolean;
-  /** What is known of all runners of the RunnerGroup, of all its sizes: names that are used up do not tell the size. */
+  /** Traces of all runners of the RunnerGroup, of all sizes: used-up names do not tell the size. */
   readonly ofGroup: readonly RunnerTraces[];
   readonly findJob: JobList['findJob'];
 }
@@ -68,7 +68,7 @@ export function judgeRunners(
   { instance, looks, cluster, nowMs }: Evidence,
   { jobs, findJob }: JobList,
 ): readonly GroupRunners[] {
-  // Only silent runners ask.
+  // Only silent runners need this.
   const wasUp = memo((origin: string) =>
     jobs.some((listed) => listed.origin === origin && showsGiteaUp(listed.job, nowMs)),
   );
@@ -84,7 +84,7 @@ export function judgeRunners(
   });
 }
 
-/** One key for all sizes of a RunnerGroup. */
+/** Returns one key for all sizes of a RunnerGroup. */
 function sizesKey({ namespace, name }: Group): string {
   return `${namespace}/${name}`;
 }
@@ -139,15 +139,18 @@ function isAtUnlistedJob(traces: RunnerTraces, hold: Hold | undefined): boolean 
 }
 
 /**
- * True for a bound runner whose row is not there. The list of an owner lacks the runners of his repositories, and only a few of these are
- * read (docs/adr/0084). So it proves nothing.
+ * True for a bound runner whose row is missing. The list of an owner lacks the runners of his repositories, and only a
+ * few of these lists are read (docs/adr/0084). So the missing row proves nothing.
  */
 function isUnlisted({ row, live, group }: RunnerTraces): boolean {
   const isBound = live ? live.boundTo !== undefined : group.isBound === true;
   return row === undefined && isBound && group.scope === 'owner';
 }
 
-/** The job that a runner was made for tells the new name of a repository that was renamed. Else its owner may have another one. */
+/**
+ * Returns the current name of the repository that the runner is bound to. The runner's own job tells a new name of the
+ * repository. Else only a new name of the owner is known.
+ */
 function boundTo({ group, live, madeFor }: RunnerTraces, { findJob, look }: Context): string | undefined {
   if (live?.boundTo === undefined) return undefined;
   const own = 'id' in madeFor ? findJob(group.origin, madeFor.id)?.job.repository : undefined;
@@ -161,7 +164,10 @@ function stateAtWork(traces: RunnerTraces, running: Job, context: Context): Runn
   return isLost(traces, running, context) ? 'lost' : 'busy';
 }
 
-/** How long a job waits for a runner before Gitea gives it up (`ABANDONED_JOB_TIMEOUT`), ms. So long after its creation one without a begin has begun. */
+/**
+ * How long a job waits for a runner before Gitea gives up on it (`ABANDONED_JOB_TIMEOUT`), ms. A job of this age
+ * without a begin has begun.
+ */
 const ABANDONED_MS = 24 * 3_600_000;
 
 /**
@@ -198,14 +204,14 @@ function isForeign(traces: RunnerTraces, { labels }: Job, context: Context): boo
   return [cluster.is === 'seen', hasNoRow, isUncovered].filter(Boolean).length >= 2;
 }
 
-/** True when a row of it would be there. */
+/** True if a row of the runner would be in a list that was read. */
 function rowsAreKnown(traces: RunnerTraces, { look }: Context): boolean {
   return look?.rowsWereRead === true && !isUnlisted(traces);
 }
 
 /**
- * How many runners of one name work, at least 1. A Job that was re-created while its first runner works has a second one, with a row of its
- * own. Without that row the second CI job is a stranger's.
+ * Returns how many runners of one name work, at least 1. A Job that was re-created while its first runner works has a
+ * second runner with a row of its own. Without that row, the second CI job is a stranger's.
  */
 function runnersAtWork(traces: RunnerTraces, context: Context): number {
   const { runs, rowIds } = traces;
@@ -219,8 +225,9 @@ function stateOfComing(traces: RunnerTraces, live: LiveJob, context: Context): R
 }
 
 /**
- * True while the runner of a Job is waited for. A pod that has not started is not exchanged for another one, which would be as slow or as
- * stuck. One whose container runs has one spawn timeout. A suspended Job is waited for: a new one would come last in its queue.
+ * True while the planner waits for the runner of a Job. A pod that has not started is not exchanged: a new one would be
+ * as slow or as stuck. A pod whose container runs has one spawn timeout. A suspended Job is waited for: a new one would
+ * come last in its queue.
  */
 function isWaitedFor(live: LiveJob, { spawnTimeoutMs, pendingDeadlineMs }: Group, nowMs: number): boolean {
   const { state, trouble, createdAtMs, runningSinceMs = createdAtMs } = live;
@@ -278,16 +285,16 @@ function isRecreated({ live }: RunnerTraces, job: Job | undefined, { cluster }: 
 }
 
 /**
- * True when the Job that has ended is that of a second runner of this name: a CI job that began later has ended, too. The Job was
- * re-created while the first runner worked, so the first one still does.
+ * True if the ended Job is that of a second runner of this name: a CI job that began later has ended, too. The Job was
+ * re-created while the first runner worked, so the first one still works.
  */
 function hasEndedAnother({ running, completed }: RunnerTraces): boolean {
   return (completed?.startedAtMs ?? 0) > (running?.startedAtMs ?? 0);
 }
 
 /**
- * True when an idle runner of a pool may live although Gitea does not show it online. It has registered, because its container runs
- * (docs/adr/0023). Either Gitea was away lately, so all rows look offline. Or this token lists no rows.
+ * True if an idle runner of a pool may live although Gitea does not show it online. Its container runs, so it has
+ * registered (docs/adr/0023). Either Gitea was away lately, so that all rows look offline, or this token lists no rows.
  */
 function isUnheard({ madeFor, row, live }: RunnerTraces, context: Context): boolean {
   if (poolIndexOf(madeFor) === undefined || live?.state !== 'running') return false;

@@ -28,7 +28,7 @@ export interface OpenLimit {
   readonly limit?: Limit;
   /** The repository or organization that it is of. */
   readonly of?: string;
-  /** Below 0: more runners work than may. */
+  /** Free slots. Below 0: more runners work than the limit allows. */
   left: number;
   /** Jobs of other Applications that take slots here. The first three, for people. */
   readonly others: readonly Pick<LiveJob, 'name' | 'application'>[];
@@ -49,13 +49,13 @@ export function limitsJobs({ limits = [] }: Group): boolean {
   return limits.some(dependsOnJob);
 }
 
-/** True when jobs of this branch count. One that is not known may be any. */
+/** True if jobs of this branch count. An unknown branch counts. */
 export function limitsBranch({ branches }: Pick<Limit, 'branches'>, branch: string | undefined): boolean {
   if (branches === undefined || branch === undefined) return true;
   return branch !== '' && branches.some((pattern) => fitsPattern(pattern, branch));
 }
 
-/** What takes slots, by key of the limit. */
+/** Slots in use, by key of the limit. */
 interface Taken {
   /** Slots of our runners at work. */
   readonly slots: Map<string, number>;
@@ -66,7 +66,10 @@ interface Taken {
   readonly isFor: (limit: Limit) => (branch: string | undefined) => boolean;
 }
 
-/** A runner under a limit that several Applications share: one of another Application, or a free one of ours. */
+/**
+ * A runner under a limit that several Applications share: a runner of another Application, or a free one of this
+ * Application.
+ */
 interface Sharer {
   readonly live: LiveJob;
   readonly weight: number;
@@ -93,7 +96,7 @@ export class OpenLimits {
     return [cap, ...limits.filter((limit) => !dependsOnJob(limit)).map((limit) => this.#openLimit(limit))];
   }
 
-  /** Its limits per repository, organization or branch that the job counts under. */
+  /** Returns the limits per repository, organization or branch that the job counts under. */
   ofJob({ limits = [] }: Group, { repository, branch }: Job): readonly OpenLimit[] {
     const own = limits.filter((limit) => dependsOnJob(limit) && this.#taken.isFor(limit)(branch));
     return own.map((limit) => this.#openLimit(limit, repository));
@@ -137,7 +140,7 @@ interface OfGroup {
 export class FurtherRunners {
   readonly #taken = new Map<Readonly<OpenLimit>, number>();
 
-  /** How many more of this group may be there. */
+  /** Returns how many more runners of this group may exist. */
   howManyMore({ group, limits }: OfGroup): number {
     const left = (limit: Readonly<OpenLimit>): number => limit.left - (this.#taken.get(limit) ?? 0);
     return Math.max(0, Math.min(...limits.map((limit) => Math.floor(left(limit) / weightOf(group)))));
@@ -149,9 +152,9 @@ export class FurtherRunners {
 }
 
 /**
- * What other Applications leave of so many slots. Each Application sees all these runners. The oldest free ones stay, as far as they fit,
- * and each Application drops its own that do not. So ours have the slots of those of ours that stay. A new one needs a slot that no runner
- * has.
+ * Returns how many of these slots other Applications leave. Each Application sees all these runners. The oldest free
+ * ones stay, as many as fit, and each Application drops those of its own that do not fit. A new runner needs a slot
+ * that no runner has.
  */
 function leftForOurs(slots: number, sharers: readonly Sharer[]): number {
   const byAge = [...sharers].sort(
@@ -191,7 +194,7 @@ export function countTaken(
   const ours = [...runners.byGroup.values()].flatMap((ofGroup) => ofGroup.runners);
   for (const { group, slots: taken, job, live } of ours.filter(holdsSlots)) {
     const weight = taken * Math.max(weightOf(group), live?.weight ?? 1);
-    // One that works while the spec changes counts under the limits of before, too.
+    // A runner that works while the spec changes counts under its former limits, too.
     const before = (live?.limits ?? []).flatMap((name) => named.get(name) ?? []);
     const limits = [...(group.limits ?? []), ...before].filter((limit) => isFor(limit)(job?.branch));
     const said = live?.repository && nameNow(live.repository, group, evidence.looks.get(group.look));
@@ -235,9 +238,9 @@ function sharersOf(
 }
 
 /**
- * Until when the free runner of another Application counts (law P11): for one spawn timeout, and for twelve while its pod starts and nothing
- * is wrong with it.
- * @param sinceMs it counts from then on at the earliest
+ * Returns until when the free runner of another Application counts (law P11): for one spawn timeout, and for twelve
+ * while its pod starts without a problem.
+ * @param sinceMs start of that time at the earliest
  */
 export function comesUntilMs(live: LiveJob, spawnTimeoutMs: number, sinceMs = 0): number {
   const { state, trouble, stillSinceMs, createdAtMs, runningSinceMs = createdAtMs } = live;
@@ -256,7 +259,8 @@ function isSharedWith(group: Group, live: LiveJob, evidence: Evidence): boolean 
   const covers = group.covers ?? WHOLE_GITEA;
   const now = evidence.looks.get(group.look)?.renamedTo ?? covers;
   const [owner, ownerNow] = [covers, now].map(ownerOf);
-  // A Job of an older version does not say its scope. Another spec may have a name from before a rename: the CI job has that of now.
+  // A Job of an older version does not tell its scope. A spec may still have the name from before a rename, while the
+  // CI job has the current name.
   const ofJob = ownerOf(repository ?? '');
   const said = scope === undefined ? ofJob : ownerOf(scope);
   const isOfOwner = said === owner || said === ownerNow || (scope !== WHOLE_GITEA && ofJob === ownerNow);

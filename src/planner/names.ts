@@ -26,10 +26,10 @@ const NAME = /^([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)-(0|[1-9][0-9]{0,15})-(0|[1-9][0
  */
 export const POOL_LIFE_MS = 7 * 86_400_000;
 
-/** One stay of a job in the queue. */
+/** One stay of a job in the queue: its id and attempt. */
 export type Stay = Pick<Job, 'id' | 'attempt'>;
 
-/** What a runner was made for: a job, or a pool. The runners of a pool are numbered from 1 on. */
+/** The job or the pool for which a runner was made. Runners of a pool are numbered from 1. */
 export type MadeFor = Stay | { readonly poolIndex: number };
 
 /** The parts of a runner name. */
@@ -41,7 +41,7 @@ export interface RunnerName {
 
 /** The first `digits` hex digits of SHA-256 over the parts. A NUL between parts keeps `a`,`bc` and `ab`,`c` apart. */
 function hash(digits: number, ...parts: readonly (string | number)[]): string {
-  // One call: a hash object for each runner costs ten times as much.
+  // One call of `digest`: a hash object for each runner takes ten times as long.
   return digest('sha256', parts.join('\0')).slice(0, digits);
 }
 
@@ -60,8 +60,9 @@ export function groupHash(instance: string, group: GroupKey): string {
 export type NamedGroup = Pick<Group, 'namespace' | 'name' | 'origin' | 'covers' | 'templateHash'>;
 
 /**
- * More ordinals than any job can have missed. Each has twice the patience of the one before (`patienceMs`). So 40 of them take 34,000 years
- * with a spawn timeout of one second. Names that are used up are not counted. One template in 1,600 has the name of another's starting runner.
+ * More ordinals than any job can have missed. Each has twice the patience of the one before (`patienceMs`). With a
+ * spawn timeout of one second, 40 of them take 34,000 years. Used-up names are not counted. One template in 1,600 has
+ * the name of another one's starting runner.
  */
 export const ORDINALS_SEARCHED = 40;
 
@@ -77,7 +78,7 @@ export const RING = 128;
  */
 export type RunnerNamer = (madeFor: MadeFor, ordinal: number) => string;
 
-/** The names of this group's runners. What they have in common is worked out once. */
+/** Returns the function that names the runners of this group. The common part is calculated once. */
 export function runnerNamer(instance: string, group: NamedGroup): RunnerNamer {
   const prefix = namePrefix(group.name);
   const ofGroup = groupHash(instance, group);
@@ -90,7 +91,7 @@ export function runnerNamer(instance: string, group: NamedGroup): RunnerNamer {
   };
 }
 
-/** In a name the id of a pool's runner is 0: ids of Gitea's jobs begin with 1. */
+/** Returns the numbers in a name. The id of a pool's runner is 0: ids of Gitea's jobs begin with 1. */
 function numbersOf(madeFor: MadeFor): readonly [id: number, attempt: number] {
   return 'poolIndex' in madeFor ? [0, madeFor.poolIndex] : [madeFor.id, madeFor.attempt];
 }
@@ -100,7 +101,10 @@ export function runnerName(instance: string, group: NamedGroup, madeFor: MadeFor
   return runnerNamer(instance, group)(madeFor, ordinal);
 }
 
-/** Reads a name back; undefined if it does not have our form. It does not say whose runner it is: compare prefix and group hash. */
+/**
+ * Parses a runner name. Undefined if it does not have our form. The name does not prove whose runner it is: compare
+ * prefix and group hash.
+ */
 export function parseRunnerName(name: string): RunnerName | undefined {
   if (name.length > 63) return undefined;
   const parts = NAME.exec(name);
@@ -110,14 +114,14 @@ export function parseRunnerName(name: string): RunnerName | undefined {
   return { prefix, madeFor, groupHash: hashOfGroup };
 }
 
-/** Whether two runners were made for the same. */
+/** True if two runners were made for the same job or the same index of a pool. */
 export function isMadeForSame(a: MadeFor, b: MadeFor): boolean {
   const [id, attempt] = numbersOf(a);
   const [otherId, otherAttempt] = numbersOf(b);
   return id === otherId && attempt === otherAttempt;
 }
 
-/** The index of a pool's runner; undefined for one that was made for a job. */
+/** Returns the index of a pool's runner, or undefined for a runner that was made for a job. */
 export function poolIndexOf(madeFor: MadeFor | undefined): number | undefined {
   return madeFor && 'poolIndex' in madeFor ? madeFor.poolIndex : undefined;
 }

@@ -1,4 +1,7 @@
-/** Which groups may serve a job, in the order in which they are asked (law P7), and why none can. */
+/**
+ * Finds the groups that may serve a job, in the order in which they are asked (law P7), or the reason why there are
+ * none.
+ */
 
 import { addTo, compareText, count, memo } from './collections.ts';
 import type { GroupKey } from './decisions.ts';
@@ -27,7 +30,10 @@ interface Candidates {
   readonly byLabel: ReadonlyMap<string, readonly Group[]>;
 }
 
-/** Finds the owners of a job. They are worked out once for jobs with the same labels in the same looks, of repositories that the same groups choose. */
+/**
+ * Returns a function that finds the owners of a job. Owners are calculated once for jobs with the same labels and looks
+ * whose repositories are chosen by the same groups.
+ */
 export function ownersFinder(groups: readonly Group[], found: Looks): (listed: ListedJob) => Owners {
   const inOrder = [...groups].sort(byOwnership);
   const choosing = choosersFinder(inOrder, found);
@@ -54,7 +60,10 @@ export function ownersFinder(groups: readonly Group[], found: Looks): (listed: L
 
 type Looks = ReadonlyMap<string, Pick<Look, 'renamedTo'>>;
 
-/** Finds the groups that choose a repository. A pattern may have the name of the scope of before a rename. */
+/**
+ * Returns a function that finds the groups that choose a repository. A pattern may still have the scope's name from
+ * before a rename.
+ */
 export function choosersFinder(groups: readonly Group[], found: Looks): (repository: string) => ReadonlySet<Group> {
   const all = new Set(groups);
   if (groups.every(({ repositories }) => !repositories)) return () => all;
@@ -70,9 +79,12 @@ export function choosersFinder(groups: readonly Group[], found: Looks): (reposit
   };
 }
 
-/** Finds what has a pattern that fits a repository, in lower case. A pattern without a slash is for its name alone. */
+/**
+ * Returns a function that finds the values with a pattern for a repository (in lower case). A pattern without a slash
+ * fits the name alone.
+ */
 export function repositoryFinder<V>(all: readonly V[], patternsOf: (value: V) => readonly string[]) {
-  // What is for the name alone begins with a slash there, as no repository does.
+  // A pattern for the name alone begins with a slash here. No repository does.
   const find = patternFinder(all, (value) =>
     patternsOf(value).map((pattern) => (pattern.includes('/') ? pattern : `/${pattern}`)),
   );
@@ -97,13 +109,13 @@ export function byOwnership(a: Group, b: Group): number {
 }
 
 /**
- * Counts for each group how many of the job's labels it has. Authors of workflows choose these labels, up to 200 for each of 20,000 jobs. So
- * each label is looked for once, and not once per group.
+ * Counts for each group how many of the job's labels it has. Authors of workflows choose these labels, up to 200 for
+ * each of 20,000 jobs. So each label is looked up once, and not once per group.
  */
 function findOwners(labels: readonly string[], { byLabel, groups }: Candidates): Owners {
   // Gitea gives a job without labels to any runner. But on 1.27 it may be the caller of a reusable workflow, which no runner ever gets.
   const accepting = labels.length > 0 ? groups : groups.filter((group) => group.acceptUnlabelledJobs);
-  // Only a job that asks for a size gets a runner of that size, though such a runner could take others.
+  // Only a job that asks for a size gets a runner of that size, though the runner could take other jobs.
   const willing = accepting.filter(({ size }) => size === undefined || labels.includes(size));
   const counts = new Map<Group, number>();
   for (const label of labels) {

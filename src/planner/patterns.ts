@@ -10,8 +10,9 @@ export function fitsPattern(pattern: string, text: string): boolean {
 }
 
 /**
- * Finds what has a pattern that fits. They are kept by how they begin and end: 200 groups may have 100 each, and there may be 10,000 texts.
- * @param patternsOf each has one star at most, and fits no text with a slash in place of the star
+ * Returns a function that finds the values with a matching pattern. Patterns are indexed by beginning and end: 200
+ * groups may have 100 patterns each, and there may be 10,000 strings.
+ * @param patternsOf each pattern has at most one star, which matches no slash
  */
 export function patternFinder<V>(all: readonly V[], patternsOf: (value: V) => readonly string[]) {
   const byStart = new Map<string, Map<string | undefined, V[]>>();
@@ -21,7 +22,7 @@ export function patternFinder<V>(all: readonly V[], patternsOf: (value: V) => re
       byStart.set(start, byEnd);
       addTo(byEnd, end, value);
     }
-  // Each length once: most texts are longer than most patterns.
+  // Each length once: most strings are longer than most patterns.
   const lengths = [...new Set([...byStart.keys()].map(({ length }) => length))];
   const endLengths = new Set(
     [...byStart.values()].flatMap((byEnd) => [...byEnd.keys()].map((end) => end?.length ?? 0)),

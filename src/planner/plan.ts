@@ -26,7 +26,7 @@ import { queueReadyJobs } from './queue.ts';
 import { inShards, waitingForSlots } from './shards.ts';
 import { groupFinder } from './traces.ts';
 
-/** `withPast` of `unseen/`. Only those who may not see Kubernetes load it. */
+/** Type of `withPast` in `unseen/`. Only programs that cannot read Kubernetes load it. */
 export type WithPast = (facts: Facts) => Facts;
 
 /**

@@ -7,13 +7,13 @@ import { firstWorking, repositoryFinder, takeTurns } from './owners.ts';
 import { nameBefore } from './repositories.ts';
 import { coversJob, patienceMs, type Runner } from './runners.ts';
 
-/** What tells how long something has waited. */
+/** The times from which waiting times are calculated. */
 type Clocks = Pick<Facts, 'nowMs' | 'readySinceMs'>;
 
 /** A ready job. */
 export interface ReadyJob {
   readonly listed: ListedJob;
-  /** Where Kubernetes is unseen: the runner that was asked for. */
+  /** The runner that was requested earlier. Only if Kubernetes is not seen. */
   readonly asked: PastRequest | undefined;
   /** Living runners that were made for this job, the best first. */
   readonly own: readonly Runner[];
@@ -30,7 +30,10 @@ export function canServe(runner: Runner, ready: ReadyJob, facts: Clocks): boolea
   return runner.state === 'free' && coversJob(runner, ready.listed.job) && !isAsleep(runner, ready, facts);
 }
 
-/** Where its Job is unseen, a registered runner counts as asleep when it has not taken its job in so many times its patience. */
+/**
+ * A registered runner counts as asleep if it has not taken its job in this many times its patience. Only if its Job is
+ * not seen.
+ */
 const ASLEEP_AFTER_MISSED = 2;
 
 /**
@@ -76,10 +79,13 @@ export function queueReadyJobs(facts: Facts): readonly ReadyJob[] {
   return byRank(takeTurns(facts.groups) ? byTurns(inOrder, facts) : inOrder, facts);
 }
 
-/** So long a job may be passed by others, ms. */
+/** A job that waits longer than this comes first: 30 minutes, in ms. */
 const PASSED_MS = 1_800_000;
 
-/** True for a job that comes first, whatever the order of repositories. It keeps its slots under other limits while it is the first in line at one. */
+/**
+ * True for a job that comes first, whatever the order of repositories. While it is first in line at one limit, it keeps
+ * its slots under the others.
+ */
 export function hasWaitedLong(listed: ListedJob, { nowMs, readySinceMs }: Clocks): boolean {
   return nowMs - readySinceMs(listed) >= PASSED_MS;
 }
@@ -87,7 +93,7 @@ export function hasWaitedLong(listed: ListedJob, { nowMs, readySinceMs }: Clocks
 /** The first pattern of `order` that fits a job's repository is its rank. Only jobs of one group change their order: no other group waits. */
 function byRank(inOrder: readonly ReadyJob[], facts: Facts): readonly ReadyJob[] {
   const { groups, ownersOf, renamedTo } = facts;
-  // As in nearly all plans.
+  // Most plans have no group with an order of repositories.
   if (groups.every(({ order }) => order === undefined)) return inOrder;
   const groupOf = ({ listed }: ReadyJob): Group | undefined => firstWorking(ownersOf(listed));
   const rankIn = memo((group: Group) => {

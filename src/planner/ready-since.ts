@@ -1,4 +1,4 @@
-/** Since when a job has been ready, for a planner without memory. */
+/** Calculates since when a job has been ready. The planner remembers nothing. */
 import { addTo, ByGitea, memo } from './collections.ts';
 import type { Job, ListedJob } from './evidence.ts';
 import type { Runners } from './runners.ts';
@@ -24,7 +24,7 @@ export function readySinceFinder(
     if (job.completedAtMs !== undefined) addTo(endedIn.ofGitea(origin), job.runId, job);
   }
   for (const ended of endedIn.values()) ended.sort((a, b) => endOf(b) - endOf(a));
-  /** When the runners that were made for this stay began a job, ms. */
+  /** Returns when runners that were made for this stay began a job, ms. */
   const beginsOf = (origin: string, id: number, attempt: number): readonly number[] =>
     madeFor(origin, { id, attempt }).flatMap(({ job }) => job?.startedAtMs ?? []);
   return memo((listed) => {
@@ -32,7 +32,7 @@ export function readySinceFinder(
     const createdAtMs = Math.max(job.createdAtMs, ...beginsOf(origin, job.id, job.attempt - 1));
     const ended = endedIn.get(origin, job.runId);
     const newest = ended?.[0];
-    // No end in its run is later, whatever it needed.
+    // No end in the run is later, whatever job it needed.
     if (!newest || endOf(newest) <= createdAtMs) return createdAtMs;
     const askedMs = Math.min(...beginsOf(origin, job.id, job.attempt));
     const needed = ended.find((other) => endOf(other) <= askedMs && mayNeed(listed, other));

@@ -22,7 +22,7 @@ export function nameBefore(
   return renamedTo === undefined ? undefined : renamed(repository, renamedTo, covers);
 }
 
-/** A path with another name of the owner or repository that it begins with. Undefined: it begins with none of that name. */
+/** Replaces the owner or repository name at the start of a path. Undefined if the path does not start with `from`. */
 export function renamed(path: string, from: string, to: string): string | undefined {
   return `${path}/`.toLowerCase().startsWith(`${from.toLowerCase()}/`) ? to + path.slice(from.length) : undefined;
 }

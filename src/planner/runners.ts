@@ -1,11 +1,11 @@
-/** All runners of ours, judged, and how to find them. */
+/** All runners of this program with their states, and functions that find them. */
 
 import { addTo, ByGitea, compareText } from './collections.ts';
 import type { Hold } from './debugging.ts';
 import type { Group, Job, LiveJob } from './evidence.ts';
 import { isMadeForSame, type MadeFor, type RunnerNamer, type Stay } from './names.ts';
 
-/** What each state means: `judge.ts`. */
+/** `judge.ts` has the meaning of each state. */
 export type RunnerState =
   | 'busy'
   | 'foreign'
@@ -23,7 +23,7 @@ export type RunnerState =
   | 'gone'
   | 'offline';
 
-/** One runner of one group. */
+/** One runner of one group, with its state. */
 export interface Runner {
   readonly name: string;
   readonly group: Group;
@@ -33,10 +33,10 @@ export interface Runner {
   readonly slots: number;
   /** Online in Gitea's list: it can take a job this second. */
   readonly registered: boolean;
-  /** The job that it runs, or else the last one that it ran. */
+  /** The job that the runner runs, or else its last one. */
   readonly job: Job | undefined;
   readonly live: LiveJob | undefined;
-  /** Its CI job failed and its pod waits. */
+  /** Set if its CI job failed and its pod waits. */
   readonly hold: Hold | undefined;
   /** `owner/name` as Gitea writes it now, in lower case: it gets jobs of this repository only. Undefined: it is not bound. */
   readonly boundTo: string | undefined;
@@ -55,9 +55,9 @@ export interface GroupRunners {
 
 /** The runners of all groups. */
 export interface Runners {
-  /** In the order of the groups. */
+  /** The runners of each group, in the order of the groups. */
   readonly byGroup: ReadonlyMap<Group, GroupRunners>;
-  /** The runner of that name. There is one at most, since no two groups share names. */
+  /** Finds the runner with a name. There is at most one, since no two groups share names. */
   readonly findRunner: (name: string) => Runner | undefined;
   /** Runners that were made for one stay of a job in the queue: registered ones first, then by name. */
   readonly madeFor: (origin: string, stay: Stay) => readonly Runner[];
@@ -90,14 +90,14 @@ export function freeRunners(runners: readonly Runner[], taken: ReadonlySet<strin
 }
 
 /**
- * How long a runner may take. It has twice the time of the one that was given up before it. So what never comes, or never gets a CI job,
- * makes fewer and fewer runners (docs/adr/0078).
+ * Returns how long a runner may take: `ms`, doubled for each runner that was given up before it. So a job or index that
+ * never gets a working runner starts fewer and fewer of them (docs/adr/0078).
  */
 export function patienceMs(live: Pick<LiveJob, 'triedBefore'>, ms: number): number {
   return ms * 2 ** (live.triedBefore ?? 0);
 }
 
-/** When a runner that has failed ended. */
+/** Returns when a failed runner ended. */
 export function endOf({ live }: Runner): number {
   return live?.finishedAtMs ?? live?.createdAtMs ?? 0;
 }
@@ -118,8 +118,8 @@ export function isAtWork({ state }: Runner): boolean {
 }
 
 /**
- * True when a runner has all labels of the job, and is not bound to another repository: Gitea may give it to it. A group whose new runners are
- * bound counts on no other: nobody knows whose job such a one takes.
+ * True if a runner has all labels of the job and is not bound to another repository: Gitea may give it the job. A group
+ * whose new runners are bound does not count on runners of other groups: nobody knows whose job such a runner takes.
  */
 export function coversJob({ boundTo, labels, group }: Runner, job: Job): boolean {
   if (boundTo === undefined ? group.isBound : boundTo !== job.repository.toLowerCase()) return false;

@@ -70,7 +70,7 @@ export function waitingForSlots(
     for (const { live } of goes) take(limits, Math.max(weight, live?.weight ?? 1));
   }
   const waiting = new Set<string>();
-  // Who came last waits first.
+  // The runner that came last waits first.
   for (const { name, weight, limits } of started.toReversed()) {
     if (limits.every((limit) => limit.left >= (taken.get(limit) ?? 0))) continue;
     waiting.add(name);
@@ -79,12 +79,13 @@ export function waitingForSlots(
   return waiting;
 }
 
-/** It takes no slot in a plan that does not keep it, and may take a CI job as long as it is there. */
+/** Reasons of runners that have left the plan. They take no slot, and may take a CI job until their Job is deleted. */
 const GOES: ReadonlySet<string> = new Set(['free', 'never-came', 'replaced', 'disabled']);
 
 /**
- * The plan with the shard of each runner. What no sync of that shard's Application has applied is not its own to Argo CD, which neither prunes it.
- * So it is printed to be applied: with what keeps it, or else once more before it goes.
+ * Returns the plan with the shard of each runner. A Job that no sync of that shard's Application has applied does not
+ * belong to it, so Argo CD does not prune it. Such a Job is printed to be applied: with the reason that keeps it, or
+ * once more before it goes.
  */
 export function inShards(plan: Plan, shards: number, evidence: Evidence, waiting: ReadonlySet<string>): Plan {
   const { application } = evidence;
@@ -102,7 +103,7 @@ export function inShards(plan: Plan, shards: number, evidence: Evidence, waiting
     if (!decision.emit)
       return isLeft ? { emit: true, runner, group, because: 'unpinning', pinned: false, shard } : decision;
     const { skip, ...applied } = decision;
-    // What Kueue lets start, and what nobody can plan, is never applied.
+    // Jobs that Kueue may start, and Jobs of groups that cannot be planned, are never applied.
     const isApplied = isLeft && live.queue === undefined && decision.because !== 'group-in-trouble';
     return isApplied ? { ...applied, shard } : { ...decision, shard };
   });

@@ -1,6 +1,6 @@
 /**
- * Gathers what the evidence says about each runner of ours: the CI jobs that name it, its row in Gitea, its Job in Kubernetes.
- * Nothing is judged here (`judge.ts`).
+ * Gathers the evidence about each runner of this program: the CI jobs that name it, its row in Gitea, its Job in
+ * Kubernetes. `judge.ts` judges it.
  */
 import type { GroupKey } from './decisions.ts';
 import {
@@ -17,18 +17,18 @@ import {
 import { groupHash, type MadeFor, namePrefix, parseRunnerName, type RunnerName } from './names.ts';
 import { nameNow } from './repositories.ts';
 
-/** What is known of one runner. */
+/** All evidence about one runner. */
 export interface RunnerTraces {
   readonly name: string;
   readonly group: Group;
   readonly madeFor: MadeFor;
   /** Jobs in progress under its name. More than one when its Job was re-created. */
   readonly runs: number;
-  /** The job in progress that began last, and the completed one that did. */
+  /** The job in progress and the completed job that began last. */
   readonly running: Job | undefined;
   readonly completed: Job | undefined;
   readonly row: RegisteredRunner | undefined;
-  /** A row of it is in the list of its group's own scope. */
+  /** True if a row of the runner is in the list of its group's own scope. */
   readonly isListedHere: boolean;
   /** Ids of all rows of its name: names are not unique in Gitea. */
   readonly rowIds: readonly number[];
@@ -53,9 +53,9 @@ export function gatherTraces(
   const byName = new Map<string, OpenTraces>();
   const byGroup = new Map<Group, OpenTraces[]>(groups.map((group) => [group, []]));
 
-  /** The traces of the runner of that name, when its group is one of ours, of this Gitea or in this namespace. */
+  /** Returns the traces of the runner with this name, if its group belongs to this Gitea or this namespace. */
   const tracesOf = (name: string, by: 'origin' | 'namespace', place: string): OpenTraces | undefined => {
-    // Most runners leave several traces. Their names are read once.
+    // Most runners leave several traces. Each name is parsed once.
     const known = byName.get(name);
     if (known) return known.group[by] === place ? known : undefined;
     const parts = parseRunnerName(name);
@@ -77,7 +77,7 @@ export function gatherTraces(
   }
   for (const [{ origin, look }, { runners }] of looksOf(groups, evidence)) {
     for (const row of runners) {
-      // Every runner of ours is ephemeral. Anybody may register another one under a name of our form.
+      // Every runner of this program is ephemeral. Anybody may register another one under such a name.
       const traces = row.ephemeral ? tracesOf(row.name, 'origin', origin) : undefined;
       if (traces) noteRow(traces, row, look);
     }
@@ -90,8 +90,8 @@ export function gatherTraces(
 }
 
 /**
- * Finds which size of a RunnerGroup a runner is of. Names do not tell. Its Job does, or else the labels that it registered with. One of a size
- * that is gone belongs to the RunnerGroup without a size.
+ * Finds the size of a runner. The name does not tell it: the Job does, or else the labels of the registration. A runner
+ * of a removed size belongs to the RunnerGroup without a size.
  */
 function sizeFinder(
   groups: readonly Group[],
@@ -101,7 +101,7 @@ function sizeFinder(
   const sizes = groups.filter(({ size }) => size !== undefined);
   if (sizes.length === 0) return (found) => found;
   const sizeOf = new Map<string, readonly string[]>();
-  // Its Job may have gone, and the row of a bound runner is not always read.
+  // The runner's Job may be gone, and the row of a bound runner is not always read.
   for (const { job } of jobs) if (job.runner !== undefined) sizeOf.set(job.runner, job.labels);
   for (const [, { runners }] of looksOf(groups, evidence)) for (const row of runners) sizeOf.set(row.name, row.labels);
   for (const { name, size } of liveJobsOf(evidence)) sizeOf.set(name, size === undefined ? [] : [size]);
@@ -145,8 +145,8 @@ export class GroupsCollide extends Error {
 }
 
 /**
- * True when the Job was made for another place than that of its group now. Either its pod has the address of another Gitea, or it was
- * printed for a repository that the scope does not cover. What the Job does not tell proves nothing.
+ * True if the Job was made for another Gitea or scope than its group has now: the pod has another address of Gitea, or
+ * the Job names a repository outside the scope. Missing information proves nothing.
  */
 export function isOfOtherScope({ giteaUrl, repository }: LiveJob, group: Group, look: Look | undefined): boolean {
   if (giteaUrl !== undefined && giteaUrl !== group.origin) return true;

@@ -1,6 +1,7 @@
 /**
- * Which other jobs a job may have needed. Gitea's API does not say: `needs` stands in the workflow file only. Besides `mayFollow` one thing
- * tells. A job that once began before another job of its run had ended does not need that one, in any run of the repository.
+ * Guesses which other jobs a job may have needed. Gitea's API does not say: `needs` is in the workflow file only.
+ * Besides `mayFollow` there is one hint: a job that once began before another job of its run had ended does not need
+ * that one, in any run of the repository.
  */
 
 import { addTo, ByGitea } from '../collections.ts';
@@ -9,25 +10,25 @@ import { baseName, mayFollow } from '../ready-since.ts';
 
 /** One job of one attempt of a run, or all legs of its matrix. */
 interface Span {
-  /** When the first one began, ms; Infinity: none has. */
+  /** Begin of the first leg, ms. Infinity: none has begun. */
   beginMs: number;
-  /** When the last one ended, ms; Infinity: one has not ended. */
+  /** End of the last leg, ms. Infinity: one has not ended. */
   endMs: number;
 }
 
 /** All jobs of one attempt of a run, by base name. */
 type Attempt = Map<string, Span>;
 
-/** What is known of one repository. */
+/** The known runs of one repository. */
 interface Repository {
   readonly attempts: Map<string, Attempt>;
-  /** What was worked out, by both names. */
+  /** Results so far, by both names. */
   readonly begunBefore: Map<string, boolean>;
 }
 
 /** Says whether a job can have waited for the end of another job of its run. */
 export function needsFinder(jobs: readonly ListedJob[]): (listed: ListedJob, other: Job) => boolean {
-  // Most plans never ask.
+  // Most plans never need this map.
   let repositories: ReadonlyMap<string, Repository> | undefined;
   return (listed, other) => {
     if (!mayFollow(listed, other)) return false;
@@ -38,10 +39,13 @@ export function needsFinder(jobs: readonly ListedJob[]): (listed: ListedJob, oth
   };
 }
 
-/** Says whether a cancelled job that never began was most likely blocked: one that it may have needed has not ended. */
+/**
+ * Returns a function that says whether a cancelled job without a begin was most likely blocked: a job that it may have
+ * needed has not ended.
+ */
 export function blockedFinder(jobs: readonly ListedJob[]): (cancelled: ListedJob) => boolean {
   const mayNeed = needsFinder(jobs);
-  // Most plans never ask.
+  // Most plans never need this map.
   let runs: ByGitea<Job[]> | undefined;
   return (cancelled) => {
     const { attempt, runId } = cancelled.job;

@@ -4,7 +4,7 @@ import { PENDING_TIMEOUTS } from '../judge.ts';
 /** Starts vary: the next one may take longer than the slowest so far. */
 const MARGIN = 1.5;
 
-/** What is known of a runner whose pod is not seen. */
+/** Starts of a job and its group, where the pod is not seen. */
 interface Start {
   /** Runners of its job that have not come. */
   readonly missed: number;
@@ -26,7 +26,10 @@ export function patienceMs({ missed, groupMissed, slowestMs }: Start, spawnTimeo
   return Math.max(spawnTimeoutMs * 2 ** missed, Math.min(ofGroupMs, PENDING_TIMEOUTS * spawnTimeoutMs));
 }
 
-/** How many runners of a job have not come since `sinceMs`, if each had its `patienceMs`. Never negative (clocks differ), at most 50. */
+/**
+ * Returns how many runners of a job have not come since `sinceMs`, if each had its `patienceMs`. Never negative (clocks
+ * differ), at most 50.
+ */
 export function missedRunners(sinceMs: number, nowMs: number, spawnTimeoutMs: number): number {
   return Math.floor(Math.log2(1 + Math.max(0, nowMs - sinceMs) / spawnTimeoutMs));
 }

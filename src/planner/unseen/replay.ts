@@ -38,14 +38,14 @@ interface Past {
   readonly jobs: ReadonlyMap<ListedJob, PastJob>;
 }
 
-/** What each ready job was given. */
+/** Replays the past. Returns the request of each ready job. */
 export function replayPast(facts: Facts): ReadonlyMap<ListedJob, PastRequest> {
   const past = openPast(facts);
   const shortestTimeoutMs = Math.min(...facts.groups.map(({ spawnTimeoutMs }) => spawnTimeoutMs));
   let dueMs = Number.NEGATIVE_INFINITY;
   const timeOutUntil = (atMs: number): void => {
     if (atMs < dueMs) return;
-    // A runner that is asked for from now on has all its time before it. What is learned from starts only gives more time.
+    // A runner that is requested from now on has all its time before it. Later knowledge of starts only adds time.
     dueMs = atMs + shortestTimeoutMs;
     for (const group of past.groups.values()) dueMs = Math.min(dueMs, timeOut(group, atMs));
   };
@@ -134,8 +134,8 @@ function groupAtWork({ listed: { job, origin } }: PastJob, { facts, groups }: Pa
 }
 
 /**
- * The runner that took the job, among those that were asked for. It is the one in that name. If that one was given up, it is the one that
- * the job in the name waits for.
+ * Returns the requested runner that took the job: the one with the name of that runner. If that one was given up, it is
+ * the one that the job in the name waits for.
  */
 function usedFor({ listed: { job, origin } }: PastJob, { facts, jobs }: Past): PastRunner | undefined {
   const stay = facts.findRunner(job.runner ?? '')?.madeFor;
@@ -144,7 +144,7 @@ function usedFor({ listed: { job, origin } }: PastJob, { facts, jobs }: Past): P
   return asker?.made?.from.asked.has(asker.made) ? asker.made : asker?.runner;
 }
 
-/** What happens in the same second, in this order. */
+/** The order of events in the same second. */
 const ORDER = { end: 0, cancel: 1, ready: 2, begin: 3 } as const;
 
 export interface PastEvent {
@@ -166,7 +166,9 @@ export function becameReadyFinder({ jobs, readySinceMs }: Facts): (listed: Liste
   };
 }
 
-/** All events, in their order. `jobs` come oldest first: so do their events of one kind in one second. */
+/**
+ * Returns all events in their order. `jobs` must come oldest first: events of one kind in one second keep that order.
+ */
 export function eventsOf(jobs: Iterable<PastJob>, facts: Facts): readonly PastEvent[] {
   const events: PastEvent[] = [];
   for (const job of jobs) {
@@ -183,7 +185,7 @@ export function eventsOf(jobs: Iterable<PastJob>, facts: Facts): readonly PastEv
   return events.sort((a, b) => a.atMs - b.atMs || ORDER[a.what] - ORDER[b.what]);
 }
 
-/** When the slot of a lost runner became free. Nobody knows, so it is the first moment at which it may have been. */
+/** Returns when the slot of a lost runner became free. Nobody knows, so it is the first possible moment. */
 function lostMs({ job, origin }: ListedJob, { findRunner }: Facts): number | undefined {
   if (job.status !== 'in_progress' || job.startedAtMs === undefined) return undefined;
   const runner = findRunner(job.runner ?? '');

@@ -1,6 +1,6 @@
 /**
- * What has been asked for, at one moment of the past: runners that are still unseen, and jobs that wait in line for a slot. The
- * functions are the moves of the replay. They change this state, which lives for one replay only.
+ * The requests at one moment of the past: unseen runners, and jobs that wait in line for a slot. The functions are the
+ * moves of the replay. They change this state, which lives for one replay only.
  */
 import type { Group, ListedJob } from '../evidence.ts';
 import { patienceMs } from './patience.ts';
@@ -17,7 +17,7 @@ export interface PastGroup {
   busy: number;
   /** The longest time that one of its runners took to come, ms. */
   slowestMs: number;
-  /** When the youngest of its runners that have come was asked for. */
+  /** When the youngest runner that has come was requested, ms. */
   newestMs: number;
   /** Runners that have not come, although they were asked for after that. */
   missed: number;
@@ -31,7 +31,7 @@ export interface PastRunner {
   /** The job in its name. */
   readonly madeFor: PastJob;
   readonly sinceMs: number;
-  /** It may come until then. It changes with what is known of its group's starts. */
+  /** The runner may come until then, ms. Later knowledge of the group's starts changes it. */
   dueMs: number;
   /** The job that waits for it. */
   serves: PastJob;
@@ -41,7 +41,7 @@ export interface PastRunner {
 export interface WaitingLine {
   /** First owner first. */
   readonly groups: readonly PastGroup[];
-  /** In queue order. Some of them have left. */
+  /** Jobs in line, in queue order. Some entries have left the line. */
   readonly waiting: PastJob[];
 }
 
@@ -101,7 +101,7 @@ function loserTo(job: PastJob, from: PastGroup): PastRunner | undefined {
   return last && turnOf(from, last.serves) > turnOf(from, job) + 1 ? last : undefined;
 }
 
-/** One runner more works for this job, or one less. */
+/** Adds one runner to, or takes one from, those that work for this job. */
 export function countAtWork(at: PastGroup, job: PastJob, by: 1 | -1): void {
   at.busy += by;
   countSlot(at, job, by);
@@ -153,12 +153,12 @@ function learn({ from, sinceMs }: PastRunner, atMs: number): void {
   giveTime(from);
 }
 
-/** More time for the runners on their way. None gets less than it had. */
+/** Extends the time of requested runners. No time becomes shorter. */
 function giveTime(of: PastGroup): void {
   for (const runner of of.asked) runner.dueMs = Math.max(runner.dueMs, dueMs(runner));
 }
 
-/** How long its runners may take by what is known of the group alone, ms. */
+/** Returns how long runners may take by the starts of the group alone, ms. */
 function groupTime({ slowestMs, missed: groupMissed, group }: PastGroup): number {
   return patienceMs({ missed: 0, groupMissed, slowestMs }, group.spawnTimeoutMs);
 }
@@ -168,7 +168,7 @@ function dueMs({ from, madeFor, sinceMs }: Omit<PastRunner, 'dueMs'>): number {
   return sinceMs + patienceMs({ missed: madeFor.missed, groupMissed, slowestMs }, group.spawnTimeoutMs);
 }
 
-/** Gives up what is more than the cap. The last in turn loses first. */
+/** Gives up requests above the cap. The last in turn goes first. */
 export function keepCap(of: PastGroup, atMs: number): void {
   while (of.busy + of.asked.size > of.cap) {
     const last = lastInTurn(of);
@@ -191,10 +191,10 @@ export function timeOut(of: PastGroup, atMs: number): number {
     const { madeFor, serves, dueMs } = first;
     giveUp(first);
     madeFor.missed += 1;
-    // One that others have overtaken is lost. It says nothing about starts.
+    // A runner that others have overtaken is lost. It says nothing about starts.
     const before = groupTime(of);
     if (first.sinceMs > of.newestMs) of.missed += 1;
-    // It ends growing after a few. Else each of thousands of old jobs would cost all others a step.
+    // The time stops growing after a few runners. Otherwise each of thousands of old jobs would cost all others a step.
     if (groupTime(of) > before) giveTime(of);
     ask(of, serves, madeFor, dueMs);
   }
@@ -218,7 +218,7 @@ function giveUp(runner: PastRunner): void {
   countSlot(from, serves, -1);
 }
 
-/** Gives a new runner, or one that was given up, to a job. */
+/** Assigns a new runner, or one that was given up, to a job. */
 function serve(runner: PastRunner, job: PastJob): void {
   runner.from.asked.add(runner);
   runner.serves = job;
@@ -251,7 +251,7 @@ function lastInTurn(of: PastGroup): PastRunner | undefined {
   return last;
 }
 
-/** The first of all jobs that wait for this group. It waits no longer. */
+/** Takes the first of all jobs that wait for this group out of the line. */
 function takeFirst(of: PastGroup): PastJob | undefined {
   let lineOfFirst: WaitingLine | undefined;
   let first: PastJob | undefined;
@@ -266,7 +266,7 @@ function takeFirst(of: PastGroup): PastJob | undefined {
   return first;
 }
 
-/** Most often it goes to the end. */
+/** Inserts a job in queue order. Most jobs go to the end. */
 function insertInLine(waiting: PastJob[], job: PastJob): void {
   let at = waiting.length;
   for (let last = waiting[at - 1]; last && inLine(last, job) > 0; last = waiting[at - 1]) at -= 1;
