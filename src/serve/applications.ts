@@ -40,7 +40,7 @@ interface Managed {
   state: wakeState.WakeState;
   /** Keys of our Jobs in Argo CD's copy of the output, as it has said last. */
   printed: ReadonlySet<string>;
-  /** Argo CD has said that it manages one of them. */
+  /** True if Argo CD has confirmed that the Application manages one of these groups. */
   isProven: boolean;
   /** Argo CD may have met a fault that is not known here: nobody has asked since this began, or since Gitea failed. */
   mustBeAsked: boolean;
@@ -48,10 +48,10 @@ interface Managed {
 
 /** Longest time for one wake. A refresh that is late is waited for: to ask for another one would make Argo CD slower. */
 const WAKE_MS = 600_000;
-/** An Application that nothing is wanted of is read when Argo CD has said nothing of it for so long, ms. */
+/** How often the Application is read while nothing is wanted of it, if Argo CD has said nothing in between, ms. */
 const ASK_EVERY_MS = 60_000;
 const ASKS_AT_ONCE = 8;
-/** Wakes that hang at the same time. With more, the others wait until one of them ends. */
+/** Most hanging wakes that have given their place to others. Above it, the next wakes wait until one of these ends. */
 const MOST_HANGING = 120;
 /** A wake hangs after so many times the median of the last ones, within these bounds, ms. */
 const TIMES_AS_LONG = 4;
@@ -74,7 +74,7 @@ export class Applications {
       laneOf: (key) => this.#apps.get(key)?.lane ?? '',
       slow: { afterMs: () => hangsAfterMs(this.#lastWakesMs), most: MOST_HANGING },
       deadlineMs: WAKE_MS + 2 * ANSWER_MS,
-      // Its own deadline comes first: this one is for mistakes of ours.
+      // The wake's own deadline is shorter. This one catches mistakes in this program.
       onFailure: (key, failure) => this.#failed(key, failure),
       run: (key, turn) => this.#wake(key, turn),
     });
@@ -97,7 +97,7 @@ export class Applications {
     return new Map([...this.#apps].map(([key, { printed, state }]) => [key, { printed, state }]));
   }
 
-  /** These exist now, with their groups. The key of groups without an Application is ''. */
+  /** Replaces the set of existing Applications, with their groups. Groups without an Application have the key ''. */
   keep(byApp: ReadonlyMap<string, readonly LiveGroup[]>): void {
     const existing = new Map<string, Pick<Managed, 'ref' | 'groups' | 'head' | 'lane'>>();
     for (const [key, members] of byApp) {
@@ -147,7 +147,10 @@ export class Applications {
     this.#wakes.set(key, untilMs === undefined ? undefined : untilMs - nowMs);
   }
 
-  /** Whether it is wanted is asked again when its turn comes: it may have come by other ways meanwhile, and more may be wanted. */
+  /**
+   * Wakes one Application. It first checks again whether the wake is still wanted, and for which Jobs: the state may
+   * have changed while it waited.
+   */
   async #wake(key: string, { giveWay, signal, waitedMs }: Turn): Promise<undefined> {
     const { argocd, clock, onNews, tell } = this.#options;
     const app = this.#apps.get(key);
@@ -176,7 +179,7 @@ export class Applications {
     const outcome = result instanceof Failure ? wakeState.failedOutcome(result, steps) : outcomeOf(result, clock.now());
     const ms = clock.steadyMs() - beganMs;
     if (this.#apps.get(key) !== app || signal.aborted) return;
-    // Only one that has refreshed tells how fast Argo CD is. Its sync may have waited for another operation.
+    // Only a wake with a refresh tells how fast Argo CD is. The sync may have waited for another operation.
     if (outcome.is !== 'failed' && steps.some(({ step }) => step === 'refresh'))
       this.#lastWakesMs = [...this.#lastWakesMs, refreshedMs ?? ms].slice(-WAKES_REMEMBERED);
     tell({ is: 'woken', application: key, outcome, ms, waitedMs, steps });
@@ -185,7 +188,10 @@ export class Applications {
     onNews(key, outcome);
   }
 
-  /** Everybody may say that a RunnerGroup has shards. Nobody is woken for one that shard 0 does not manage. */
+  /**
+   * Answers `foreign` if shard 0 does not manage the RunnerGroup. Everybody may write that a RunnerGroup has shards,
+   * and nobody is woken because of that alone.
+   */
   async #stranger({ head = '' }: Managed, argocd: WakeTarget): Promise<WakeResult | undefined> {
     const first = this.#apps.get(head);
     if (!first || first.isProven) return undefined;
@@ -199,7 +205,10 @@ export class Applications {
     if (app) this.#hears(key, app, { is: 'woken', outcome: wakeState.failedOutcome(failure) });
   }
 
-  /** An error that Argo CD has kept, and a Job of ours that is out of sync, are ended by a wake. What else is out of sync is not ours. */
+  /**
+   * Reads one Application. A kept error, or a Job of ours that is out of sync, leads to a wake. Other objects that are
+   * out of sync do not.
+   */
   async #ask(key: string): Promise<Again | undefined> {
     const { argocd, clock, onNews, tell } = this.#options;
     const app = this.#apps.get(key);
@@ -213,7 +222,7 @@ export class Applications {
     if (state instanceof Failure) {
       if (this.#apps.get(key) !== app) return undefined;
       tell({ is: 'ask-failed', application: key, failure: state });
-      // Nothing is known to be wrong: the next minute asks again, and an Argo CD that comes back is not flooded.
+      // Nothing is known to be wrong: the next read is in a minute. An Argo CD that comes back is not flooded.
       if (!isRoutine) this.#hears(key, app, { is: 'unwell', outcome: wakeState.failedOutcome(state) });
     }
     // A wake that has begun or ended since then knows more.
@@ -223,7 +232,8 @@ export class Applications {
   }
 
   #answered(key: string, app: Managed, state: AppState): void {
-    // What it says of a Job is older than the operation or refresh under way. To wake a slow Argo CD for that makes it slower.
+    // This state of a Job is older than the operation or refresh under way. Another wake would make a slow Argo CD
+    // slower.
     const misses = note(app, state) && !state.isOperating && !state.refreshPending;
     const [first] = state.errors.filter(({ stops }) => stops);
     if (first) this.#hears(key, app, { is: 'unwell', outcome: { is: 'error', message: first.message } });
@@ -232,8 +242,8 @@ export class Applications {
 }
 
 /**
- * Takes in which Jobs Argo CD has printed. What a comparison that failed says of them is not true, and the Jobs of a stranger's Application
- * are not ours. Answers whether one of ours is out of sync.
+ * Stores which Jobs Argo CD has printed. Ignores Jobs of a failed comparison and of a stranger's Application. Returns
+ * true if one of our Jobs is out of sync.
  */
 function note(app: Managed, { errors, jobs, manages, sync }: AppState): boolean {
   app.isProven = app.groups.some(manages);
@@ -245,7 +255,7 @@ function note(app: Managed, { errors, jobs, manages, sync }: AppState): boolean 
 
 function outcomeOf(result: WakeResult, nowMs: number): wakeState.WakeOutcome {
   if (result.is === 'error') return { is: 'error', message: result.errors[0]?.message ?? 'no reason given' };
-  // A sync of somebody else's Application is none of ours.
+  // A sync of somebody else's Application does not count.
   if (result.is === 'foreign') return { is: 'foreign' };
   const { message = '', phase } = result.app.operation ?? {};
   const hasFailed = phase === 'Failed' || phase === 'Error';

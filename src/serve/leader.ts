@@ -42,11 +42,14 @@ export interface LeaderOptions
     Pick<TokenSources, 'secretsDir'>,
     Pick<TaskContext, 'client' | 'cluster' | 'secretsClient'> {
   readonly instance: string;
-  /** At the same time. */
+  /** Wakes under way at the same time. */
   readonly wakes: number;
   readonly policyFile?: string;
   readonly random: () => number;
-  /** With `--secrets api`: opens the Secrets of the cluster for one reading of all tokens. Absent: tokens are files. */
+  /**
+   * Opens the Secrets of the cluster for one reading of all tokens. Only with `--secrets api`; otherwise tokens are
+   * files.
+   */
   readonly openSecrets?: () => SecretReader;
   readonly argocd: WakeTarget;
   readonly controlPlaneNamespace: string;
@@ -61,15 +64,15 @@ export function targetBook({ openSecrets, ...options }: LeaderOptions): TargetBo
 
 /** Events of watches come in bursts. A reconcile waits so long for further ones. */
 const RECONCILE_GAP_MS = 20;
-/** A reconcile that takes longer is a mistake of ours, or a file system that hangs. */
+/** Time limit of one reconcile, ms. A longer one is a mistake in this program, or a file system that hangs. */
 const LONGEST_RECONCILE_MS = 300_000;
 /** The one key of its class: what one Application is to have may depend on the Jobs of another. */
 const ALL = 'all Applications';
 
 export class Leader {
-  /** True once everything that exists was looked at. It stays so: a group that comes later waits alone. */
+  /** True once every existing scope was looked at. It stays true: a group that comes later waits alone. */
   ready = false;
-  /** What watches of the cluster tell. Its tasks hear it, too. */
+  /** Events of the cluster's watches. The tasks of the leader receive them, too. */
   readonly heard: Tell;
   readonly #options: LeaderOptions;
   readonly #queue: WorkQueue;
@@ -81,12 +84,12 @@ export class Leader {
   readonly #apps: Applications;
   readonly #tell: Tell;
   #snapshot: ClusterSnapshot | undefined;
-  /** What asks for a look (`LOOK_NOW`), by group. */
+  /** Annotation of each group that requests a look (`LOOK_NOW`), by group. */
   #asked: ReadonlyMap<string, string | undefined> | undefined;
   #verdicts: ReadonlyMap<string, AppVerdict> | undefined;
   #targetOf: TargetOf = new Map();
   #closed = false;
-  /** Looks that were told, and how many of them the last reconcile knew. */
+  /** Number of finished looks, and how many of them the last reconcile has used. */
   #news = 0;
   #planned = 0;
 
@@ -176,7 +179,7 @@ export class Leader {
     this.#poller.nudge(({ url, scope }, now) => concerns(event, { url, scope: { ...scope, now } }), event);
   }
 
-  /** At what the groups of this Application look at. */
+  /** Requests new looks at the scopes of this Application's groups. */
   #lookAgain(application: string): void {
     const targets = this.#targetsOf(this.#snapshot?.byApp.get(application) ?? []);
     this.#poller.nudge((target) => targets.has(target));
@@ -193,7 +196,7 @@ export class Leader {
 
   async #reconcile(): Promise<Again> {
     const { clock, cluster } = this.#options;
-    // What is not seen proves something only while the copies are complete.
+    // A missing object proves something only while the copies are complete.
     if (!cluster.fresh) return TICK;
     const news = this.#news;
     const groups = cluster.groups();
@@ -249,7 +252,7 @@ export class Leader {
       wakes: this.#apps.wakes,
     };
     const doubtful = this.#losses.follow(input);
-    // Only a new look tells what the end of a runner means.
+    // Only a new look shows what the end of a runner means.
     const ended = new Set(seen.ended.map(groupKeyOfRunner));
     const targets = this.#targetsOf(groups.filter(({ key }) => ended.has(key)));
     this.#poller.nudge((target) => targets.has(target) || doubtful.has(target));

@@ -33,7 +33,7 @@ export interface ListenersOptions {
   readonly tell: Tell;
   readonly gate: WebhookGate;
   readonly take: TakeDelivery;
-  /** By path: who takes requests that are no webhooks. Absent: they are refused as other paths are. */
+  /** Handlers of requests that are not webhooks, by path. Absent: they are refused like requests to any other path. */
   readonly otherRequests?: ReadonlyMap<string, RequestListener>;
   readonly isReady: () => boolean;
   readonly queue: () => readonly QueueRow[];
@@ -41,7 +41,10 @@ export interface ListenersOptions {
   readonly metricsPage: () => Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
-/** Listens on all of them. `close` ends all connections at once. @throws Failure when it cannot listen on one of them; then on none. */
+/**
+ * Listens on all ports. `close` ends all connections at once.
+ * @throws Failure if one of them cannot be opened; then all are closed
+ */
 export async function startListeners(options: ListenersOptions) {
   const { gate, take, tell } = options;
   const open: HttpServer[] = [];
@@ -91,7 +94,7 @@ export async function startListeners(options: ListenersOptions) {
   }
 }
 
-/** Each `generate` has one or a few for a moment, and all of a repo-server come from one address. */
+/** Each `generate` opens one connection or a few for a moment. All of a repo-server come from one address. */
 const READERS = { total: 256, perAddress: 256 };
 
 /** Renders one page for all requests of one turn of the event loop, so that a thousand clients cost little more than one. */
@@ -106,7 +109,7 @@ function oncePerTurn(render: ListenersOptions['metricsPage']): () => Promise<Web
   };
 }
 
-/** Rows that are shown: the ones that run longest and those due first. */
+/** Most rows of the page: those that have run longest and those due first. The page counts the others. */
 const MOST_ROWS = 1_000;
 
 export function queuePage(rows: readonly QueueRow[], leads: boolean): string {

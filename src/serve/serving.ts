@@ -33,7 +33,7 @@ import { Forwarder, type TakeDelivery } from './webhook/listener.ts';
 import { secretFiles } from './webhook/secret-files.ts';
 import { writeEvents, writeStatuses } from './writers.ts';
 
-/** What `openCluster` makes of these options for the leader. */
+/** Result of `openCluster` for the leader. */
 type Opened =
   | ('argocd' | 'client' | 'clocks' | 'cluster' | 'controlPlaneNamespace')
   | ('openSecrets' | 'secretsClient' | 'tell');
@@ -44,7 +44,9 @@ export interface ServeOptions
   readonly secrets?: SecretsMode;
   readonly cluster: ClusterConfig;
   readonly namespaces: readonly string[];
-  /** Images and settings of pods. They must be those of the generator, because a runner's name depends on them. */
+  /**
+   * Images and settings of pods. They must be the same as for the generator, because a runner's name depends on them.
+   */
   readonly images: InstallationPods;
   readonly argocd: {
     readonly url: string;
@@ -53,7 +55,7 @@ export interface ServeOptions
     /** Argo CD's own (control-plane) namespace. */
     readonly namespace: string;
   };
-  /** One secret per line; absent: no webhook is accepted. */
+  /** File with one secret per line. Absent: no webhook is accepted. */
   readonly webhookSecretFile?: string;
   /** Absent: this process always leads. */
   readonly lease?: { readonly namespace: string; readonly name: string };
@@ -72,13 +74,13 @@ export interface ServeOptions
 const ONCE_MS = 120_000;
 
 /**
- * Until `signal` is aborted. Then it ends within a second or so: requests are broken off, the Lease is given back.
+ * Runs until `signal` is aborted. Then it ends within about a second: it breaks off requests and gives the Lease back.
  * @throws Failure at the start
  */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
-  // It lives as long as the process, and not only while this replica leads.
+  // The queue lives as long as the process, also while this replica does not lead.
   const queue = new WorkQueue(options.clock);
-  // Also when it cannot begin: what is due would keep the process.
+  // Also after a failed start: due keys would keep the process alive.
   await serveWith(queue, options, signal).finally(() => queue.close());
 }
 
@@ -100,7 +102,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const features = await Promise.all(options.features.map((openFeature) => openFeature(context)));
   hearers.push(...features.flatMap(({ subscriber }) => subscriber ?? []));
   const looks = options.looksListen && new LookServer({ clock, tell });
-  // Connections of its own: requests that hang elsewhere must not cost the leadership.
+  // Connections of its own: hanging requests elsewhere must not cost the leadership.
   const leaseClient = new KubeClient(options.cluster, { clock });
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${options.listen.port}`;
   const onFailure = (failure: Failure): void => tell({ is: 'cluster-failed', failure });
@@ -154,7 +156,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   }
 }
 
-/** One pass: looks, plans, wakes where it is needed, writes status. Answers what went wrong, one line each. */
+/** Makes one pass: looks, plans, wakes where needed, and writes status. Returns the errors, one line each. */
 export async function serveOnce(options: ServeOptions, signal: AbortSignal): Promise<readonly string[]> {
   let unread = 'the cluster was not read';
   const remember: Subscriber = (event) => {
@@ -181,7 +183,10 @@ export async function serveOnce(options: ServeOptions, signal: AbortSignal): Pro
   }
 }
 
-/** What `serve` and `--once` have in common. @param leaderNow hears what changes in the cluster. */
+/**
+ * Opens the parts that `serve` and `--once` share.
+ * @param leaderNow returns the leader that receives changes of the cluster.
+ */
 function openCluster(options: ServeOptions, tell: Tell, leaderNow: () => Leader | undefined) {
   const { argocd, clock, env, timeoutMs } = options;
   const clocks = new ServerClocks();
@@ -225,7 +230,7 @@ function openCluster(options: ServeOptions, tell: Tell, leaderNow: () => Leader 
   return { cluster, leaderOptions, close };
 }
 
-/** For each request: Secrets are replaced while we run. */
+/** Reads the token for each request: Secrets may be replaced at any time. */
 async function readArgoCdToken(file: string): Promise<string> {
   return await readFile(file, 'utf8').catch((error: unknown) => {
     const what = `read the token of Argo CD: ${file}: ${systemReason(error)}`;

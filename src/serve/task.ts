@@ -1,4 +1,7 @@
-/** What the leading process also does, beside looking, planning and waking. The leader knows none of it: it gets a list. */
+/**
+ * Tasks and features of the leading process beside looking, planning and waking. The leader gets them as a list and
+ * knows none by name.
+ */
 
 import type { RequestListener } from 'node:http';
 import type { GiteaTarget } from '../clients/gitea/observe-gitea.ts';
@@ -18,37 +21,37 @@ export interface TaskContext {
   readonly queue: WorkQueue;
   readonly cluster: LiveCluster;
   readonly client: KubeApi;
-  /** For Secrets alone: what it answers is in no log, and no other request waits for it. */
+  /** Client for Secrets only: its answers are in no log, and no other request waits for it. */
   readonly secretsClient: KubeApi;
-  /** For requests to Gitea: its budget and pauses hold for tasks, too. */
+  /** For requests to Gitea: budget and pauses hold for tasks, too. */
   readonly giteas: Giteas;
   /** False while looks at this target fail. */
   readonly isWell: (target: GiteaTarget) => boolean;
-  /** Which look each group needs, as of the last reconcile. */
+  /** Returns the look that each group needs, as of the last reconcile. */
   readonly targetOf: () => TargetOf;
   readonly losses: LossBook;
-  /** Why Jobs of a group wait for the credentials of their runners, by its key. */
+  /** Why Jobs of a group wait for the credentials of their runners, by key of the group. */
   readonly unregistered: Map<string, Unregistered>;
   readonly tell: Tell;
   readonly changed: () => void;
 }
 
-/** What a feature may use. It belongs to the process, which may lead or not. */
+/** Everything that a feature may use. A feature runs in each process, also in one that does not lead. */
 export interface FeatureContext extends GiteasOptions, Pick<TaskContext, 'cluster'> {
   readonly instance: string;
   /** Origin of the API server, as `clocks` knows it. */
   readonly kubernetes: string;
-  /** Which looks the groups need, for a feature that looks for itself. */
+  /** Opens the list of looks that the groups need, for a feature that looks at Gitea itself. */
   readonly openTargets: () => TargetBook;
   readonly random: () => number;
   /** Gives a function that answers the secrets of the moment; without a file none. @throws Failure when it cannot be read at the start. */
   readonly watchSecrets: (file: string | undefined) => Promise<() => readonly string[]>;
 }
 
-/** What also lives as long as the process. */
+/** A part of `serve` that runs as long as the process. */
 export interface Feature {
   readonly subscriber?: Subscriber;
-  /** By path: what it takes on the port of webhooks. */
+  /** Handlers on the port of webhooks, by path. */
   readonly requests?: ReadonlyMap<string, RequestListener>;
   readonly run?: (signal: AbortSignal) => Promise<void>;
   /** Breaks off requests under way. Its queue has been closed before. */

@@ -1,6 +1,6 @@
 /**
- * What the leader writes into the cluster itself: `status` of RunnerGroups, and Kubernetes Events beside them, as `kubectl describe runnergroup`
- * shows them: pods that cannot start, losses, re-runs, tokens.
+ * Writes what the leader itself changes in the cluster: `status` of RunnerGroups and Kubernetes Events. The Events,
+ * which `kubectl describe runnergroup` shows, are about pods that cannot start, losses, re-runs and tokens.
  */
 
 import { hash } from 'node:crypto';
@@ -25,9 +25,9 @@ const EVENT_WRITES = 10;
 
 /** Writes `status` only when it says something new, and at most once a second per group. */
 export const writeStatuses: StartTask = (context) => {
-  /** By name and uid: a group that was re-created is another one. */
+  /** By name and uid: a re-created group is another one. */
   const newest = new Map<string, GroupVerdict>();
-  /** What we wrote last: the copy of the watch is a moment behind. */
+  /** The status that this process wrote last: the copy of the watch is a moment behind. */
   const written = new Map<string, RunnerGroupStatus>();
 
   /** Undefined: it is not worth a write. A leader before us may have written what the cluster shows. */
@@ -95,16 +95,19 @@ function keyOf({ metadata }: RunnerGroupObject): string {
 
 interface Notice {
   readonly object: RunnerGroupObject;
-  /** What it is about: one Event for each subject and cause. */
+  /** Subject of the Event. One Event for each subject and cause. */
   readonly subject: string;
   readonly cause: string;
   readonly reason: string;
   readonly message: string;
 }
 
-/** Events that wait; others are left out. A node takes dozens of runners with it. */
+/** Most waiting Events. Further ones are dropped: a failed node loses dozens of runners at once. */
 const MOST_WAITING = 500;
-/** Pods of one reconcile that are told to be stuck: many come at once only for one cause, and the status counts them all. */
+/**
+ * Most Events about stuck pods in one reconcile. Many pods are stuck at once for one cause only, and the status counts
+ * them all.
+ */
 const MOST_STUCK = 10;
 /** Kubernetes takes 1,024 bytes. */
 const LONGEST_MESSAGE = 900;

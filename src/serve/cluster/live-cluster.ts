@@ -99,15 +99,15 @@ export class LiveCluster {
   }
 
   /**
-   * True while every copy follows the API server: only then may anything be concluded from what is not there. A namespace that refuses is
-   * set aside, with all that is in it, unless all do: it may be deleted, and its rights with it.
+   * True while every copy follows the API server: only then does the absence of an object prove anything. A namespace
+   * that refuses is left out with all its objects, unless all refuse: it may be deleted, and its rights with it.
    */
   get fresh(): boolean {
     const readable = readableOf(this.#copies);
     return readable.length > 0 && readable.flatMap(watchesOf).every(({ fresh }) => fresh);
   }
 
-  /** False for a namespace that refuses: what is in it is not known. */
+  /** False for a namespace that refuses: its objects are not known. */
   mayRead(namespace: string): boolean {
     return !this.#copies.some((copies) => copies.namespace === namespace && isRefused(copies));
   }
@@ -117,12 +117,12 @@ export class LiveCluster {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    // Each watch listens twice; Node would print a warning with two namespaces.
+    // Each watch adds two listeners. Node would print a warning with two namespaces.
     setMaxListeners(0, signal);
     await Promise.all(this.#copies.flatMap(watchesOf).map((watch) => watch.run(signal)));
   }
 
-  /** By namespace and name. The same list until something of it changes. */
+  /** Returns all groups by namespace and name. The list is the same object until a group changes. */
   groups(): readonly LiveGroup[] {
     this.#setAside();
     const defaults = this.#defaultsNow();
@@ -161,17 +161,20 @@ export class LiveCluster {
     return this.#podsOfJob.has(key);
   }
 
-  /** As `isNameTaken`, by the pods at the last call of `runners`. @param key `<namespace>/<name>` */
+  /**
+   * True if another pod has the name, as `isNameTaken` says, by the pods at the last call of `runners`.
+   * @param key `<namespace>/<name>`
+   */
   hasOtherPod(key: string, uid: string): boolean {
     return isNameTaken(this.#podsOfJob.get(key), uid);
   }
 
-  /** Who says that the runner of this name has ended. Undefined: nobody. @param key `<namespace>/<name>` */
+  /** Returns who reported the end of this runner. Undefined: nobody. @param key `<namespace>/<name>` */
   endToldBy(key: string): EndToldBy | undefined {
     return this.#ends.toldBy(key, this.#podsOfJob.get(key));
   }
 
-  /** By `<namespace>/<runner>`. Each call makes a new map. */
+  /** Returns the place of each runner by `<namespace>/<runner>`. Each call makes a new map. */
   podPlaces(): ReadonlyMap<string, RunnerPlace> {
     return podPlaces(this.#readable.flatMap(({ pods }) => [...pods.objects.values()]));
   }
@@ -187,7 +190,7 @@ export class LiveCluster {
       const jobs = this.#readable.flatMap((copies) => [...copies.jobs.objects.values()]);
       return jobs.map((job) => {
         const own = podsOf.get(job.metadata.uid) ?? NO_PODS;
-        // Most events are about fields that we do not read.
+        // Most events concern fields that this program does not read.
         const make = (before: LiveRunner | undefined) => keepEqual(before, judgeRunner(job, own));
         return { key: keyText(job.metadata), inputs: [job, ...own], make };
       });
@@ -203,19 +206,24 @@ export class LiveCluster {
   }
 }
 
-/** Ends of runners. A pod goes within a moment of its end, and who asks does so within seconds: so what was told is remembered. */
+/**
+ * Remembers ends of runners. A pod is deleted a moment after its end, while the question for it comes seconds later.
+ */
 export class RunnerEnds {
-  /** By `<namespace>/<name>` of the Job. */
+  /** Reported ends by `<namespace>/<name>` of the Job. */
   readonly #told = new LRUCache<string, EndToldBy>({ max: MOST_ENDS });
 
-  /** What a watch or a list shows of a pod now. */
+  /** Notes the state of a pod from a watch or a list. */
   note(pod: KubePod): void {
     const key = jobKeyOf(pod);
     if (key === undefined) return;
     this.#told.set(key, endToldBy(pod));
   }
 
-  /** @param pods all that are there. Absent: there is none, so the last one that was counts. */
+  /**
+   * Returns who reported the end.
+   * @param pods all existing pods of the Job. Absent: no pod exists, so the last known pod counts.
+   */
   toldBy(key: string, pods: readonly KubePod[] | undefined): EndToldBy | undefined {
     if (!pods) return this.#told.get(key);
     const told = pods.map(endToldBy);

@@ -4,8 +4,9 @@ import { readPolicyFile } from '../../config/policy/policy-schema.ts';
 import type { GroupDefaults } from '../../config/runnergroup/to-runner-group.ts';
 
 /**
- * The defaults of the policy file, as it is now. The answer is the same object until they change, so that groups stay the same objects, too.
- * While the file cannot be read, the defaults of before stay: all groups are refused anyway (looks/targets.ts).
+ * Returns a function that reads the current defaults of the policy file. It returns the same object until they change,
+ * so that groups stay the same objects, too. While the file cannot be read, the last defaults hold: all groups are
+ * refused anyway (looks/targets.ts).
  */
 export function policyDefaults(file: string): () => GroupDefaults | undefined {
   let state: string | undefined;

@@ -12,7 +12,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
 
-/** Where to listen; without `host` on all addresses of the machine, IPv6 and IPv4. Port 0 takes a free one. */
+/** Address to listen on. Without `host`: all addresses of the machine, IPv6 and IPv4. Port 0 takes a free one. */
 export interface ListenAddress {
   readonly host?: string;
   readonly port: number;
@@ -22,9 +22,12 @@ export interface HttpServerOptions {
   readonly what: string;
   readonly address: ListenAddress;
   readonly onRequest: RequestListener;
-  /** Called for what is not HTTP, too slow or broken off. */
+  /** Called for a connection that is not HTTP, too slow or broken off. */
   readonly onMalformed?: () => void;
-  /** For a whole request, in ms; default 5,000: Gitea waits no longer for an answer. Its headers have at most 2,000 of that. */
+  /**
+   * Time limit of a whole request, ms. Default 5,000: Gitea waits no longer for an answer. Headers have at most 2,000
+   * of it.
+   */
   readonly requestMs?: number;
   readonly connections?: typeof CONNECTIONS;
   readonly onDropped?: () => void;
@@ -33,7 +36,7 @@ export interface HttpServerOptions {
 export type HttpServer = Awaited<ReturnType<typeof startHttpServer>>;
 
 const REQUEST_MS = 5000;
-/** Also for the first byte: a connection that says nothing ends by then. */
+/** Time limit of the headers, ms. It also ends a connection that sends no byte. */
 const HEADERS_MS = 2000;
 const KEEP_ALIVE_MS = 5000;
 /** An idle connection costs some 20 KB. Clients that stay connected cost less than clients that are closed and come back at once. */
@@ -132,14 +135,15 @@ interface Connection {
 }
 
 /**
- * Any client that reaches a port can open connections and hold them. A new one takes the place of the longest idle one, of its address or
- * of all; if none is idle it is closed itself. Idle is every one but those whose complete request waits for our answer: clients that send
- * nothing, send slowly or read slowly go first.
+ * Limits open connections. Any client that reaches a port can open connections and hold them. A new one replaces the
+ * connection that has been idle longest, first of its own address, then of all. If none is idle, the new one is closed.
+ * A connection is idle unless its complete request waits for our answer: clients that send nothing, send slowly or read
+ * slowly go first.
  */
 function limitConnections(server: Server, limits: typeof CONNECTIONS, onDropped: () => void): void {
   /** The longest idle one first: a Map keeps the order of insertion. */
   const open = new Map<Socket, Connection>();
-  /** How many of each address are open: whoever floods us must not make each new connection dearer. */
+  /** Open connections of each address. A client that floods the port must not make each new connection slower. */
   const ofAddress = new Map<string, number>();
   const count = (address: string, by: 1 | -1): void => {
     const sum = (ofAddress.get(address) ?? 0) + by;
@@ -189,7 +193,7 @@ const STATUS_OF: ReadonlyMap<string, number> = new Map([
   ['HPE_HEADER_OVERFLOW', 431],
 ]);
 
-/** Answers what is not HTTP as Node would. With a listener for `clientError` Node leaves that to the listener. */
+/** Answers a connection that is not HTTP as Node would. A listener for `clientError` takes over that duty from Node. */
 function answerMalformed(error: Error, socket: Duplex): void {
   const code = systemCode(error);
   if (code === 'ECONNRESET' || !socket.writable) {

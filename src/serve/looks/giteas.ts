@@ -19,13 +19,13 @@ import type { Tell } from '../planning/events.ts';
 import type { WorkQueue } from '../queue/work-queue.ts';
 import { BACKGROUND, BudgetTurns, RequestBudget } from './request-budget.ts';
 
-/** How `serve` asks Gitea, for the leader and for features of each replica. */
+/** How `serve` sends requests to Gitea, for the leader and for features of each replica. */
 export interface GiteasOptions extends GiteaSettings, Pick<HttpOptions, 'wireTo'> {
   /** Requests per minute to one Gitea. */
   readonly giteaRequests: number;
   /** Shortest time between two looks of a target. */
   readonly pollMs: number;
-  /** Visits that wait for the budget stand in it. */
+  /** Queue that holds the visits that wait for the budget. */
   readonly queue: WorkQueue;
   readonly clock: Clock;
   readonly clocks: ServerClocks;
@@ -34,7 +34,10 @@ export interface GiteasOptions extends GiteaSettings, Pick<HttpOptions, 'wireTo'
 
 /** A wait for a turn that is longer than this has failed. Many scopes share the request budget of one Gitea. */
 export const LONGEST_TURN_MS = 3_600_000;
-/** For classes of the queue whose keys ask Gitea: each Gitea has a lane, so one that hangs holds up no other. */
+/**
+ * Options for classes of the queue whose keys send requests to Gitea. Each Gitea has a lane of its own, so a hanging
+ * one does not delay the others.
+ */
 export function asking(targetOf: (key: string) => GiteaTarget | Failure | undefined) {
   const laneOf = (key: string): string => {
     const target = targetOf(key);
@@ -71,21 +74,21 @@ export class Giteas {
     this.#turns = new BudgetTurns(options.queue, clock);
   }
 
-  /** What is looked at from now on, for the groups of which namespaces. */
+  /** Sets the watched targets, with the namespaces whose groups need each. */
   share(namespacesOf: ReadonlyMap<Pick<GiteaTarget, 'key' | 'url'>, ReadonlySet<string>>): void {
     const sharers = groupBy(namespacesOf, ([target]) => originOf(target));
     for (const origin of new Set([...this.#budgets.keys(), ...sharers.keys()])) {
       const sharing = sharers.get(origin) ?? [];
       this.#budgetOf(origin).share(new Map(sharing.map(([{ key }, namespaces]) => [key, namespaces])));
-      // Whoever waits there still gets a turn.
+      // A visit that already waits there still gets its turn.
       if (sharing.length === 0) this.#budgets.delete(origin);
     }
     this.#turns.freed();
   }
 
   /**
-   * Has `work` ask this Gitea when the budget allows it. Its requests must be of the queue `queue`, and there must not be two visits of
-   * one queue at the same time, but for `BACKGROUND`. Rejects once closed.
+   * Runs `work` when the budget allows requests to this Gitea. The requests of `work` must use the queue `queue`. Two
+   * visits of one queue must not overlap, except for `BACKGROUND`. Rejects once closed.
    */
   async visit<T>(at: At, queue: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const budget = this.#budgetOf(originOf(at));
@@ -115,12 +118,15 @@ export class Giteas {
     }
   }
 
-  /** In how many ms a visit of this queue may begin, if nobody else asks. */
+  /** Returns in how many ms a visit of this queue may begin if no other visit waits. */
   turnInMs(at: At, queue: string): number {
     return Math.max(0, this.#budgetOf(originOf(at)).startMs(queue) - this.clock.steadyMs());
   }
 
-  /** What is asked besides looks. @param timeoutMs for all requests of `work`, from its turn on. */
+  /**
+   * Sends requests that do not belong to a look.
+   * @param timeoutMs limit for all requests of `work`, from its turn on.
+   */
   async ask<T>(
     target: GiteaTarget,
     timeoutMs: number,
@@ -134,7 +140,7 @@ export class Giteas {
     return await this.visit(target, BACKGROUND, ask, signal);
   }
 
-  /** How long this Gitea wants to be left alone, ms; 0: it may be asked. */
+  /** Returns how long this Gitea must not be asked, ms. 0: now is fine. */
   pauseMs(target: GiteaTarget): number {
     return this.#retryAfter.pauseOf(originOf(target))?.ms ?? 0;
   }

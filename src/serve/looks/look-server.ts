@@ -25,7 +25,7 @@ import { keepOnly } from '../../shared/keys.ts';
 import { plain, answer as sendPage } from '../http/http-server.ts';
 import type { Tell } from '../planning/events.ts';
 
-/** Bytes of all looks that are kept or being made. `serve` has 512 MiB, 358 of them for objects (install/). */
+/** Bytes of all looks, kept or in the making. `serve` has 512 MiB, 358 of them for objects (install/). */
 const MOST_KEPT_BYTES = 32 * 1024 * 1024;
 /** Bytes that are on their way to all who asked. A slow reader holds its answer in memory. */
 const MOST_SENT_BYTES = 32 * 1024 * 1024;
@@ -37,9 +37,9 @@ type Given = KeptLook & { readonly bytes: number; readonly endedMs: number };
 
 interface Place extends ReturnType<typeof keysOf> {
   look?: Given | undefined;
-  /** Takes back the end of its time. */
+  /** Cancels the timer that forgets the look. */
   takeBack: () => void;
-  /** When something was heard of its scope, and when somebody who asked has had it looked at. */
+  /** Time of the last event of the scope, and of the last look that a request has caused. */
   heardMs: number;
   askedMs: number;
   readonly waiting: Set<() => void>;
@@ -62,7 +62,7 @@ export class LookServer {
     this.#options = options;
   }
 
-  /** From now on it has looks at these. @param lookAt has one looked at soon */
+  /** Replaces the set of watched scopes. @param lookAt requests a new look at one of them soon */
   watch(targets: readonly GiteaTarget[], lookAt: (key: string) => void): void {
     this.#lookAt = lookAt;
     const keys = new Set(targets.map(({ key }) => key));
@@ -84,7 +84,7 @@ export class LookServer {
     }
   }
 
-  /** Something may have changed in this scope: what was seen before is not given any more. */
+  /** Notes that the scope may have changed. Older looks are not given out any more. */
   heard(key: string): void {
     const place = this.#places.get(key);
     if (place) place.heardMs = this.#options.clock.steadyMs();
@@ -107,7 +107,7 @@ export class LookServer {
       this.forget(key);
       if (place && answers && version !== undefined) {
         place.look = { answers, beganMs, endedMs: this.#options.clock.steadyMs(), bytes, version };
-        // Nobody is given it after that, so it need not be kept.
+        // No client gets an older look, so it need not be kept.
         place.takeBack = this.#options.clock.after(MOST_AGE_MS, () => this.forget(key));
       } else this.#keptBytes -= bytes;
       for (const go of place?.waiting ?? []) go();
@@ -130,7 +130,7 @@ export class LookServer {
     const key = this.#byId.get(String(id)) ?? '';
     const place = this.#places.get(key);
     const isNonce = typeof nonce === 'string' && /^[0-9a-f]{32}$/.test(nonce);
-    // The two look alike: who has not the token learns nothing.
+    // Both answers are the same: a client without the token learns nothing.
     if (!place || !isNonce) return this.#told('unknown', () => refuse(404, 'no such look'));
     void this.#lookOf(key, place).then(async (look) => {
       if (!look) return this.#told('late', () => refuse(503, 'no look that is new enough'));
@@ -145,7 +145,10 @@ export class LookServer {
     refuse();
   }
 
-  /** A look that is younger than what was heard; one more may be made for that, as often as without anybody who asks. */
+  /**
+   * Returns a look that is younger than the last event of the scope. If there is none, it requests one look more, as
+   * often as `serve` would look without clients.
+   */
   async #lookOf(key: string, place: Place) {
     const { clock } = this.#options;
     const askedMs = clock.steadyMs();
@@ -168,7 +171,7 @@ export class LookServer {
     return fresh();
   }
 
-  /** One answer of Gitea in a turn. */
+  /** Sends a look, one answer of Gitea per turn of the event loop. */
   async #give(look: Given, secret: Buffer, nonce: string, response: ServerResponse) {
     if (response.destroyed) return;
     const { clock } = this.#options;

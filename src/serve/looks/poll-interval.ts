@@ -23,14 +23,14 @@ export interface AnnouncedJob {
   readonly status: string;
 }
 
-/** What is known of one target (a scope of one Gitea with one token). */
+/** The polling state of one target (a scope of one Gitea with one token). */
 export interface PollPace {
   readonly intervalMs: number;
-  /** By id, the status of each active job in the last look; absent before the first. */
+  /** Status of each active job in the last look, by id. Absent before the first look. */
   readonly jobs?: ReadonlyMap<number, string>;
   /** Changes that webhooks told of, with the time, oldest first. */
   readonly announced: ReadonlyMap<string, number>;
-  /** Changes seen without a webhook, with the time of that look. */
+  /** Changes without a webhook so far, with the time of the look that showed them. */
   readonly doubtful: ReadonlyMap<string, number>;
   /** Looks that failed in a row, for the same kind of reason; `refused`: Gitea refuses the token. Absent: the last one was good. */
   readonly trouble?: { readonly failures: number; readonly refused: boolean };
@@ -39,16 +39,22 @@ export interface PollPace {
 const STRETCH = 1.5;
 /** Longest interval, unless the shortest one is longer. */
 const LONGEST_MS = 60_000;
-/** Another token is another target, which is looked at at once (targets.ts). */
+/**
+ * First pause after Gitea has refused the token, ms. Another token is another target, which is looked at at once
+ * (targets.ts).
+ */
 const REFUSED_MS = 30_000;
 const LONGEST_BACK_OFF_MS = 300_000;
 /** A pause between looks that fail is up to a quarter shorter, by chance. */
 const BACK_OFF_JITTER = 0.25;
-/** How long after a look a webhook may still arrive for what it showed. */
+/** How long after a look a webhook for one of its changes may still arrive, ms. */
 const GRACE_MS = 5000;
-/** A webhook has a look at once, so its change is seen soon. What is announced longer before proves nothing. */
+/**
+ * How long an announced change is remembered, ms. A webhook causes a look at once, so its change is seen soon. Older
+ * announcements prove nothing.
+ */
 const KEEP_ANNOUNCED_MS = 15_000;
-/** More are of a burst whose changes the next look shows all at once. */
+/** Most announced changes. Further ones belong to a burst: the next look shows all of it. */
 const MAX_ANNOUNCED = 1000;
 /** ± a tenth: many replicas and targets must not fall into step. */
 const JITTER = 0.2;
@@ -79,7 +85,7 @@ export function looked(pace: PollPace, active: readonly AnnouncedJob[], nowMs: n
   const before = pace.jobs ?? jobs;
   const gone = [...before.keys()].filter((id) => !jobs.has(id));
   const changes = [
-    // As webhooks call it, also when the job was cancelled.
+    // The name of this change in webhooks, also if the job was cancelled.
     ...gone.map((id) => changeTo({ id, status: 'completed' })),
     ...active.filter(({ id, status }) => before.get(id) !== status).map(changeTo),
   ];

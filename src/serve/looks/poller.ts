@@ -32,7 +32,7 @@ export interface PollerOptions extends GiteasOptions, Pick<ObserveOptions, 'need
   readonly looks?: LookServer;
 }
 
-/** Between the beginnings of two looks of a target: a burst of events is one look, at most two. */
+/** Least time between the beginnings of two looks at a target, ms. A burst of events causes one look, at most two. */
 const SHORTEST_GAP_MS = 100;
 
 interface Post {
@@ -56,7 +56,7 @@ export class Poller {
         const { scope, url } = this.#posts.get(key)?.target ?? {};
         return url && scope ? `${url} ${describeScope(scope)}` : key;
       },
-      // How many look at the same time follows from the request budget and the connections of each Gitea.
+      // The request budget and the connections of each Gitea limit how many looks run at the same time.
       width: Number.POSITIVE_INFINITY,
       gapMs: SHORTEST_GAP_MS,
       deadlineMs: LONGEST_TURN_MS + options.timeoutMs,
@@ -64,7 +64,7 @@ export class Poller {
     });
   }
 
-  /** What is looked at from now on, for the groups of which namespaces. New targets are looked at at once. */
+  /** Replaces the watched targets, with the namespaces whose groups need each. New targets are looked at at once. */
   watch(namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>>): void {
     const targets = [...namespacesOf.keys()];
     const keys = new Set(targets.map(({ key }) => key));
@@ -78,7 +78,7 @@ export class Poller {
       const labels = known?.target.labels;
       if (known) known.target = target;
       else this.#posts.set(target.key, { target, pace: newPace(this.#options.pollMs), observation: undefined });
-      // What was read for the labels of before lacks those of now.
+      // The look was filtered by the former labels and lacks rows of the current ones.
       if (!known || labels !== target.labels) this.#looks.add(target.key);
     }
   }
@@ -104,7 +104,7 @@ export class Poller {
     this.nudge((target) => targets.has(target));
   }
 
-  /** False while looks at this target fail. One that is not watched is judged by the others of its Gitea. */
+  /** False while looks at this target fail. A target that is not watched is judged by the others of its Gitea. */
   readonly isWell = (target: GiteaTarget): boolean => {
     const own = this.#posts.get(target.key);
     const origin = originOf(target);
@@ -148,7 +148,10 @@ export class Poller {
     return { inMs, ...(isFailed && { firm: true }) };
   }
 
-  /** How long its Gitea wants to be left alone. Those who waited for one Gitea must not all come at once. */
+  /**
+   * Returns how long its Gitea must not be asked, ms. Targets that wait for one Gitea are spread: they must not start
+   * all at once.
+   */
   #pausedMs({ target }: Post): number {
     return this.giteas.pauseMs(target) * (1 + this.#options.random() / 10);
   }
@@ -158,7 +161,7 @@ export class Poller {
     for (const [key, other] of this.#othersOf(recovered)) if (isDown(other)) this.#looks.lift(key);
   }
 
-  /** Other targets of the same Gitea. */
+  /** Returns the other targets of the same Gitea. */
   #othersOf(post: Post): readonly (readonly [key: string, other: Post])[] {
     const origin = originOf(post.target);
     return [...this.#posts].filter(([, other]) => other !== post && originOf(other.target) === origin);
@@ -197,7 +200,7 @@ function isUp({ observation, pace }: Post): boolean {
   return observation !== undefined && !pace.trouble;
 }
 
-/** Its looks fail, and not because Gitea refuses the token. */
+/** True if the looks at the target fail for a reason other than a refused token. */
 function isDown({ pace }: Post): boolean {
   return pace.trouble?.refused === false;
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../shared/clock.ts';
 import { groupBySeveral, keepOnly } from '../../shared/keys.ts';
 import type { KeyQueue, WorkQueue } from '../queue/work-queue.ts';
 
-/** The queue of all requests besides looks, such as those of sweeps. */
+/** The queue of all requests that do not belong to looks, such as those of sweeps. */
 export const BACKGROUND = 'background';
 
 const SAVED_MS = 5_000;
@@ -21,7 +21,7 @@ const BACKGROUND_SHARE = 0.1;
 export class RequestBudget {
   readonly #requestMs: number;
   readonly #clock: Clock;
-  /** When each target has earned what it has asked for, and when all of them together have. */
+  /** When each target has earned its requested looks, and when all of them together have. */
   readonly #paidMs = new Map<string, number>();
   #allPaidMs = 0;
   #shares: ReadonlyMap<string, number> = new Map();
@@ -52,7 +52,7 @@ export class RequestBudget {
     return this.#shares.size - 1;
   }
 
-  /** When a visit of this target may begin, if nobody else asks. */
+  /** Returns when a visit of this target may begin if no other visit waits. */
   startMs(key: string): number {
     return Math.min(this.#paidMs.get(key) ?? 0, this.#allPaidMs + this.#requestMs - SAVED_MS);
   }
@@ -61,9 +61,9 @@ export class RequestBudget {
 interface Visit {
   readonly budget: RequestBudget;
   readonly queue: string;
-  /** Each Gitea is one. */
+  /** The lane of the queue: one for each Gitea. */
   readonly lane: string;
-  /** What stands in the printed queue. */
+  /** Name of the key in the printed queue. */
   readonly name: string;
 }
 

@@ -19,9 +19,9 @@ import { groupBy } from '../../shared/keys.ts';
 import { byApplication, type LiveGroup } from '../seen/live.ts';
 import { keepEqual } from '../seen/unchanged.ts';
 
-/** Each token is read again after this time. */
+/** How often each token is read again, ms. */
 const TOKENS_MS = 30_000;
-/** One that Gitea refuses or that could not be read, after this time. */
+/** How often a token is read again that Gitea refuses or that could not be read, ms. */
 const AGAIN_MS = 5_000;
 
 export class TargetBook {
@@ -31,7 +31,7 @@ export class TargetBook {
   readonly #policyFile: string | undefined;
   /** All targets, each with the namespaces whose groups need it. */
   namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
-  /** What the policy warns of, by group. A list stays the same object while it says the same. */
+  /** Warnings of the policy, by group. The list stays the same object while the warnings are the same. */
   warningsOf: ReadonlyMap<RunnerGroup, readonly Denial[]> = new Map();
   #found: TargetOf = new Map();
   /** Absent: its token is to be read at once. */
@@ -126,8 +126,9 @@ function isAboutToken({ kind }: Failure): boolean {
 type Refusals = ReadonlyMap<RunnerGroup, Failure>;
 
 /**
- * What the policy file says of the groups in the cluster, as in `generate`. Project, repository and destination of an Application are its own
- * `generate`'s to judge: no object in the cluster proves them. @param byApp as `ClusterSnapshot.byApp`
+ * Judges the groups in the cluster by the policy file, as `generate` does. Project, repository and destination of an
+ * Application are judged by its own `generate` only: no object in the cluster proves them.
+ * @param byApp same as `ClusterSnapshot.byApp`
  */
 export function judgedBy(
   file: string,

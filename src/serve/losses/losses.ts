@@ -30,11 +30,17 @@ import type { LiveGroup, LiveRunner, Observation } from '../seen/live.ts';
 /** A runner that was lost; nobody knows yet whether it had a CI job. */
 interface Suspect {
   readonly reason: LossReason | 'JobDeleted';
-  /** When it was noticed, or last known to live, by the steady clock. Only a look that began later tells. */
+  /**
+   * When the end was noticed, or when the runner was last known to live, by the steady clock, ms. Only a look that
+   * began later counts.
+   */
   readonly sinceMs: number;
-  /** A look has told. It is remembered while its Job is seen. */
+  /** True if a look has decided. The suspect is remembered while its Job exists. */
   readonly isChecked: boolean;
-  /** Its node does not answer, and nobody has told its end. `no-row`: the newest look showed no row of it. */
+  /**
+   * Set while the node does not answer and nobody has reported the runner's end. `no-row`: the newest look had no row
+   * of the runner.
+   */
   readonly silent?: 'row' | 'no-row';
 }
 
@@ -43,18 +49,21 @@ export interface GroupLosses {
   /** Runners whose Jobs are there and have not ended, or whose pods are still there, by name. */
   readonly alive: ReadonlyMap<string, { readonly podSeen: boolean }>;
   readonly lost: readonly LostJob[];
-  /** When this process noticed the loss, by id of the job and by the steady clock. Absent: an earlier process did, so each look of this one is newer. */
+  /**
+   * When this process noticed the loss, by id of the job, by the steady clock, ms. Absent: an earlier process noticed
+   * it, so each look of this process is newer.
+   */
   readonly lostSince: ReadonlyMap<number, number>;
 }
 
-/** The newest look at the scope of a group. It did not fail. */
+/** The newest successful look at the scope of a group. */
 type GoodLook = Pick<Look, 'jobs' | 'runners'> & Pick<Observation, 'beganSteadyMs'>;
 
 export interface FollowInput {
   readonly runners: readonly LiveRunner[];
   /** True while a pod of the Job of this name is there. */
   readonly hasPod: (name: string) => boolean;
-  /** Who says that the runner of this name has ended. */
+  /** Returns who reported the end of the runner with this name. */
   readonly endToldBy: (name: string) => EndToldBy | undefined;
   /** Absent: the newest one failed, or there was none yet. */
   readonly look?: GoodLook;
@@ -64,14 +73,17 @@ export interface FollowInput {
 
 export const NO_LOSSES: GroupLosses = { suspects: new Map(), alive: new Map(), lost: [], lostSince: new Map() };
 
-/** What follows from what was known before and what is seen now. `lost` is the same list while nothing changes. */
+/**
+ * Follows the losses of a group: returns its state after this input. `lost` stays the same list while nothing changes.
+ */
 export function followLosses(before: GroupLosses, input: FollowInput) {
   const { runners, look } = input;
   const sinceMs = ({ jobId }: LostJob): number => before.lostSince.get(jobId) ?? 0;
   const living = new Set(runners.flatMap(({ job }) => (isOver(job.state) ? [] : [job.name])));
   const suspects = suspectsOf(before, input, living);
   const needsLook = [...suspects].some(([name, suspect]) => before.suspects.get(name) !== suspect);
-  // Most of them were idle, so they ask for no look. Gitea takes minutes to fail a CI job: the next look is early enough.
+  // Most of these runners were idle, so no look is requested for them. Gitea takes minutes to fail a CI job: the next
+  // look is early enough.
   const { alive, gone } = followJobs(before.alive, input);
   for (const name of gone) if (!suspects.has(name)) suspects.set(name, newSuspect(name, 'JobDeleted', input));
 
@@ -120,7 +132,7 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
   };
 }
 
-/** Those that Kubernetes shows as lost, and those about whom no look has told yet. */
+/** Returns the runners that Kubernetes shows as lost, and those that no look has decided yet. */
 function suspectsOf(before: GroupLosses, input: FollowInput, living: ReadonlySet<string>): Map<string, Suspect> {
   const suspects = new Map<string, Suspect>();
   const suspect = (name: string, reason: Suspect['reason'], known = before.suspects.get(name)): void => {
@@ -129,7 +141,8 @@ function suspectsOf(before: GroupLosses, input: FollowInput, living: ReadonlySet
     suspects.set(name, isKnown ? known : newSuspect(name, reason, input));
   };
   for (const { job, loss } of input.runners) if (loss !== undefined) suspect(job.name, loss);
-  // Argo CD may remove the Job before a look has told. If it has re-created the Job, the CI job may be that of the second runner.
+  // Argo CD may remove the Job before a look has decided. If it has re-created the Job, the CI job may be that of the
+  // second runner.
   for (const [name, { isChecked, reason }] of before.suspects)
     if (!isChecked && !suspects.has(name) && !living.has(name)) suspect(name, reason);
   return suspects;
@@ -139,7 +152,7 @@ function newSuspect(name: string, reason: Suspect['reason'], input: FollowInput)
   return { reason, sinceMs: input.steadyMs, isChecked: false, ...(mayLive(name, reason, input) && { silent: 'row' }) };
 }
 
-/** What the look tells of a suspect: `isChecked`, or it waits for a later look. */
+/** Judges a suspect by the look: it becomes `isChecked`, or waits for a later look. */
 function judge(name: string, suspect: Suspect, input: FollowInput): Suspect {
   const { look, steadyMs: sinceMs } = input;
   if (suspect.isChecked || look === undefined || look.beganSteadyMs < suspect.sinceMs) return suspect;
@@ -147,7 +160,7 @@ function judge(name: string, suspect: Suspect, input: FollowInput): Suspect {
   if (mayLive(name, suspect.reason, input)) {
     const rows = look.runners.filter((row) => row.name === name);
     if (rows.some(({ online }) => online)) return { ...ended, sinceMs, silent: 'row' };
-    // A look reads jobs before runners, and the end of the CI job takes the row away. So a second look decides.
+    // A look reads jobs before runners, and the end of the CI job removes the row. So a second look decides.
     if (rows.length === 0 && silent !== 'no-row') return { ...ended, sinceMs, silent: 'no-row' };
   }
   return { ...ended, isChecked: true };
@@ -166,7 +179,7 @@ function mayLive(runner: string, reason: string, { endToldBy }: FollowInput): bo
   return reason === 'NodeLost' && endToldBy(runner) !== 'kubelet';
 }
 
-/** True if such a runner lives: Gitea has heard of it in the last minute. */
+/** True if a runner on a silent node lives: Gitea has heard of it in the last minute. */
 function isHeard(runner: string, reason: string, sinceMs: number, input: FollowInput): boolean {
   return mayLive(runner, reason, input) && rowsSince(sinceMs, runner, input.look).some(({ online }) => online);
 }
@@ -176,8 +189,9 @@ function rowsSince(sinceMs: number, runner: string, look: GoodLook | undefined) 
 }
 
 /**
- * Which runners are alive, and which were and have gone without an end that anybody saw: deleted by force, or told to stop in the very
- * request that gave them a CI job (docs/adr/0018). One that was first seen while it was being deleted may have ended before.
+ * Returns the runners that are alive, and those that have gone although nobody saw their end: deleted by force, or told
+ * to stop in the very request that gave them a CI job (docs/adr/0018). A runner that was first seen while it was being
+ * deleted may have ended before.
  */
 function followJobs(before: GroupLosses['alive'], { endToldBy, hasPod, runners }: FollowInput) {
   const seen = new Set(runners.map(({ job }) => job.name));
@@ -194,7 +208,7 @@ function followJobs(before: GroupLosses['alive'], { endToldBy, hasPod, runners }
   };
 }
 
-/** A group with losses, and what a re-run of them needs. */
+/** A group with losses, and the data that a re-run of its jobs needs. */
 export interface GroupAtLoss {
   readonly live: LiveGroup;
   readonly group: RunnerGroup;
@@ -204,12 +218,15 @@ export interface GroupAtLoss {
   readonly look?: GoodLook;
 }
 
-/** What is known of a group. `at` is absent while nothing of it can be re-run. */
+/** State of a group. `at` is absent while none of its jobs can be re-run. */
 type Entry = { readonly losses: GroupLosses; readonly at?: Omit<GroupAtLoss, 'lost' | 'lostSince'> };
 
 type SeenCluster = Pick<LiveCluster, 'endToldBy' | 'hasPod' | 'statusOf'>;
 
-/** The lost CI jobs of all groups with `maxEvictionRetries`. They stand in the status of their groups: a new leader begins with those. */
+/**
+ * Keeps the lost CI jobs of all groups with `maxEvictionRetries`. They are in the status of their groups: a new leader
+ * starts from there.
+ */
 export class LossBook {
   readonly #cluster: SeenCluster;
   readonly #tell: Tell;
@@ -239,7 +256,7 @@ export class LossBook {
     const next = new Map<string, Entry>();
     for (const live of input.snapshot.groups) {
       const { group, key, object } = live;
-      // Its spec is not valid for now.
+      // The spec of this group is not valid now.
       if (!group) next.set(key, { losses: this.#known(key) });
       if (!group || group.maxEvictionRetries === 0) continue;
       const found = input.targetOf.get(group);
@@ -264,7 +281,7 @@ export class LossBook {
     return wanted;
   }
 
-  /** A leader that is new knows what the one before has written. */
+  /** Returns the state of a group. A new leader starts from what the last one has written. */
   #known(key: string): GroupLosses {
     return this.#entries.get(key)?.losses ?? { ...NO_LOSSES, lost: this.#written(key) };
   }

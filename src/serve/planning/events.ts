@@ -32,7 +32,10 @@ interface Told {
   readonly leading: object;
   readonly 'not-leading': object;
   readonly ending: { readonly signal: string };
-  /** A mistake of ours; the process ends, or an answer of the page fails. Its message may hold anything, so it is not told. */
+  /**
+   * A mistake in this program: the process ends, or an answer of the page fails. The message may contain anything, so
+   * it is left out.
+   */
   readonly mistake: { readonly error: string; readonly at: readonly string[] };
   readonly queue: { readonly rows: readonly QueueRow[] };
 
@@ -44,7 +47,7 @@ interface Told {
   readonly 'connection-dropped': { readonly listener: Listener };
   /** `generate` has asked for a look, or somebody else. `late`: none was new enough in time; `busy`: too much is on its way. */
   readonly 'look-asked': { readonly result: 'given' | 'unknown' | 'late' | 'busy' };
-  /** The webhook secrets cannot be read; those of before stay valid. */
+  /** The webhook secrets cannot be read. The last ones stay valid. */
   readonly 'secrets-unreadable': { readonly failure: Failure };
 
   /** A look has ended. With `failure` it failed, else `look` is what it found. `target`: its key; `url`: of its Gitea. */
@@ -58,7 +61,7 @@ interface Told {
   readonly 'runner-ended': { readonly runner: LiveRunner };
   /** A runner was lost with its CI job. Not `isNoted`: its group has too many losses already, so this job is not re-run. */
   readonly 'runner-lost': OfLoss & { readonly isNoted: boolean };
-  /** What became of a lost CI job. With `failed` it is tried again. */
+  /** Result of the re-run of a lost CI job. With `failed` it is tried again. */
   readonly rerun: OfLoss & { readonly outcome: RerunOutcome; readonly failure?: Failure };
   /** A CI job of a group that notifies somebody has ended on one of its runners. Told once by one leader. */
   readonly 'job-ended': { readonly notice: JobNotice; readonly notify: readonly NotifyTarget[] };
@@ -66,7 +69,10 @@ interface Told {
   /** A reconcile is over: everything is as these verdicts say. `skews`: Kubernetes' clock minus Gitea's, ms, by origin of the Gitea. */
   readonly reconciled: { readonly verdicts: readonly AppVerdict[]; readonly skews: ReadonlyMap<string, number> };
 
-  /** Argo CD was woken for an Application, after it had waited so long for its turn. `steps`: what was asked of it, in order. */
+  /**
+   * Argo CD was woken for an Application. `waitedMs` is the time until its turn. `steps`: the requests to Argo CD, in
+   * order.
+   */
   readonly woken: {
     readonly application: string;
     readonly outcome: WakeOutcome;
@@ -77,7 +83,10 @@ interface Told {
   /** The cluster shows the plan, so long after the begin of the wake. */
   readonly 'plan-shown': { readonly application: string; readonly ms: number };
   readonly 'ask-failed': { readonly application: string; readonly failure: Failure };
-  /** A watch told of a Job of ours (`job`) or of its pod, by uid and name of the Job. Not of those that a list showed. */
+  /**
+   * A watch reported a Job of ours (`job`) or its pod, by uid and name of the Job. Jobs that a list showed have no
+   * event.
+   */
   readonly 'runner-seen': Readonly<Record<'uid' | 'namespace' | 'name', string>> & { readonly step: 'job' | PodStep };
   /** Spans of traces were lost: the collector did not take them, or too many waited for it. */
   readonly 'spans-lost': { readonly spans: number; readonly reason: SpansLost };
@@ -87,7 +96,7 @@ interface Told {
     readonly secret: string;
     readonly failure?: Failure;
   };
-  /** What `serve` has done about a runner that it registers. With `failure` it is tried again. */
+  /** Result of registering one runner by `serve`. With `failure` it is tried again. */
   readonly 'runner-registration': {
     readonly object: RunnerGroupObject;
     readonly runner: string;
@@ -135,14 +144,15 @@ export interface JobNotice {
   readonly url: string;
   /** Name of the runner, and of its Kubernetes Job. */
   readonly runner: string;
-  /** Until when its pod is kept for a look, ms since 1970; absent: it is not. */
+  /** Until when the pod of the runner is kept for people, ms since 1970. Absent: it is not kept. */
   readonly keptUntilMs?: number;
 }
 
 /**
- * `sent`, `failed` and `dropped`: the end of a message. `refused`: it never began, the configuration does not allow it. `unknown`: Gitea did
- * not tell how the job ended. `retried`: an attempt failed. `extend-failed`: the button of a message could not do its work.
- * `unconnected`: no press of a button can come over a connection of ours.
+ * The result of a notification. `sent`, `failed` and `dropped`: a message ended. `refused`: the configuration does not
+ * allow it, so it never began. `unknown`: Gitea did not tell how the job ended. `retried`: one attempt failed.
+ * `extend-failed`: the button of a message failed. `unconnected`: no connection is open over which a button could be
+ * pressed.
  */
 export type NotifyResult =
   | 'sent'
@@ -180,11 +190,11 @@ export type Listener = keyof Ports;
 export type Ports = Readonly<Record<'webhooks' | 'metrics' | 'probes', number> & Partial<Record<'looks', number>>>;
 type WebhookResult = 'accepted' | 'forwarded' | RefusalReason;
 
-/** Hears every event. It must return soon and not throw: the work of `serve` waits for it. */
+/** Receives every event. It must return soon and must not throw: the work of `serve` waits for it. */
 export type Subscriber = (event: ServeEvent) => void;
 export type Tell = Subscriber;
 
-/** What a subscriber does about the kinds of events that are for it. */
+/** Handlers of a subscriber, by kind of event. */
 type Handlers = { readonly [Is in ServeEvent['is']]?: (event: EventOf<Is>) => void };
 
 export function subscriberOf(handlers: Handlers): Subscriber {
@@ -197,7 +207,7 @@ export function tellAll(subscribers: readonly Subscriber[]): Tell {
   };
 }
 
-/** An error that is a mistake of ours: only its kind and place are told. */
+/** Makes the event of an unexpected error: only its kind and place are told. */
 export function mistakeOf(error: unknown): EventOf<'mistake'> {
   const { name, stack = '' } = error instanceof Error ? error : new Error();
   return { is: 'mistake', error: name, at: stack.split('\n').filter((line) => /^\s+at /.test(line)) };

@@ -1,4 +1,4 @@
-/** What a plan says of one RunnerGroup, for its status and the metrics. Pure. */
+/** Counts for one RunnerGroup from a plan, for its status and the metrics. Pure. */
 
 import { BY_GROUPS, isHeldBack } from '../../answers/reasons.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
@@ -25,7 +25,7 @@ export function countsOf(plan: Plan, group: RunnerGroup) {
   return {
     /** Jobs that wait for a runner of the group, held ones too. */
     queued: own.filter((job) => job.verdict === 'served' || isHeldBack(job)).length,
-    /** How many of them are held back, by reason. */
+    /** Jobs that are held back, by reason. */
     held: Object.fromEntries(BY_GROUPS.map((each) => [each, heldBy(each)])) as HeldCounts,
     /** The first limit besides the cap that holds a job back. */
     ...(limit && { limit }),

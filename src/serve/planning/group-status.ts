@@ -1,4 +1,4 @@
-/** What `serve` writes into `status` of a RunnerGroup. A new condition is a row of `CONDITIONS`. Pure. */
+/** Makes the `status` of a RunnerGroup. A new condition is a row of `CONDITIONS`. Pure. */
 
 import { troubleText } from '../../answers/remedies.ts';
 import type { Denial } from '../../config/policy/denial.ts';
@@ -20,12 +20,14 @@ import type { GroupCounts, StuckPod } from './group-counts.ts';
 export interface GroupFacts {
   readonly generation: number | undefined;
   readonly problem?: string;
-  /** It is the policy's, and not one of the spec. */
+  /** True if the policy causes the problem, and not the spec. */
   readonly isDenied?: boolean | undefined;
   readonly refusal?: Failure;
-  /** What the policy warns of. */
+  /** Warnings of the policy. */
   readonly warnings?: readonly Denial[];
-  /** A text: in the cluster, with what is said there. */
+  /**
+   * True or a string if the group is suspended. A string: it is suspended in the cluster, with the text written there.
+   */
   readonly suspended: boolean | string;
   readonly activeRunners: number;
   /** Absent: nothing was planned. */
@@ -34,18 +36,24 @@ export interface GroupFacts {
   readonly checkedAtMs?: number;
   readonly checkAgeMs?: number;
   readonly giteaFailure?: Failure;
-  /** Why its Application could not be planned, when it is not this group's look. */
+  /** Why the Application could not be planned, if the cause is not this group's look. */
   readonly planFailure?: Failure;
-  /** `unmanaged`: no tracking annotation, so no Application is known. `waits`: what is waited for, and until when. */
+  /**
+   * State of the wakes. `unmanaged`: no tracking annotation, so no Application is known. `waits`: what the wake waits
+   * for, and until when.
+   */
   readonly argocd:
     | { readonly is: 'unmanaged' }
     | { readonly is: 'managed'; readonly last?: WakeOutcome; readonly differsForMs: number; readonly waits?: string };
   readonly lostJobs?: readonly LostJob[];
-  /** Why its Jobs wait for the credentials of their runners. */
+  /** Why the group's Jobs wait for the credentials of their runners. */
   readonly unregistered?: Unregistered;
 }
 
-/** `failures` by level, as `scopeWord` writes it. `levels`: at so many its runners are registered. One failure stops the Jobs of its level alone. */
+/**
+ * Failed registrations. `failures` by level, as `scopeWord` writes it. `levels`: the number of levels at which the
+ * group's runners are registered. A failure stops the Jobs of its own level only.
+ */
 export interface Unregistered {
   readonly failures: ReadonlyMap<string, Failure>;
   readonly levels: number;
@@ -65,14 +73,19 @@ const CONDITIONS: Readonly<Record<string, (facts: GroupFacts) => Verdict | undef
   PolicyWarns: policyWarnings,
 };
 
-/** A cluster that does not show the plan for this long is told of: a wake takes seconds, a busy Argo CD minutes. */
+/**
+ * How long the cluster may differ from the plan before the condition says so, ms. A wake takes seconds, a busy Argo CD
+ * minutes.
+ */
 const TOLERATED_DIFFERENCE_MS = 60_000;
 const WAIT_TOLD_MS = 30_000;
 const PLAN_DIFFERS = `The cluster has not shown the plan for more than ${TOLERATED_DIFFERENCE_MS / 1000} s`;
-/** Where Argo CD says nothing. The second one: it says that all is as printed. */
+/** Last words of a message without a cause from Argo CD. `COMPARE`: Argo CD says that all is as printed. */
 const LOOK = ': look at the last sync of the Application';
 const COMPARE = ', and compare GITEA_RUNNERS_INSTANCE of the sidecar with that of serve';
-/** `lastCheckTime` alone is no reason to write; it is renewed when it is older than this. */
+/**
+ * Most age of `lastCheckTime`, ms. An older one is renewed. Before that, `lastCheckTime` alone is no reason to write.
+ */
 const CHECK_TIME_MS = 60_000;
 const UNMANAGED =
   'No Argo CD Application manages this object: it has neither the annotation argocd.argoproj.io/tracking-id nor the label by which Argo CD may track (app.kubernetes.io/instance, or that of GITEA_RUNNERS_TRACKING_LABEL). So it gets no runners. Commit it to the repository of an Application.';
@@ -141,7 +154,10 @@ export function isWorthWriting(next: RunnerGroupStatus, old: RunnerGroupStatus |
   return Math.abs(timeOf(next.lastCheckTime) - timeOf(old.lastCheckTime)) > CHECK_TIME_MS;
 }
 
-/** True for a leader that has not looked yet, when a look by the one before is told of this spec: that says more. */
+/**
+ * True for a leader that has not looked yet, if the status holds a look of the last leader at the same spec: the old
+ * status says more.
+ */
 export function tellsLess(facts: GroupFacts, old: RunnerGroupStatus | undefined, nowMs: number): boolean {
   const { checkedAtMs, giteaFailure, planFailure, problem, refusal } = facts;
   if (checkedAtMs !== undefined || giteaFailure || planFailure || problem !== undefined || refusal) return false;
@@ -189,7 +205,10 @@ function registration({ unregistered }: GroupFacts): Verdict | undefined {
   return ['False', UNREGISTERED, unregisteredText(unregistered)];
 }
 
-/** No runner of the group is registered. Else it is ready, and Registered tells of the others. */
+/**
+ * True if no runner of the group is registered. Otherwise the group is ready, and the condition Registered reports the
+ * failures.
+ */
 function isNowhere({ failures, levels }: Unregistered): boolean {
   return failures.size >= levels;
 }
@@ -224,7 +243,7 @@ function capacity({ counts }: GroupFacts): Verdict {
   return ['True', 'JobsHeldBack', 'Jobs are held back by maxActiveRunners.'];
 }
 
-/** No fault of the group's readiness: other pods of it may run. */
+/** Judges the pods. A stuck pod does not make the group unready: other pods of it may run. */
 function pods({ counts }: GroupFacts): Verdict {
   if (counts === undefined) return NOT_PLANNED;
   const [first] = counts.stuck;
@@ -299,7 +318,7 @@ const GITEA_REASONS: Readonly<Record<FailureKind, string>> = {
   other: 'BadAnswer',
 };
 
-/** Why a look failed, as one word for programs: the reason of a condition, and a label of a metric. */
+/** Returns why a look failed, as one word for programs: the reason of a condition, and a label of a metric. */
 export function giteaReason({ kind }: Failure): string {
   return GITEA_REASONS[kind];
 }

@@ -40,22 +40,22 @@ import { countsOf } from './group-counts.ts';
 import type { GroupFacts, Unregistered } from './group-status.ts';
 
 export interface ReconcileInput {
-  /** By this machine's clock. */
+  /** Time of this machine's clock, ms. */
   readonly nowMs: number;
   /** `nowMs` by a clock that is never set. */
   readonly steadyMs: number;
   readonly instance: string;
   readonly snapshot: ClusterSnapshot;
   readonly targetOf: TargetOf;
-  /** What the policy warns of. */
+  /** Warnings of the policy. */
   readonly warningsOf?: ReadonlyMap<RunnerGroup, readonly Denial[]>;
   /** The last look at each target, by its key. */
   readonly observations: ReadonlyMap<string, Observation>;
-  /** What servers have told of their clocks, by origin; `kubernetes`: that of the API server. */
+  /** Clocks of servers as their answers show them, by origin. `kubernetes`: origin of the API server. */
   readonly clocks: { readonly kubernetes: string; readonly of: (origin: string) => ClockBounds | undefined };
   /** CI jobs of a group whose runners were lost, by its key; the same list until it changes. */
   readonly lostJobs: (key: string) => readonly LostJob[];
-  /** Why its Jobs wait for the credentials of their runners. Undefined: they do not. */
+  /** Returns why the Jobs of a group wait for the credentials of their runners. Undefined: they do not. */
   readonly unregistered: (key: string) => Unregistered | undefined;
   readonly wakes: ReadonlyMap<string, WakeFacts>;
   /** Runners that Applications before this one are about to start, by the pages of their CI jobs (`AppVerdict.starts`). */
@@ -69,17 +69,17 @@ export interface WakeFacts {
 }
 
 export interface AppVerdict {
-  /** Its key; '' for groups that no Application manages. */
+  /** Key of the Application. '' for groups without one. */
   readonly application: string;
   readonly planning: Planning;
   readonly difference: Difference;
-  /** How its other shards differ from the plan, by their keys. Empty: there are none. */
+  /** How the other shards differ from the plan, by their keys. Empty: there are none. */
   readonly siblings: ReadonlyMap<string, Difference>;
   /** False: a runner ended after the last look began, so the difference may be about nothing. */
   readonly settled: boolean;
   readonly clockWarnings: readonly ClockWarning[];
   readonly groups: readonly GroupVerdict[];
-  /** Runners that its wake is about to start, as Jobs (docs/adr/0115). None of a wake that is in trouble. */
+  /** Runners that the next wake will start, as Jobs (docs/adr/0115). Empty if the wake is in trouble. */
   readonly starts: readonly LiveRunner[];
   /** The verdict holds while its inputs are the same objects, and until this time: plans depend on the time, too. */
   readonly inputs: readonly unknown[];
@@ -94,7 +94,7 @@ export interface GroupVerdict {
 
 /** Times in the plan (spawn timeout, back-off) pass without an event. A verdict is renewed after this time. */
 export const TICK_MS = 5_000;
-/** Without a job and a runner nothing but `lastCheckTime` depends on the time. */
+/** How long a verdict holds without a job and a runner, ms. Then only `lastCheckTime` depends on the time. */
 const QUIET_MS = 30_000;
 const UNKNOWN: WakeFacts = { printed: new Set(), state: NEVER_WOKEN };
 
@@ -108,7 +108,7 @@ export function withTemplates(group: RunnerGroup, seen: Pick<SeenGroup, 'lookKey
   return withSizes(group).map((each) => ({ group: each, templateHash: templateHashOf(each), ...seen }));
 }
 
-/** Kubernetes' clock minus that of each Gitea, ms, by origin. Giteas whose clock is not known are left out. */
+/** Returns Kubernetes' clock minus that of each Gitea, ms, by origin. Giteas with an unknown clock are left out. */
 export function skewsOf({ clocks, snapshot }: ReconcileInput): ReadonlyMap<string, number> {
   const origins = originsOf(snapshot.groups);
   return new Map(
@@ -220,7 +220,10 @@ export function noteStarts(startedBefore: Map<string, readonly LiveRunner[]>, { 
       startedBefore.set(page, [...(startedBefore.get(page) ?? []), runner]);
 }
 
-/** No verdict is made for longer than `QUIET_MS`. One that says so was made before the clock was set back. */
+/**
+ * True if a verdict still holds. No verdict holds longer than `QUIET_MS`: one that claims more was made before the
+ * clock was set back.
+ */
 function holds({ untilMs }: AppVerdict, nowMs: number): boolean {
   return nowMs < untilMs && untilMs - nowMs <= QUIET_MS;
 }
@@ -311,7 +314,10 @@ function factsOf(
   };
 }
 
-/** What is told of several shards: the first that is in trouble, with its name, or else the one that has differed longest. */
+/**
+ * Returns the facts of the worst shard: the first one in trouble, with its name, or else the one that has differed
+ * longest.
+ */
 function worstOf(shards: readonly (readonly [key: string, facts: ManagedFacts])[]): ManagedFacts {
   const isBad = ([, { last }]: (typeof shards)[number]): boolean => troubleOf({ ...(last && { last }) }) !== undefined;
   const byDifference = shards.toSorted(([, a], [, b]) => b.differsForMs - a.differsForMs);

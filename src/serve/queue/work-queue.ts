@@ -15,25 +15,28 @@ import { groupBy } from '../../shared/keys.ts';
 
 export interface Again {
   readonly inMs: number;
-  /** It is not made sooner by `add`: a back-off. `lift` ends it. */
+  /** True for a back-off: `add` does not shorten it. `lift` ends it. */
   readonly firm?: true;
 }
 
 export interface Turn {
   /** Aborted at the deadline, when the key is forgotten, and with the queue. */
   readonly signal: AbortSignal;
-  /** How long it has waited for a place since it was due, ms. */
+  /** How long the key has waited for a place since it was due, ms. */
   readonly waitedMs: number;
-  /** What was added until now is what this run does: it is no reason for another one. */
+  /** Includes everything that was added until now in this run: it causes no further run. */
   readonly absorb: () => void;
-  /** From now on it goes on without a place, as a slow one does. */
+  /** Gives the place to other keys. The run goes on, as a slow run does. */
   readonly giveWay: () => void;
 }
 
 export interface WorkClass {
-  /** Runs a key. Answers when it is due again; undefined: when it is added again. A `Failure` that it throws is told to `onFailure`. */
+  /**
+   * Runs a key. Returns when it is due again. Undefined: when it is added again. `onFailure` receives a `Failure` that
+   * it throws.
+   */
   readonly run: (key: string, turn: Turn) => Promise<Again | undefined>;
-  /** What stands in the printed queue. Default: the key. It must hold no secret. */
+  /** Name of the key in the printed queue. Default: the key. It must hold no secret. */
   readonly nameOf?: (key: string) => string;
   /** Runs at the same time. */
   readonly width: number;
@@ -43,15 +46,18 @@ export interface WorkClass {
   readonly laneOf?: (key: string) => string;
   /** Runs of one lane at the same time. Default: no bound but `width`. */
   readonly perLane?: number;
-  /** Between the beginnings of two runs of a lane, ms. Default: 0. */
+  /** Least time between the beginnings of two runs of a lane, ms. Default: 0. */
   readonly gapMs?: number;
-  /** When a key may begin by a rate, by the clock that is never set. Asked again at each turn. Default: it has none. */
+  /** Returns when a rate allows a key to begin, by the steady clock. Called at each turn. Default: no rate. */
   readonly freeMs?: (key: string) => number;
-  /** After how many ms a run gives its place to others and goes on, and how many may. Asked again when a run ends. Default: none does. */
+  /**
+   * After how many ms a run gives its place to others, and how many such runs may exist. Read again when a run ends.
+   * Default: no run gives its place.
+   */
   readonly slow?: { readonly afterMs: () => number; readonly most: number };
   /** Pause after so many failures in a row, ms. Default: 1 s, 2 s … a minute. */
   readonly backOffMs?: (failures: number) => number;
-  /** After so many failures in a row it is not tried again. Default: it always is. */
+  /** Most failures in a row. After that the key is not tried again. Default: no limit. */
   readonly mostTries?: number;
   readonly onFailure?: (key: string, failure: Failure) => void;
 }
@@ -70,9 +76,9 @@ export interface QueueRow {
 interface Entry {
   readonly key: string;
   readonly lane: string;
-  /** While it runs: it was added meanwhile. */
+  /** When the key is due, if it was added during its run. */
   dueMs: number;
-  /** A back-off ends then: `add` does not make it sooner. 0: no back-off. */
+  /** End of a back-off: `add` does not make it sooner. 0: no back-off. */
   firmMs: number;
   failures: number;
   failed?: { readonly code: string; readonly atMs: number };
@@ -88,7 +94,7 @@ interface Run {
 const NEVER = Number.POSITIVE_INFINITY;
 const FIRST_BACK_OFF_MS = 1_000;
 const LONGEST_BACK_OFF_MS = 60_000;
-/** Lanes whose last turn is remembered. Those within their gap are, however many they are. */
+/** Most lanes whose last turn is remembered. Lanes within their gap are always remembered. */
 const MOST_TURNS = 1_000;
 
 export class WorkQueue {
@@ -108,7 +114,7 @@ export class WorkQueue {
     return line;
   }
 
-  /** All keys: what runs longest, then what is due first. */
+  /** Returns all keys: first the one that has run longest, then the one that is due first. */
   rows(): readonly QueueRow[] {
     return [...this.#lines.values()].flatMap((line) => line.rows()).sort(byUrgency);
   }
@@ -129,7 +135,7 @@ export class KeyQueue {
   readonly #clock: Clock;
   readonly #work: WorkClass;
   readonly #entries = new Map<string, Entry>();
-  /** When each lane may have its next turn. The one whose last turn is the oldest comes first. */
+  /** When each lane may have its next turn. The lane whose last turn is the oldest comes first. */
   readonly #turns = new Map<string, number>();
   #takeBack = (): void => undefined;
   #timerMs = NEVER;
@@ -141,7 +147,7 @@ export class KeyQueue {
     this.#work = work;
   }
 
-  /** It is due in so many ms at the latest. A run that is under way is followed by another one. */
+  /** Makes the key due in at most so many ms. A run under way is followed by another one. */
   add(key: string, inMs = 0): void {
     if (this.#closed) return;
     const lane = this.#work.laneOf?.(key) ?? key;
@@ -151,7 +157,7 @@ export class KeyQueue {
     this.#wakeAt(this.#startMs(entry));
   }
 
-  /** It is due in exactly so many ms, or not at all. A run that is under way goes on. */
+  /** Makes the key due in exactly so many ms, or removes it. A run under way goes on. */
   set(key: string, inMs: number | undefined): void {
     const entry = this.#entries.get(key);
     if (entry) Object.assign(entry, { dueMs: NEVER, firmMs: 0 });
@@ -173,7 +179,7 @@ export class KeyQueue {
     }
   }
 
-  /** What `freeMs` answers may be sooner than it was. */
+  /** Tells the queue that `freeMs` may have become sooner. */
   freed(): void {
     if (this.#entries.size > 0) this.#wakeAt(this.#clock.steadyMs());
   }
@@ -208,7 +214,7 @@ export class KeyQueue {
     return this.#work.nameOf?.(key) ?? key;
   }
 
-  /** When the entry may begin, as far as times say; never: it is not waiting. */
+  /** Returns when the entry may begin, by its times. Infinity: it is not waiting. */
   #startMs({ dueMs, firmMs, key, lane, run }: Entry): number {
     if (run) return NEVER;
     return Math.max(dueMs, firmMs, this.#turns.get(lane) ?? 0, this.#work.freeMs?.(key) ?? 0);
@@ -224,7 +230,7 @@ export class KeyQueue {
     });
   }
 
-  /** Begins what is due and has a place, and sets the timer for what is due or late next. */
+  /** Starts all due entries that have a place, and sets the timer for the next due or late entry. */
   #go(): void {
     const { perLane = NEVER, slow, width } = this.#work;
     const nowMs = this.#clock.steadyMs();
@@ -267,7 +273,7 @@ export class KeyQueue {
     }
   }
 
-  /** Rejects with an error that is no `Failure`: it is for the process. */
+  /** Runs an entry. Rejects with any error that is not a `Failure`: the process handles it. */
   async #run(entry: Entry, nowMs: number): Promise<void> {
     const { deadlineMs } = this.#work;
     const life = new AbortController();
@@ -293,7 +299,7 @@ export class KeyQueue {
       again = await untilAborted(signal, this.#work.run(entry.key, turn));
       if (!isOutOfTime) entry.failures = 0;
     } catch (error) {
-      // What was aborted may reject with any error: that is no failure of its work.
+      // An aborted run may reject with any error: that is no failure of its work.
       if (!signal.aborted) {
         if (!(error instanceof Failure)) throw error;
         again = this.#failed(entry, error);
@@ -320,7 +326,7 @@ export class KeyQueue {
 
   #end(entry: Entry, again: Again | undefined): void {
     entry.run = undefined;
-    // Its key was forgotten meanwhile, and may have been added again.
+    // The key was forgotten during the run, and may have been added again.
     if (this.#entries.get(entry.key) !== entry) return;
     const nowMs = this.#clock.steadyMs();
     const againMs = again ? nowMs + again.inMs : NEVER;

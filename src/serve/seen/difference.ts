@@ -6,7 +6,9 @@ import { groupBy, keyText } from '../../shared/keys.ts';
 import { EXTERNAL_LINK, present } from '../../shared/marks.ts';
 import { groupKeyOfRunner, keyOfDecision, keyOfRunner, type LiveRunner } from './live.ts';
 
-/** What a sync would change, as `<namespace>/<name>` of Jobs. Sorted; all empty: the cluster shows the plan. */
+/**
+ * The changes that a sync would make, as `<namespace>/<name>` of Jobs. Sorted. All empty: the cluster matches the plan.
+ */
 export interface Difference {
   /** Runners without a Job: a CI job waits. */
   readonly missing: readonly string[];
@@ -34,6 +36,7 @@ const OUR_ANNOTATIONS = Object.keys(jobAnnotations({ pinned: true })).filter((na
 const PIN_WITHIN_MS = 20_000;
 
 /**
+ * Compares decisions with Jobs.
  * @param runners decisions about the runners of one Application.
  * @param live all Jobs of that Application.
  * @param printed keys of our Jobs in Argo CD's copy of the output.
@@ -48,7 +51,7 @@ export function differenceOf(
   const changes = new Map<string, keyof Difference | undefined>();
   for (const key of printed) changes.set(key, 'untidy');
   for (const [key, runner] of liveByKey) changes.set(key, excessOf(runner) ?? changes.get(key));
-  // What is wanted is judged by what it lacks, whatever was said of it.
+  // A wanted runner is judged by the missing parts of its Job, whatever Argo CD reports.
   for (const decision of runners) {
     const key = keyOfDecision(decision);
     if (decision.emit) changes.set(key, lackOf(decision, liveByKey.get(key), nowMs));
@@ -62,7 +65,10 @@ export function changedKeys(difference: Difference): readonly string[] {
   return KINDS.flatMap((kind) => difference[kind]);
 }
 
-/** Jobs that a sync would change, by group. Those that neither the plan nor the cluster holds are nobody's. */
+/**
+ * Returns the Jobs that a sync would change, by group. Jobs that neither the plan nor the cluster has belong to no
+ * group.
+ */
 export function differingByGroup(
   difference: Difference,
   runners: readonly RunnerDecision[],
@@ -79,10 +85,12 @@ export function differingByGroup(
 
 export const NO_DIFFERENCE: Difference = { missing: [], unpinned: [], surplus: [], untidy: [] };
 
-/** How long a difference may wait for others that go into the same wake, ms. Each wake costs Argo CD about a second. */
+/**
+ * How long a difference may wait for others, so that one wake serves all, ms. Each wake costs Argo CD about a second.
+ */
 const MAY_WAIT_MS = { missing: 30, surplus: 2_000, unpinned: 3_000, untidy: 10_000 } as const;
 
-/** From what may wait least to what may wait longest. */
+/** The kinds, from the shortest wait to the longest. */
 const KINDS = ['missing', 'surplus', 'unpinned', 'untidy'] as const;
 
 /** The shortest of these times for what differs; undefined when nothing differs. */
@@ -96,7 +104,7 @@ function sameAnnotations(decision: EmittedRunner, { annotations }: LiveRunner): 
   return OUR_ANNOTATIONS.every((name) => expected[name] === annotations[name]);
 }
 
-/** One that Kueue has stopped may start again. */
+/** True for the Job of a record. A Job that Kueue has stopped may start again, so it is not one. */
 function isRecord(job: LiveJob | undefined): boolean {
   return hasEnded(job?.state) && !job?.isStopped;
 }
@@ -114,7 +122,10 @@ function hasJustBegun({ job }: EmittedRunner, nowMs: number): boolean {
   return nowMs - (job?.startedAtMs ?? 0) < PIN_WITHIN_MS;
 }
 
-/** What is wrong with a Job that the plan does not hold, if anything. A pinned one is never pruned. One that is being deleted is left alone. */
+/**
+ * Returns the kind of difference of a Job that the plan does not hold. Undefined: none. A pinned Job is never pruned,
+ * and a Job that is being deleted is left alone.
+ */
 function excessOf({ job }: LiveRunner): 'surplus' | 'untidy' | undefined {
   if (job.pinned) return undefined;
   if (isRecord(job)) return 'untidy';

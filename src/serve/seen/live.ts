@@ -1,4 +1,4 @@
-/** What stands in the cluster, as a reconcile sees it, and who belongs to whom: RunnerGroups and Jobs by Application. Pure. */
+/** The cluster as a reconcile sees it, with owners: RunnerGroups and Jobs by Application. Pure. */
 import {
   type ApplicationRef,
   applicationKey,
@@ -28,7 +28,7 @@ export interface LiveGroup {
   readonly isDenied?: boolean;
 }
 
-/** A Job of ours in the cluster, with what Argo CD reads of it. */
+/** A Job of ours in the cluster, with the fields that Argo CD reads. */
 export interface LiveRunner {
   readonly job: LiveJob;
   readonly annotations: Texts;
@@ -37,7 +37,7 @@ export interface LiveRunner {
   readonly uid?: string;
   /** Absent: it was not lost, as far as Kubernetes shows. */
   readonly loss?: LossReason;
-  /** Its node was lost and answers again. */
+  /** True if its node was lost and answers again. */
   readonly isBack?: true;
 }
 
@@ -65,11 +65,11 @@ export function applicationOfGroup({ object: { metadata } }: LiveGroup): Applica
 export interface Sibling {
   readonly key: string;
   readonly ref: ApplicationRef;
-  /** What its plugin is told: `2/7`. */
+  /** The shard as its plugin gets it: `2/7`. */
   readonly shard: string;
 }
 
-/** How many Applications print these groups, as shard 0 says on them. Undefined: one alone. */
+/** Returns how many Applications print these groups, as shard 0 writes it on them. Undefined: one alone. */
 export function shardsOf(groups: readonly LiveGroup[]): number | undefined {
   const counts = groups.flatMap(({ object: { metadata } }) => shardCount(metadata.annotations) ?? []);
   return counts.length > 0 ? Math.max(...counts) : undefined;
@@ -124,7 +124,7 @@ type RunnersBy = ReadonlyMap<string, readonly LiveRunner[]>;
 
 /** The Jobs are sorted once for all who ask: with many Applications each would look at every Job of all others. */
 export interface ClusterSnapshot extends Pick<LiveObjects, 'groups' | 'runners'> {
-  /** Groups by the key of their Application; those of no Application are under ''. */
+  /** Groups by the key of their Application. Groups without one are under ''. */
   readonly byApp: ReadonlyMap<string, readonly LiveGroup[]>;
   readonly runnersOfApp: RunnersBy;
   readonly runnersOfGroup: RunnersBy;
@@ -136,7 +136,7 @@ export interface ClusterSnapshot extends Pick<LiveObjects, 'groups' | 'runners'>
   readonly over: ReadonlyMap<string, LiveRunner>;
   /** Runners whose end is new. At the first snapshot: all that have ended. */
   readonly ended: readonly LiveRunner[];
-  /** When the end of a runner was last noticed by the steady clock, by key of the group. */
+  /** When the end of a runner was last noticed, by key of the group, by the steady clock, ms. */
   readonly lastEndMs: ReadonlyMap<string, number>;
 }
 

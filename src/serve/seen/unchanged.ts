@@ -1,6 +1,6 @@
 /**
- * What has not changed stays the same object. Then a later step can see by `===` that it has nothing to do. All of `serve` keeps
- * results by these functions only.
+ * Keeps equal values as the same object. Then a later step compares by `===` and skips unchanged input. All of `serve`
+ * keeps results by these functions only.
  */
 import { isDeepStrictEqual } from 'node:util';
 
@@ -13,7 +13,7 @@ export function keepList<T>(before: readonly T[] | undefined, now: readonly T[])
   return before && sameElements(before, now) ? before : now;
 }
 
-/** Lists by key. A list that holds the same objects as before is the list of before. */
+/** Returns the lists by key. A list with the same objects in the same order stays the same list. */
 export function keepLists<K, T>(
   before: ReadonlyMap<K, readonly T[]>,
   now: ReadonlyMap<K, readonly T[]>,
@@ -25,7 +25,7 @@ export function keepEqual<T>(before: T | undefined, now: T): T {
   return before !== undefined && isDeepStrictEqual(before, now) ? before : now;
 }
 
-/** A pure function that is called once per object. It keeps no object alive. */
+/** Wraps a pure function so that it is called once per object. It keeps no object alive. */
 export function oncePerObject<K extends object, V>(make: (key: K) => V): (key: K) => V {
   const known = new WeakMap<K, { readonly value: V }>();
   return (key) => {
@@ -39,7 +39,7 @@ export function oncePerObject<K extends object, V>(make: (key: K) => V): (key: K
 
 interface CachedItem<V> {
   readonly key: string;
-  /** While these are the same, the value of before holds. */
+  /** While these inputs are the same, the stored value holds. */
   readonly inputs: readonly unknown[];
   /** @param before the value that other inputs led to. */
   readonly make: (before: V | undefined) => V;
@@ -55,7 +55,10 @@ export class CachedByKey<V> {
     this.#isOld = true;
   };
 
-  /** The values of these items, in their order; the same list while they are the same. What is known of other keys is forgotten. */
+  /**
+   * Returns the values of these items in order. The list stays the same while the values do. Values of other keys are
+   * forgotten.
+   */
   all(items: () => Iterable<CachedItem<V>>): readonly V[] {
     if (!this.#isOld) return this.#list;
     this.#isOld = false;

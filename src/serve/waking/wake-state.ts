@@ -17,27 +17,30 @@ import type { Failure } from '../../shared/failure.ts';
 import { changedKeys, type Difference, mayWaitMs, NO_DIFFERENCE } from '../seen/difference.ts';
 import { isAway, type WakeResult, type WakeStep } from './wake.ts';
 
-/** How the last wake ended, for conditions and metrics. `message`: why Argo CD, or the sync before, has failed. `says`: what else Argo CD says. */
+/**
+ * How the last wake ended, for conditions and metrics. `message`: why Argo CD, or the last sync, failed. `says`:
+ * further words of Argo CD.
+ */
 export type WakeOutcome =
   | { readonly is: Exclude<WakeResult['is'], 'error'>; readonly message?: string; readonly says?: string }
   | { readonly is: 'error'; readonly message: string }
-  /** `away`: Argo CD could not be reached, and nothing but reads was asked of it. */
+  /** `away`: Argo CD could not be reached, and only reads were sent. */
   | { readonly is: 'failed'; readonly message: string; readonly away?: true };
 
 interface Memory {
-  /** What a sync would change. Absent: there is no plan. */
+  /** Changes that a sync would make. Absent: there is no plan. */
   readonly difference?: Difference;
-  /** Since when each Job of it has not been that of the plan, by its key. */
+  /** Since when each Job has differed from the plan, by its key. */
   readonly differSince: ReadonlyMap<string, number>;
   /** Since when there has been a difference without a break. */
   readonly sinceMs?: number;
-  /** Since when the difference may be about nothing: a runner ended after the look. Each wake begins a new doubt. */
+  /** Since when the difference may be outdated: a runner ended after the look. Each wake begins a new doubt. */
   readonly doubtMs?: number;
-  /** How the last wake ended, when it began, and what it was for. */
+  /** Result of the last wake, its begin, and the differences that it was for. */
   readonly last?: WakeOutcome;
   readonly beganMs: number;
   readonly target: ReadonlySet<string>;
-  /** Not before this time for what the last wake was for already. */
+  /** Earliest time of another wake for the same differences. */
   readonly retryMs: number;
   readonly fruitless: number;
   /** Argo CD is in error or misses a Job: it is woken until it is not, also without a difference. */
@@ -47,7 +50,7 @@ interface Memory {
 export type WakeState = Memory &
   (
     | { readonly is: 'unplanned' | 'shown' | 'waking'; readonly untilMs?: never }
-    /** Nothing but time is missing, and its turn. */
+    /** The state waits for a time, and then for its turn. */
     | { readonly is: 'gathering' | 'pausing'; readonly untilMs: number }
   );
 
@@ -84,7 +87,10 @@ const FIRST_PAUSE_MS: Readonly<Record<WakeOutcome['is'], number>> = {
   failed: 1_000,
 };
 const LONGEST_PAUSE_MS = 60_000;
-/** While Argo CD is away, or another operation lasts, a wake is reads and costs nobody anything. The end is to be noticed. */
+/**
+ * Pause between wakes while Argo CD is away or another operation lasts, ms. Such a wake only reads and is cheap, and
+ * the end should be noticed soon.
+ */
 const READING_PAUSE_MS = 4_000;
 /** A difference that may be about nothing gets this long to vanish. Not longer: where runners end faster than Gitea is looked at, it stays. */
 const DOUBT_MS = 1_000;
@@ -99,7 +105,7 @@ export function follow(state: WakeState, news: WakeNews, nowMs: number): WakeSta
     case 'no-plan':
       return rest(withoutPlan(memory));
     case 'unwell':
-      // What the wake finds is newer than what was found beside it.
+      // The wake's own result will be newer than this news.
       return isWaking ? state : settle({ ...memory, owes: true, ...(news.outcome && { last: news.outcome }) }, nowMs);
     case 'its-turn':
       return is === 'gathering' || is === 'pausing' ? begun(memory, nowMs) : state;
@@ -110,7 +116,7 @@ export function follow(state: WakeState, news: WakeNews, nowMs: number): WakeSta
   }
 }
 
-/** True when it shows its plan, has none, or the last wake failed. */
+/** True if the cluster shows the plan, there is no plan, or the last wake failed. */
 export function isDone(state: WakeState): boolean {
   return state.is !== 'waking' && (state.untilMs === undefined || troubleOf(state) !== undefined);
 }
@@ -132,7 +138,10 @@ export function troubleOf({ last }: Pick<WakeState, 'last'>): string | undefined
   }
 }
 
-/** What is waited for while the cluster does not show the plan, and until when. @param timeOf the wall clock at a steady time, as text. */
+/**
+ * Returns what the wake waits for while the cluster differs from the plan, and until when.
+ * @param timeOf formats the wall clock at a steady time.
+ */
 export function waitText(state: WakeState, timeOf: (steadyMs: number) => string): string | undefined {
   switch (state.is) {
     case 'shown':
@@ -149,12 +158,15 @@ export function waitText(state: WakeState, timeOf: (steadyMs: number) => string)
   }
 }
 
-/** How long after the begin of the last wake the cluster shows what it was for, ms; undefined: that is no news. */
+/**
+ * Returns the time from the begin of the last wake until the cluster shows its result, ms. Undefined: this was known
+ * before.
+ */
 export function shownAfterMs(before: WakeState, after: WakeState, nowMs: number): number | undefined {
   return before.target.size > 0 && after.target.size === 0 ? nowMs - after.beganMs : undefined;
 }
 
-/** The outcome of a request to Argo CD that failed. @param steps what was asked before, and the request itself. */
+/** Returns the outcome of a failed request to Argo CD. @param steps the requests so far, including this one. */
 export function failedOutcome(failure: Failure, steps: readonly WakeStep[] = []): WakeOutcome {
   const away = isAway(failure) && steps.every(({ step }) => step === 'read');
   return { is: 'failed', message: `${failure.code} ${failure.message}`, ...(away && { away }) };
@@ -177,7 +189,7 @@ function begun({ doubtMs: _, ...memory }: Memory, nowMs: number): WakeState {
 
 function ended(memory: Memory, news: Extract<WakeNews, { is: 'woken' }>, nowMs: number): Memory {
   const { comparedMs = nowMs - memory.beganMs, outcome } = news;
-  // The pauses of an outage, and of an operation of somebody else, are over with it.
+  // Pauses because of an outage or of another operation end with their cause.
   const wasAway = isAwayNow(memory.last) && !isAwayNow(outcome);
   const wasBusy = memory.last?.is === 'busy' && outcome.is !== 'busy';
   const fruitless = wasAway || wasBusy ? 0 : memory.fruitless;
@@ -186,7 +198,10 @@ function ended(memory: Memory, news: Extract<WakeNews, { is: 'woken' }>, nowMs: 
   return { ...memory, last: outcome, fruitless: fruitless + 1, retryMs: nowMs + pause, owes };
 }
 
-/** How long to wait until a wake shows. An Application that is slow to compare is slow to apply, and another wake would slow it down. */
+/**
+ * Returns how long to wait until a wake shows, ms. An Application that is slow to compare is slow to apply, and another
+ * wake would slow it down.
+ */
 function pauseMs(outcome: WakeOutcome, comparedMs: number, fruitless: number): number {
   const first = outcome.is === 'synced' ? Math.max(FIRST_PAUSE_MS.synced, comparedMs) : FIRST_PAUSE_MS[outcome.is];
   const longest = isAwayNow(outcome) || outcome.is === 'busy' ? READING_PAUSE_MS : LONGEST_PAUSE_MS;

@@ -41,11 +41,11 @@ export type WakeResult =
   | { readonly is: 'error'; readonly errors: readonly AppError[]; readonly app: AppState }
   /** The cluster holds what the plugin printed. */
   | { readonly is: 'in-sync'; readonly app: AppState }
-  /** It does not manage any of the RunnerGroups; nothing was done. */
+  /** The Application manages none of the RunnerGroups. Nothing was done. */
   | { readonly is: 'foreign'; readonly app: AppState }
   /** A sync was started. */
   | { readonly is: 'synced'; readonly app: AppState }
-  /** Another operation is under way, which may or may not apply the new output: wake again when it is over. */
+  /** Another operation is under way, which may or may not apply the new output. Wake again when it has ended. */
   | { readonly is: 'busy'; readonly app: AppState };
 
 /** A request of a wake. Times are ms since 1970. */
@@ -58,7 +58,10 @@ export interface WakeStep {
 /** A wake that is read again and again notes its first ones. */
 const MOST_STEPS = 100;
 
-/** Notes in `steps` what is asked. Once `signal` is aborted nothing more is: another process may lead by then, and wake the same Application. */
+/**
+ * Returns a target that notes each request in `steps`. Once `signal` is aborted it sends no more: another process may
+ * lead by then and wake the same Application.
+ */
 export function noting(argocd: WakeTarget, steps: WakeStep[], signal: AbortSignal): WakeTarget {
   const { clock } = argocd;
   const note = async <T>(step: keyof WakeTarget, work: () => Promise<T>): Promise<T> => {
@@ -81,7 +84,7 @@ export function noting(argocd: WakeTarget, steps: WakeStep[], signal: AbortSigna
 /** The part of `ArgoCd` that waking needs. */
 export type WakeTarget = Pick<ArgoCd, 'clock' | 'read' | 'refresh' | 'sync'>;
 
-/** Pure. What follows from a refreshed Application: the end, or a sync. */
+/** Returns what follows from a refreshed Application: the end, or a sync. Pure. */
 export function afterRefresh(
   app: AppState,
   groups: readonly ObjectRef[],
@@ -108,22 +111,28 @@ const NOT_COMPARED: AppError = {
 };
 
 const PATIENCE = {
-  /** How long a wake waits for the answer to a refresh. Proxies end a request after a minute. */
+  /** How long a wake waits for the answer to a refresh, ms. Proxies end a request after a minute. */
   answerMs: 30_000,
-  /** How often it reads the Application meanwhile and afterwards, and when it asks again. */
+  /**
+   * Time between reads of the Application during and after the refresh, and time until the refresh is requested again.
+   */
   readEveryMs: 5_000,
   askAgainMs: 60_000,
-  /** How long it waits for the end of another operation, and the first pause; later ones are longer, up to `readEveryMs`. */
+  /**
+   * How long a wake waits for the end of another operation, and its first pause. Later pauses are longer, up to
+   * `readEveryMs`.
+   */
   busyMs: 30_000,
   syncEveryMs: 500,
 };
 export type WakePatience = Readonly<typeof PATIENCE>;
 
 /**
- * One wake. Not for two calls at a time for one Application: the second one's refresh would be lost. Throws `Failure` (exit 1).
- * @param groups the RunnerGroups that name this Application as theirs; one that is really there is enough.
- * @param deadline until then a late refresh is waited for.
- * @param onBusy called each time before it waits for another operation: from now on it costs Argo CD next to nothing.
+ * Wakes an Application once. Two calls for one Application must not overlap: the second refresh would be lost.
+ * @param groups the RunnerGroups that name this Application; one that really exists is enough.
+ * @param deadline end of the wait for a late refresh.
+ * @param onBusy called before each wait for another operation: from then on the wake costs Argo CD next to nothing.
+ * @throws Failure exit 1
  */
 export async function wake(
   argocd: WakeTarget,
@@ -142,7 +151,7 @@ export async function wake(
     for await (seen of watched(one, before)) if (!seen.isOperating) break;
     return { is: 'busy', app: seen };
   }
-  // One that Argo CD has overlooked is heard with this.
+  // A request that Argo CD has overlooked is answered with this one.
   const seen = before.refreshPending ? await refresh(one, 'normal', before) : before;
   let now = await refresh(one, 'hard', seen);
   for await (now of watched(one, now)) {
@@ -154,7 +163,10 @@ export async function wake(
   return { is: 'busy', app: now };
 }
 
-/** Both times are of the controller's clock. What a refresh finds while it runs would be old at its end. */
+/**
+ * True if an operation lasts long. Both times are of the controller's clock. The result of a refresh during the
+ * operation would be old at its end.
+ */
 function hasLastedLong({ isOperating, operation, reconciledAtMs = 0 }: AppState, { busyMs }: WakePatience): boolean {
   return isOperating && reconciledAtMs - (operation?.startedAtMs ?? reconciledAtMs) > busyMs;
 }
@@ -208,10 +220,10 @@ async function askOnce(
     for (let quiet = 0; quiet < QUIET_READS; ) {
       await pause(argocd.clock, Math.min(readEveryMs, limit.remainingMs()), end.signal);
       if (end.signal.aborted || limit.remainingMs() === 0) return undefined;
-      // Its API server may be busy or starting.
+      // The API server of Argo CD may be busy or starting.
       const state = await unless(isAway, argocd.read(app, shortly(argocd, limit, ANSWER_MS, end.signal)));
       if (state && isDone(state, before)) return state;
-      // Lost on its way, or done within the second of the one before: times are whole seconds.
+      // The request was lost on its way, or done within the second of the last comparison: times are whole seconds.
       if (state && !state.refreshPending) quiet += 1;
     }
     return undefined;
@@ -230,8 +242,8 @@ function isLate({ kind }: Failure): boolean {
 }
 
 /**
- * A comparison writes its result and takes the annotation away at the same time. One that was given up keeps the time of the one before,
- * but shows an error.
+ * True if the comparison has ended. It writes its result and removes the annotation at the same time. A comparison that
+ * was given up keeps the old time, but shows an error.
  */
 function isDone({ errors, reconciledAtMs, refreshPending }: AppState, before: AppState): boolean {
   return !refreshPending && (reconciledAtMs !== before.reconciledAtMs || errors.some(({ stops }) => stops));
@@ -245,18 +257,18 @@ async function unless(isSuch: (failure: Failure) => boolean, answer: Promise<App
   return undefined;
 }
 
-/** How long Argo CD may take to answer a read or a sync, ms. It does both at once: a request that takes longer is lost. */
+/** Time limit of a read or a sync, ms. Argo CD answers both at once: a longer request is lost. */
 export const ANSWER_MS = 30_000;
 /** Reads that show neither a refresh nor its result. Then it is asked for again. */
 const QUIET_READS = 2;
-/** How long a request is waited for whose only aim is that the Application changes, ms. */
+/** Time limit of a request whose only aim is that the Application changes, ms. */
 const CHANGED_MS = 1_000;
 
 function shortly({ clock }: WakeTarget, deadline: Deadline, ms = ANSWER_MS, signal?: AbortSignal): Deadline {
   return new Deadline(Math.min(ms, deadline.remainingMs()), clock, signal);
 }
 
-/** True when Argo CD cannot be reached or does not work at the moment. It will come back by itself. */
+/** True if Argo CD cannot be reached or does not work at the moment. It recovers by itself. */
 export function isAway(failure: Failure): boolean {
   return isOfConnection(failure) || isRateLimit(failure) || failure.kind === 'server-error';
 }

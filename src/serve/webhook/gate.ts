@@ -27,7 +27,7 @@ import { secretLine } from './secret-files.ts';
 export interface WebhookEvent {
   readonly owner: string;
   readonly repo: string;
-  /** As the API lists it: `waiting` is blocked. */
+  /** Status as the API lists it: `waiting` is blocked. */
   readonly status: 'queued' | 'waiting' | 'in_progress' | 'completed';
   readonly jobId: number;
   readonly attempt: number;
@@ -54,14 +54,14 @@ type WebhookVerdict =
   /** `status`: 4xx. `message`: for the answer, which Gitea shows in its list of deliveries. A fixed string. */
   | { readonly is: 'refused'; readonly status: number; readonly reason: RefusalReason; readonly message: string };
 
-/** One request, which can be sent on to another replica: that replica judges it again. */
+/** One request. It can be sent on to another replica, which judges it again. */
 export interface Delivery {
   /** Names are in lower case. A header that came several times is joined, as node:http does. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
-/** How many accepted deliveries are remembered, and how long. */
+/** Most accepted deliveries that are remembered, and for how long. */
 const REMEMBERED = 10_000;
 const REMEMBERED_MS = 24 * 3_600_000;
 const NAME = /^[A-Za-z0-9_.-]{1,255}$/;
@@ -85,7 +85,10 @@ const Payload = z.object({
 
 export class WebhookGate {
   readonly #secrets: () => readonly string[];
-  /** Marks of accepted deliveries, two of each: signature and id. They are only ever added, so the least recently used one is the oldest. */
+  /**
+   * Marks of accepted deliveries, two of each: signature and id. Marks are only added, so the least recently used one
+   * is the oldest.
+   */
   readonly #seen: LRUCache<string, true>;
 
   /** @param secrets lines as `secretLine` reads them. Called for each delivery, so that they can be replaced */
@@ -122,7 +125,10 @@ export class WebhookGate {
   }
 }
 
-/** What a delivery is recognized by. A signature cannot be mistaken for an id: it does not begin with `id `. */
+/**
+ * Returns the marks by which a delivery is recognized. A signature cannot be mistaken for an id: it does not begin with
+ * `id `.
+ */
 function marksOf(delivery: Delivery): readonly string[] {
   const signature = signatureOf(delivery);
   const { 'x-gitea-delivery': id = '' } = delivery.headers;

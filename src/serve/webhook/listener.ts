@@ -18,9 +18,9 @@ export type TakeDelivery = (event: WebhookEvent, delivery: Delivery) => Promise<
 
 /** Longest accepted body. Gitea's are about 5 KB, more with a pull request's text in them. */
 export const MAX_WEBHOOK_BYTES = 256 * 1024;
-/** For all bodies that are not complete yet. The oldest one gives way. */
+/** Bytes of all incomplete bodies. At the limit the oldest body is dropped. */
 const MEMORY_BYTES = 32 * 1024 * 1024;
-/** A follower must not forward a delivery with it again. */
+/** Header of a forwarded delivery: a follower must not forward it again. */
 const FORWARDED = 'x-gitea-runners-forwarded';
 const KEPT_HEADERS = ['content-type', 'x-gitea-signature', 'x-gitea-event', 'x-gitea-delivery', FORWARDED];
 
@@ -43,7 +43,7 @@ export function webhookListener(
     const delivery = { headers: Object.fromEntries(KEPT_HEADERS.map((name) => [name, header(request, name)])), body };
     const verdict = gate.judge(delivery);
     if (verdict.is === 'refused') return refuse(verdict.status, verdict.reason, verdict.message);
-    // It may throw before it returns a promise.
+    // The handler may throw before it returns a promise.
     const pass = async (): Promise<number> => await take(verdict.event, delivery);
     const status = await pass().catch(() => 503);
     const isDone = status >= 200 && status < 300;
@@ -93,7 +93,7 @@ export class Forwarder {
 interface Body {
   pieces: readonly Buffer[];
   length: number;
-  /** Others need the memory: the body is lost. */
+  /** Drops the body: other bodies need the memory. */
   readonly giveWay: () => void;
 }
 
@@ -105,7 +105,7 @@ const MOST_PIECES = 32;
  * body that arrives in one piece is complete at once and is never dropped.
  */
 export class Bodies {
-  /** Bytes of one body, and of all of them. */
+  /** Most bytes of one body, and of all of them. */
   readonly #longest: number;
   readonly #limit: number;
   /** Oldest first: a Set keeps the order of insertion. */

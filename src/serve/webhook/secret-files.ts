@@ -1,14 +1,20 @@
-/** Secrets of files, such as those of webhooks, as they are now. A Secret may be replaced while we run, so each file is read every ten seconds. */
+/**
+ * Reads secrets from files, such as those of webhooks. A Secret may be replaced at any time, so each file is read every
+ * ten seconds.
+ */
 import { readFile } from 'node:fs/promises';
 import { Failure, systemReason } from '../../shared/failure.ts';
 import { normalBase } from '../../shared/url.ts';
 import type { WorkQueue } from '../queue/work-queue.ts';
 
 const AGAIN_MS = 10_000;
-/** For a file system that hangs. */
+/** Time limit of one read, ms, for a file system that hangs. */
 const LONGEST_READ_MS = 10_000;
 
-/** @param onFailure told when a file cannot be read any more. The secrets of before stay valid. */
+/**
+ * Returns a reader that keeps the secrets of files up to date.
+ * @param onFailure called when a file cannot be read any more. The last secrets stay valid.
+ */
 export function secretFiles(queue: WorkQueue, onFailure: (failure: Failure) => void) {
   const secrets = new Map<string, readonly string[]>();
   const line = queue.open('secret-file', {
@@ -29,7 +35,7 @@ export function secretFiles(queue: WorkQueue, onFailure: (failure: Failure) => v
   };
 }
 
-/** One per line. White space around them and empty lines are ignored. */
+/** Reads one secret per line. Ignores empty lines and white space around secrets. */
 async function readSecrets(file: string): Promise<readonly string[]> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     const remedy = 'Mount the Secret, or leave out the flag that names the file';
@@ -39,8 +45,9 @@ async function readSecrets(file: string): Promise<readonly string[]> {
 }
 
 /**
- * A line of a file with secrets: `SECRET`, or `https://gitea.example.com SECRET`. One whose first word is no base URL is a secret as a whole:
- * a secret may have spaces. `base`: normal form of the only base URL that the secret is for. Undefined: it is for all.
+ * Parses a line of a file with secrets: `SECRET`, or `https://gitea.example.com SECRET`. A line whose first word is not
+ * a base URL is one secret: a secret may have spaces. `base`: normal form of the only base URL that the secret is for.
+ * Undefined: all.
  */
 export function secretLine(line: string) {
   const [, url = '', secret = ''] = /^(https?:\/\/\S+)\s+(\S.*)$/.exec(line) ?? [];
