@@ -6,9 +6,7 @@ import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import * as z from 'zod';
 import { Playground, waitUntil } from '../servers/process.ts';
-import { workflow } from '../servers/workflows.ts';
 import { closeAfterTests } from './close-after-tests.ts';
-import { RUNNER_IMAGE } from './stack/images.ts';
 import { choose } from './stack/network.ts';
 import { PACKAGES } from './stack/packages.ts';
 import { type Stack, startStack } from './stack/stack.ts';
@@ -43,22 +41,6 @@ describe('a stack', () => {
 
   closeAfterTests(() => stack);
 
-  it('runs a CI job in a pod whose runner registers itself, does one job and is gone', async () => {
-    const { kubernetes, gitea, podLogs } = stack;
-    await gitea.admin.createRepo('web', 'acme');
-    await gitea.admin.addWorkflow('acme/web', 'one.yml', workflow({ one: { runsOn: 'linux', seconds: 1 } }));
-    await gitea.admin.dispatch('acme/web', 'one.yml');
-    const token = await gitea.admin.registrationToken('/orgs/acme');
-
-    await kubernetes.apply(...runnerJob(gitea.url, token));
-    await kubernetes.kubectl(['wait', '-n', 'runners', '--for=condition=complete', '--timeout=60s', 'job/one']);
-
-    const jobs = await gitea.admin.jobs('/orgs/acme', 'completed');
-    expect(jobs).toEqual([expect.objectContaining({ name: 'one', conclusion: 'success', runner_name: 'one' })]);
-    expect(await gitea.admin.runnerNames('/orgs/acme')).toEqual([]);
-    expect(await podLogs('runners', 'job-name=one')).toMatch(/^\[pod\/one-\w+\/runner\] .*Runner registered/m);
-  });
-
   it('has an Argo CD that applies, changes and prunes what is committed to Gitea, and passes over what it is to skip', async () => {
     const { kubernetes, argocd, gitea } = stack;
     const admin = gitea.admin;
@@ -91,38 +73,6 @@ describe('a stack', () => {
     expect([await sync(), await state()]).toEqual(['one=second ', 'Synced Healthy']);
     await kubernetes.kubectl(['delete', 'configmap', '-n', 'default', 'one']);
     expect([await sync(), await state()]).toEqual(['', 'Synced Healthy']);
-  });
-
-  it('tells pods the name of a Service that was made a moment ago, until it is deleted', async () => {
-    const { apply, kubectl } = stack.kubernetes;
-    const hosts = join(stack.machine.folder, 'kubernetes', 'hosts');
-    // Where the name is known before the way to the Service, a connection hangs for two minutes.
-    const attempt = 'busybox timeout 2 bash -c "</dev/tcp/another.argocd.svc/443"';
-    const script = `while sleep 0.2; do if ${attempt}; then exit 0; fi; done`;
-    const service = ['create', 'service', 'clusterip', 'another', '-n', 'argocd', '--tcp=443:8080'];
-
-    const text = await kubectl([...service, '-o', 'yaml', '--dry-run=client']);
-    await apply(text.replaceAll('app: another', 'app.kubernetes.io/name: argocd-server'));
-    const pod = ['run', 'client', '-n', 'default', '--restart=Never', `--image=${RUNNER_IMAGE}`];
-    await kubectl([...pod, '--command', '--', 'sh', '-c', script]);
-    const done = ['wait', '-n', 'default', '--timeout=60s', 'pod/client', '--for=jsonpath={.status.phase}=Succeeded'];
-
-    expect(await kubectl(done)).toContain('condition met');
-    await kubectl(['delete', 'service', '-n', 'argocd', 'another']);
-    const forgotten = async (): Promise<boolean> => !readdirSync(hosts).includes('argocd.another');
-    await waitUntil('forget the Service', forgotten, MINUTE);
-  });
-
-  it('replaces the pods of a Deployment when it is told to', async () => {
-    const { kubernetes, replacePods } = stack;
-    const label = 'app.kubernetes.io/name=argocd-redis';
-    const names = (): Promise<string> => kubernetes.kubectl(['get', 'pods', '-n', 'argocd', '-l', label, '-o', 'name']);
-    const before = await names();
-
-    const restart = ['rollout', 'restart', '-n', 'argocd', 'deployment/argocd-redis'];
-    await replacePods('argocd', 'argocd-redis', () => kubernetes.kubectl(restart));
-
-    expect((await names()).split('\n')).not.toContain(before.trim());
   });
 
   it('leaves no process, mount, control group, network card or folder when it is closed', async () => {
@@ -205,18 +155,16 @@ describe('a stack that cannot start', () => {
   });
 });
 
-describe('a playground that is to be kept', () => {
-  it('keeps its logs but not its large parts', async () => {
-    const playground = new Playground('kept');
-    writeFileSync(join(playground.folder, 'log.txt'), '');
-    playground.removeAtEnd(playground.makeFolder('large', 'deep'));
+it('a playground that is to be kept keeps its logs but not its large parts', async () => {
+  const playground = new Playground('kept');
+  writeFileSync(join(playground.folder, 'log.txt'), '');
+  playground.removeAtEnd(playground.makeFolder('large', 'deep'));
 
-    await playground.close(true);
+  await playground.close(true);
 
-    expect(readdirSync(playground.folder)).toEqual(['large', 'log.txt']);
-    expect(readdirSync(join(playground.folder, 'large'))).toEqual([]);
-    rmSync(playground.folder, { recursive: true });
-  });
+  expect(readdirSync(playground.folder)).toEqual(['large', 'log.txt']);
+  expect(readdirSync(join(playground.folder, 'large'))).toEqual([]);
+  rmSync(playground.folder, { recursive: true });
 });
 
 describe('the addresses of a stack', () => {
@@ -239,33 +187,11 @@ describe('the addresses of a stack', () => {
   });
 });
 
-describe('.ci/run', () => {
-  it.each(PACKAGES)('installs %s', (name) => {
-    const [, needed = ''] = /^needed=\(\n(.*?)^\)/ms.exec(readFileSync('.ci/run', 'utf8')) ?? [];
+it.each(PACKAGES)('.ci/run installs %s', (name) => {
+  const [, needed = ''] = /^needed=\(\n(.*?)^\)/ms.exec(readFileSync('.ci/run', 'utf8')) ?? [];
 
-    expect(needed.match(/(?<=:)\S+/g)).toContain(name);
-  });
+  expect(needed.match(/(?<=:)\S+/g)).toContain(name);
 });
-
-function runnerJob(url: string, token: string): readonly object[] {
-  const env = {
-    GITEA_INSTANCE_URL: url,
-    GITEA_RUNNER_REGISTRATION_TOKEN: token,
-    GITEA_RUNNER_EPHEMERAL: 'true',
-    GITEA_RUNNER_NAME: 'one',
-    GITEA_RUNNER_LABELS: 'linux:host',
-  };
-  const container = {
-    name: 'runner',
-    image: RUNNER_IMAGE,
-    env: Object.entries(env).map(([name, value]) => ({ name, value })),
-    securityContext: { runAsUser: 1000, runAsGroup: 1000, runAsNonRoot: true, allowPrivilegeEscalation: false },
-  };
-  const spec = { restartPolicy: 'Never', automountServiceAccountToken: false, containers: [container] };
-  const job = { apiVersion: 'batch/v1', kind: 'Job', spec: { backoffLimit: 0, template: { spec } } };
-  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'runners' } };
-  return [namespace, { ...job, metadata: { name: 'one', namespace: 'runners' } }];
-}
 
 function configMap(name: string, text: string, annotations: Readonly<Record<string, string>> = {}): string {
   const metadata = { name, labels: { app: 'stack-test' }, annotations };

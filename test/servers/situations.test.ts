@@ -7,26 +7,19 @@ import * as z from 'zod';
 import type { Outcome } from '../support/run-cli.ts';
 import type { ApiJob } from './account.ts';
 import { GITEA_VERSIONS } from './build.ts';
-import { type TestGroup, writeGroups } from './generate.ts';
+import type { TestGroup } from './generate.ts';
 import { waitUntil } from './process.ts';
 import { useSite } from './site.ts';
 import { workflow } from './workflows.ts';
 
-function groupOf(name: string, label: string, cap: number, more: Partial<TestGroup> = {}): TestGroup {
-  return { name, labels: [`${label}:host`], cap, ...more };
-}
+const groupOf = (name: string, label: string, cap: number): TestGroup => ({ name, labels: [`${label}:host`], cap });
 
 const GROUPS: readonly TestGroup[] = [
   groupOf('ci', 'linux', 1),
   groupOf('full', 'full', 1),
-  groupOf('idle', 'paused', 1, { more: { suspend: true } }),
-  groupOf('zero', 'zero', 0),
-  groupOf('ml', 'gpu', 1, { scope: { scope: 'repo', repo: 'acme/ml' } }),
   groupOf('wide', 'wide', 5),
   groupOf('swap', 'swap', 2),
   groupOf('disabled', 'disabled', 1),
-  groupOf('twin-a', 'twin', 1),
-  groupOf('twin-b', 'twin', 1),
   groupOf('old', 'old', 5),
   groupOf('shelf', 'shelf', 1),
   groupOf('dark', 'dark', 1),
@@ -37,12 +30,6 @@ const JOBS = {
   second: { runsOn: 'linux' },
   after: { runsOn: 'linux', needs: 'first' },
   misspelt: { runsOn: 'linus' },
-  unknown: { runsOn: 'mainframe' },
-  suspended: { runsOn: 'paused' },
-  capped: { runsOn: 'zero' },
-  several: { runsOn: '[linux, paused]' },
-  elsewhere: { runsOn: 'gpu' },
-  twice: { runsOn: 'twin' },
   legs: { runsOn: 'wide', matrix: 2 },
 };
 
@@ -69,28 +56,6 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   ],
   after: ['blocked', 'blocked: probably needs first (queued)', 'see what first waits for: gitea-runners explain'],
   misspelt: ['unserved', 'labels not covered: linus (did you mean linux (runners/ci)?)', 'Correct it in the workflow'],
-  unknown: [
-    'unserved',
-    'labels not covered: mainframe',
-    'add mainframe to spec.labels of a group whose scope has the job, or correct its runs-on',
-  ],
-  suspended: ['unserved', 'held back: group runners/idle is suspended', 'remove spec.suspend in'],
-  capped: [
-    'unserved',
-    'held back: group runners/zero starts no runners, because its cap is 0',
-    'raise spec.maxActiveRunners in',
-  ],
-  several: [
-    'unserved',
-    'no group has all of them: linux is in runners/ci, paused is in runners/idle',
-    'one runner must have all labels of runs-on',
-  ],
-  elsewhere: [
-    'unserved',
-    'runners/ml has them, but its scope, repository acme/ml, does not have acme/api',
-    'widen the scope of runners/ml',
-  ],
-  twice: ['starting', 'of group runners/twin-a', 'add --kubeconfig'],
   // Gitea does not keep to max-parallel: all legs are ready at once.
   'legs (1)': ['starting', 'of group runners/wide', 'add --kubeconfig'],
   'legs (2)': ['starting', 'of group runners/wide', 'add --kubeconfig'],
@@ -125,7 +90,6 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     api: { 'ci.yml': workflow(JOBS) },
     busy: {},
     line: {},
-    ml: {},
     open: {},
     shelf: {},
     dark: {},
@@ -202,11 +166,6 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
 
     expect(byJob.stdout).toContain(`Job ${job.id} "${job.name}" of acme/api`);
     expect(byRun.jobs).toEqual(jobs);
-  });
-
-  it('ends with 4 where a job is unserved', async () => {
-    expect((await explain(['--exit-code', '--repository', 'acme/api'])).code).toBe(4);
-    expect((await explain(['--exit-code', '--state', 'held'])).code).toBe(0);
   });
 
   it('tells who holds the slots of a full group, and that a job runs', async () => {
@@ -377,31 +336,5 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await site.admin.call('PATCH', '/repos/acme/dark', { has_actions: true });
     await (await site.idleRunner('worker', 'dark')).take();
     expect(await lineOf(job)).toContain('Cause: runs on w');
-  });
-
-  it('tells that Gitea shows no such run', async () => {
-    const { code, stdout, stderr } = await explain(['acme/api#99']);
-
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
-      'Gitea shows no run 99 of acme/api among the unfinished and the newest ones',
-    );
-  });
-
-  it('tells what is wrong with the token, and that Gitea does not answer', async () => {
-    const weak = await site.admin.createToken(['read:user']);
-    const url = 'http://127.0.0.1:1';
-    const elsewhere = site.playground.makeFolder('elsewhere');
-    writeGroups(elsewhere, url, GROUPS.slice(0, 1));
-    const cases = [
-      [{ GITEA_TOKEN: weak }, site.folder, /GR-GITEA-\d+ .*read:organization/],
-      [{ GITEA_TOKEN: 'a'.repeat(40) }, site.folder, /GR-GITEA-\d+ .*401/],
-      [{ GITEA_URL: url }, elsewhere, /127\.0\.0\.1:1/],
-    ] as const;
-    for (const [env, folder, said] of cases) {
-      const { code, stdout, stderr } = await explain([], env, folder);
-      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(said);
-    }
   });
 });

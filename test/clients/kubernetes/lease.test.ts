@@ -1,4 +1,7 @@
-/** Law V5 (docs/spec.md): one replica leads. Real HTTP; the time of the replicas passes only when the test lets it. */
+/**
+ * Law V5 (docs/spec.md): one replica leads. Real HTTP; the time of the replicas passes only when the test lets it.
+ * When a replica takes over, stops and gives the Lease back: lease-writes.test.ts.
+ */
 import { expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../../src/clients/kubernetes/kube-client.ts';
 import { Lease } from '../../../src/clients/kubernetes/lease.ts';
@@ -11,12 +14,6 @@ import { VirtualClock } from '../../support/virtual-clock.ts';
 const RETRY_MS = 2_000;
 const RENEW_DEADLINE_MS = 10_000;
 const LEASE_MS = 15_000;
-
-interface Spec {
-  readonly holderIdentity?: string;
-  readonly leaseDurationSeconds?: number;
-  readonly renewTime?: string;
-}
 
 async function startLease(bend?: Override) {
   let requests = 0;
@@ -51,24 +48,18 @@ async function startLease(bend?: Override) {
     running.then(() => {
       hasEnded = true;
     });
-    const end = async (): Promise<void> => {
-      if (!life.signal.aborted) replicas -= 1;
+    onTestFinished(async () => {
       life.abort();
       await until('it has ended', async () => {
         // A request that nobody answers ends with its time.
         await time.pass(10);
         return hasEnded;
       });
-    };
-    onTestFinished(async () => {
-      await end();
       await client.close();
     });
-    return { lease, end };
   };
   return {
     clock: time,
-    cluster,
     /** What happened, in order. */
     led,
     lead,
@@ -81,13 +72,6 @@ async function startLease(bend?: Override) {
       await time.pass(RETRY_MS);
       await until('all pause again', () => pauses >= before + replicas);
     },
-    spec: (): Spec => (cluster.all('leases')[0]?.['spec'] ?? {}) as Spec,
-    /** Another replica has written the Lease. */
-    write: (spec: Spec): void =>
-      void cluster.put('leases', {
-        metadata: { namespace: 'argocd', name: 'serve', annotations: { 'gitea.bpg.pw/address': 'http://two' } },
-        spec,
-      }),
   };
 }
 
@@ -129,69 +113,6 @@ it('stops in time, also when the API server answers some requests late and other
   }
   expect(scene.led).toEqual(['one leads', 'one stopped']);
   expect(RENEW_DEADLINE_MS).toBeLessThan(LEASE_MS);
-});
-
-it('stops at the next try when another replica holds the Lease, and does not take it back', async () => {
-  const scene = await startLease();
-  const { end, lease } = scene.lead('one');
-  await until('it leads and pauses', () => scene.pauses() === 1);
-  await scene.nextTry();
-  expect(scene.led).toEqual(['one leads']);
-
-  scene.write({ holderIdentity: 'two', leaseDurationSeconds: 15, renewTime: 'now' });
-  const writes = scene.cluster.writes.length;
-  await scene.nextTry();
-  expect(scene.led).toEqual(['one leads', 'one stopped']);
-  expect(lease.otherHolder).toBe('http://two');
-  await end();
-
-  expect(scene.spec().holderIdentity).toBe('two');
-  expect(scene.cluster.writes).toHaveLength(writes);
-});
-
-it('gives its Lease back when it ends, but not the one that another replica has taken meanwhile', async () => {
-  const scene = await startLease();
-  const one = scene.lead('one');
-  await until('it leads', () => scene.led.length === 1);
-  await one.end();
-  expect(scene.spec()).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
-
-  const next = scene.lead('next');
-  await until('it leads', () => scene.led.includes('next leads'));
-  scene.write({ holderIdentity: 'two', leaseDurationSeconds: 15 });
-  await next.end();
-  expect(scene.spec()).toEqual({ holderIdentity: 'two', leaseDurationSeconds: 15 });
-});
-
-it.each<[seconds: number | undefined, which: string]>([
-  [6, 'a shorter'],
-  [60, 'a longer'],
-  // Absent: as long as its own.
-  [undefined, 'no'],
-])('waits for %s s where the holder has written %s duration, and takes over then', async (seconds) => {
-  const scene = await startLease();
-  scene.write({ holderIdentity: 'two', ...(seconds !== undefined && { leaseDurationSeconds: seconds }) });
-  scene.lead('one');
-  await until('it has read the Lease', () => scene.pauses() === 1);
-  const tries = (seconds === undefined ? LEASE_MS : seconds * 1000) / RETRY_MS;
-
-  for (let each = 0; each < Math.floor(tries); each += 1) await scene.nextTry();
-  expect(scene.led).toEqual([]);
-  await scene.nextTry();
-  expect(scene.led).toEqual(['one leads']);
-});
-
-it('waits for a whole duration again after each renewal that it sees', async () => {
-  const scene = await startLease();
-  scene.write({ holderIdentity: 'two', leaseDurationSeconds: 6, renewTime: '0' });
-  scene.lead('one');
-  await until('it has read the Lease', () => scene.pauses() === 1);
-
-  for (let each = 1; each < 10; each += 1) {
-    await scene.nextTry();
-    if (each % 3 === 0) scene.write({ holderIdentity: 'two', leaseDurationSeconds: 6, renewTime: String(each) });
-  }
-  expect(scene.led).toEqual([]);
 });
 
 it('lets one lead when two see a free Lease at the same time', async () => {
