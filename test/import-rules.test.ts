@@ -161,32 +161,28 @@ it.each(Object.keys(ROOMS))('the folders of %s are floors: none imports one that
   expect([...below.keys()]).toEqual([]);
 });
 
-describe('src/shared/marks.ts', () => {
-  it('imports nothing, and no other file spells a label or annotation that two rooms know', () => {
-    const marks = [
-      ...readFileSync('src/shared/marks.ts', 'utf8').matchAll(/'((?:argocd\.argoproj\.io|gitea\.bpg\.pw)\/[^']+)'/g),
-    ];
-    const spelled = files.filter((file) => {
-      if (!file.startsWith('src/')) return false;
-      const text = readFileSync(file, 'utf8');
-      return file !== 'src/shared/marks.ts' && marks.some(([quoted]) => text.includes(quoted));
-    });
-
-    expect(marks.length).toBeGreaterThan(10);
-    expect(importsOf('src/shared/marks.ts')).toEqual([]);
-    expect(spelled).toEqual([]);
+it('src/shared/marks.ts imports nothing, and no other file spells a label or annotation that two rooms know', () => {
+  const marks = [
+    ...readFileSync('src/shared/marks.ts', 'utf8').matchAll(/'((?:argocd\.argoproj\.io|gitea\.bpg\.pw)\/[^']+)'/g),
+  ];
+  const spelled = files.filter((file) => {
+    if (!file.startsWith('src/')) return false;
+    const text = readFileSync(file, 'utf8');
+    return file !== 'src/shared/marks.ts' && marks.some(([quoted]) => text.includes(quoted));
   });
+
+  expect(marks.length).toBeGreaterThan(10);
+  expect(importsOf('src/shared/marks.ts')).toEqual([]);
+  expect(spelled).toEqual([]);
 });
 
-describe('src/planner', () => {
-  it('reads no clock, chance or environment', () => {
-    const impure =
-      /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bprocess\b|\bperformance\b|\bfetch\(|\bsetTimeout\b|\bconsole\b/;
+it('src/planner reads no clock, chance or environment', () => {
+  const impure =
+    /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bprocess\b|\bperformance\b|\bfetch\(|\bsetTimeout\b|\bconsole\b/;
 
-    expect(files.filter((file) => file.startsWith('src/planner/') && impure.test(readFileSync(file, 'utf8')))).toEqual(
-      [],
-    );
-  });
+  expect(files.filter((file) => file.startsWith('src/planner/') && impure.test(readFileSync(file, 'utf8')))).toEqual(
+    [],
+  );
 });
 
 describe('the path that Argo CD runs', () => {
@@ -236,21 +232,19 @@ describe('the path that Argo CD runs', () => {
   });
 });
 
-describe('the whole program', () => {
-  it('loads commands, serve and the demo only when they are called for', () => {
-    const eager =
-      /(?:^|\n)import (?!type)[^;]*from '(?:\.\/(?:commands\/)?(?:generate|explain|validate|schema|serve|sweep)\.ts|\.\.\/\.\.\/demo|\.\.\/serve\/|prom-client|pino|cdk8s|\.\.?\/manifests\/(?:app|pod-template|render|group-job|runner-group-chart)\.ts)/;
+it('the whole program loads commands, serve and the demo only when they are called for', () => {
+  const eager =
+    /(?:^|\n)import (?!type)[^;]*from '(?:\.\/(?:commands\/)?(?:generate|explain|validate|schema|serve|sweep)\.ts|\.\.\/\.\.\/demo|\.\.\/serve\/|prom-client|pino|cdk8s|\.\.?\/manifests\/(?:app|pod-template|render|group-job|runner-group-chart)\.ts)/;
 
-    expect(
-      [
-        'src/cli/cli.ts',
-        'src/plan/look-and-plan.ts',
-        'src/cli/reading/read-and-plan.ts',
-        'src/cli/commands/generate.ts',
-        'src/main.ts',
-      ].filter((file) => eager.test(readFileSync(file, 'utf8'))),
-    ).toEqual([]);
-  });
+  expect(
+    [
+      'src/cli/cli.ts',
+      'src/plan/look-and-plan.ts',
+      'src/cli/reading/read-and-plan.ts',
+      'src/cli/commands/generate.ts',
+      'src/main.ts',
+    ].filter((file) => eager.test(readFileSync(file, 'utf8'))),
+  ).toEqual([]);
 });
 
 it('cdk8s and cdk8s-plus are imported by their names: what lies inside of them may move', () => {

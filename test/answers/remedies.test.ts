@@ -146,56 +146,48 @@ describe('what helps against a pod that does not start', () => {
   });
 });
 
-describe('what helps against an error of Argo CD', () => {
-  const GIT = 'Failed to fetch default: `git fetch origin --tags --force` failed exit status 128: fatal: ';
-  const DISCOVER =
-    'one or more synchronization tasks are not valid: failed to discover server resources for group version';
+const GIT = 'Failed to fetch default: `git fetch origin --tags --force` failed exit status 128: fatal: ';
+const DISCOVER =
+  'one or more synchronization tasks are not valid: failed to discover server resources for group version';
 
-  it.each([
-    ['dial tcp 10.105.201.92:6379: connect: connection refused', 'start Redis of Argo CD again'],
-    ['dial tcp: lookup argocd-redis-ha-haproxy on 10.96.0.10:53: no such host', 'start Redis of Argo CD again'],
-    ['read tcp 10.1.2.3:4->10.1.2.4:6379: i/o timeout', 'start Redis of Argo CD again'],
-    ['failed to list refs: WRONGPASS invalid username-password pair or user is disabled.', 'the password of Secret'],
-    [`${DISCOVER} batch/v1: Unauthorized`, 'whether Argo CD reaches that cluster'],
-    [`${DISCOVER} gitea.bpg.pw/v1alpha1: the server could not find the requested resource`, 'install the CRD'],
-    [`${DISCOVER} metrics.k8s.io/v1: the server is currently unable to handle the request`, 'kubectl get apiservices'],
-    [
-      'failed to sync cluster https://10.96.0.1:443: failed to load initial state of resource Job.batch: the server has received too many requests and has asked us to try again later',
-      'who runs the API server',
-    ],
-    [
-      'failed to sync cluster https://10.96.0.1:443: failed to load initial state of resource LimitRange: limitranges is forbidden: User "system:serviceaccount:argocd:x" cannot list resource "limitranges" in API group "" at the cluster scope',
-      'leave that kind out',
-    ],
-    [
-      'failed to get server version: Get "https://10.0.0.1/version": dial tcp 10.0.0.1:443: i/o timeout',
-      'reaches that',
-    ],
-    ['namespace "runners" for Job "ci-1" is not managed', 'argocd cluster set --namespace'],
-    [
-      `${GIT}unable to access 'https://git.acme/r/': The requested URL returned error: 503`,
-      'whether that host is well',
-    ],
-    ['failed to list refs: unexpected client error: status code: 502', 'whether that host is well'],
-    ['failed to list refs: unexpected client error: status code: 429', 'ask that host more seldom'],
-    [`${GIT}unable to access 'https://git.acme/r/': Could not resolve host: git.acme`, 'reaches that host'],
-    [`${GIT}unable to access 'https://git.acme/r/': SSL certificate problem: zzz`, 'the CA of that host'],
-    [`${GIT}Authentication failed for 'https://git.acme/r/'`, 'access to that repository'],
-    [`${GIT}could not read Username for 'https://git.acme': terminal prompts disabled`, 'access to that repository'],
-    [`${GIT}Unable to create '/tmp/x/.git/index.lock': File exists.`, 'rollout restart deployment/argocd-repo-server'],
-    ['error generating manifests in cmp: open /tmp/_cmp_server/x: permission denied', 'repeat step 1'],
-    ['error sending generate manifest to cmp-server: context canceled', 'how busy argocd-repo-server is'],
-    ["application 'runners' in namespace 'web' is not permitted to use project 'runners'", 'spec.sourceNamespaces'],
-    ['no matching service account found for destination server x and namespace runners', 'destinationServiceAccounts'],
-    ['jobs.batch "ci-1" is forbidden: exceeded quota: jobs', 'raise that quota'],
-    ['admission webhook "x" denied the request: zzz', 'who runs that admission webhook'],
-    // Of no object that was refused: the remedies of pods are not asked.
-    ['an invalid zzz of zzz, forbidden', 'correct what it says'],
-    // It has just been read.
-    ['error: GR-GITEA-05 list jobs of org acme: an error of the server (500). Look into its log', 'do what it says'],
-  ])('%s', (message, remedy) => {
-    const wrapped = `Failed to load target state: rpc error: code = Unknown desc = ${message}`;
+it.each([
+  ['dial tcp 10.105.201.92:6379: connect: connection refused', 'start Redis of Argo CD again'],
+  ['dial tcp: lookup argocd-redis-ha-haproxy on 10.96.0.10:53: no such host', 'start Redis of Argo CD again'],
+  ['read tcp 10.1.2.3:4->10.1.2.4:6379: i/o timeout', 'start Redis of Argo CD again'],
+  ['failed to list refs: WRONGPASS invalid username-password pair or user is disabled.', 'the password of Secret'],
+  [`${DISCOVER} batch/v1: Unauthorized`, 'whether Argo CD reaches that cluster'],
+  [`${DISCOVER} gitea.bpg.pw/v1alpha1: the server could not find the requested resource`, 'install the CRD'],
+  [`${DISCOVER} metrics.k8s.io/v1: the server is currently unable to handle the request`, 'kubectl get apiservices'],
+  [
+    'failed to sync cluster https://10.96.0.1:443: failed to load initial state of resource Job.batch: the server has received too many requests and has asked us to try again later',
+    'who runs the API server',
+  ],
+  [
+    'failed to sync cluster https://10.96.0.1:443: failed to load initial state of resource LimitRange: limitranges is forbidden: User "system:serviceaccount:argocd:x" cannot list resource "limitranges" in API group "" at the cluster scope',
+    'leave that kind out',
+  ],
+  ['failed to get server version: Get "https://10.0.0.1/version": dial tcp 10.0.0.1:443: i/o timeout', 'reaches that'],
+  ['namespace "runners" for Job "ci-1" is not managed', 'argocd cluster set --namespace'],
+  [`${GIT}unable to access 'https://git.acme/r/': The requested URL returned error: 503`, 'whether that host is well'],
+  ['failed to list refs: unexpected client error: status code: 502', 'whether that host is well'],
+  ['failed to list refs: unexpected client error: status code: 429', 'ask that host more seldom'],
+  [`${GIT}unable to access 'https://git.acme/r/': Could not resolve host: git.acme`, 'reaches that host'],
+  [`${GIT}unable to access 'https://git.acme/r/': SSL certificate problem: zzz`, 'the CA of that host'],
+  [`${GIT}Authentication failed for 'https://git.acme/r/'`, 'access to that repository'],
+  [`${GIT}could not read Username for 'https://git.acme': terminal prompts disabled`, 'access to that repository'],
+  [`${GIT}Unable to create '/tmp/x/.git/index.lock': File exists.`, 'rollout restart deployment/argocd-repo-server'],
+  ['error generating manifests in cmp: open /tmp/_cmp_server/x: permission denied', 'repeat step 1'],
+  ['error sending generate manifest to cmp-server: context canceled', 'how busy argocd-repo-server is'],
+  ["application 'runners' in namespace 'web' is not permitted to use project 'runners'", 'spec.sourceNamespaces'],
+  ['no matching service account found for destination server x and namespace runners', 'destinationServiceAccounts'],
+  ['jobs.batch "ci-1" is forbidden: exceeded quota: jobs', 'raise that quota'],
+  ['admission webhook "x" denied the request: zzz', 'who runs that admission webhook'],
+  // Of no object that was refused: the remedies of pods are not asked.
+  ['an invalid zzz of zzz, forbidden', 'correct what it says'],
+  // It has just been read.
+  ['error: GR-GITEA-05 list jobs of org acme: an error of the server (500). Look into its log', 'do what it says'],
+])('what helps against an error of Argo CD: %s', (message, remedy) => {
+  const wrapped = `Failed to load target state: rpc error: code = Unknown desc = ${message}`;
 
-    expect(afterError(unwrapped(wrapped), 'argocd/runners')).toContain(remedy);
-  });
+  expect(afterError(unwrapped(wrapped), 'argocd/runners')).toContain(remedy);
 });

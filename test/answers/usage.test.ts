@@ -60,34 +60,32 @@ function usage(
   return usageOf({ instance: '', groups, histories, runners, period: PERIOD, ...(priceOf && { priceOf }) }, by);
 }
 
-describe('the wait of a CI job', () => {
-  const first: Row = { id: 1, runId: 7, times: [0, 0, 10], runner: nameFor(1) };
+const first: Row = { id: 1, runId: 7, times: [0, 0, 10], runner: nameFor(1) };
 
-  it.each<[string, readonly Row[], atLeast: number, atMost: number]>([
-    ['is known when no other job of its run ended before its start', [{ id: 1, times: [0, 3, 9] }], 180, 180],
-    [
-      'is at least the time since the last end in its run, which it may have needed',
-      [first, { id: 2, runId: 7, times: [0, 12, 20] }],
-      120,
-      720,
-    ],
-    [
-      'may have begun at the begin of the period when the job was created before',
-      [{ id: 1, times: [-30, 5, 9] }],
-      300,
-      2100,
-    ],
-    [
-      'is nothing at least for a re-run that keeps its row',
-      [{ id: 1, times: [0, 50, 59], isRerunInPlace: true }],
-      0,
-      3000,
-    ],
-  ])('%s', (_, rows, atLeast, atMost) => {
-    const jobs = rows.map((row) => job({ runner: nameFor(row.id), ...row }));
+it.each<[string, readonly Row[], atLeast: number, atMost: number]>([
+  ['is known when no other job of its run ended before its start', [{ id: 1, times: [0, 3, 9] }], 180, 180],
+  [
+    'is at least the time since the last end in its run, which it may have needed',
+    [first, { id: 2, runId: 7, times: [0, 12, 20] }],
+    120,
+    720,
+  ],
+  [
+    'may have begun at the begin of the period when the job was created before',
+    [{ id: 1, times: [-30, 5, 9] }],
+    300,
+    2100,
+  ],
+  [
+    'is nothing at least for a re-run that keeps its row',
+    [{ id: 1, times: [0, 50, 59], isRerunInPlace: true }],
+    0,
+    3000,
+  ],
+])('the wait of a CI job %s', (_, rows, atLeast, atMost) => {
+  const jobs = rows.map((row) => job({ runner: nameFor(row.id), ...row }));
 
-    expect(usage(jobs).total.waitP95).toEqual({ atLeast, atMost });
-  });
+  expect(usage(jobs).total.waitP95).toEqual({ atLeast, atMost });
 });
 
 describe('a runner without a CI job', () => {

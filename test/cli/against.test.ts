@@ -43,103 +43,101 @@ async function fates(base: Texts, next: Texts): Promise<readonly string[]> {
   );
 }
 
-describe('validate --against says for each state of a runner', () => {
-  const STAYS = ['idle: stays (own-runner), nothing', 'busy: finishes (busy), nothing'];
+const STAYS = ['idle: stays (own-runner), nothing', 'busy: finishes (busy), nothing'];
 
-  it.each<[string, Texts, Texts, readonly string[]]>([
+it.each<[string, Texts, Texts, readonly string[]]>([
+  [
+    'a new image: who has not registered is replaced',
+    ci(''),
+    ci('  image: gitea/runner:2.0.0\n'),
+    ['starting: replaced (replaced), prunes-it', ...STAYS],
+  ],
+  [
+    'a longer pendingDeadlineSeconds: nobody is',
+    ci(''),
+    ci('  pendingDeadlineSeconds: 3000\n'),
+    ['starting: stays (own-runner), nothing', ...STAYS],
+  ],
+  [
+    'a smaller cap: those that do not fit go, but not at work',
+    ci(''),
+    { 'ci.yaml': BEFORE.replace('maxActiveRunners: 5', 'maxActiveRunners: 2') },
     [
-      'a new image: who has not registered is replaced',
-      ci(''),
-      ci('  image: gitea/runner:2.0.0\n'),
-      ['starting: replaced (replaced), prunes-it', ...STAYS],
+      'starting: stays (own-runner), nothing',
+      'starting+: removed (surplus, cap), prunes-it',
+      'idle: stays (own-runner), nothing',
+      'idle+: removed (surplus, cap), prunes-it',
+      'busy: finishes (busy), nothing',
     ],
+  ],
+  [
+    'a suspension',
+    ci(''),
+    ci('  suspend: true\n'),
     [
-      'a longer pendingDeadlineSeconds: nobody is',
-      ci(''),
-      ci('  pendingDeadlineSeconds: 3000\n'),
-      ['starting: stays (own-runner), nothing', ...STAYS],
+      'starting: removed (suspended, suspended), prunes-it',
+      'idle: removed (suspended, suspended), prunes-it',
+      'busy: finishes (busy), nothing',
     ],
+  ],
+  [
+    'a label that goes',
+    { 'ci.yaml': BEFORE.replace('"linux:host"', '"linux:host", "gpu:host"') },
+    ci(''),
     [
-      'a smaller cap: those that do not fit go, but not at work',
-      ci(''),
-      { 'ci.yaml': BEFORE.replace('maxActiveRunners: 5', 'maxActiveRunners: 2') },
-      [
-        'starting: stays (own-runner), nothing',
-        'starting+: removed (surplus, cap), prunes-it',
-        'idle: stays (own-runner), nothing',
-        'idle+: removed (surplus, cap), prunes-it',
-        'busy: finishes (busy), nothing',
-      ],
+      'starting: replaced (replaced), prunes-it',
+      'starting gpu: removed (replaced, labels-not-covered), prunes-it',
+      'idle: stays (own-runner), nothing',
+      'idle gpu: removed (surplus, labels-not-covered), prunes-it',
+      'busy: finishes (busy), nothing',
     ],
+  ],
+  [
+    'a pool that is smaller, and failed jobs that are kept no more',
+    ci('  minIdleRunners: 3\n  keepFailedSeconds: 60\n'),
+    ci('  minIdleRunners: 1\n  keepFailedSeconds: 0\n'),
     [
-      'a suspension',
-      ci(''),
-      ci('  suspend: true\n'),
-      [
-        'starting: removed (suspended, suspended), prunes-it',
-        'idle: removed (suspended, suspended), prunes-it',
-        'busy: finishes (busy), nothing',
-      ],
+      'starting: replaced (replaced), prunes-it',
+      'idle: stays (own-runner), nothing',
+      'warm: replaced (drained), prunes-it',
+      'warm+: removed (drained), prunes-it',
+      'busy: finishes (busy), nothing',
+      'debugging: removed (unpinning), prunes-it',
     ],
+  ],
+  [
+    'another organization',
+    ci('  minIdleRunners: 1\n'),
+    { 'ci.yaml': groupYaml(GITEA, '  minIdleRunners: 1\n').replace('org: acme', 'org: beta') },
     [
-      'a label that goes',
-      { 'ci.yaml': BEFORE.replace('"linux:host"', '"linux:host", "gpu:host"') },
-      ci(''),
-      [
-        'starting: replaced (replaced), prunes-it',
-        'starting gpu: removed (replaced, labels-not-covered), prunes-it',
-        'idle: stays (own-runner), nothing',
-        'idle gpu: removed (surplus, labels-not-covered), prunes-it',
-        'busy: finishes (busy), nothing',
-      ],
+      'starting: removed (replaced), prunes-it',
+      'idle: removed (replaced), prunes-it',
+      'warm: replaced (replaced), prunes-it',
+      'busy: finishes (moved), nothing',
     ],
+  ],
+  [
+    'another name',
+    ci(''),
+    { 'ci.yaml': groupYaml(GITEA, '', 'linux') },
     [
-      'a pool that is smaller, and failed jobs that are kept no more',
-      ci('  minIdleRunners: 3\n  keepFailedSeconds: 60\n'),
-      ci('  minIdleRunners: 1\n  keepFailedSeconds: 0\n'),
-      [
-        'starting: replaced (replaced), prunes-it',
-        'idle: stays (own-runner), nothing',
-        'warm: replaced (drained), prunes-it',
-        'warm+: removed (drained), prunes-it',
-        'busy: finishes (busy), nothing',
-        'debugging: removed (unpinning), prunes-it',
-      ],
+      'starting: replaced (not-planned), prunes-it',
+      'idle: replaced (not-planned), prunes-it',
+      'busy: finishes (busy, runners/linux), nothing',
     ],
+  ],
+  [
+    'no RunnerGroup any more',
+    { ...ci(''), 'other.yaml': groupYaml(GITEA, '', 'other').replace('linux:host', 'other:host') },
+    { 'other.yaml': groupYaml(GITEA, '', 'other').replace('linux:host', 'other:host') },
     [
-      'another organization',
-      ci('  minIdleRunners: 1\n'),
-      { 'ci.yaml': groupYaml(GITEA, '  minIdleRunners: 1\n').replace('org: acme', 'org: beta') },
-      [
-        'starting: removed (replaced), prunes-it',
-        'idle: removed (replaced), prunes-it',
-        'warm: replaced (replaced), prunes-it',
-        'busy: finishes (moved), nothing',
-      ],
+      'starting: removed (not-planned, labels-not-covered), prunes-it',
+      'idle: removed (not-planned, labels-not-covered), prunes-it',
+      'busy: finishes (not-planned), nothing',
     ],
-    [
-      'another name',
-      ci(''),
-      { 'ci.yaml': groupYaml(GITEA, '', 'linux') },
-      [
-        'starting: replaced (not-planned), prunes-it',
-        'idle: replaced (not-planned), prunes-it',
-        'busy: finishes (busy, runners/linux), nothing',
-      ],
-    ],
-    [
-      'no RunnerGroup any more',
-      { ...ci(''), 'other.yaml': groupYaml(GITEA, '', 'other').replace('linux:host', 'other:host') },
-      { 'other.yaml': groupYaml(GITEA, '', 'other').replace('linux:host', 'other:host') },
-      [
-        'starting: removed (not-planned, labels-not-covered), prunes-it',
-        'idle: removed (not-planned, labels-not-covered), prunes-it',
-        'busy: finishes (not-planned), nothing',
-      ],
-    ],
-  ])('%s', async (_, base, next, expected) => {
-    expect(await fates(base, next)).toEqual(expected);
-  });
+  ],
+])('validate --against says for each state of a runner: %s', async (_, base, next, expected) => {
+  expect(await fates(base, next)).toEqual(expected);
 });
 
 describe('validate --against prints', () => {

@@ -71,40 +71,33 @@ describe('-o', () => {
   });
 });
 
-describe('bad input ends with exit 2, an empty stdout and one clear line', () => {
-  it.each<[string, readonly string[], Readonly<Record<string, string>>, RegExp]>([
-    ['no command', [], {}, /Usage: gitea-runners/],
-    ['an unknown command', ['generat'], {}, /unknown command 'generat'\n\(Did you mean generate\?\)\n/],
-    ['a word of kubectl', ['get', 'runnergroups'], {}, /unknown command 'get'\n\(Did you mean explain\?\)\n/],
-    ['a word of nobody', ['frobnicate'], {}, /^error: unknown command 'frobnicate'\nSee "gitea-runners --help"\.\n$/],
-    ['help for a word of kubectl', ['help', 'get'], {}, /^error: unknown command 'get'\n\(Did you mean explain\?\)\n/],
-    ['help for a typo', ['help', 'generat'], {}, /^error: unknown command 'generat'\nSee "gitea-runners --help"\.\n$/],
-    [
-      'an unknown flag',
-      ['generate', '--dry-run'],
-      {},
-      /unknown option '--dry-run'\nSee "gitea-runners generate --help"\.\n/,
-    ],
-    ['a flag without its value', ['generate', '--timeout'], {}, /argument missing/],
-    [
-      'a value that cannot be read',
-      ['generate', '--timeout', 'soon'],
-      {},
-      /GR-FLAG-02 read --timeout: .* 0\.001 to 600/,
-    ],
-    [
-      'a variable that cannot be read',
-      ['explain'],
-      { GITEA_RUNNERS_VERBOSE: 'maybe' },
-      /GR-FLAG-03 read GITEA_RUNNERS_V/,
-    ],
-  ])('%s', async (_, args, env, text) => {
-    const outcome = await runHere(args, env, folderWith({}));
+it.each<[string, readonly string[], Readonly<Record<string, string>>, RegExp]>([
+  ['no command', [], {}, /Usage: gitea-runners/],
+  ['an unknown command', ['generat'], {}, /unknown command 'generat'\n\(Did you mean generate\?\)\n/],
+  ['a word of kubectl', ['get', 'runnergroups'], {}, /unknown command 'get'\n\(Did you mean explain\?\)\n/],
+  ['a word of nobody', ['frobnicate'], {}, /^error: unknown command 'frobnicate'\nSee "gitea-runners --help"\.\n$/],
+  ['help for a word of kubectl', ['help', 'get'], {}, /^error: unknown command 'get'\n\(Did you mean explain\?\)\n/],
+  ['help for a typo', ['help', 'generat'], {}, /^error: unknown command 'generat'\nSee "gitea-runners --help"\.\n$/],
+  [
+    'an unknown flag',
+    ['generate', '--dry-run'],
+    {},
+    /unknown option '--dry-run'\nSee "gitea-runners generate --help"\.\n/,
+  ],
+  ['a flag without its value', ['generate', '--timeout'], {}, /argument missing/],
+  ['a value that cannot be read', ['generate', '--timeout', 'soon'], {}, /GR-FLAG-02 read --timeout: .* 0\.001 to 600/],
+  [
+    'a variable that cannot be read',
+    ['explain'],
+    { GITEA_RUNNERS_VERBOSE: 'maybe' },
+    /GR-FLAG-03 read GITEA_RUNNERS_V/,
+  ],
+])('bad input ends with exit 2, an empty stdout and one clear line: %s', async (_, args, env, text) => {
+  const outcome = await runHere(args, env, folderWith({}));
 
-    expect(outcome).toMatchObject({ code: 2, stdout: '' });
-    expect(outcome.stderr).toMatch(text);
-    expect(outcome.stderr).not.toMatch(/\n\s+at /);
-  });
+  expect(outcome).toMatchObject({ code: 2, stdout: '' });
+  expect(outcome.stderr).toMatch(text);
+  expect(outcome.stderr).not.toMatch(/\n\s+at /);
 });
 
 describe('the world', () => {

@@ -129,10 +129,8 @@ describe('a job', () => {
   });
 });
 
-describe('a runner', () => {
-  it.each(RUNNERS)('%j reads', (decision, text) => {
-    expect(runnerText(decision, [], 0)).toBe(text);
-  });
+it.each(RUNNERS)('a runner: %j reads', (decision, text) => {
+  expect(runnerText(decision, [], 0)).toBe(text);
 });
 
 describe('a limit that other Applications share', () => {

@@ -160,18 +160,16 @@ describe('a group in a namespace that is not allowed', () => {
   });
 });
 
-describe('two groups of one name', () => {
-  it('are in trouble both, and the others are not', async () => {
-    const staged = await stage((good) => good);
-    const twice = yaml('bad', staged.simulator.url);
-    writeFileSync(join(staged.folder, 'bad.yaml'), `${twice}---\n${twice}`);
+it('two groups of one name are in trouble both, and the others are not', async () => {
+  const staged = await stage((good) => good);
+  const twice = yaml('bad', staged.simulator.url);
+  writeFileSync(join(staged.folder, 'bad.yaml'), `${twice}---\n${twice}`);
 
-    const { stdout } = await expectApart(staged, ARGOCD, /GR-INPUT-07 .*is already in .*bad\.yaml:1/);
+  const { stdout } = await expectApart(staged, ARGOCD, /GR-INPUT-07 .*is already in .*bad\.yaml:1/);
 
-    const told = objects(stdout).filter(({ kind, metadata }) => kind === 'RunnerGroup' && metadata.name === 'bad');
-    expect(told).toHaveLength(1);
-    expect(told[0]?.spec['maxActiveRunners']).toBe(0);
-  });
+  const told = objects(stdout).filter(({ kind, metadata }) => kind === 'RunnerGroup' && metadata.name === 'bad');
+  expect(told).toHaveLength(1);
+  expect(told[0]?.spec['maxActiveRunners']).toBe(0);
 });
 
 describe('a file that cannot be read', () => {

@@ -212,31 +212,29 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-describe('explain, at 3 a.m., when', () => {
-  it.each(ROWS)('$when', async ({ make, code, says }) => {
-    const { simulator, env } = await startAcme();
-    const { gitea, url } = simulator;
-    gitea.addRepo('acme/ml');
-    gitea.addToken('anna', ['read:organization', 'read:repository'], 'a-token-for-repositories-0123456789');
-    const group = (name: string, label: string): string =>
-      groupYaml(url, '', name).replace('linux:host', `${label}:host`);
-    const folder = folderWith({
-      'ci.yaml': group('ci', 'linux'),
-      'arm.yaml': group('arm', 'arm64'),
-      'zero.yaml': group('zero', 'zero').replace('maxActiveRunners: 5', 'maxActiveRunners: 0'),
-      'ml.yaml': group('ml', 'gpu').replace('scope: org\n  org: acme', 'scope: repo\n  repo: acme/ml'),
-    });
-    const what = make(gitea);
-
-    const answer = await runHere(['explain', folder, '--exit-code', what], {
-      ...env,
-      GITEA_TOKEN: 'a-token-for-repositories-0123456789',
-    });
-
-    const line = `${answer.stdout}${answer.stderr}`.replaceAll(/\s+/g, ' ');
-    expect(answer.code, line).toBe(code);
-    for (const text of says) expect(line).toContain(text);
+it.each(ROWS)('explain, at 3 a.m., when $when', async ({ make, code, says }) => {
+  const { simulator, env } = await startAcme();
+  const { gitea, url } = simulator;
+  gitea.addRepo('acme/ml');
+  gitea.addToken('anna', ['read:organization', 'read:repository'], 'a-token-for-repositories-0123456789');
+  const group = (name: string, label: string): string =>
+    groupYaml(url, '', name).replace('linux:host', `${label}:host`);
+  const folder = folderWith({
+    'ci.yaml': group('ci', 'linux'),
+    'arm.yaml': group('arm', 'arm64'),
+    'zero.yaml': group('zero', 'zero').replace('maxActiveRunners: 5', 'maxActiveRunners: 0'),
+    'ml.yaml': group('ml', 'gpu').replace('scope: org\n  org: acme', 'scope: repo\n  repo: acme/ml'),
   });
+  const what = make(gitea);
+
+  const answer = await runHere(['explain', folder, '--exit-code', what], {
+    ...env,
+    GITEA_TOKEN: 'a-token-for-repositories-0123456789',
+  });
+
+  const line = `${answer.stdout}${answer.stderr}`.replaceAll(/\s+/g, ' ');
+  expect(answer.code, line).toBe(code);
+  for (const text of says) expect(line).toContain(text);
 });
 
 describe('the table of explain', () => {

@@ -345,36 +345,34 @@ async function forward(url: string, env: Readonly<Record<string, string>>) {
   return { status: answer.status, headers: answer.headers.get('content-type') ?? '', text: await answer.text() };
 }
 
-describe('--watch', () => {
-  it('prints one block after another on a pipe, goes on after errors, and ends with 130 at Ctrl-C', async () => {
-    const { env, simulator } = await scene();
-    let isDown = false;
-    const front = await serve(async (request, response) => {
-      const { status, headers, text } = isDown ? BROKEN : await forward(`${simulator.url}${request.url}`, env);
-      response.writeHead(status, { 'content-type': headers }).end(text);
-    });
-    const folder = folderWith({ 'ci.yaml': groupYaml(front.origin) });
-    const child = spawn(process.execPath, [join(process.cwd(), 'lib/gitea-runners.cjs'), 'explain', '-w'], {
-      cwd: folder,
-      env: { PATH: process.env['PATH'], ...env, GITEA_URL: front.origin },
-    });
-    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-    let stdout = '';
-    const blocks = (): number => stdout.split('UTC, every 5 s, Ctrl-C ends').length - 1;
-    await new Promise<void>((resolve) => {
-      child.stdout.setEncoding('utf8').on('data', (text: string) => {
-        stdout += text;
-        isDown = true;
-        if (blocks() === 2) writeFileSync(join(folder, 'ci.yaml'), 'kind: RunnerGroup\nspec: {');
-        if (blocks() === 3) resolve();
-      });
-    });
-    child.kill('SIGINT');
-
-    expect(await ended).toBe(130);
-    expect(stdout).toContain('labels not covered: linus');
-    expect(stdout).toMatch(/\nerror: GR-GITEA-05 /);
-    expect(stdout).toMatch(/\nerror: GR-INPUT-02 [^\n]*\nci\.yaml:2:/);
-    expect(stdout).not.toContain('\u001b');
+it('--watch prints one block after another on a pipe, goes on after errors, and ends with 130 at Ctrl-C', async () => {
+  const { env, simulator } = await scene();
+  let isDown = false;
+  const front = await serve(async (request, response) => {
+    const { status, headers, text } = isDown ? BROKEN : await forward(`${simulator.url}${request.url}`, env);
+    response.writeHead(status, { 'content-type': headers }).end(text);
   });
+  const folder = folderWith({ 'ci.yaml': groupYaml(front.origin) });
+  const child = spawn(process.execPath, [join(process.cwd(), 'lib/gitea-runners.cjs'), 'explain', '-w'], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], ...env, GITEA_URL: front.origin },
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  let stdout = '';
+  const blocks = (): number => stdout.split('UTC, every 5 s, Ctrl-C ends').length - 1;
+  await new Promise<void>((resolve) => {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+      isDown = true;
+      if (blocks() === 2) writeFileSync(join(folder, 'ci.yaml'), 'kind: RunnerGroup\nspec: {');
+      if (blocks() === 3) resolve();
+    });
+  });
+  child.kill('SIGINT');
+
+  expect(await ended).toBe(130);
+  expect(stdout).toContain('labels not covered: linus');
+  expect(stdout).toMatch(/\nerror: GR-GITEA-05 /);
+  expect(stdout).toMatch(/\nerror: GR-INPUT-02 [^\n]*\nci\.yaml:2:/);
+  expect(stdout).not.toContain('\u001b');
 });

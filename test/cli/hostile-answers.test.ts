@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { HostileAnswer } from '../clients/gitea/answers/answer.ts';
 import { LIST_ANSWERS } from '../clients/gitea/answers/lists.ts';
@@ -28,43 +28,41 @@ it('holds at least 80 answers, each under its own name', () => {
   expect(ANSWERS.length).toBeGreaterThanOrEqual(80);
 });
 
-describe('generate before a Gitea that answers with', () => {
-  it.concurrent.for(ANSWERS.map((answer) => [answer.name, answer] as const))(
-    '%s',
-    async ([, { expected, handler, lasts }], { expect, onTestFinished }) => {
-      const elsewhere: string[] = [];
-      const { origin: other } = await serve((request, response) => {
-        elsewhere.push(String(request.headers.authorization));
-        response.end();
-      }, onTestFinished);
-      const { origin: url } = await serve(handler(other), onTestFinished);
-      const folder = folderWith({ 'ci.yaml': groupYaml(url) }, onTestFinished);
-      const peakFile = join(folder, 'peak');
+it.concurrent.for(ANSWERS.map((answer) => [answer.name, answer] as const))(
+  'generate before a Gitea that answers with %s',
+  async ([, { expected, handler, lasts }], { expect, onTestFinished }) => {
+    const elsewhere: string[] = [];
+    const { origin: other } = await serve((request, response) => {
+      elsewhere.push(String(request.headers.authorization));
+      response.end();
+    }, onTestFinished);
+    const { origin: url } = await serve(handler(other), onTestFinished);
+    const folder = folderWith({ 'ci.yaml': groupYaml(url) }, onTestFinished);
+    const peakFile = join(folder, 'peak');
 
-      const { code, stdout, stderr } = await runCli(
-        ['generate', 'ci.yaml', '--cluster', 'off', '--timeout', lasts ? '1' : '600'],
-        { GITEA_URL: url, GITEA_TOKEN: TOKEN, NODE_OPTIONS: `--require ${USAGE}`, USAGE_FILE: peakFile },
-        folder,
+    const { code, stdout, stderr } = await runCli(
+      ['generate', 'ci.yaml', '--cluster', 'off', '--timeout', lasts ? '1' : '600'],
+      { GITEA_URL: url, GITEA_TOKEN: TOKEN, NODE_OPTIONS: `--require ${USAGE}`, USAGE_FILE: peakFile },
+      folder,
+    );
+
+    if ('code' in expected) {
+      expect(stderr).toContain(`error: ${expected.code} `);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    } else {
+      expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
+      const documents = parseAllDocuments(stdout).map(
+        (document) => document.toJS() as { readonly kind?: unknown } | null,
       );
-
-      if ('code' in expected) {
-        expect(stderr).toContain(`error: ${expected.code} `);
-        expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      } else {
-        expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
-        const documents = parseAllDocuments(stdout).map(
-          (document) => document.toJS() as { readonly kind?: unknown } | null,
-        );
-        const kinds = documents.flatMap((found) => (found === null ? [] : [found.kind]));
-        expect(kinds).toEqual(Array(expected.jobs).fill('Job'));
-      }
-      expect(stderr.split('\n').length).toBeLessThanOrEqual(20);
-      expect(stderr).not.toContain(LEAK);
-      expect(stderr + stdout).not.toContain(TOKEN);
-      expect(stderr + stdout).not.toMatch(UNPRINTABLE);
-      expect(stderr).not.toMatch(/GR-INTERNAL|\n\s+at /);
-      expect(elsewhere).toEqual([]);
-      expect(Number.parseInt(readFileSync(peakFile, 'utf8'), 10) / 1024).toBeLessThanOrEqual(MOST_MEMORY_MIB);
-    },
-  );
-});
+      const kinds = documents.flatMap((found) => (found === null ? [] : [found.kind]));
+      expect(kinds).toEqual(Array(expected.jobs).fill('Job'));
+    }
+    expect(stderr.split('\n').length).toBeLessThanOrEqual(20);
+    expect(stderr).not.toContain(LEAK);
+    expect(stderr + stdout).not.toContain(TOKEN);
+    expect(stderr + stdout).not.toMatch(UNPRINTABLE);
+    expect(stderr).not.toMatch(/GR-INTERNAL|\n\s+at /);
+    expect(elsewhere).toEqual([]);
+    expect(Number.parseInt(readFileSync(peakFile, 'utf8'), 10) / 1024).toBeLessThanOrEqual(MOST_MEMORY_MIB);
+  },
+);

@@ -94,10 +94,8 @@ describe('the output', () => {
   });
 });
 
-describe('the output of a command', () => {
-  test.each(['--help', 'schema'])('%s, when it is refused', async (argument) => {
-    expect(await runInto('/dev/full', ['lib/gitea-runners.cjs', argument])).toEqual({ code: 1, stderr: REFUSED });
-  });
+test.each(['--help', 'schema'])('the output of a command %s, when it is refused', async (argument) => {
+  expect(await runInto('/dev/full', ['lib/gitea-runners.cjs', argument])).toEqual({ code: 1, stderr: REFUSED });
 });
 
 const REFUSED = 'error: GR-OUTPUT-01 print: ENOSPC. What was printed before it is not whole.\n';

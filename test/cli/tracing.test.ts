@@ -152,36 +152,34 @@ it('no part of the program that traces is loaded without an endpoint', () => {
   }
 });
 
-describe('what generate writes by hand', () => {
-  /** Each field with the type of its value; of lists the first element. */
-  const typesOf = (value: unknown, path = ''): readonly string[] => {
-    if (typeof value !== 'object' || value === null) return [`${path}: ${typeof value}`];
-    const inner = Array.isArray(value) ? [['[]', value[0]] as const] : Object.entries(value);
-    return inner.flatMap(([key, each]) => (each === undefined ? [] : typesOf(each, `${path}.${key}`)));
-  };
+/** Each field with the type of its value; of lists the first element. */
+const typesOf = (value: unknown, path = ''): readonly string[] => {
+  if (typeof value !== 'object' || value === null) return [`${path}: ${typeof value}`];
+  const inner = Array.isArray(value) ? [['[]', value[0]] as const] : Object.entries(value);
+  return inner.flatMap(([key, each]) => (each === undefined ? [] : typesOf(each, `${path}.${key}`)));
+};
 
-  it("has no field, and no type of a value, that OpenTelemetry's own serializer does not write", async () => {
-    const { generate } = await twoJobs();
-    const server = await collector();
-    await generate({ OTEL_EXPORTER_OTLP_ENDPOINT: server.url });
-    const settings = {
-      url: new URL(`${server.url}/v1/traces`),
-      sampler: 'always_on',
-      ratio: 1,
-      attributes: {},
-    } as const;
-    const sink = openSink(settings);
-    const times = { beganMs: 1_800_000_000_000, endedMs: 1_800_000_001_000, attributes: { runner: 'x' } };
-    sink.record(
-      { name: 'root', ...times, children: [{ name: 'child', ...times }] },
-      contextOf({ origin: '', job: { id: 1, attempt: 1 } }),
-    );
-    await sink.close();
-    // On a busy machine the request is under way when the sink is closed.
-    await expect.poll(() => server.bodies.length, { timeout: 10_000 }).toBe(2);
+it("what generate writes by hand has no field, and no type of a value, that OpenTelemetry's own serializer does not write", async () => {
+  const { generate } = await twoJobs();
+  const server = await collector();
+  await generate({ OTEL_EXPORTER_OTLP_ENDPOINT: server.url });
+  const settings = {
+    url: new URL(`${server.url}/v1/traces`),
+    sampler: 'always_on',
+    ratio: 1,
+    attributes: {},
+  } as const;
+  const sink = openSink(settings);
+  const times = { beganMs: 1_800_000_000_000, endedMs: 1_800_000_001_000, attributes: { runner: 'x' } };
+  sink.record(
+    { name: 'root', ...times, children: [{ name: 'child', ...times }] },
+    contextOf({ origin: '', job: { id: 1, attempt: 1 } }),
+  );
+  await sink.close();
+  // On a busy machine the request is under way when the sink is closed.
+  await expect.poll(() => server.bodies.length, { timeout: 10_000 }).toBe(2);
 
-    const [ours, theirs] = server.bodies.map((body) => new Set(typesOf(JSON.parse(body))));
-    expect(ours?.size).toBeGreaterThan(10);
-    expect([...(ours ?? [])].filter((field) => !theirs?.has(field))).toEqual([]);
-  });
+  const [ours, theirs] = server.bodies.map((body) => new Set(typesOf(JSON.parse(body))));
+  expect(ours?.size).toBeGreaterThan(10);
+  expect([...(ours ?? [])].filter((field) => !theirs?.has(field))).toEqual([]);
 });

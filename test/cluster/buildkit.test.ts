@@ -318,39 +318,35 @@ describe('containerMode buildkit', () => {
   });
 });
 
-describe('containerMode host with a builder elsewhere', () => {
-  it('builds from a namespace that enforces restricted, with a BuildKit in one that enforces baseline', async () => {
-    await enforce('restricted');
-    await rig.kubernetes.apply(...builder());
-    await rig.kubernetes.kubectl(['wait', '-n', 'elsewhere', '--for=condition=Ready', 'pod/buildkitd', '--timeout=2m']);
-    await rig.kubernetes.refreshDns();
-    const env = [{ name: 'BUILDKIT_HOST', value: 'tcp://buildkitd.elsewhere.svc:1234' }];
+it('containerMode host with a builder elsewhere builds from a namespace that enforces restricted, with a BuildKit in one that enforces baseline', async () => {
+  await enforce('restricted');
+  await rig.kubernetes.apply(...builder());
+  await rig.kubernetes.kubectl(['wait', '-n', 'elsewhere', '--for=condition=Ready', 'pod/buildkitd', '--timeout=2m']);
+  await rig.kubernetes.refreshDns();
+  const env = [{ name: 'BUILDKIT_HOST', value: 'tcp://buildkitd.elsewhere.svc:1234' }];
 
-    await ran('once.yml', {
-      image: RUNNER_WITH_BUILDX_IMAGE,
-      seesJobs: true,
-      spec: { securityProfile: 'restricted', podTemplate: { spec: { containers: [{ name: 'runner', env }] } } },
-    });
-
-    expect(await pushed('3')).toBe(true);
+  await ran('once.yml', {
+    image: RUNNER_WITH_BUILDX_IMAGE,
+    seesJobs: true,
+    spec: { securityProfile: 'restricted', podTemplate: { spec: { containers: [{ name: 'runner', env }] } } },
   });
+
+  expect(await pushed('3')).toBe(true);
 });
 
-describe('containerMode dind in a user namespace', () => {
-  // Its containers need control groups of version 2, which the kernel then gives to the pod: this computer may have version 1.
-  it('has a dockerd that answers and pulls, and root of the pod is nobody on the node', async () => {
-    await enforce('privileged');
+// Its containers need control groups of version 2, which the kernel then gives to the pod: this computer may have version 1.
+it('containerMode dind in a user namespace has a dockerd that answers and pulls, and root of the pod is nobody on the node', async () => {
+  await enforce('privileged');
 
-    const log = await ran('pull.yml', {
-      mode: 'dind',
-      image: RUNNER_WITH_CLIENT_IMAGE,
-      seesJobs: true,
-      spec: { podTemplate: { spec: { hostUsers: false } } },
-    });
-
-    expect(log).toContain(`pulled ${base}`);
-    const [first, onNode = 0, count] = idsIn(log)?.split(' ').map(Number) ?? [];
-    expect([first, count]).toEqual([0, 65_536]);
-    expect(onNode).toBeGreaterThanOrEqual(65_536);
+  const log = await ran('pull.yml', {
+    mode: 'dind',
+    image: RUNNER_WITH_CLIENT_IMAGE,
+    seesJobs: true,
+    spec: { podTemplate: { spec: { hostUsers: false } } },
   });
+
+  expect(log).toContain(`pulled ${base}`);
+  const [first, onNode = 0, count] = idsIn(log)?.split(' ').map(Number) ?? [];
+  expect([first, count]).toEqual([0, 65_536]);
+  expect(onNode).toBeGreaterThanOrEqual(65_536);
 });

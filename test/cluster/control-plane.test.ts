@@ -33,38 +33,36 @@ async function applyGroup(name: string, cap: number): Promise<void> {
 
 const within = { timeoutMs: 60_000 };
 
-describe('a copy of a kind', () => {
-  it('follows the API server, and finds after its restart what happened meanwhile', async () => {
-    const failures: Failure[] = [];
-    const life = new AbortController();
-    const watch = new Watch(client, RUNNER_GROUPS, 'default', {
-      onChange: () => undefined,
-      onFailure: (failure) => failures.push(failure),
-    });
-    const running = watch.run(life.signal);
-    const names = (): string => [...watch.objects.keys()].sort().join();
-    const capOf = (name: string): unknown =>
-      (watch.objects.get(`default/${name}`)?.spec as { maxActiveRunners?: number } | undefined)?.maxActiveRunners;
-    try {
-      await waitUntil('list', async () => watch.fresh, within);
-      await applyGroup('one', 1);
-      await waitUntil('see a new group', async () => names() === 'default/one', within);
-      await applyGroup('one', 2);
-      await waitUntil('see the change', async () => capOf('one') === 2, within);
-
-      await cluster.machine.stop('kube-apiserver', 'KILL');
-      await waitUntil('notice the end', async () => !watch.fresh, within);
-      expect(names()).toBe('default/one');
-      expect(failures.length).toBeGreaterThan(0);
-      await cluster.kubernetes.restartApiServer();
-      await applyGroup('two', 1);
-      await cluster.kubernetes.kubectl(['delete', 'runnergroup', 'one']);
-      await waitUntil('catch up', async () => watch.fresh && names() === 'default/two', within);
-    } finally {
-      life.abort();
-      await running;
-    }
+it('a copy of a kind follows the API server, and finds after its restart what happened meanwhile', async () => {
+  const failures: Failure[] = [];
+  const life = new AbortController();
+  const watch = new Watch(client, RUNNER_GROUPS, 'default', {
+    onChange: () => undefined,
+    onFailure: (failure) => failures.push(failure),
   });
+  const running = watch.run(life.signal);
+  const names = (): string => [...watch.objects.keys()].sort().join();
+  const capOf = (name: string): unknown =>
+    (watch.objects.get(`default/${name}`)?.spec as { maxActiveRunners?: number } | undefined)?.maxActiveRunners;
+  try {
+    await waitUntil('list', async () => watch.fresh, within);
+    await applyGroup('one', 1);
+    await waitUntil('see a new group', async () => names() === 'default/one', within);
+    await applyGroup('one', 2);
+    await waitUntil('see the change', async () => capOf('one') === 2, within);
+
+    await cluster.machine.stop('kube-apiserver', 'KILL');
+    await waitUntil('notice the end', async () => !watch.fresh, within);
+    expect(names()).toBe('default/one');
+    expect(failures.length).toBeGreaterThan(0);
+    await cluster.kubernetes.restartApiServer();
+    await applyGroup('two', 1);
+    await cluster.kubernetes.kubectl(['delete', 'runnergroup', 'one']);
+    await waitUntil('catch up', async () => watch.fresh && names() === 'default/two', within);
+  } finally {
+    life.abort();
+    await running;
+  }
 });
 
 describe('a Lease', () => {

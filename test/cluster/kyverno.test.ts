@@ -160,24 +160,22 @@ function stored({ metadata, spec: { template, ...spec }, ...job }: Job) {
   };
 }
 
-describe('a Job that Kyverno has changed', () => {
-  it.each(['open', 'shared', 'hostile'])(
-    'a Job of level %s that Kyverno changed is printed as it lives, so Argo CD has nothing to change',
-    async (level) => {
-      const { generate, namespace } = await stage(level, HOST);
-      const printed = jobIn((await generate('--cluster', 'off')).stdout);
-      const { changed } = await apply(CHANGES, JSON.stringify(printed));
-      const live = stored(jobIn(readFileSync(join(changed, `${printed.metadata.name}-mutated.yaml`), 'utf8')));
-      for (const change of ['"team":"ci"', '"seen":"yes"', 'mirror.example.com/gitea', '"Always"', '"key":"pool"'])
-        expect(JSON.stringify(live)).toContain(change);
-      const kubeconfig = kubeconfigFor(await startCluster({ jobs: { [namespace]: [live] } }));
+it.each(['open', 'shared', 'hostile'])(
+  'a Job of level %s that Kyverno changed is printed as it lives, so Argo CD has nothing to change',
+  async (level) => {
+    const { generate, namespace } = await stage(level, HOST);
+    const printed = jobIn((await generate('--cluster', 'off')).stdout);
+    const { changed } = await apply(CHANGES, JSON.stringify(printed));
+    const live = stored(jobIn(readFileSync(join(changed, `${printed.metadata.name}-mutated.yaml`), 'utf8')));
+    for (const change of ['"team":"ci"', '"seen":"yes"', 'mirror.example.com/gitea', '"Always"', '"key":"pool"'])
+      expect(JSON.stringify(live)).toContain(change);
+    const kubeconfig = kubeconfigFor(await startCluster({ jobs: { [namespace]: [live] } }));
 
-      const again = jobIn((await generate('--kubeconfig', kubeconfig)).stdout);
+    const again = jobIn((await generate('--kubeconfig', kubeconfig)).stdout);
 
-      expect(again.metadata.name).toBe(printed.metadata.name);
-      expect(again.spec).toEqual(live.spec);
-      // Server-side apply keeps what it does not name. So nothing of ours may differ.
-      expect(live.metadata).toMatchObject({ labels: again.metadata.labels, annotations: again.metadata.annotations });
-    },
-  );
-});
+    expect(again.metadata.name).toBe(printed.metadata.name);
+    expect(again.spec).toEqual(live.spec);
+    // Server-side apply keeps what it does not name. So nothing of ours may differ.
+    expect(live.metadata).toMatchObject({ labels: again.metadata.labels, annotations: again.metadata.annotations });
+  },
+);

@@ -231,44 +231,37 @@ describe('rights, as Argo CD sees them', () => {
   });
 });
 
-describe('the kustomize component', () => {
-  it('makes the same of Argo CD as install.yaml, with the image that was asked for', async () => {
-    const folder = join(cluster.playground.folder, 'kustomize');
-    mkdirSync(folder);
-    cpSync('install', join(folder, 'install'), { recursive: true });
-    cpSync(STOCK, join(folder, 'argocd.yaml'));
-    const manual = readFileSync(join('docs', 'install.md'), 'utf8');
-    const [, written = ''] = /```yaml\n# kustomization\.yaml\n([\s\S]*?)```/.exec(manual) ?? [];
-    writeFileSync(join(folder, 'kustomization.yaml'), written.replace(/https:\S+install\.yaml/, 'argocd.yaml'));
+it('the kustomize component makes the same of Argo CD as install.yaml, with the image that was asked for', async () => {
+  const folder = join(cluster.playground.folder, 'kustomize');
+  mkdirSync(folder);
+  cpSync('install', join(folder, 'install'), { recursive: true });
+  cpSync(STOCK, join(folder, 'argocd.yaml'));
+  const manual = readFileSync(join('docs', 'install.md'), 'utf8');
+  const [, written = ''] = /```yaml\n# kustomization\.yaml\n([\s\S]*?)```/.exec(manual) ?? [];
+  writeFileSync(join(folder, 'kustomization.yaml'), written.replace(/https:\S+install\.yaml/, 'argocd.yaml'));
 
-    const rendered = await kubectl(['kustomize', folder]);
+  const rendered = await kubectl(['kustomize', folder]);
 
-    const found = parseAllDocuments(rendered.replaceAll('registry.example.com/', '')).map((document): unknown =>
-      document.toJS(),
-    );
-    const deployments = found.flatMap((object) => Deployment.safeParse(object).data ?? []);
-    const repoServer = deployments.filter(({ metadata }) => metadata.name === 'argocd-repo-server');
-    expect(rendered.split(`image: registry.example.com/argocd-gitea-runners:${packageJson.version}\n`).length - 1).toBe(
-      2,
-    );
-    expect(found).toEqual(expect.arrayContaining([...objects('gitea-runners.yaml')]));
-    expect(repoServer.map(({ spec }) => spec.template.spec)).toEqual([
-      expect.objectContaining({
-        containers: [
-          ...podOf('argocd-repo-server').containers,
-          expect.objectContaining({ name: 'argocd-repo-server' }),
-        ],
-        volumes: expect.arrayContaining([...podOf('argocd-repo-server').volumes]),
-      }),
-    ]);
-    await kubectl(['apply', ...SERVER_SIDE, '--dry-run=server', '--validate=strict', '-f', '-'], rendered);
-  });
+  const found = parseAllDocuments(rendered.replaceAll('registry.example.com/', '')).map((document): unknown =>
+    document.toJS(),
+  );
+  const deployments = found.flatMap((object) => Deployment.safeParse(object).data ?? []);
+  const repoServer = deployments.filter(({ metadata }) => metadata.name === 'argocd-repo-server');
+  expect(rendered.split(`image: registry.example.com/argocd-gitea-runners:${packageJson.version}\n`).length - 1).toBe(
+    2,
+  );
+  expect(found).toEqual(expect.arrayContaining([...objects('gitea-runners.yaml')]));
+  expect(repoServer.map(({ spec }) => spec.template.spec)).toEqual([
+    expect.objectContaining({
+      containers: [...podOf('argocd-repo-server').containers, expect.objectContaining({ name: 'argocd-repo-server' })],
+      volumes: expect.arrayContaining([...podOf('argocd-repo-server').volumes]),
+    }),
+  ]);
+  await kubectl(['apply', ...SERVER_SIDE, '--dry-run=server', '--validate=strict', '-f', '-'], rendered);
 });
 
-describe('remove-from-argocd.yaml', () => {
-  it('leaves Argo CD as its own manifests made it', async () => {
-    await kubectl(['apply', ...OURS, '-f', '-'], installText('remove-from-argocd.yaml'));
+it('remove-from-argocd.yaml leaves Argo CD as its own manifests made it', async () => {
+  await kubectl(['apply', ...OURS, '-f', '-'], installText('remove-from-argocd.yaml'));
 
-    expect(await patched()).toEqual(stock);
-  });
+  expect(await patched()).toEqual(stock);
 });

@@ -51,120 +51,111 @@ async function removeStuck(name: string): Promise<void> {
   await rig.podGoes(name);
 }
 
-describe('examples/pods/gpu.yaml', () => {
-  const TAINT = 'nvidia.com/gpu=present:NoSchedule';
+const TAINT = 'nvidia.com/gpu=present:NoSchedule';
 
-  it('runs a CI job on a tainted node with a GPU, which takes no other runner', async () => {
-    const capacity = [{ op: 'add', path: '/status/capacity/nvidia.com~1gpu', value: '1' }];
-    await kubectl(['label', 'node', 'node1', 'nvidia.com/gpu.present=true']);
-    await kubectl(['patch', 'node', 'node1', '--subresource=status', '--type=json', '-p', JSON.stringify(capacity)]);
-    await kubectl(['taint', 'node', 'node1', TAINT]);
-    try {
-      await rig.addWorkflow('gpu.yml', 'echo "on the GPU"', { 'runs-on': 'gpu' });
-      const without = await rig.queue('gpu.yml', example(GPU, { image: ROOTLESS_IMAGE, podTemplate: undefined }));
-      await rig.apply(without.manifest);
-      const unschedulable = async (): Promise<boolean> =>
-        (await rig.ofPod(without.name, '.status.conditions[?(@.type=="PodScheduled")].reason')) === 'Unschedulable';
-      await waitUntil('a runner without the toleration cannot be placed', unschedulable, within);
-      await removeStuck(without.name);
+it('examples/pods/gpu.yaml runs a CI job on a tainted node with a GPU, which takes no other runner', async () => {
+  const capacity = [{ op: 'add', path: '/status/capacity/nvidia.com~1gpu', value: '1' }];
+  await kubectl(['label', 'node', 'node1', 'nvidia.com/gpu.present=true']);
+  await kubectl(['patch', 'node', 'node1', '--subresource=status', '--type=json', '-p', JSON.stringify(capacity)]);
+  await kubectl(['taint', 'node', 'node1', TAINT]);
+  try {
+    await rig.addWorkflow('gpu.yml', 'echo "on the GPU"', { 'runs-on': 'gpu' });
+    const without = await rig.queue('gpu.yml', example(GPU, { image: ROOTLESS_IMAGE, podTemplate: undefined }));
+    await rig.apply(without.manifest);
+    const unschedulable = async (): Promise<boolean> =>
+      (await rig.ofPod(without.name, '.status.conditions[?(@.type=="PodScheduled")].reason')) === 'Unschedulable';
+    await waitUntil('a runner without the toleration cannot be placed', unschedulable, within);
+    await removeStuck(without.name);
 
-      const { name, log } = await rig.run(await rig.generate(example(GPU, { image: ROOTLESS_IMAGE })));
+    const { name, log } = await rig.run(await rig.generate(example(GPU, { image: ROOTLESS_IMAGE })));
 
-      expect(log).toContain('on the GPU');
-      expect(await rig.ofPod(name, '.spec.nodeName')).toBe('node1');
-      const gpus = '.spec.containers[?(@.name=="runner")].resources.limits.nvidia\\.com/gpu';
-      expect(await rig.ofPod(name, gpus)).toBe('1');
-    } finally {
-      await kubectl(['taint', 'node', 'node1', `${TAINT}-`]);
-    }
-  });
+    expect(log).toContain('on the GPU');
+    expect(await rig.ofPod(name, '.spec.nodeName')).toBe('node1');
+    const gpus = '.spec.containers[?(@.name=="runner")].resources.limits.nvidia\\.com/gpu';
+    expect(await rig.ofPod(name, gpus)).toBe('1');
+  } finally {
+    await kubectl(['taint', 'node', 'node1', `${TAINT}-`]);
+  }
 });
 
-describe('examples/pods/private-registry.yaml', () => {
-  it('runs a CI job in an image of a registry that wants a login; without the pull secret its pod cannot start', async () => {
-    const { machine, playground, kubernetes } = rig;
-    const { host, username, password } = await startLoginRegistry(playground, machine.outside);
-    const image = `${host}/ci/runner:1.0.8`;
-    kubernetes.allowPlainRegistry(host);
-    await kubernetes.pushImage(`docker.io/${RUNNER_IMAGE}`, image, `${username}:${password}`);
-    const login = [`--docker-server=${host}`, `--docker-username=${username}`, `--docker-password=${password}`];
-    await kubectl(['create', 'secret', 'docker-registry', 'registry', '-n', 'runners', ...login]);
-    await addWorkflow('own-image.yml', 'own-image', { run: 'echo "from the registry"' });
-    const { spec } = parse(readFileSync(OWN_IMAGE, 'utf8'));
-    const [runner] = spec.podTemplate.spec.containers;
-    const podTemplate = { spec: { ...spec.podTemplate.spec, containers: [{ ...runner, image }] } };
-    const secretless = { spec: { containers: podTemplate.spec.containers } };
+it('examples/pods/private-registry.yaml runs a CI job in an image of a registry that wants a login; without the pull secret its pod cannot start', async () => {
+  const { machine, playground, kubernetes } = rig;
+  const { host, username, password } = await startLoginRegistry(playground, machine.outside);
+  const image = `${host}/ci/runner:1.0.8`;
+  kubernetes.allowPlainRegistry(host);
+  await kubernetes.pushImage(`docker.io/${RUNNER_IMAGE}`, image, `${username}:${password}`);
+  const login = [`--docker-server=${host}`, `--docker-username=${username}`, `--docker-password=${password}`];
+  await kubectl(['create', 'secret', 'docker-registry', 'registry', '-n', 'runners', ...login]);
+  await addWorkflow('own-image.yml', 'own-image', { run: 'echo "from the registry"' });
+  const { spec } = parse(readFileSync(OWN_IMAGE, 'utf8'));
+  const [runner] = spec.podTemplate.spec.containers;
+  const podTemplate = { spec: { ...spec.podTemplate.spec, containers: [{ ...runner, image }] } };
+  const secretless = { spec: { containers: podTemplate.spec.containers } };
 
-    const refused = await rig.queue('own-image.yml', example(OWN_IMAGE, { podTemplate: secretless }));
-    await rig.apply(refused.manifest);
-    const why = (): Promise<string> =>
-      rig.ofPod(refused.name, '.status.initContainerStatuses[*].state.waiting.message');
-    await waitUntil('the registry wants a login', async () => (await why()).includes('401 Unauthorized'), within);
-    await removeStuck(refused.name);
-    const { name, log } = await rig.run(await rig.generate(example(OWN_IMAGE, { podTemplate })));
+  const refused = await rig.queue('own-image.yml', example(OWN_IMAGE, { podTemplate: secretless }));
+  await rig.apply(refused.manifest);
+  const why = (): Promise<string> => rig.ofPod(refused.name, '.status.initContainerStatuses[*].state.waiting.message');
+  await waitUntil('the registry wants a login', async () => (await why()).includes('401 Unauthorized'), within);
+  await removeStuck(refused.name);
+  const { name, log } = await rig.run(await rig.generate(example(OWN_IMAGE, { podTemplate })));
 
-    expect(log).toContain('from the registry');
-    expect(await rig.ofPod(name, '.spec.containers[?(@.name=="runner")].image')).toBe(image);
-  });
+  expect(log).toContain('from the registry');
+  expect(await rig.ofPod(name, '.spec.containers[?(@.name=="runner")].image')).toBe(image);
 });
 
-describe('examples/pods/restricted.yaml', () => {
-  it('runs a CI job in a namespace that enforces restricted', async () => {
-    const enforce = 'pod-security.kubernetes.io/enforce';
-    await kubectl(['label', 'namespace', 'runners', `${enforce}=restricted`, `${enforce}-version=latest`]);
-    try {
-      await addWorkflow('small.yml', 'small', { run: 'echo "$PIP_INDEX_URL as $(id -u)"; touch /cache/written' });
+it('examples/pods/restricted.yaml runs a CI job in a namespace that enforces restricted', async () => {
+  const enforce = 'pod-security.kubernetes.io/enforce';
+  await kubectl(['label', 'namespace', 'runners', `${enforce}=restricted`, `${enforce}-version=latest`]);
+  try {
+    await addWorkflow('small.yml', 'small', { run: 'echo "$PIP_INDEX_URL as $(id -u)"; touch /cache/written' });
 
-      const wanted = example('examples/pods/restricted.yaml', { image: RUNNER_IMAGE });
-      const { name, log } = await rig.run(await rig.queue('small.yml', wanted));
+    const wanted = example('examples/pods/restricted.yaml', { image: RUNNER_IMAGE });
+    const { name, log } = await rig.run(await rig.queue('small.yml', wanted));
 
-      expect(log).toContain('https://pypi.example.com/simple as 1000');
-      expect(await rig.podOf(name)).toContain(name);
-    } finally {
-      await kubectl(['label', 'namespace', 'runners', `${enforce}-`, `${enforce}-version-`]);
-    }
-  });
+    expect(log).toContain('https://pypi.example.com/simple as 1000');
+    expect(await rig.podOf(name)).toContain(name);
+  } finally {
+    await kubectl(['label', 'namespace', 'runners', `${enforce}-`, `${enforce}-version-`]);
+  }
 });
 
-describe('install/examples/runnergroup-with-a-cache.yaml', () => {
-  it('lets a second runner restore what the first one saved, by the server of install/cache.yaml', async () => {
-    const { machine, kubernetes } = rig;
-    const tar = join(rig.images, 'node.tar');
-    await runnerWithNodeImage(tar, inject('clusterBuilds').runner, cacheAction());
-    await kubernetes.importImage(tar);
-    const disk = join(machine.folder, 'cache-disk');
-    mkdirSync(disk, { mode: 0o777 });
-    await machine.run('chmod', ['777', disk]);
-    await kubernetes.apply({
-      apiVersion: 'v1',
-      kind: 'PersistentVolume',
-      metadata: { name: 'cache' },
-      spec: {
-        capacity: { storage: '20Gi' },
-        accessModes: ['ReadWriteOnce'],
-        claimRef: { namespace: 'runners', name: 'gitea-runner-cache' },
-        hostPath: { path: disk },
-      },
-    });
-    await kubernetes.putSecret('runners', 'gitea-runner-cache', { secret: 's3cret' });
-    await kubernetes.apply(installText('cache.yaml').replace('gitea/runner:1.0.8', RUNNER_IMAGE));
-    await kubernetes.rolledOut('runners', 'deployment/gitea-runner-cache');
-    await kubernetes.refreshDns();
-    const action = { run: 'cp -r /opt/action cache' };
-    const use = (what: string) => ({ shell: undefined, uses: './cache', with: { do: what, path: 'kept', key: 'k1' } });
-    const note = { run: 'mkdir kept && echo "written by the first runner" > kept/note' };
-    await addWorkflow('save.yml', 'cached', action, note, use('save'));
-    await addWorkflow('restore.yml', 'cached', action, use('restore'), { run: 'cat kept/note' });
-    const host = { image: RUNNER_WITH_NODE_IMAGE, containerMode: 'host', labels: ['cached:host'] };
-    const wanted = example(CACHED, host);
-
-    const first = await rig.run(await rig.queue('save.yml', wanted));
-    const second = await rig.run(await rig.queue('restore.yml', wanted));
-
-    expect(second.name).not.toBe(first.name);
-    expect(second.log).toContain('the cache answered: k1');
-    expect(second.log).toContain('written by the first runner');
+it('install/examples/runnergroup-with-a-cache.yaml lets a second runner restore what the first one saved, by the server of install/cache.yaml', async () => {
+  const { machine, kubernetes } = rig;
+  const tar = join(rig.images, 'node.tar');
+  await runnerWithNodeImage(tar, inject('clusterBuilds').runner, cacheAction());
+  await kubernetes.importImage(tar);
+  const disk = join(machine.folder, 'cache-disk');
+  mkdirSync(disk, { mode: 0o777 });
+  await machine.run('chmod', ['777', disk]);
+  await kubernetes.apply({
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: 'cache' },
+    spec: {
+      capacity: { storage: '20Gi' },
+      accessModes: ['ReadWriteOnce'],
+      claimRef: { namespace: 'runners', name: 'gitea-runner-cache' },
+      hostPath: { path: disk },
+    },
   });
+  await kubernetes.putSecret('runners', 'gitea-runner-cache', { secret: 's3cret' });
+  await kubernetes.apply(installText('cache.yaml').replace('gitea/runner:1.0.8', RUNNER_IMAGE));
+  await kubernetes.rolledOut('runners', 'deployment/gitea-runner-cache');
+  await kubernetes.refreshDns();
+  const action = { run: 'cp -r /opt/action cache' };
+  const use = (what: string) => ({ shell: undefined, uses: './cache', with: { do: what, path: 'kept', key: 'k1' } });
+  const note = { run: 'mkdir kept && echo "written by the first runner" > kept/note' };
+  await addWorkflow('save.yml', 'cached', action, note, use('save'));
+  await addWorkflow('restore.yml', 'cached', action, use('restore'), { run: 'cat kept/note' });
+  const host = { image: RUNNER_WITH_NODE_IMAGE, containerMode: 'host', labels: ['cached:host'] };
+  const wanted = example(CACHED, host);
+
+  const first = await rig.run(await rig.queue('save.yml', wanted));
+  const second = await rig.run(await rig.queue('restore.yml', wanted));
+
+  expect(second.name).not.toBe(first.name);
+  expect(second.log).toContain('the cache answered: k1');
+  expect(second.log).toContain('written by the first runner');
 });
 
 describe('serve --registration-secrets', () => {

@@ -59,18 +59,16 @@ describe('the manual', () => {
   });
 });
 
-describe('a decision', () => {
-  const decisions = pages.filter(isDecision);
+const decisions = pages.filter(isDecision);
 
-  it.each(decisions)('$file opens with itself, in at most two sentences', ({ markdown }) => {
-    const [title, , first = ''] = markdown.split(/\n{2,}/);
-    const sentences: readonly Sentence[] = sentencesOf(first.replace('**Decision.** ', ''));
+it.each(decisions)('a decision: $file opens with itself, in at most two sentences', ({ markdown }) => {
+  const [title, , first = ''] = markdown.split(/\n{2,}/);
+  const sentences: readonly Sentence[] = sentencesOf(first.replace('**Decision.** ', ''));
 
-    expect(title).toMatch(/^# \d+[.:] /);
-    expect(first).toMatch(/^\*\*Decision\.\*\* /);
-    expect(sentences.length).toBeLessThanOrEqual(2);
-    expect(sentences.filter(({ words }) => words > MOST_WORDS)).toEqual([]);
-  });
+  expect(title).toMatch(/^# \d+[.:] /);
+  expect(first).toMatch(/^\*\*Decision\.\*\* /);
+  expect(sentences.length).toBeLessThanOrEqual(2);
+  expect(sentences.filter(({ words }) => words > MOST_WORDS)).toEqual([]);
 });
 
 describe('sentencesOf', () => {

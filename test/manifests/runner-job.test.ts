@@ -272,16 +272,14 @@ describe('templateHash', () => {
   });
 });
 
-describe('knowsRunnerGroups', () => {
-  test.each([
-    ['batch/v1/Job,gitea.bpg.pw/v1alpha1/RunnerGroup,v1/Pod', true],
-    ['gitea.bpg.pw/v1alpha1/RunnerGroup', true],
-    ['gitea.bpg.pw/v1alpha1', false],
-    ['gitea.bpg.pw/v1alpha1/RunnerGroupList', false],
-    ['gitea.bpg.pw/v1beta1/RunnerGroup', false],
-    ['', false],
-    [undefined, false],
-  ])('%j -> %j', (versions, known) => {
-    expect(knowsRunnerGroups({ KUBE_API_VERSIONS: versions })).toBe(known);
-  });
+test.each([
+  ['batch/v1/Job,gitea.bpg.pw/v1alpha1/RunnerGroup,v1/Pod', true],
+  ['gitea.bpg.pw/v1alpha1/RunnerGroup', true],
+  ['gitea.bpg.pw/v1alpha1', false],
+  ['gitea.bpg.pw/v1alpha1/RunnerGroupList', false],
+  ['gitea.bpg.pw/v1beta1/RunnerGroup', false],
+  ['', false],
+  [undefined, false],
+])('knowsRunnerGroups: %j -> %j', (versions, known) => {
+  expect(knowsRunnerGroups({ KUBE_API_VERSIONS: versions })).toBe(known);
 });

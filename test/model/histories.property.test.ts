@@ -1,5 +1,5 @@
 /** Histories of commands against the real client and planner, over real HTTP. The commands are in commands.ts, the laws in laws.ts. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { GiteaVersion } from '../../simulator/gitea/versions.ts';
 import { fc, RUNS as PROPERTY_RUNS } from '../support/property.ts';
 import { endInPeace } from './checked.ts';
@@ -31,20 +31,18 @@ async function play(setting: Setting, commands: Commands, end: (world: World) =>
   }
 }
 
-describe('every plan keeps the laws, every failed look gives none, and all jobs end', () => {
-  it.concurrent.each<GiteaVersion>(['1.25.4', '1.26.0', '1.27.3'])(
-    'every plan keeps the laws, every failed look gives none, and all jobs end, with Gitea %s',
-    async (version) => {
-      await fc.assert(
-        fc.asyncProperty(anySetting, anyCommands, (setting, commands) =>
-          play({ version, ...setting }, commands, endInPeace),
-        ),
-        { numRuns: RUNS, ...(SEED !== undefined && { seed: Number(SEED) }) },
-      );
-    },
-    600_000 + RUNS * 30_000,
-  );
-});
+it.concurrent.each<GiteaVersion>(['1.25.4', '1.26.0', '1.27.3'])(
+  'every plan keeps the laws, every failed look gives none, and all jobs end, with Gitea %s',
+  async (version) => {
+    await fc.assert(
+      fc.asyncProperty(anySetting, anyCommands, (setting, commands) =>
+        play({ version, ...setting }, commands, endInPeace),
+      ),
+      { numRuns: RUNS, ...(SEED !== undefined && { seed: Number(SEED) }) },
+    );
+  },
+  600_000 + RUNS * 30_000,
+);
 
 it('has histories in which runners work, die and start again, and looks fail', async () => {
   const told: string[] = [];

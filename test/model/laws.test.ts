@@ -201,30 +201,28 @@ describe('P4, used-up names', () => {
   });
 });
 
-describe('P4, runners of completed jobs', () => {
-  it('are judged as far back as one page and one row', async () => {
-    const { world, plan } = await scene({ pageSize: 1, seesCluster: false });
-    push(world, 0, 2, false);
-    world.lastPlan = await lookAndCheck(world);
-    world.sync();
-    for (const job of world.starting()) world.register(job);
-    for (const job of world.living('idle')) take(world, job);
-    const workers = world.living('busy').toSorted((a, b) => jobIdOf(world, a) - jobIdOf(world, b));
-    for (const job of workers) finish(world, job, true);
-    // Newer jobs that are not completed are on other pages.
-    push(world, 0, 4, false);
-    const judge = (name: string) => () => {
-      const template = plan.runners.find((of): of is Emitted => of.emit);
-      if (!template) throw new Error('a runner is to be emitted');
-      checkUsedUp(world, { ...plan, runners: [{ ...template, runner: name, because: 'own-runner' }] });
-    };
+it('P4, runners of completed jobs are judged as far back as one page and one row', async () => {
+  const { world, plan } = await scene({ pageSize: 1, seesCluster: false });
+  push(world, 0, 2, false);
+  world.lastPlan = await lookAndCheck(world);
+  world.sync();
+  for (const job of world.starting()) world.register(job);
+  for (const job of world.living('idle')) take(world, job);
+  const workers = world.living('busy').toSorted((a, b) => jobIdOf(world, a) - jobIdOf(world, b));
+  for (const job of workers) finish(world, job, true);
+  // Newer jobs that are not completed are on other pages.
+  push(world, 0, 4, false);
+  const judge = (name: string) => () => {
+    const template = plan.runners.find((of): of is Emitted => of.emit);
+    if (!template) throw new Error('a runner is to be emitted');
+    checkUsedUp(world, { ...plan, runners: [{ ...template, runner: name, because: 'own-runner' }] });
+  };
 
-    const [oldest, middle, newest] = workers.map(({ name }) => name);
-    expect(workers).toHaveLength(3);
-    expect(judge(newest ?? '')).toThrow('but it ran job');
-    expect(judge(middle ?? '')).toThrow('but it ran job');
-    expect(judge(oldest ?? '')).not.toThrow();
-  });
+  const [oldest, middle, newest] = workers.map(({ name }) => name);
+  expect(workers).toHaveLength(3);
+  expect(judge(newest ?? '')).toThrow('but it ran job');
+  expect(judge(middle ?? '')).toThrow('but it ran job');
+  expect(judge(oldest ?? '')).not.toThrow();
 });
 
 function jobIdOf(world: World, job: KubeJob): number {

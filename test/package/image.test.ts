@@ -52,35 +52,33 @@ function takes(source: string, path: string): boolean {
   return source.endsWith('/') ? path.startsWith(source) : matchesGlob(source, path);
 }
 
-describe('the Dockerfile', () => {
-  it('copies all that the build needs before it builds, and makes every file that it copies', async () => {
-    const context = folderWith({});
-    const sent = readFileSync('.dockerignore', 'utf8').match(/(?<=^!).*/gm) ?? [];
-    for (const file of sent) cpSync(file, join(context, file), { recursive: true });
-    const present = readdirSync(context, { recursive: true, encoding: 'utf8' });
-    const [beforeTheBuild = '', after = ''] = dockerfile.split('RUN npm run build');
-    const early = sourcesOf(beforeTheBuild);
+it('the Dockerfile copies all that the build needs before it builds, and makes every file that it copies', async () => {
+  const context = folderWith({});
+  const sent = readFileSync('.dockerignore', 'utf8').match(/(?<=^!).*/gm) ?? [];
+  for (const file of sent) cpSync(file, join(context, file), { recursive: true });
+  const present = readdirSync(context, { recursive: true, encoding: 'utf8' });
+  const [beforeTheBuild = '', after = ''] = dockerfile.split('RUN npm run build');
+  const early = sourcesOf(beforeTheBuild);
 
-    const missing = [...early, ...sourcesOf(after)].filter((source) => !present.some((path) => takes(source, path)));
-    expect(missing).toEqual([]);
-    expect(early.length).toBeGreaterThan(6);
-    for (const path of present) {
-      const isFile = statSync(join(context, path)).isFile();
-      if (isFile && !early.some((source) => takes(source, path))) rmSync(join(context, path));
-    }
-    symlinkSync(resolve('node_modules'), join(context, 'node_modules'));
-    const built = await new Promise((done) => {
-      const { PATH } = process.env;
-      execFile('npm', ['run', 'build'], { cwd: context, env: { PATH, HOME: context } }, (error) => done(error));
-    });
+  const missing = [...early, ...sourcesOf(after)].filter((source) => !present.some((path) => takes(source, path)));
+  expect(missing).toEqual([]);
+  expect(early.length).toBeGreaterThan(6);
+  for (const path of present) {
+    const isFile = statSync(join(context, path)).isFile();
+    if (isFile && !early.some((source) => takes(source, path))) rmSync(join(context, path));
+  }
+  symlinkSync(resolve('node_modules'), join(context, 'node_modules'));
+  const built = await new Promise((done) => {
+    const { PATH } = process.env;
+    execFile('npm', ['run', 'build'], { cwd: context, env: { PATH, HOME: context } }, (error) => done(error));
+  });
 
-    expect(built).toBeNull();
-    const [, programs = ''] = /install -m 0644 (gitea-runners\.cjs .*) \*\.cache/.exec(dockerfile) ?? [];
-    const made = readdirSync(join(context, 'lib'));
-    expect(programs.split(' ').filter((file) => !made.includes(file))).toEqual([]);
-    expect(programs).toContain('generate.cjs');
-  }, 60_000);
-});
+  expect(built).toBeNull();
+  const [, programs = ''] = /install -m 0644 (gitea-runners\.cjs .*) \*\.cache/.exec(dockerfile) ?? [];
+  const made = readdirSync(join(context, 'lib'));
+  expect(programs.split(' ').filter((file) => !made.includes(file))).toEqual([]);
+  expect(programs).toContain('generate.cjs');
+}, 60_000);
 
 describe('the programs of the image', () => {
   const [, programs = ''] = /install -m 0644 (gitea-runners\.cjs .*) THIRD-PARTY/.exec(dockerfile) ?? [];
@@ -103,18 +101,16 @@ describe('the programs of the image', () => {
   });
 });
 
-describe('the labels of the image', () => {
-  it('are the same in the Dockerfile and in scripts/image.mjs', () => {
-    const [, url = ''] = /^ARG PROJECT_URL=(\S+)$/m.exec(dockerfile) ?? [];
-    const labels = [...dockerfile.matchAll(/(org\.opencontainers\.image\.\w+)="([^"]*)"/g)].map(
-      ([, name = '', value = '']) => [name, value.replace(`\${PROJECT_URL}`, url)],
-    );
+it('the labels of the image are the same in the Dockerfile and in scripts/image.mjs', () => {
+  const [, url = ''] = /^ARG PROJECT_URL=(\S+)$/m.exec(dockerfile) ?? [];
+  const labels = [...dockerfile.matchAll(/(org\.opencontainers\.image\.\w+)="([^"]*)"/g)].map(
+    ([, name = '', value = '']) => [name, value.replace(`\${PROJECT_URL}`, url)],
+  );
 
-    expect(Object.fromEntries(labels)).toEqual(imageLabels(packageJson));
-    expect(imageLabels(packageJson)).toMatchObject({
-      'org.opencontainers.image.licenses': 'Apache-2.0',
-      'org.opencontainers.image.version': packageJson.version,
-    });
+  expect(Object.fromEntries(labels)).toEqual(imageLabels(packageJson));
+  expect(imageLabels(packageJson)).toMatchObject({
+    'org.opencontainers.image.licenses': 'Apache-2.0',
+    'org.opencontainers.image.version': packageJson.version,
   });
 });
 

@@ -57,40 +57,36 @@ describe.each(Object.entries(NEEDS))('the block "%s"', (name, needed) => {
   });
 });
 
-describe('the registration token is not applied, nor anything else,', () => {
-  it.each([
-    ['curl cannot reach Gitea', { curl: 'echo "curl: (6) Could not resolve host" >&2; exit 6' }],
-    ['Gitea forbids it', { curl: 'echo "curl: (22) The requested URL returned error: 403" >&2; exit 22' }],
-    ['curl ends in the middle of the answer', { curl: `printf '{"tok'; exit 18` }],
-    ['the answer is empty', { curl: 'true' }],
-    ['a login page answers', { curl: 'echo "<html><title>Sign in</title></html>"' }],
-    ['the token is empty', { curl: `echo '{"token": ""}'` }],
-    ['there is no curl', { curl: 'exit 127' }],
-    ['Argo CD is not logged in', { argocd: 'echo "rpc error: Unauthenticated" >&2; exit 20' }],
-    ['Argo CD prints nothing', { argocd: 'true' }],
-    ['openssl fails', { openssl: 'exit 1' }],
-    ['the cluster cannot be reached', { kubectl: 'echo "connection refused" >&2; exit 1' }],
-  ])('no token is applied when %s', (_, tools) => {
-    for (const shell of ['sh', 'bash']) {
-      const result = runOnce({ name: 'secrets', shell, tools });
+it.each([
+  ['curl cannot reach Gitea', { curl: 'echo "curl: (6) Could not resolve host" >&2; exit 6' }],
+  ['Gitea forbids it', { curl: 'echo "curl: (22) The requested URL returned error: 403" >&2; exit 22' }],
+  ['curl ends in the middle of the answer', { curl: `printf '{"tok'; exit 18` }],
+  ['the answer is empty', { curl: 'true' }],
+  ['a login page answers', { curl: 'echo "<html><title>Sign in</title></html>"' }],
+  ['the token is empty', { curl: `echo '{"token": ""}'` }],
+  ['there is no curl', { curl: 'exit 127' }],
+  ['Argo CD is not logged in', { argocd: 'echo "rpc error: Unauthenticated" >&2; exit 20' }],
+  ['Argo CD prints nothing', { argocd: 'true' }],
+  ['openssl fails', { openssl: 'exit 1' }],
+  ['the cluster cannot be reached', { kubectl: 'echo "connection refused" >&2; exit 1' }],
+])('no token is applied when %s', (_, tools) => {
+  for (const shell of ['sh', 'bash']) {
+    const result = runOnce({ name: 'secrets', shell, tools });
 
-      expect(result.applied).toBe('');
-      expect(result.code).not.toBe('0');
-    }
-  });
+    expect(result.applied).toBe('');
+    expect(result.code).not.toBe('0');
+  }
 });
 
-describe('a webhook is not made', () => {
-  it.each([
-    ['without its secret', { kubectl: 'true' }],
-    ['when the Secret is not there', { kubectl: 'echo "Error: NotFound" >&2; exit 1' }],
-    ['when Gitea’s webhooks cannot be listed', { curl: 'exit 22' }],
-  ])('no webhook is made %s', (_, tools) => {
-    const result = runOnce({ name: 'webhook', tools });
+it.each([
+  ['without its secret', { kubectl: 'true' }],
+  ['when the Secret is not there', { kubectl: 'echo "Error: NotFound" >&2; exit 1' }],
+  ['when Gitea’s webhooks cannot be listed', { curl: 'exit 22' }],
+])('no webhook is made %s', (_, tools) => {
+  const result = runOnce({ name: 'webhook', tools });
 
-    expect(result.hooks).toBe('');
-    expect(result.code).not.toBe('0');
-  });
+  expect(result.hooks).toBe('');
+  expect(result.code).not.toBe('0');
 });
 
 it('a Secret that cannot be applied ends step 1 before anything else is', () => {

@@ -72,50 +72,46 @@ describe('sign-in', () => {
   });
 });
 
-describe('my jobs', () => {
-  it('are those of repositories that the person can read in Gitea, and no others, and are searched by repository', async () => {
-    const { signIn, got, simulator } = await startAcmePage();
-    simulator.gitea.push('acme/web', { jobs: [{ key: 'open-job', ...LINUX }] });
-    const [hidden] = simulator.gitea.push('acme/secret', { jobs: [{ key: 'hidden-job', ...LINUX }] }).jobs;
-    const [anna, bert] = [await signIn('anna'), await signIn('bert')];
+it('my jobs are those of repositories that the person can read in Gitea, and no others, and are searched by repository', async () => {
+  const { signIn, got, simulator } = await startAcmePage();
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'open-job', ...LINUX }] });
+  const [hidden] = simulator.gitea.push('acme/secret', { jobs: [{ key: 'hidden-job', ...LINUX }] }).jobs;
+  const [anna, bert] = [await signIn('anna'), await signIn('bert')];
 
-    const [ofAnna, ofBert] = [await got(anna, '/'), await got(bert, '/')];
+  const [ofAnna, ofBert] = [await got(anna, '/'), await got(bert, '/')];
 
-    expect(ofAnna.text).toContain('hidden-job');
-    expect(ofAnna.text).toContain('open-job');
-    expect(ofBert.text).toContain('open-job');
-    expect(ofBert.text).not.toMatch(/hidden-job|acme\/secret/);
-    expect((await got(anna, `/jobs/${hidden?.id}`)).status).toBe(200);
-    const refused = await got(bert, `/jobs/${hidden?.id}`);
-    expect(refused.status).toBe(404);
-    expect(refused.text).toBe((await got(bert, '/jobs/987654')).text);
-    const found = (await got(anna, '/?repository=SECRET')).text;
-    expect(found).toMatch(/<h3>acme\/secret #1 [\s\S]*hidden-job/);
-    expect(found).not.toContain('open-job');
-  });
+  expect(ofAnna.text).toContain('hidden-job');
+  expect(ofAnna.text).toContain('open-job');
+  expect(ofBert.text).toContain('open-job');
+  expect(ofBert.text).not.toMatch(/hidden-job|acme\/secret/);
+  expect((await got(anna, `/jobs/${hidden?.id}`)).status).toBe(200);
+  const refused = await got(bert, `/jobs/${hidden?.id}`);
+  expect(refused.status).toBe(404);
+  expect(refused.text).toBe((await got(bert, '/jobs/987654')).text);
+  const found = (await got(anna, '/?repository=SECRET')).text;
+  expect(found).toMatch(/<h3>acme\/secret #1 [\s\S]*hidden-job/);
+  expect(found).not.toContain('open-job');
 });
 
-describe('groups', () => {
-  it('are shown to owners of their scope and to site administrators, with what their runners do', async () => {
-    const { cluster, signIn, got, simulator } = await startAcmePage({
-      logUrl: 'https://logs.example.com/?p={pod}&n={namespace}',
-    });
-    simulator.gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] });
-    await until('a Job is there', () => cluster.all('jobs').length === 1);
-    const [job] = cluster.all('jobs');
-    cluster.put('pods', podOf(job?.metadata ?? {}));
-    const [anna, bert, carl] = [await signIn('anna'), await signIn('bert'), await signIn('carl')];
-
-    const list = await got(anna, '/groups');
-    const group = await got(anna, '/groups/runners/ci');
-
-    expect(list.text).toContain('href="/groups/runners/ci"');
-    expect(group.text).toContain(`<td>${job?.metadata.name}-abcde</td><td>node-7</td>`);
-    expect(group.text).toContain(`https://logs.example.com/?p=${job?.metadata.name}-abcde&amp;n=runners`);
-    expect((await got(bert, '/groups')).text).toContain('You own the scope of no RunnerGroup here.');
-    expect((await got(bert, '/groups/runners/ci')).status).toBe(404);
-    expect((await got(carl, '/groups/runners/ci')).status).toBe(200);
+it('groups are shown to owners of their scope and to site administrators, with what their runners do', async () => {
+  const { cluster, signIn, got, simulator } = await startAcmePage({
+    logUrl: 'https://logs.example.com/?p={pod}&n={namespace}',
   });
+  simulator.gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] });
+  await until('a Job is there', () => cluster.all('jobs').length === 1);
+  const [job] = cluster.all('jobs');
+  cluster.put('pods', podOf(job?.metadata ?? {}));
+  const [anna, bert, carl] = [await signIn('anna'), await signIn('bert'), await signIn('carl')];
+
+  const list = await got(anna, '/groups');
+  const group = await got(anna, '/groups/runners/ci');
+
+  expect(list.text).toContain('href="/groups/runners/ci"');
+  expect(group.text).toContain(`<td>${job?.metadata.name}-abcde</td><td>node-7</td>`);
+  expect(group.text).toContain(`https://logs.example.com/?p=${job?.metadata.name}-abcde&amp;n=runners`);
+  expect((await got(bert, '/groups')).text).toContain('You own the scope of no RunnerGroup here.');
+  expect((await got(bert, '/groups/runners/ci')).status).toBe(404);
+  expect((await got(carl, '/groups/runners/ci')).status).toBe(200);
 });
 
 it('groups of another Gitea are not shown, not even to a site administrator', async () => {

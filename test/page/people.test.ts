@@ -137,69 +137,67 @@ it('strangers with tokens that Gitea does not know keep nobody from signing in',
   expect((await rig.got(anna, '/')).status).toBe(200);
 });
 
-describe('what was made of a look', () => {
-  /** Figures that count how often they are read, and people with the rights of their names. */
-  async function startMaking() {
-    let read = 0;
-    const newFigures = () =>
-      ({
-        get explanation() {
-          read += 1;
-          return { checkedAt: new Date(0).toISOString(), groups: [], jobs: [], runners: [] };
-        },
-        ...{
-          repositories: new Set(),
-          scopes: new Map(),
-          begun: [],
-          runOf: () => undefined,
-          pods: new Map(),
-          instance: '',
-        },
-        details: () => (job: ExplainedJob) => job,
-      }) as Figures;
-    const looked = { figures: newFigures(), atMs: 0 };
-    const readerOf = async ({ token }: Visitor): Promise<Reader> => {
-      const [login = '', rights = ''] = token.split('-');
-      return { login, isAdmin: false, mayRead: () => true, owns: () => true, unknown: 0, rights };
-    };
-    const { origin } = await serve((request, response) => {
-      requests ??= pageRequests({
-        trends: () => undefined,
-        ...{ url: origin, clock: systemClock, cpuMs: () => 0, logUrl: '', sessions: undefined as never },
-        onMistake: (error) => {
-          throw error;
-        },
-        oauth: undefined as never,
-        rights: { loginOf: () => 'anybody', whoIs: async () => ({}), readerOf } as never,
-        looker: { shown: async () => looked } as never,
-      });
-      requests(request, response);
+/** Figures that count how often they are read, and people with the rights of their names. */
+async function startMaking() {
+  let read = 0;
+  const newFigures = () =>
+    ({
+      get explanation() {
+        read += 1;
+        return { checkedAt: new Date(0).toISOString(), groups: [], jobs: [], runners: [] };
+      },
+      ...{
+        repositories: new Set(),
+        scopes: new Map(),
+        begun: [],
+        runOf: () => undefined,
+        pods: new Map(),
+        instance: '',
+      },
+      details: () => (job: ExplainedJob) => job,
+    }) as Figures;
+  const looked = { figures: newFigures(), atMs: 0 };
+  const readerOf = async ({ token }: Visitor): Promise<Reader> => {
+    const [login = '', rights = ''] = token.split('-');
+    return { login, isAdmin: false, mayRead: () => true, owns: () => true, unknown: 0, rights };
+  };
+  const { origin } = await serve((request, response) => {
+    requests ??= pageRequests({
+      trends: () => undefined,
+      ...{ url: origin, clock: systemClock, cpuMs: () => 0, logUrl: '', sessions: undefined as never },
+      onMistake: (error) => {
+        throw error;
+      },
+      oauth: undefined as never,
+      rights: { loginOf: () => 'anybody', whoIs: async () => ({}), readerOf } as never,
+      looker: { shown: async () => looked } as never,
     });
-    let requests: ReturnType<typeof pageRequests> | undefined;
-    /** How often it was made for this. */
-    const made = async (token: string, path?: string): Promise<number> => {
-      read = 0;
-      expect((await ask({ page: origin }, token, path)).status).toBe(200);
-      return read;
-    };
-    return { made, look: () => Object.assign(looked, { figures: newFigures() }) };
-  }
-
-  it('is for all with the same rights, and for nobody with others', async () => {
-    const { look, made } = await startMaking();
-
-    expect(await made('anna-all')).toBeGreaterThan(0);
-    expect(await made('anna-all')).toBe(0);
-    expect(await made('bert-all')).toBe(0);
-    expect(await made('carl-less')).toBeGreaterThan(0);
-    // His rights have changed.
-    expect(await made('anna-less')).toBe(0);
-    expect(await made('anna-all', '/jobs?repository=web')).toBeGreaterThan(0);
-    expect(await made('anna-all', '/jobs?page=2')).toBeGreaterThan(0);
-    expect(await made('anna-all', '/groups')).toBeGreaterThan(0);
-    look();
-    expect(await made('anna-all')).toBeGreaterThan(0);
+    requests(request, response);
   });
+  let requests: ReturnType<typeof pageRequests> | undefined;
+  /** How often it was made for this. */
+  const made = async (token: string, path?: string): Promise<number> => {
+    read = 0;
+    expect((await ask({ page: origin }, token, path)).status).toBe(200);
+    return read;
+  };
+  return { made, look: () => Object.assign(looked, { figures: newFigures() }) };
+}
+
+it('what was made of a look is for all with the same rights, and for nobody with others', async () => {
+  const { look, made } = await startMaking();
+
+  expect(await made('anna-all')).toBeGreaterThan(0);
+  expect(await made('anna-all')).toBe(0);
+  expect(await made('bert-all')).toBe(0);
+  expect(await made('carl-less')).toBeGreaterThan(0);
+  // His rights have changed.
+  expect(await made('anna-less')).toBe(0);
+  expect(await made('anna-all', '/jobs?repository=web')).toBeGreaterThan(0);
+  expect(await made('anna-all', '/jobs?page=2')).toBeGreaterThan(0);
+  expect(await made('anna-all', '/groups')).toBeGreaterThan(0);
+  look();
+  expect(await made('anna-all')).toBeGreaterThan(0);
 });
 
 describe('CPU time', () => {

@@ -162,64 +162,58 @@ describe('the init container that registers', () => {
   });
 });
 
-describe('a profile', () => {
-  const DIND = '  containerMode: dind\n';
-  const BUILDKIT = '  containerMode: buildkit\n';
-  const profile = (name: string): string => `  securityProfile: ${name}\n`;
-  const sidecar = (securityContext = {}) => template({ containers: [{ name: 'side', image: 'x', securityContext }] });
-  const buildkit = (securityContext: object) =>
-    template({ initContainers: [{ name: 'buildkit', securityContext }] }) + BUILDKIT;
-  const UNCONFINED = { seccompProfile: { type: 'Unconfined' } };
-  const OF_NODE = { seccompProfile: { type: 'Localhost', localhostProfile: 'buildkit.json' } };
+const DIND = '  containerMode: dind\n';
+const BUILDKIT = '  containerMode: buildkit\n';
+const profile = (name: string): string => `  securityProfile: ${name}\n`;
+const sidecar = (securityContext = {}) => template({ containers: [{ name: 'side', image: 'x', securityContext }] });
+const buildkit = (securityContext: object) =>
+  template({ initContainers: [{ name: 'buildkit', securityContext }] }) + BUILDKIT;
+const UNCONFINED = { seccompProfile: { type: 'Unconfined' } };
+const OF_NODE = { seccompProfile: { type: 'Localhost', localhostProfile: 'buildkit.json' } };
 
-  it.each<[string, string, RegExp?]>([
-    ['restricted, beside dockerd', profile('restricted') + DIND, /docker.*privileged.*restricted/],
-    [
-      'baseline, beside dockerd',
-      profile('baseline') + DIND,
-      /spec\.securityProfile .*\[docker\]\.securityContext\.privileged must not be true/,
-    ],
-    ['privileged, beside dockerd', profile('privileged') + DIND],
-    ['restricted, in host mode', `${profile('restricted')}  containerMode: host\n`],
-    [
-      'restricted, beside BuildKit',
-      profile('restricted') + BUILDKIT,
-      /buildkit\].* containerMode buildkit meets baseline at most: set that, or containerMode: host$/,
-    ],
-    ['baseline, beside BuildKit', profile('baseline') + BUILDKIT],
-    ['privileged, beside BuildKit', profile('privileged') + BUILDKIT],
-    [
-      'restricted by default in host mode, where a sidecar must be hardened',
-      sidecar(),
-      /the default of containerMode host/,
-    ],
-    ['baseline where the group asks for less in host mode', sidecar() + profile('baseline')],
-    ['baseline by default beside dockerd, where a plain sidecar may come', sidecar() + DIND],
-    [
-      'baseline by default beside dockerd, where a privileged sidecar may not come',
-      sidecar({ privileged: true }) + DIND,
-      /^spec\.podTemplate\.spec\.containers\[0\]\.securityContext\.privileged must not be true \(rule privileged of securityProfile baseline, the default of containerMode dind\): remove it, or set securityProfile: privileged, which needs a policy$/,
-    ],
-    ['baseline by default beside BuildKit', sidecar() + BUILDKIT],
-    [
-      'baseline by default beside BuildKit, where no other container may be unconfined',
-      sidecar(UNCONFINED) + BUILDKIT,
-      /rule seccompProfile_baseline/,
-    ],
-    ['baseline with a profile of the node for BuildKit', buildkit(OF_NODE) + profile('baseline')],
-    ['baseline with another profile for BuildKit', buildkit(UNCONFINED) + profile('baseline'), /must be Runt/],
-    [
-      'baseline with a BuildKit that has privileges',
-      buildkit({ privileged: true }) + profile('baseline'),
-      /is reserved/,
-    ],
-    ['baseline by default beside BuildKit, which is unconfined already', buildkit(OF_NODE), /is reserved/],
-  ])('%s', async (_, spec, problem) => {
-    const found = podProblem(await read(spec));
+it.each<[string, string, RegExp?]>([
+  ['restricted, beside dockerd', profile('restricted') + DIND, /docker.*privileged.*restricted/],
+  [
+    'baseline, beside dockerd',
+    profile('baseline') + DIND,
+    /spec\.securityProfile .*\[docker\]\.securityContext\.privileged must not be true/,
+  ],
+  ['privileged, beside dockerd', profile('privileged') + DIND],
+  ['restricted, in host mode', `${profile('restricted')}  containerMode: host\n`],
+  [
+    'restricted, beside BuildKit',
+    profile('restricted') + BUILDKIT,
+    /buildkit\].* containerMode buildkit meets baseline at most: set that, or containerMode: host$/,
+  ],
+  ['baseline, beside BuildKit', profile('baseline') + BUILDKIT],
+  ['privileged, beside BuildKit', profile('privileged') + BUILDKIT],
+  [
+    'restricted by default in host mode, where a sidecar must be hardened',
+    sidecar(),
+    /the default of containerMode host/,
+  ],
+  ['baseline where the group asks for less in host mode', sidecar() + profile('baseline')],
+  ['baseline by default beside dockerd, where a plain sidecar may come', sidecar() + DIND],
+  [
+    'baseline by default beside dockerd, where a privileged sidecar may not come',
+    sidecar({ privileged: true }) + DIND,
+    /^spec\.podTemplate\.spec\.containers\[0\]\.securityContext\.privileged must not be true \(rule privileged of securityProfile baseline, the default of containerMode dind\): remove it, or set securityProfile: privileged, which needs a policy$/,
+  ],
+  ['baseline by default beside BuildKit', sidecar() + BUILDKIT],
+  [
+    'baseline by default beside BuildKit, where no other container may be unconfined',
+    sidecar(UNCONFINED) + BUILDKIT,
+    /rule seccompProfile_baseline/,
+  ],
+  ['baseline with a profile of the node for BuildKit', buildkit(OF_NODE) + profile('baseline')],
+  ['baseline with another profile for BuildKit', buildkit(UNCONFINED) + profile('baseline'), /must be Runt/],
+  ['baseline with a BuildKit that has privileges', buildkit({ privileged: true }) + profile('baseline'), /is reserved/],
+  ['baseline by default beside BuildKit, which is unconfined already', buildkit(OF_NODE), /is reserved/],
+])('a profile: %s', async (_, spec, problem) => {
+  const found = podProblem(await read(spec));
 
-    if (problem) expect(found).toMatch(problem);
-    else expect(found).toBeUndefined();
-  });
+  if (problem) expect(found).toMatch(problem);
+  else expect(found).toBeUndefined();
 });
 
 it('a fault has its place, also when the installation names the images', async () => {

@@ -159,29 +159,27 @@ describe('the plan of an Application', () => {
   });
 });
 
-describe('clocks that differ', () => {
-  /** Until when the first job is held, after the runners with these times of their end have failed, by the clock of Kubernetes. */
-  const untilMs = (clockOf: Seen['clockOf'] | undefined, ...finishedMs: readonly number[]): number | undefined => {
-    const jobs: LiveJob[] = [];
-    const first = () => planOf({ ...beside(input(sighted()), ...jobs), ...(clockOf && { clockOf }) }).jobs[0];
-    for (const finishedAtMs of finishedMs) {
-      const { runner = '' } = first() as { readonly runner?: string };
-      jobs.push(live(runner, 'failed', { createdAtMs: finishedAtMs - 5_000, finishedAtMs }));
-    }
-    const held = first();
-    return held?.verdict === 'held' ? held.untilMs : undefined;
-  };
+/** Until when the first job is held, after the runners with these times of their end have failed, by the clock of Kubernetes. */
+const untilMs = (clockOf: Seen['clockOf'] | undefined, ...finishedMs: readonly number[]): number | undefined => {
+  const jobs: LiveJob[] = [];
+  const first = () => planOf({ ...beside(input(sighted()), ...jobs), ...(clockOf && { clockOf }) }).jobs[0];
+  for (const finishedAtMs of finishedMs) {
+    const { runner = '' } = first() as { readonly runner?: string };
+    jobs.push(live(runner, 'failed', { createdAtMs: finishedAtMs - 5_000, finishedAtMs }));
+  }
+  const held = first();
+  return held?.verdict === 'held' ? held.untilMs : undefined;
+};
 
-  it('are one: a back-off begins when the Job failed by Gitea’s clock', () => {
-    const behind = clocksAhead(0, -60_000);
-    const early = clocksAhead(60_000, 0);
-    const equal = untilMs(undefined, NOW - 600_000, NOW);
+it('clocks that differ are one: a back-off begins when the Job failed by Gitea’s clock', () => {
+  const behind = clocksAhead(0, -60_000);
+  const early = clocksAhead(60_000, 0);
+  const equal = untilMs(undefined, NOW - 600_000, NOW);
 
-    expect(equal).toBeGreaterThan(NOW);
-    expect(untilMs(behind, NOW - 660_000, NOW - 60_000)).toBe(equal);
-    expect(untilMs(early, NOW - 600_000, NOW)).toBe((equal ?? 0) + 60_000);
-    expect(untilMs(undefined, NOW - 660_000, NOW - 60_000)).toBeUndefined();
-  });
+  expect(equal).toBeGreaterThan(NOW);
+  expect(untilMs(behind, NOW - 660_000, NOW - 60_000)).toBe(equal);
+  expect(untilMs(early, NOW - 600_000, NOW)).toBe((equal ?? 0) + 60_000);
+  expect(untilMs(undefined, NOW - 660_000, NOW - 60_000)).toBeUndefined();
 });
 
 describe('a job for which another Application has a runner', () => {

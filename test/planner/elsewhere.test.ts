@@ -105,14 +105,15 @@ describe('a Job of another Application was printed for the job', () => {
   });
 });
 
-describe('several Jobs of other Applications were printed for the job', () => {
-  it.each<[string, Partial<LiveJob>]>([
-    [
-      'the youngest counts: it may still come when the others do not',
-      { trouble: { reason: 'ImagePullBackOff' }, createdAtMs: NOW - 400_000 },
-    ],
-    ['the first by name counts of those of the same second', { name: named({ ...theirs, name: 'team-c' }, 1) }],
-  ])('%s, in whatever order Kubernetes lists them', (_, over) => {
+it.each<[string, Partial<LiveJob>]>([
+  [
+    'the youngest counts: it may still come when the others do not',
+    { trouble: { reason: 'ImagePullBackOff' }, createdAtMs: NOW - 400_000 },
+  ],
+  ['the first by name counts of those of the same second', { name: named({ ...theirs, name: 'team-c' }, 1) }],
+])(
+  'several Jobs of other Applications were printed for the job %s, in whatever order Kubernetes lists them',
+  (_, over) => {
     const young = printed({ name: named(theirs, 1, 1) });
 
     for (const liveJobs of [
@@ -120,8 +121,8 @@ describe('several Jobs of other Applications were printed for the job', () => {
       [young, printed(over)],
     ])
       expect(planScene({ jobs: [job(1)], liveJobs }).jobs).toMatchObject([{ because: ELSEWHERE, runner: young.name }]);
-  });
-});
+  },
+);
 
 it('Gitea lists an idle runner of our form that was made for the job, but no Job: anybody may have registered it', () => {
   expect(planScene({ jobs: [job(1)], runners: [row(named(theirs, 1))] }).verdicts).toEqual({ 1: OURS });

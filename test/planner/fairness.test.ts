@@ -122,14 +122,12 @@ describe('without it', () => {
   });
 });
 
-describe('where a job may go to a group with turns and to one without', () => {
-  it('a job of two groups has the first turn when the group without turns is asked first', () => {
-    const plain = group({ name: 'plain', look: 'repo', scope: 'repo', maxActiveRunners: 1 });
-    const turns = group({ fairness: 'per-repository', maxActiveRunners: 1 });
-    const mine = [job(1), job(2)];
-    const looks = { repo: { jobs: mine, runners: [] }, acme: { jobs: [...mine, job(3)], runners: [] } };
-    const liveJobs = [plain, turns].map((of) => live(named(of, 77), 'complete'));
+it('a job of two groups has the first turn when the group without turns is asked first', () => {
+  const plain = group({ name: 'plain', look: 'repo', scope: 'repo', maxActiveRunners: 1 });
+  const turns = group({ fairness: 'per-repository', maxActiveRunners: 1 });
+  const mine = [job(1), job(2)];
+  const looks = { repo: { jobs: mine, runners: [] }, acme: { jobs: [...mine, job(3)], runners: [] } };
+  const liveJobs = [plain, turns].map((of) => live(named(of, 77), 'complete'));
 
-    expect(planScene({ groups: [plain, turns], looks, liveJobs }).served).toEqual([1, 2]);
-  });
+  expect(planScene({ groups: [plain, turns], looks, liveJobs }).served).toEqual([1, 2]);
 });

@@ -80,44 +80,39 @@ describe('a job is ready since the end of the other one', () => {
   });
 });
 
-describe('a job is ready since its run was pushed', () => {
-  const leg = (id: number, endedAgo: number) => ({
-    ...olderLint,
-    id,
-    name: `lint (${-id})`,
-    completedAtMs: ago(endedAgo),
-  });
-  const { completedAtMs: _, ...timeless } = leg(-4, 0);
-  // The first one ended last.
-  const legs = [leg(-3, 3_000), leg(-2, 3_050), olderUnit(3_020)];
+const leg = (id: number, endedAgo: number) => ({
+  ...olderLint,
+  id,
+  name: `lint (${-id})`,
+  completedAtMs: ago(endedAgo),
+});
+const { completedAtMs: _, ...timeless } = leg(-4, 0);
+// The first one ended last.
+const legs = [leg(-3, 3_000), leg(-2, 3_050), olderUnit(3_020)];
 
-  it.each<[string, readonly Job[]]>([
-    ['when it once began before the other one had ended', [lint, unit, olderLint, olderUnit(3_001)]],
-    ['when it once began before all legs of the other one had ended', [lint, unit, ...legs]],
-    ['also when Gitea does not say when a leg of the other one ended', [lint, unit, ...legs, timeless]],
+it.each<[string, readonly Job[]]>([
+  ['when it once began before the other one had ended', [lint, unit, olderLint, olderUnit(3_001)]],
+  ['when it once began before all legs of the other one had ended', [lint, unit, ...legs]],
+  ['also when Gitea does not say when a leg of the other one ended', [lint, unit, ...legs, timeless]],
+  [
+    'when it once began and the other one is still at work',
     [
-      'when it once began and the other one is still at work',
-      [
-        ...[lint, unit, olderUnit(2_990)],
-        job(-2, { status: 'in_progress', runId: 6, name: 'lint', startedAtMs: ago(3_060) }),
-      ],
+      ...[lint, unit, olderUnit(2_990)],
+      job(-2, { status: 'in_progress', runId: 6, name: 'lint', startedAtMs: ago(3_060) }),
     ],
+  ],
+  [
+    'when a leg of its own matrix began before the other one had ended',
     [
-      'when a leg of its own matrix began before the other one had ended',
-      [
-        ...[lint, { ...unit, name: 'unit (2)' }],
-        running(3, 'elsewhere', { runId: 7, name: 'unit (1)', createdAtMs: ago(60), startedAtMs: ago(9) }),
-      ],
+      ...[lint, { ...unit, name: 'unit (2)' }],
+      running(3, 'elsewhere', { runId: 7, name: 'unit (1)', createdAtMs: ago(60), startedAtMs: ago(9) }),
     ],
-    [
-      'when the first of its legs once began before the other one had ended',
-      [
-        ...[lint, unit, olderLint, olderUnit(3_050, { name: 'unit (1)' })],
-        olderUnit(2_990, { id: 0, name: 'unit (2)' }),
-      ],
-    ],
-    ['when the other one stands behind it in the workflow file', [unit, { ...lint, id: 3 }]],
-  ])('a job is ready since its run was pushed %s', (_name, jobs) => {
-    expect(isReadyBefore(jobs)).toBe(true);
-  });
+  ],
+  [
+    'when the first of its legs once began before the other one had ended',
+    [...[lint, unit, olderLint, olderUnit(3_050, { name: 'unit (1)' })], olderUnit(2_990, { id: 0, name: 'unit (2)' })],
+  ],
+  ['when the other one stands behind it in the workflow file', [unit, { ...lint, id: 3 }]],
+])('a job is ready since its run was pushed %s', (_name, jobs) => {
+  expect(isReadyBefore(jobs)).toBe(true);
 });

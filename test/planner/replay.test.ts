@@ -442,18 +442,16 @@ describe('whether starts are slow is told by no runner', () => {
   });
 });
 
-describe('a claim by a runner of another group than was thought', () => {
-  it('frees a slot, which goes to the first in line', () => {
-    // Job 9 asked for a runner of the second group, because the first one was full. A runner of the first group took it.
-    const jobs = [ready(1, 100), began(9, named(web, 9), 96, 94), ready(5, 95)];
-    const look = { jobs, runners: [] };
-    const wide = { ...all, look: 'all' };
+it('a claim by a runner of another group than was thought frees a slot, which goes to the first in line', () => {
+  // Job 9 asked for a runner of the second group, because the first one was full. A runner of the first group took it.
+  const jobs = [ready(1, 100), began(9, named(web, 9), 96, 94), ready(5, 95)];
+  const look = { jobs, runners: [] };
+  const wide = { ...all, look: 'all' };
 
-    expect(planScene({ groups: [{ ...web, look: 'repo' }, wide], looks: { repo: look, all: look } }).verdicts).toEqual({
-      1: 'cap',
-      5: `new-runner ${named(wide, 5)}`,
-      9: 'running',
-    });
+  expect(planScene({ groups: [{ ...web, look: 'repo' }, wide], looks: { repo: look, all: look } }).verdicts).toEqual({
+    1: 'cap',
+    5: `new-runner ${named(wide, 5)}`,
+    9: 'running',
   });
 });
 
@@ -533,14 +531,12 @@ describe('a job that several groups cover', () => {
   });
 });
 
-describe('where Kubernetes is seen, nothing is replayed', () => {
-  it.each([
-    ['and shows a Job', [live(named(one, 77), 'complete')]],
-    ['and shows none', []],
-  ])('nothing is replayed where Kubernetes is seen %s', (_, liveJobs) => {
-    const jobs = [ended(1, 'elsewhere', 60, 40, 10), ready(2, 50)];
+it.each([
+  ['and shows a Job', [live(named(one, 77), 'complete')]],
+  ['and shows none', []],
+])('nothing is replayed where Kubernetes is seen %s', (_, liveJobs) => {
+  const jobs = [ended(1, 'elsewhere', 60, 40, 10), ready(2, 50)];
 
-    expect(planScene({ groups: [one], jobs, liveJobs }).names).toEqual([named(one, 2)]);
-    expect(planScene({ groups: [one], jobs: [ready(2, 3_000)], liveJobs }).names).toEqual([named(one, 2)]);
-  });
+  expect(planScene({ groups: [one], jobs, liveJobs }).names).toEqual([named(one, 2)]);
+  expect(planScene({ groups: [one], jobs: [ready(2, 3_000)], liveJobs }).names).toEqual([named(one, 2)]);
 });

@@ -118,21 +118,19 @@ describe('a policy that warns', () => {
   });
 });
 
-describe('a policy that changes', () => {
-  it('holds from the next change of a RunnerGroup on; one that breaks denies everything', async () => {
-    const rig = await startRig();
-    const file = policyFile('{}');
-    await rig.start({ policyFile: file });
-    await until('good news', () => rig.conditions()['Ready'] === 'True Serving');
-    const [group] = rig.cluster.all('runnergroups');
-    if (!group) throw new Error('no group');
+it('a policy that changes holds from the next change of a RunnerGroup on; one that breaks denies everything', async () => {
+  const rig = await startRig();
+  const file = policyFile('{}');
+  await rig.start({ policyFile: file });
+  await until('good news', () => rig.conditions()['Ready'] === 'True Serving');
+  const [group] = rig.cluster.all('runnergroups');
+  if (!group) throw new Error('no group');
 
-    writeFileSync(file, policyYaml('{imags: []}'));
-    rig.cluster.put('runnergroups', { ...group, metadata: { ...group.metadata, generation: 7 } });
-    await until('bad news', () => rig.conditions()['Ready'] === 'False PolicyDenied');
+  writeFileSync(file, policyYaml('{imags: []}'));
+  rig.cluster.put('runnergroups', { ...group, metadata: { ...group.metadata, generation: 7 } });
+  await until('bad news', () => rig.conditions()['Ready'] === 'False PolicyDenied');
 
-    expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('GR-POLICY-05 read the policy');
-  });
+  expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('GR-POLICY-05 read the policy');
 });
 
 it('defaults of a policy hold in serve, from the change of the file on, and one that cannot be read changes none', async () => {
@@ -152,24 +150,22 @@ it('defaults of a policy hold in serve, from the change of the file on, and one 
   await until('good news again', () => rig.conditions()['Ready'] === 'True Serving');
 });
 
-describe('policyDefaults', () => {
-  it('answers with the same function while nothing changes, and while the file cannot be read', () => {
-    const file = policyFile('{defaults: {labels: ["a:host"]}}');
-    const defaults = policyDefaults(file);
-    const first = defaults();
+it('policyDefaults answers with the same function while nothing changes, and while the file cannot be read', () => {
+  const file = policyFile('{defaults: {labels: ["a:host"]}}');
+  const defaults = policyDefaults(file);
+  const first = defaults();
 
-    expect(first).toBeTypeOf('function');
-    writeFileSync(file, `${policyYaml('{defaults: {labels: ["a:host"]}}')}# a comment\n`);
-    expect(defaults()).toBe(first);
-    writeFileSync(file, 'spec: [');
-    expect(defaults()).toBe(first);
-    rmSync(file);
-    expect(defaults()).toBe(first);
-    writeFileSync(file, policyYaml('{defaults: {labels: ["a:host"]}, images: []}'));
-    expect(defaults()).not.toBe(first);
-    writeFileSync(file, policyYaml('{}'));
-    expect(defaults()).toBeUndefined();
-  });
+  expect(first).toBeTypeOf('function');
+  writeFileSync(file, `${policyYaml('{defaults: {labels: ["a:host"]}}')}# a comment\n`);
+  expect(defaults()).toBe(first);
+  writeFileSync(file, 'spec: [');
+  expect(defaults()).toBe(first);
+  rmSync(file);
+  expect(defaults()).toBe(first);
+  writeFileSync(file, policyYaml('{defaults: {labels: ["a:host"]}, images: []}'));
+  expect(defaults()).not.toBe(first);
+  writeFileSync(file, policyYaml('{}'));
+  expect(defaults()).toBeUndefined();
 });
 
 describe('judgedBy', () => {

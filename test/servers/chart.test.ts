@@ -209,52 +209,48 @@ describe('the chart', () => {
   });
 });
 
-describe('prePull', () => {
-  it('is one DaemonSet without rights that has each image once, on the nodes of the runners', () => {
-    const tolerations = [{ key: 'ci', operator: 'Exists' }];
-    const values = { prePull: { images: ['a.example.com/one:1', 'two:2'], tolerations, nodeSelector: { pool: 'ci' } } };
+it('prePull is one DaemonSet without rights that has each image once, on the nodes of the runners', () => {
+  const tolerations = [{ key: 'ci', operator: 'Exists' }];
+  const values = { prePull: { images: ['a.example.com/one:1', 'two:2'], tolerations, nodeSelector: { pool: 'ci' } } };
 
-    const [found, ...more] = render(values).filter(({ kind }) => kind === 'DaemonSet');
+  const [found, ...more] = render(values).filter(({ kind }) => kind === 'DaemonSet');
 
-    expect(more).toEqual([]);
-    expect(found).toMatchObject({
-      metadata: { name: 'gitea-runners-pre-pull', namespace: 'argocd' },
-      spec: {
-        template: {
-          spec: {
-            automountServiceAccountToken: false,
-            initContainers: [{ image: 'a.example.com/one:1' }, { image: 'two:2' }],
-            containers: [{ image: 'a.example.com/one:1' }],
-            nodeSelector: { pool: 'ci' },
-            tolerations,
-          },
+  expect(more).toEqual([]);
+  expect(found).toMatchObject({
+    metadata: { name: 'gitea-runners-pre-pull', namespace: 'argocd' },
+    spec: {
+      template: {
+        spec: {
+          automountServiceAccountToken: false,
+          initContainers: [{ image: 'a.example.com/one:1' }, { image: 'two:2' }],
+          containers: [{ image: 'a.example.com/one:1' }],
+          nodeSelector: { pool: 'ci' },
+          tolerations,
         },
       },
-    });
-    expect(render({}).some(({ kind }) => kind === 'DaemonSet')).toBe(false);
+    },
   });
+  expect(render({}).some(({ kind }) => kind === 'DaemonSet')).toBe(false);
 });
 
-describe('values that the chart refuses', () => {
-  it.each([
-    ['a misspelt section', { serv: { replicas: 1 } }, "'serv' not allowed"],
-    ['a misspelt key', { serve: { replica: 1 } }, "'replica' not allowed"],
-    ['a number as a string', { serve: { replicas: '2' } }, 'want integer'],
-    ['a setting that YAML reads as a boolean', { settings: { GITEA_RUNNERS_SWEEP: true } }, 'want string'],
-    ['no namespace', { runners: { namespaces: [] } }, 'minItems'],
-    ['a namespace with capitals', { runners: { namespaces: ['Runners'] } }, 'does not match pattern'],
-    ['a Pod Security level that does not exist', { runners: { podSecurity: 'strict' } }, 'must be one of'],
-    ['half a digest', { image: { digest: 'sha256:abc' } }, 'does not match pattern'],
-    ['a port that is none', { networkPolicy: { egressPorts: [70_000] } }, 'maximum'],
-    ['an argument that is no flag', { serve: { extraArgs: ['debug'] } }, 'does not match pattern'],
-    [
-      'a cache outside of the namespaces of runners',
-      { runners: { namespaces: ['ci', 'team-b'] }, cache: { enabled: true } },
-      'cache.namespace is runners, but must be one of runners.namespaces: ci, team-b',
-    ],
-    ['headers of traces, which hold tokens', { tracing: { headers: 'x' } }, "'headers' not allowed"],
-    ['a URL without a scheme', { argocd: { url: 'argocd-server' } }, 'does not match pattern'],
-  ])('%s', (_, values, words) => {
-    expect(() => render(values)).toThrow(words);
-  });
+it.each([
+  ['a misspelt section', { serv: { replicas: 1 } }, "'serv' not allowed"],
+  ['a misspelt key', { serve: { replica: 1 } }, "'replica' not allowed"],
+  ['a number as a string', { serve: { replicas: '2' } }, 'want integer'],
+  ['a setting that YAML reads as a boolean', { settings: { GITEA_RUNNERS_SWEEP: true } }, 'want string'],
+  ['no namespace', { runners: { namespaces: [] } }, 'minItems'],
+  ['a namespace with capitals', { runners: { namespaces: ['Runners'] } }, 'does not match pattern'],
+  ['a Pod Security level that does not exist', { runners: { podSecurity: 'strict' } }, 'must be one of'],
+  ['half a digest', { image: { digest: 'sha256:abc' } }, 'does not match pattern'],
+  ['a port that is none', { networkPolicy: { egressPorts: [70_000] } }, 'maximum'],
+  ['an argument that is no flag', { serve: { extraArgs: ['debug'] } }, 'does not match pattern'],
+  [
+    'a cache outside of the namespaces of runners',
+    { runners: { namespaces: ['ci', 'team-b'] }, cache: { enabled: true } },
+    'cache.namespace is runners, but must be one of runners.namespaces: ci, team-b',
+  ],
+  ['headers of traces, which hold tokens', { tracing: { headers: 'x' } }, "'headers' not allowed"],
+  ['a URL without a scheme', { argocd: { url: 'argocd-server' } }, 'does not match pattern'],
+])('values that the chart refuses: %s', (_, values, words) => {
+  expect(() => render(values)).toThrow(words);
 });

@@ -33,18 +33,16 @@ function recorded(file: string, rows: readonly object[]): void {
   expect(readFileSync(path, 'utf8'), `RECORD_PODS=1 writes ${file} anew`).toBe(text);
 }
 
-describe('the schema', () => {
-  it('is what `node scripts/pod-schema.mjs` makes of the published file', () => {
-    const told = execFileSync('go', ['mod', 'download', '-json', `k8s.io/kubernetes@v${KUBERNETES_VERSION}`], {
-      cwd: tmpdir(),
-      encoding: 'utf8',
-    });
-    const { Dir: folder } = JSON.parse(told) as { readonly Dir: string };
-    const swagger = JSON.parse(readFileSync(join(folder, 'api/openapi-spec/swagger.json'), 'utf8'));
-    const { version, checksum } = pinnedKubernetes();
-
-    expect(readFileSync('src/config/pods/pod-schema.json', 'utf8')).toBe(podSchema(swagger, version, checksum));
+it('the schema is what `node scripts/pod-schema.mjs` makes of the published file', () => {
+  const told = execFileSync('go', ['mod', 'download', '-json', `k8s.io/kubernetes@v${KUBERNETES_VERSION}`], {
+    cwd: tmpdir(),
+    encoding: 'utf8',
   });
+  const { Dir: folder } = JSON.parse(told) as { readonly Dir: string };
+  const swagger = JSON.parse(readFileSync(join(folder, 'api/openapi-spec/swagger.json'), 'utf8'));
+  const { version, checksum } = pinnedKubernetes();
+
+  expect(readFileSync('src/config/pods/pod-schema.json', 'utf8')).toBe(podSchema(swagger, version, checksum));
 });
 
 describe('strategic merge', () => {
@@ -69,23 +67,19 @@ describe('strategic merge', () => {
   });
 });
 
-describe('shape', () => {
-  it('finds a mistake in the same of 3,000 templates as the strict decoding of the API server', () => {
-    const templates = shapeCases(3000, 1);
-    const answers = oracle.ask<{ readonly unknown: readonly string[] }>(
-      templates.map((pod) => ({ do: 'validate', pod })),
-    );
-    const wrong = templates.map((template) => checkShape(template, () => undefined).filter(isAboutTypes));
+it('shape finds a mistake in the same of 3,000 templates as the strict decoding of the API server', () => {
+  const templates = shapeCases(3000, 1);
+  const answers = oracle.ask<{ readonly unknown: readonly string[] }>(
+    templates.map((pod) => ({ do: 'validate', pod })),
+  );
+  const wrong = templates.map((template) => checkShape(template, () => undefined).filter(isAboutTypes));
 
-    const differences = answers.flatMap(({ unknown }, index) =>
-      (wrong[index]?.length ?? 0) > 0 === unknown.length > 0
-        ? []
-        : [{ index, ours: wrong[index], kubernetes: unknown }],
-    );
+  const differences = answers.flatMap(({ unknown }, index) =>
+    (wrong[index]?.length ?? 0) > 0 === unknown.length > 0 ? [] : [{ index, ours: wrong[index], kubernetes: unknown }],
+  );
 
-    expect(differences).toEqual([]);
-    expect(wrong.filter((faults) => faults.length > 0).length).toBeGreaterThan(500);
-  });
+  expect(differences).toEqual([]);
+  expect(wrong.filter((faults) => faults.length > 0).length).toBeGreaterThan(500);
 });
 
 describe('validation', () => {

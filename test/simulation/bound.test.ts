@@ -96,16 +96,14 @@ describe('P40 the order decides who comes first, and nobody waits for ever', () 
   });
 });
 
-describe('P41 repositories are chosen by name', () => {
-  it('others get no runner', () => {
-    const groups = [groupSpec({ ...BOUND, repositories: ['web'] }), groupSpec({ name: 'rest', cap: 1 })];
-    const pushes = [...flood('acme/web', 3), ...flood('acme/api', 2)];
-    const { pods, breaches } = runHistory(quietHistory({ groups, pushes }), POLICIES['ours, live Jobs']);
+it('P41 repositories are chosen by name others get no runner', () => {
+  const groups = [groupSpec({ ...BOUND, repositories: ['web'] }), groupSpec({ name: 'rest', cap: 1 })];
+  const pushes = [...flood('acme/web', 3), ...flood('acme/api', 2)];
+  const { pods, breaches } = runHistory(quietHistory({ groups, pushes }), POLICIES['ours, live Jobs']);
 
-    expect(breaches).toEqual([]);
-    expect(pods.map(({ group, boundTo }) => [group.name, boundTo]).sort()).toEqual([
-      ...Array(3).fill(['ci', 'acme/web']),
-      ...Array(2).fill(['rest', undefined]),
-    ]);
-  });
+  expect(breaches).toEqual([]);
+  expect(pods.map(({ group, boundTo }) => [group.name, boundTo]).sort()).toEqual([
+    ...Array(3).fill(['ci', 'acme/web']),
+    ...Array(2).fill(['rest', undefined]),
+  ]);
 });

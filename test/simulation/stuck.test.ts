@@ -58,21 +58,19 @@ describe('with sight of Kubernetes, while nothing can start for an hour', () => 
   );
 });
 
-describe('a place that a pod cannot use', () => {
-  const one = quietHistory({
-    groups: [groupSpec({ cap: 1 })],
-    pods: [{ startS: 0, start: 'image' }],
-    pushes: [push(0, [30]), push(30, [30])],
-  });
+const one = quietHistory({
+  groups: [groupSpec({ cap: 1 })],
+  pods: [{ startS: 0, start: 'image' }],
+  pushes: [push(0, [30]), push(30, [30])],
+});
 
-  it('is free for another job after the deadline', () => {
-    const { waitsMs, pods } = run(one);
+it('a place that a pod cannot use is free for another job after the deadline', () => {
+  const { waitsMs, pods } = run(one);
 
-    expect(waitsMs).toHaveLength(2);
-    expect(Math.max(...waitsMs)).toBeLessThan((DEADLINE_S + 120) * 1000);
-    expect(pods[0]?.end).toBe('dropped');
-    expect(pods).toHaveLength(3);
-  });
+  expect(waitsMs).toHaveLength(2);
+  expect(Math.max(...waitsMs)).toBeLessThan((DEADLINE_S + 120) * 1000);
+  expect(pods[0]?.end).toBe('dropped');
+  expect(pods).toHaveLength(3);
 });
 
 const TIERS = [
@@ -88,21 +86,19 @@ function mostAtOnce(pods: readonly Pod[], priorityClass: string): number {
   return Math.max(0, ...ofClass.map(({ createdMs }) => ofClass.filter((other) => isThere(other, createdMs)).length));
 }
 
-describe('with priority tiers', () => {
-  it.each(SEEDS)(
-    'calm history %d: no tier has more runners than places, and no Job is asked to change its class',
-    (seed) => {
-      const calm = makeCalmHistory(seed);
-      const groups = calm.groups.map((group) => ({
-        ...group,
-        priorityTiers: [...TIERS, { priorityClassName: 'spare', threshold: Math.max(3, group.cap) }],
-        cap: Math.max(3, group.cap),
-      }));
-      const { pods, reclassed } = run({ ...calm, groups });
+it.each(SEEDS)(
+  'calm history %d: no tier has more runners than places, and no Job is asked to change its class',
+  (seed) => {
+    const calm = makeCalmHistory(seed);
+    const groups = calm.groups.map((group) => ({
+      ...group,
+      priorityTiers: [...TIERS, { priorityClassName: 'spare', threshold: Math.max(3, group.cap) }],
+      cap: Math.max(3, group.cap),
+    }));
+    const { pods, reclassed } = run({ ...calm, groups });
 
-      expect(reclassed).toBe(0);
-      expect(pods.every(({ priorityClass }) => priorityClass !== undefined)).toBe(true);
-      for (const { priorityClassName } of TIERS) expect(mostAtOnce(pods, priorityClassName)).toBeLessThanOrEqual(1);
-    },
-  );
-});
+    expect(reclassed).toBe(0);
+    expect(pods.every(({ priorityClass }) => priorityClass !== undefined)).toBe(true);
+    for (const { priorityClassName } of TIERS) expect(mostAtOnce(pods, priorityClassName)).toBeLessThanOrEqual(1);
+  },
+);

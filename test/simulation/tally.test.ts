@@ -99,29 +99,27 @@ describe('one outcome', () => {
   });
 });
 
-describe('tallies of several blocks', () => {
-  it('are added, and the smallest seed is the example', () => {
-    const sum = filled().all;
-    const other = emptyTallies();
-    addOutcome(other['ours, live Jobs'], BAD, 3, EXACT);
-    addTallies(sum, other);
-    addTallies(sum, emptyTallies());
+it('tallies of several blocks are added, and the smallest seed is the example', () => {
+  const sum = filled().all;
+  const other = emptyTallies();
+  addOutcome(other['ours, live Jobs'], BAD, 3, EXACT);
+  addTallies(sum, other);
+  addTallies(sum, emptyTallies());
 
-    expect(sum['ours, live Jobs']).toMatchObject({
-      breaches: { cap: 2, 'double-spawn': 0, unserved: 2 },
-      examples: { cap: 3, unserved: 3 },
-      needless: 4,
-      paired: 8,
-      podCount: 12,
-    });
-    expect(sum['ours, live Jobs'].waitsMs).toHaveLength(8);
-    expect(sum['ours, live Jobs'].examples).not.toHaveProperty('double-spawn');
-    addTallies(other, filled().all);
-    expect(other['ours, live Jobs'].examples).toEqual({ cap: 3, unserved: 3 });
-    const empty = emptyTallies();
-    addTallies(empty, other);
-    expect(empty['ours, live Jobs'].examples).toEqual({ cap: 3, unserved: 3 });
+  expect(sum['ours, live Jobs']).toMatchObject({
+    breaches: { cap: 2, 'double-spawn': 0, unserved: 2 },
+    examples: { cap: 3, unserved: 3 },
+    needless: 4,
+    paired: 8,
+    podCount: 12,
   });
+  expect(sum['ours, live Jobs'].waitsMs).toHaveLength(8);
+  expect(sum['ours, live Jobs'].examples).not.toHaveProperty('double-spawn');
+  addTallies(other, filled().all);
+  expect(other['ours, live Jobs'].examples).toEqual({ cap: 3, unserved: 3 });
+  const empty = emptyTallies();
+  addTallies(empty, other);
+  expect(empty['ours, live Jobs'].examples).toEqual({ cap: 3, unserved: 3 });
 });
 
 describe('figures', () => {

@@ -58,88 +58,82 @@ it('finds nothing bad in an installation made by the manual', async () => {
   expect(stdout).not.toContain('registration"');
 });
 
-describe('says with a cross what is broken, and how to mend it', () => {
-  it.each(BROKEN)('%s', async (_, change, cross, advice) => {
-    const { run } = await examine(change);
+it.each(BROKEN)('says with a cross what is broken, and how to mend it: %s', async (_, change, cross, advice) => {
+  const { run } = await examine(change);
 
-    const { code, stdout, stderr } = await run();
+  const { code, stdout, stderr } = await run();
 
-    expect({ code, stderr }, stdout).toEqual({ code: 1, stderr: '' });
-    const lines = stdout.split('\n');
-    const at = lines.findIndex((line) => line.startsWith(`✗ ${cross}`));
-    expect(at, stdout).toBeGreaterThanOrEqual(0);
-    expect(lines[at + 1]).toContain(advice);
-    const [own] = cross.split(':');
-    expect(lines.filter((line) => line.startsWith('✗') && !line.startsWith(`✗ ${own}:`))).toEqual([]);
-  });
+  expect({ code, stderr }, stdout).toEqual({ code: 1, stderr: '' });
+  const lines = stdout.split('\n');
+  const at = lines.findIndex((line) => line.startsWith(`✗ ${cross}`));
+  expect(at, stdout).toBeGreaterThanOrEqual(0);
+  expect(lines[at + 1]).toContain(advice);
+  const [own] = cross.split(':');
+  expect(lines.filter((line) => line.startsWith('✗') && !line.startsWith(`✗ ${own}:`))).toEqual([]);
 });
 
-describe('projects of Argo CD', () => {
-  const OURS = [PROJECTS, 'items', 0, 'spec'];
-  const IN_CLUSTER = 'https://kubernetes.default.svc';
-  const other = (destinations: readonly object[]) =>
-    put([PROJECTS, 'items', 1], { metadata: { name: 'other' }, spec: { destinations, sourceRepos: ['*'] } });
-  const OPEN = 'project other has the destination runners';
+const OURS = [PROJECTS, 'items', 0, 'spec'];
+const IN_CLUSTER = 'https://kubernetes.default.svc';
+const other = (destinations: readonly object[]) =>
+  put([PROJECTS, 'items', 1], { metadata: { name: 'other' }, spec: { destinations, sourceRepos: ['*'] } });
+const OPEN = 'project other has the destination runners';
 
-  it.each<readonly [string, (world: World) => World, string | undefined]>([
-    ['all destinations, as Argo CD makes `default`', other([{ server: '*', namespace: '*' }]), OPEN],
-    ['this cluster by name', other([{ name: 'in-cluster', namespace: 'runn*' }]), OPEN],
-    ['all but another namespace', other([{ server: IN_CLUSTER, namespace: '!kube-system' }]), OPEN],
-    ['another namespace', other([{ server: IN_CLUSTER, namespace: 'web' }]), undefined],
-    ['another cluster', other([{ server: 'https://prod.example.com', namespace: '*' }]), undefined],
-    [
-      'all but ours, wherever that stands',
-      other([
-        { server: '*', namespace: '*' },
-        { server: '*', namespace: '!runners' },
-      ]),
-      undefined,
-    ],
-    ['nothing, as `default` ought to be', other([]), undefined],
-    ['ours from anywhere', put([...OURS, 'sourceRepos'], ['*']), 'project runners has the source *'],
-    [
-      'ours for other namespaces',
-      put([...OURS, 'sourceNamespaces'], ['web']),
-      'project runners has the source namespace web',
-    ],
-    ['none that may be read', put([PROJECTS], 403), 'you may not read it (403)'],
-  ])('doctor looks at projects with %s', async (_, change, told) => {
-    const { run } = await examine(change);
+it.each<readonly [string, (world: World) => World, string | undefined]>([
+  ['all destinations, as Argo CD makes `default`', other([{ server: '*', namespace: '*' }]), OPEN],
+  ['this cluster by name', other([{ name: 'in-cluster', namespace: 'runn*' }]), OPEN],
+  ['all but another namespace', other([{ server: IN_CLUSTER, namespace: '!kube-system' }]), OPEN],
+  ['another namespace', other([{ server: IN_CLUSTER, namespace: 'web' }]), undefined],
+  ['another cluster', other([{ server: 'https://prod.example.com', namespace: '*' }]), undefined],
+  [
+    'all but ours, wherever that stands',
+    other([
+      { server: '*', namespace: '*' },
+      { server: '*', namespace: '!runners' },
+    ]),
+    undefined,
+  ],
+  ['nothing, as `default` ought to be', other([]), undefined],
+  ['ours from anywhere', put([...OURS, 'sourceRepos'], ['*']), 'project runners has the source *'],
+  [
+    'ours for other namespaces',
+    put([...OURS, 'sourceNamespaces'], ['web']),
+    'project runners has the source namespace web',
+  ],
+  ['none that may be read', put([PROJECTS], 403), 'you may not read it (403)'],
+])('doctor looks at projects with %s', async (_, change, told) => {
+  const { run } = await examine(change);
 
-    const { code, stdout } = await run();
+  const { code, stdout } = await run();
 
-    // Not bad: who may use a project is not known here.
-    expect(code, stdout).toBe(0);
-    if (told === undefined)
-      expect(stdout).toContain('✓ projects in Argo CD: no other has a namespace of runners as destination\n');
-    else expect(stdout).toContain(`? projects in Argo CD: ${told}\n`);
-  });
+  // Not bad: who may use a project is not known here.
+  expect(code, stdout).toBe(0);
+  if (told === undefined)
+    expect(stdout).toContain('✓ projects in Argo CD: no other has a namespace of runners as destination\n');
+  else expect(stdout).toContain(`? projects in Argo CD: ${told}\n`);
 });
 
-describe('a namespace of a service mesh', () => {
-  const MESH = '? RunnerGroup runners/ci: namespace runners puts the proxy of a service mesh into its pods';
-  const LABELS = [NAMESPACE, 'metadata', 'labels'];
-  const linkerd = put([NAMESPACE, 'metadata', 'annotations'], { 'linkerd.io/inject': 'enabled' });
-  const own = (metadata: object) => put([...SPEC, 'podTemplate'], { metadata });
+const MESH = '? RunnerGroup runners/ci: namespace runners puts the proxy of a service mesh into its pods';
+const LABELS = [NAMESPACE, 'metadata', 'labels'];
+const linkerd = put([NAMESPACE, 'metadata', 'annotations'], { 'linkerd.io/inject': 'enabled' });
+const own = (metadata: object) => put([...SPEC, 'podTemplate'], { metadata });
 
-  it.each<readonly [string, readonly ((world: World) => World)[], boolean]>([
-    ['Istio', [put(LABELS, { 'istio-injection': 'enabled' })], true],
-    ['a revision of Istio', [put(LABELS, { 'istio.io/rev': 'stable' })], true],
-    ['Linkerd', [linkerd], true],
-    ['Linkerd, which the group keeps out', [linkerd, own({ annotations: { 'linkerd.io/inject': 'disabled' } })], false],
-    [
-      'Istio, which the group keeps out',
-      [put(LABELS, { 'istio-injection': 'enabled' }), own({ labels: { 'sidecar.istio.io/inject': 'false' } })],
-      false,
-    ],
-    ['Istio without sidecars', [put(LABELS, { 'istio.io/dataplane-mode': 'ambient' })], false],
-  ])('%s', async (_, changes, isTold) => {
-    const { run } = await examine((world) => changes.reduce((changed, change) => change(changed), world));
+it.each<readonly [string, readonly ((world: World) => World)[], boolean]>([
+  ['Istio', [put(LABELS, { 'istio-injection': 'enabled' })], true],
+  ['a revision of Istio', [put(LABELS, { 'istio.io/rev': 'stable' })], true],
+  ['Linkerd', [linkerd], true],
+  ['Linkerd, which the group keeps out', [linkerd, own({ annotations: { 'linkerd.io/inject': 'disabled' } })], false],
+  [
+    'Istio, which the group keeps out',
+    [put(LABELS, { 'istio-injection': 'enabled' }), own({ labels: { 'sidecar.istio.io/inject': 'false' } })],
+    false,
+  ],
+  ['Istio without sidecars', [put(LABELS, { 'istio.io/dataplane-mode': 'ambient' })], false],
+])('a namespace of a service mesh: %s', async (_, changes, isTold) => {
+  const { run } = await examine((world) => changes.reduce((changed, change) => change(changed), world));
 
-    const { stdout } = await run();
+  const { stdout } = await run();
 
-    expect(stdout.includes(MESH), stdout).toBe(isTold);
-  });
+  expect(stdout.includes(MESH), stdout).toBe(isTold);
 });
 
 it('sees an Application of several sources, one of which runs the plugin', async () => {

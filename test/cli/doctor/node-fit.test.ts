@@ -120,29 +120,26 @@ describe('size', () => {
   });
 });
 
-describe('user namespaces', () => {
-  const handlers = (userNamespaces: boolean) => [{ name: '', features: { userNamespaces } }];
-  const nodeOf = (kernelVersion: string, runtimeHandlers?: readonly Fields[]) =>
-    Node.parse({
-      metadata: { name: 'n1' },
-      status: { nodeInfo: { kernelVersion, containerRuntimeVersion: 'containerd://1.6.20' }, runtimeHandlers },
-    });
-  const inside = pod({ hostUsers: false });
-
-  it.each<readonly [string, Node, boolean]>([
-    ['its runtime has them', nodeOf('6.3.0-1-cloud', handlers(true)), true],
-    ['one of its runtimes has them', nodeOf('6.12.9', [...handlers(false), ...handlers(true)]), true],
-    ['no runtime has them', nodeOf('6.12.9', handlers(false)), false],
-    ['its runtime tells of none', nodeOf('6.12.9'), false],
-    ['its kernel is too old', nodeOf('6.2.16-generic', handlers(true)), false],
-    ['its kernel is much too old', nodeOf('5.15.0', handlers(true)), false],
-    ['its kernel is of the next series', nodeOf('7.0.1', handlers(true)), true],
-  ])('are needed by a pod that asks for one: %s', (_, on, fits) => {
-    const why = whyNot(inside, on);
-
-    if (fits) expect(why).toBeUndefined();
-    else
-      expect(why).toMatch(/^no user namespaces, which need Kubernetes 1\.33, Linux 6\.3, containerd 2 .*1\.6\.20\)$/);
-    expect(whyNot(pod(), on)).toBeUndefined();
+const handlers = (userNamespaces: boolean) => [{ name: '', features: { userNamespaces } }];
+const nodeOf = (kernelVersion: string, runtimeHandlers?: readonly Fields[]) =>
+  Node.parse({
+    metadata: { name: 'n1' },
+    status: { nodeInfo: { kernelVersion, containerRuntimeVersion: 'containerd://1.6.20' }, runtimeHandlers },
   });
+const inside = pod({ hostUsers: false });
+
+it.each<readonly [string, Node, boolean]>([
+  ['its runtime has them', nodeOf('6.3.0-1-cloud', handlers(true)), true],
+  ['one of its runtimes has them', nodeOf('6.12.9', [...handlers(false), ...handlers(true)]), true],
+  ['no runtime has them', nodeOf('6.12.9', handlers(false)), false],
+  ['its runtime tells of none', nodeOf('6.12.9'), false],
+  ['its kernel is too old', nodeOf('6.2.16-generic', handlers(true)), false],
+  ['its kernel is much too old', nodeOf('5.15.0', handlers(true)), false],
+  ['its kernel is of the next series', nodeOf('7.0.1', handlers(true)), true],
+])('user namespaces are needed by a pod that asks for one: %s', (_, on, fits) => {
+  const why = whyNot(inside, on);
+
+  if (fits) expect(why).toBeUndefined();
+  else expect(why).toMatch(/^no user namespaces, which need Kubernetes 1\.33, Linux 6\.3, containerd 2 .*1\.6\.20\)$/);
+  expect(whyNot(pod(), on)).toBeUndefined();
 });

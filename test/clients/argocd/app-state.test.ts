@@ -236,45 +236,41 @@ describe('what Argo CD says besides', () => {
   });
 });
 
-describe('what is no Application', () => {
-  it.each([
-    ['an empty object', {}, 'metadata'],
-    ['null', null, 'Application'],
-    ['a list', { items: [] }, 'metadata'],
-    ['an unknown sync state', application({ sync: { status: 'Fine' } }), 'status.sync.status'],
-    ['a phase that is no word', application({ operationState: { phase: {} } }), 'phase'],
-    ['a time that is none', application({ reconciledAt: 'yesterday' }), 'reconciledAt'],
-    ['a message that is no text', withConditions({ type: 'ComparisonError', message: { secret: 'words' } }), 'message'],
-    ['resources that are none', application({ resources: 'all' }), 'resources'],
-  ])('%s is refused with the place only', (_, json, place) => {
-    expect(() => readApplication(json)).toThrow(AppShapeError);
-    expect(() => readApplication(json)).toThrow(place);
-    expect(() => readApplication(json)).not.toThrow(/words|Fine|Odd|yesterday/);
-  });
+it.each([
+  ['an empty object', {}, 'metadata'],
+  ['null', null, 'Application'],
+  ['a list', { items: [] }, 'metadata'],
+  ['an unknown sync state', application({ sync: { status: 'Fine' } }), 'status.sync.status'],
+  ['a phase that is no word', application({ operationState: { phase: {} } }), 'phase'],
+  ['a time that is none', application({ reconciledAt: 'yesterday' }), 'reconciledAt'],
+  ['a message that is no text', withConditions({ type: 'ComparisonError', message: { secret: 'words' } }), 'message'],
+  ['resources that are none', application({ resources: 'all' }), 'resources'],
+])('what is no Application: %s is refused with the place only', (_, json, place) => {
+  expect(() => readApplication(json)).toThrow(AppShapeError);
+  expect(() => readApplication(json)).toThrow(place);
+  expect(() => readApplication(json)).not.toThrow(/words|Fine|Odd|yesterday/);
 });
 
-describe('the Jobs that Argo CD has printed', () => {
-  const job = (name: string, over: object = {}) => {
-    return { group: 'batch', kind: 'Job', version: 'v1', namespace: 'runners', name, status: 'Synced', ...over };
-  };
+const job = (name: string, over: object = {}) => {
+  return { group: 'batch', kind: 'Job', version: 'v1', namespace: 'runners', name, status: 'Synced', ...over };
+};
 
-  it('are those that it compares: no hook, none that is only to be pruned, none that it skips, no other kind', () => {
-    const resources = [
-      job('ci-1-1-0123abcd'),
-      job('ci-2-1-0123abcd', { status: 'OutOfSync', health: { status: 'Missing' } }),
-      job('ci-3-1-0123abcd', { status: 'OutOfSync', requiresPruning: true }),
-      job('ci-4-1-0123abcd', { hook: true }),
-      job('ci-5-1-0123abcd', { status: undefined }),
-      job('ci-6-1-0123abcd', { status: 'Unknown' }),
-      job('ci-7-1-0123abcd', { kind: 'CronJob' }),
-      job('ci-8-1-0123abcd', { group: 'example.com' }),
-    ];
+it('the Jobs that Argo CD has printed are those that it compares: no hook, none that is only to be pruned, none that it skips, no other kind', () => {
+  const resources = [
+    job('ci-1-1-0123abcd'),
+    job('ci-2-1-0123abcd', { status: 'OutOfSync', health: { status: 'Missing' } }),
+    job('ci-3-1-0123abcd', { status: 'OutOfSync', requiresPruning: true }),
+    job('ci-4-1-0123abcd', { hook: true }),
+    job('ci-5-1-0123abcd', { status: undefined }),
+    job('ci-6-1-0123abcd', { status: 'Unknown' }),
+    job('ci-7-1-0123abcd', { kind: 'CronJob' }),
+    job('ci-8-1-0123abcd', { group: 'example.com' }),
+  ];
 
-    expect(readApplication(application(status('OutOfSync', { resources }))).jobs).toEqual([
-      { namespace: 'runners', name: 'ci-1-1-0123abcd', outOfSync: false },
-      { namespace: 'runners', name: 'ci-2-1-0123abcd', outOfSync: true },
-    ]);
-  });
+  expect(readApplication(application(status('OutOfSync', { resources }))).jobs).toEqual([
+    { namespace: 'runners', name: 'ci-1-1-0123abcd', outOfSync: false },
+    { namespace: 'runners', name: 'ci-2-1-0123abcd', outOfSync: true },
+  ]);
 });
 
 it('tells a webhook with many lines in one, and its policy by name', () => {

@@ -119,21 +119,19 @@ describe('a recorded sync', () => {
   });
 });
 
-describe('a recorded refusal', () => {
-  it.each([
-    ['no-token', 'GR-ARGOCD-03'],
-    ['bad-token', 'GR-ARGOCD-03'],
-    ['forbidden', 'GR-ARGOCD-04'],
-    ['missing', 'GR-ARGOCD-04'],
-    ['namespace-not-enabled', 'GR-ARGOCD-04'],
-    ['project-missing', 'GR-ARGOCD-13'],
-    ['sync-forbidden', 'GR-ARGOCD-04'],
-    ['sync-window', 'GR-ARGOCD-05'],
-    ['sync-deleting', 'GR-ARGOCD-12'],
-  ])('%s is %s', async (name, code) => {
-    const { argocd } = await replay(name);
-    const work = name.startsWith('sync-') ? argocd.sync(APP, deadline()) : argocd.read(APP, deadline());
+it.each([
+  ['no-token', 'GR-ARGOCD-03'],
+  ['bad-token', 'GR-ARGOCD-03'],
+  ['forbidden', 'GR-ARGOCD-04'],
+  ['missing', 'GR-ARGOCD-04'],
+  ['namespace-not-enabled', 'GR-ARGOCD-04'],
+  ['project-missing', 'GR-ARGOCD-13'],
+  ['sync-forbidden', 'GR-ARGOCD-04'],
+  ['sync-window', 'GR-ARGOCD-05'],
+  ['sync-deleting', 'GR-ARGOCD-12'],
+])('a recorded refusal: %s is %s', async (name, code) => {
+  const { argocd } = await replay(name);
+  const work = name.startsWith('sync-') ? argocd.sync(APP, deadline()) : argocd.read(APP, deadline());
 
-    await expect(work).rejects.toMatchObject({ code, exit: 1 });
-  });
+  await expect(work).rejects.toMatchObject({ code, exit: 1 });
 });

@@ -120,28 +120,26 @@ describe('asking ahead', () => {
   });
 });
 
-describe('the number of requests', () => {
-  const SCOPES = ['a', 'b', 'c', 'd', 'e'];
+const SCOPES = ['a', 'b', 'c', 'd', 'e'];
 
-  test.each([
-    { ahead: false, completed: 1, further: 0 },
-    { ahead: true, completed: 1, further: 0 },
-    { ahead: false, completed: 120, further: 2 },
-    { ahead: true, completed: 120, further: 2 },
-    { ahead: true, completed: 60, further: 1 },
-  ])(
-    'five scopes at work take three requests each, and one for each further page (%o)',
-    async ({ ahead, completed, further }) => {
-      const gitea = await fakeGitea({ jobs: [jobRow(1000), ...jobRows(1, completed, 'completed')] });
-      const targets = SCOPES.map((org) => targetOf(gitea.url, { kind: 'org', org }, org));
+test.each([
+  { ahead: false, completed: 1, further: 0 },
+  { ahead: true, completed: 1, further: 0 },
+  { ahead: false, completed: 120, further: 2 },
+  { ahead: true, completed: 120, further: 2 },
+  { ahead: true, completed: 60, further: 1 },
+])(
+  'five scopes at work take three requests each, and one for each further page (%o)',
+  async ({ ahead, completed, further }) => {
+    const gitea = await fakeGitea({ jobs: [jobRow(1000), ...jobRows(1, completed, 'completed')] });
+    const targets = SCOPES.map((org) => targetOf(gitea.url, { kind: 'org', org }, org));
 
-      const looks = await observe(targets, { ...OPTIONS, ahead });
+    const looks = await observe(targets, { ...OPTIONS, ahead });
 
-      const first = gitea.seen.filter(({ query }) => (query.get('page') ?? '1') === '1');
-      // The version is asked for once.
-      expect(first.length).toBe(1 + 3 * SCOPES.length);
-      expect(gitea.seen.length).toBe(first.length + further * SCOPES.length);
-      expect([...looks.values()].map(({ jobs }) => jobs.length)).toEqual(SCOPES.map(() => completed + 1));
-    },
-  );
-});
+    const first = gitea.seen.filter(({ query }) => (query.get('page') ?? '1') === '1');
+    // The version is asked for once.
+    expect(first.length).toBe(1 + 3 * SCOPES.length);
+    expect(gitea.seen.length).toBe(first.length + further * SCOPES.length);
+    expect([...looks.values()].map(({ jobs }) => jobs.length)).toEqual(SCOPES.map(() => completed + 1));
+  },
+);

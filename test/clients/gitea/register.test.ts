@@ -137,24 +137,22 @@ describe('registering', () => {
   });
 });
 
-describe('the file of a runner', () => {
-  it('holds what the runner would have written, every label with its schema', () => {
-    const labels = ['plain', 'linux:host', 'node:docker://node:20', 'app:infra'];
+it('the file of a runner holds what the runner would have written, every label with its schema', () => {
+  const labels = ['plain', 'linux:host', 'node:docker://node:20', 'app:infra'];
 
-    const text = credentialsFile(
-      { id: 41, uuid: UUID, token: TOKEN },
-      { name: RUNNER.name, labels, address: 'https://gitea.example.com/git' },
-    );
+  const text = credentialsFile(
+    { id: 41, uuid: UUID, token: TOKEN },
+    { name: RUNNER.name, labels, address: 'https://gitea.example.com/git' },
+  );
 
-    expect(JSON.parse(text)).toEqual({
-      id: 41,
-      uuid: UUID,
-      name: RUNNER.name,
-      token: TOKEN,
-      address: 'https://gitea.example.com/git',
-      labels: ['plain:host', 'linux:host', 'node:docker://node:20', 'app:infra'],
-      ephemeral: true,
-    });
-    expect(text.endsWith('}\n')).toBe(true);
+  expect(JSON.parse(text)).toEqual({
+    id: 41,
+    uuid: UUID,
+    name: RUNNER.name,
+    token: TOKEN,
+    address: 'https://gitea.example.com/git',
+    labels: ['plain:host', 'linux:host', 'node:docker://node:20', 'app:infra'],
+    ephemeral: true,
   });
+  expect(text.endsWith('}\n')).toBe(true);
 });

@@ -54,19 +54,17 @@ describe('judgeVersion', () => {
   });
 });
 
-describe('toJobStatus', () => {
-  test.each([
-    ['queued', 'queued'],
-    ['in_progress', 'in_progress'],
-    ['completed', 'completed'],
-    ['waiting', 'blocked'],
-    ['pending', 'blocked'],
-    ['requested', 'blocked'],
-    ['Queued', 'blocked'],
-    ['toString', 'blocked'],
-  ] as const)('takes %s as %s', (word, status) => {
-    expect(toJobStatus(word)).toBe(status);
-  });
+test.each([
+  ['queued', 'queued'],
+  ['in_progress', 'in_progress'],
+  ['completed', 'completed'],
+  ['waiting', 'blocked'],
+  ['pending', 'blocked'],
+  ['requested', 'blocked'],
+  ['Queued', 'blocked'],
+  ['toString', 'blocked'],
+] as const)('toJobStatus takes %s as %s', (word, status) => {
+  expect(toJobStatus(word)).toBe(status);
 });
 
 test('an attempt is never below 0: a job cancelled in the queue was never claimed', () => {

@@ -3,7 +3,7 @@
  * token from a Secret, and both servers are real: one is the Gitea that the token is bound to, the other one must never hear of it.
  */
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readRunnerGroups } from '../../../src/config/runnergroup/read.ts';
 import { lookAndPlan } from '../../../src/plan/look-and-plan.ts';
 import { Failure } from '../../../src/shared/failure.ts';
@@ -93,24 +93,22 @@ const URLS: readonly (readonly [url: string, outcome: Outcome])[] = [
   ['http://{A}\n', SHAPE],
 ];
 
-describe('gitea.url', () => {
-  test.each(URLS)('%j', async (url, outcome) => {
-    const [legit, evil] = [await gitea(), await gitea()];
-    const fill = (text: string): string =>
-      text
-        .replaceAll('{A}', `127.0.0.1:${legit.port}`)
-        .replaceAll('{B}', `127.0.0.1:${evil.port}`)
-        .replaceAll('{a}', String(legit.port))
-        .replaceAll('{b}', String(evil.port));
-    // The Secret is of a person who knows this Gitea: it names the very address, path and all, when there is one.
-    const bound = typeof outcome === 'string' ? `http://127.0.0.1:${legit.port}` : fill(url);
+test.each(URLS)('gitea.url: %j', async (url, outcome) => {
+  const [legit, evil] = [await gitea(), await gitea()];
+  const fill = (text: string): string =>
+    text
+      .replaceAll('{A}', `127.0.0.1:${legit.port}`)
+      .replaceAll('{B}', `127.0.0.1:${evil.port}`)
+      .replaceAll('{a}', String(legit.port))
+      .replaceAll('{b}', String(evil.port));
+  // The Secret is of a person who knows this Gitea: it names the very address, path and all, when there is one.
+  const bound = typeof outcome === 'string' ? `http://127.0.0.1:${legit.port}` : fill(url);
 
-    const code = await look({ gitea: { url: fill(url) } }, bound);
+  const code = await look({ gitea: { url: fill(url) } }, bound);
 
-    expect(code ?? legit.targets.sort()).toEqual(typeof outcome === 'string' ? outcome : outcome.map(fill));
-    if (code !== undefined) expect(legit.targets).toEqual([]);
-    expect(evil.targets).toEqual([]);
-  });
+  expect(code ?? legit.targets.sort()).toEqual(typeof outcome === 'string' ? outcome : outcome.map(fill));
+  if (code !== undefined) expect(legit.targets).toEqual([]);
+  expect(evil.targets).toEqual([]);
 });
 
 const INVALID = 'GR-GITEA-14';
@@ -140,14 +138,12 @@ const NAMES: readonly (readonly [spec: Readonly<Record<string, string>>, outcome
   [{ scope: 'repo', org: 'acme', repo: 'x'.repeat(101) }, INVALID],
 ];
 
-describe('names in paths', () => {
-  test.each(NAMES)('%j', async (spec, outcome) => {
-    const server = await gitea();
-    const url = `http://127.0.0.1:${server.port}`;
+test.each(NAMES)('names in paths: %j', async (spec, outcome) => {
+  const server = await gitea();
+  const url = `http://127.0.0.1:${server.port}`;
 
-    const code = await look({ ...spec, gitea: { url } }, url);
+  const code = await look({ ...spec, gitea: { url } }, url);
 
-    expect(code ?? server.targets.sort()).toEqual(outcome);
-    if (code !== undefined) expect(server.targets).toEqual([]);
-  });
+  expect(code ?? server.targets.sort()).toEqual(outcome);
+  if (code !== undefined) expect(server.targets).toEqual([]);
 });

@@ -161,17 +161,15 @@ describe('a proxy', () => {
   });
 });
 
-describe('a connection that is never made', () => {
-  test.each([
-    ['a TLS handshake that never ends', 'https', ''],
-    ['a proxy that never answers CONNECT', 'https', 'HTTPS_PROXY'],
-    ['a proxy that never answers', 'http', 'HTTP_PROXY'],
-  ])('ends in time: %s', async (_name, scheme, variable) => {
-    const silent = await listen(createServer());
-    const env = { [variable]: silent.origin };
+test.each([
+  ['a TLS handshake that never ends', 'https', ''],
+  ['a proxy that never answers CONNECT', 'https', 'HTTPS_PROXY'],
+  ['a proxy that never answers', 'http', 'HTTP_PROXY'],
+])('a connection that is never made ends in time: %s', async (_name, scheme, variable) => {
+  const silent = await listen(createServer());
+  const env = { [variable]: silent.origin };
 
-    const failure = await failureOfSending(request(`${scheme}://127.0.0.1:${silent.port}`), { env, attemptMs: 100 });
+  const failure = await failureOfSending(request(`${scheme}://127.0.0.1:${silent.port}`), { env, attemptMs: 100 });
 
-    expect(failure.code).toBe('GR-HTTP-09');
-  });
+  expect(failure.code).toBe('GR-HTTP-09');
 });

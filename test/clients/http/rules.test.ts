@@ -42,26 +42,24 @@ describe('proxyFor', () => {
   });
 });
 
-describe('retryAfterMs', () => {
-  const now = Date.parse('2026-08-01T10:00:00Z');
+const now = Date.parse('2026-08-01T10:00:00Z');
 
-  test.each([
-    ['0', 0],
-    ['120', 120_000],
-    [' 7 ', 7000],
-    ['Sat, 01 Aug 2026 10:00:30 GMT', 30_000],
-    ['Sat, 01 Aug 2026 09:00:00 GMT', 0],
-    ['-1', undefined],
-    ['7.5', undefined],
-    ['1e3', undefined],
-    ['99999999999', undefined],
-    ['soon', undefined],
-    ['Sunny', undefined],
-    ['', undefined],
-    [undefined, undefined],
-  ])('reads %j as %s', (header, wanted) => {
-    expect(retryAfterMs(header, now)).toBe(wanted);
-  });
+test.each([
+  ['0', 0],
+  ['120', 120_000],
+  [' 7 ', 7000],
+  ['Sat, 01 Aug 2026 10:00:30 GMT', 30_000],
+  ['Sat, 01 Aug 2026 09:00:00 GMT', 0],
+  ['-1', undefined],
+  ['7.5', undefined],
+  ['1e3', undefined],
+  ['99999999999', undefined],
+  ['soon', undefined],
+  ['Sunny', undefined],
+  ['', undefined],
+  [undefined, undefined],
+])('retryAfterMs reads %j as %s', (header, wanted) => {
+  expect(retryAfterMs(header, now)).toBe(wanted);
 });
 
 describe('ConnectionTurns', () => {

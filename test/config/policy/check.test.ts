@@ -229,33 +229,31 @@ describe('securityProfile', () => {
   });
 });
 
-describe('podTemplateFields', () => {
-  it.each<[string, readonly string[], unknown, readonly string[]]>([
-    ['an allowed field with all below it', ['spec.nodeSelector'], { spec: { nodeSelector: { a: 'b' } } }, []],
-    ['none', [], { spec: { nodeSelector: { a: 'b' } } }, ['spec']],
-    [
-      'one beside it',
-      ['spec.nodeSelector'],
-      { metadata: { labels: { a: 'b' } }, spec: { tolerations: [] } },
-      ['metadata', 'spec.tolerations'],
-    ],
-    [
-      'inside of a list',
-      ['spec.containers.env'],
-      { spec: { containers: [{ name: 'runner', env: [{ name: 'A', value: 'b' }], image: 'x' }] } },
-      ['spec.containers[0].image'],
-    ],
-    [
-      'a null, which takes ours away',
-      ['spec.nodeSelector'],
-      { spec: { securityContext: null } },
-      ['spec.securityContext'],
-    ],
-  ])('%s', (_, podTemplateFields, podTemplate, denied) => {
-    expect(denialsOf({ podTemplateFields }, { podTemplate })).toEqual(
-      denied.map((path) => `podTemplateFields spec.podTemplate.${path}`),
-    );
-  });
+it.each<[string, readonly string[], unknown, readonly string[]]>([
+  ['an allowed field with all below it', ['spec.nodeSelector'], { spec: { nodeSelector: { a: 'b' } } }, []],
+  ['none', [], { spec: { nodeSelector: { a: 'b' } } }, ['spec']],
+  [
+    'one beside it',
+    ['spec.nodeSelector'],
+    { metadata: { labels: { a: 'b' } }, spec: { tolerations: [] } },
+    ['metadata', 'spec.tolerations'],
+  ],
+  [
+    'inside of a list',
+    ['spec.containers.env'],
+    { spec: { containers: [{ name: 'runner', env: [{ name: 'A', value: 'b' }], image: 'x' }] } },
+    ['spec.containers[0].image'],
+  ],
+  [
+    'a null, which takes ours away',
+    ['spec.nodeSelector'],
+    { spec: { securityContext: null } },
+    ['spec.securityContext'],
+  ],
+])('podTemplateFields: %s', (_, podTemplateFields, podTemplate, denied) => {
+  expect(denialsOf({ podTemplateFields }, { podTemplate })).toEqual(
+    denied.map((path) => `podTemplateFields spec.podTemplate.${path}`),
+  );
 });
 
 describe('classes, accounts and the cap', () => {
@@ -295,21 +293,19 @@ describe('classes, accounts and the cap', () => {
   });
 });
 
-describe('tokenBindings', () => {
-  it('finds the first entry that fits', () => {
-    const policy = policyOf({
-      tokenBindings: [
-        { namespace: 'team-a', secret: 'gitea-api', url: 'https://a.example.com' },
-        { namespace: 'team-*', secret: 'gitea-api', url: 'https://b.example.com' },
-      ],
-    });
-
-    const { boundTo } = tokenBounds(policy);
-    expect(boundTo('team-a', 'gitea-api')).toBe('https://a.example.com');
-    expect(boundTo('team-b', 'gitea-api')).toBe('https://b.example.com');
-    expect(boundTo('team-b', 'gitea-api-2')).toBeUndefined();
-    expect(boundTo('runners', 'gitea-api')).toBeUndefined();
+it('tokenBindings finds the first entry that fits', () => {
+  const policy = policyOf({
+    tokenBindings: [
+      { namespace: 'team-a', secret: 'gitea-api', url: 'https://a.example.com' },
+      { namespace: 'team-*', secret: 'gitea-api', url: 'https://b.example.com' },
+    ],
   });
+
+  const { boundTo } = tokenBounds(policy);
+  expect(boundTo('team-a', 'gitea-api')).toBe('https://a.example.com');
+  expect(boundTo('team-b', 'gitea-api')).toBe('https://b.example.com');
+  expect(boundTo('team-b', 'gitea-api-2')).toBeUndefined();
+  expect(boundTo('runners', 'gitea-api')).toBeUndefined();
 });
 
 it('a line names file, group, field and rule, and is safe on a terminal', () => {

@@ -189,19 +189,17 @@ describe('a policy that cannot be used', () => {
   });
 });
 
-describe('schema', () => {
-  it('prints that of a policy; a policy has no CRD', async () => {
-    const { stdout } = await runHere(['schema', '--kind', 'RunnerPolicy']);
+it('schema prints that of a policy; a policy has no CRD', async () => {
+  const { stdout } = await runHere(['schema', '--kind', 'RunnerPolicy']);
 
-    expect(JSON.parse(stdout)).toMatchObject({ title: 'RunnerPolicy', properties: { spec: { type: 'object' } } });
-    expect(await runHere(['schema', '--kind', 'RunnerPolicy', '--crd'])).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: expect.stringContaining('GR-FLAG-14'),
-    });
-    expect(await runHere(['schema', '--kind', 'Pod'])).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('GR-FLAG-13'),
-    });
+  expect(JSON.parse(stdout)).toMatchObject({ title: 'RunnerPolicy', properties: { spec: { type: 'object' } } });
+  expect(await runHere(['schema', '--kind', 'RunnerPolicy', '--crd'])).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('GR-FLAG-14'),
+  });
+  expect(await runHere(['schema', '--kind', 'Pod'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('GR-FLAG-13'),
   });
 });

@@ -247,21 +247,19 @@ describe('podTemplate', () => {
   });
 });
 
-describe('the cause of a higher profile', () => {
-  it.each<[string, unknown]>([
-    ['in the labels', { labels: { 'gitea.bpg.pw/profile-reason': 'because' } }],
-    ['in another case', { annotations: { 'gitea.bpg.pw/Profile-Reason': 'because' } }],
-    ['a list', { annotations: { 'gitea.bpg.pw/profile-reason': ['because'] } }],
-    ['empty', { annotations: { 'gitea.bpg.pw/profile-reason': '   ' } }],
-    ['inherited', { annotations: Object.create({ 'gitea.bpg.pw/profile-reason': 'because' }) as unknown }],
-    ['no mapping', { annotations: 'gitea.bpg.pw/profile-reason: because' }],
-  ])('the cause of a higher profile does not count when it is %s', (_, metadata) => {
-    const securityProfile = { highest: 'restricted', withReason: 'privileged' };
+it.each<[string, unknown]>([
+  ['in the labels', { labels: { 'gitea.bpg.pw/profile-reason': 'because' } }],
+  ['in another case', { annotations: { 'gitea.bpg.pw/Profile-Reason': 'because' } }],
+  ['a list', { annotations: { 'gitea.bpg.pw/profile-reason': ['because'] } }],
+  ['empty', { annotations: { 'gitea.bpg.pw/profile-reason': '   ' } }],
+  ['inherited', { annotations: Object.create({ 'gitea.bpg.pw/profile-reason': 'because' }) as unknown }],
+  ['no mapping', { annotations: 'gitea.bpg.pw/profile-reason: because' }],
+])('the cause of a higher profile does not count when it is %s', (_, metadata) => {
+  const securityProfile = { highest: 'restricted', withReason: 'privileged' };
 
-    expect(denialsOf({ securityProfile }, { containerMode: 'dind', manifest: { metadata } })).toEqual([
-      'securityProfile spec.securityProfile',
-    ]);
-  });
+  expect(denialsOf({ securityProfile }, { containerMode: 'dind', manifest: { metadata } })).toEqual([
+    'securityProfile spec.securityProfile',
+  ]);
 });
 
 describe('patterns', () => {

@@ -36,17 +36,15 @@ describe('a RunnerGroup of namespace runners', () => {
   });
 });
 
-describe('the message', () => {
-  it('names five groups and counts the others', async () => {
-    const groups = Array.from({ length: 7 }, (_, index) => runnerGroup({ namespace: 'team-b', name: `ci-${index}` }));
+it('the message names five groups and counts the others', async () => {
+  const groups = Array.from({ length: 7 }, (_, index) => runnerGroup({ namespace: 'team-b', name: `ci-${index}` }));
 
-    const { of, all } = await refusalsByDefault([runnerGroup(), ...groups], 'runners');
+  const { of, all } = await refusalsByDefault([runnerGroup(), ...groups], 'runners');
 
-    expect([...of.keys()]).toEqual(groups);
-    expect(all?.message).toMatch(
-      /^serve RunnerGroup team-b\/ci-0 \(ci\.yaml:1\): [\s\S]*team-b\/ci-4 \(ci\.yaml:1\): .*\n… and 2 more$/,
-    );
-  });
+  expect([...of.keys()]).toEqual(groups);
+  expect(all?.message).toMatch(
+    /^serve RunnerGroup team-b\/ci-0 \(ci\.yaml:1\): [\s\S]*team-b\/ci-4 \(ci\.yaml:1\): .*\n… and 2 more$/,
+  );
 });
 
 describe('without a policy', () => {

@@ -71,14 +71,12 @@ describe('a pattern', () => {
   });
 });
 
-describe('the address of a repository', () => {
-  it.each([
-    ['http://a//x', 'http://a/x'],
-    ['https://ab.de//ops///runners.git', 'https://ab.de/ops/runners'],
-    ['git@ab.de:ops//runners.git', 'ssh://ab.de/ops/runners'],
-    // It could be of ssh or of a scheme.
-    ['git@ab.de:ops://runners', undefined],
-  ])('%s', (text, normal) => {
-    expect(normalRepository(text)).toBe(normal);
-  });
+it.each([
+  ['http://a//x', 'http://a/x'],
+  ['https://ab.de//ops///runners.git', 'https://ab.de/ops/runners'],
+  ['git@ab.de:ops//runners.git', 'ssh://ab.de/ops/runners'],
+  // It could be of ssh or of a scheme.
+  ['git@ab.de:ops://runners', undefined],
+])('the address of a repository: %s', (text, normal) => {
+  expect(normalRepository(text)).toBe(normal);
 });

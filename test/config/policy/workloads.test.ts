@@ -178,17 +178,15 @@ describe('what would start pods is not passed on', () => {
   });
 });
 
-describe('what starts no pod passes', () => {
-  it.each([
-    'apiVersion: v1\nkind: ConfigMap\ndata: {kind: Job, note: "a\\u2028b"}\n',
-    'apiVersion: v1\r\nkind: ConfigMap\r\n',
-    'apiVersion: v1\nkind: ConfigMap\ndata:\n  job.yaml: |\n    kind: Job\n',
-    'apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: Job}\n',
-    'apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap}]\n',
-    'apiVersion: v1\nkind: ConfigMap\nitems: []\n',
-  ])('%j', async (text) => {
-    const { code, stdout } = await generate(text);
+it.each([
+  'apiVersion: v1\nkind: ConfigMap\ndata: {kind: Job, note: "a\\u2028b"}\n',
+  'apiVersion: v1\r\nkind: ConfigMap\r\n',
+  'apiVersion: v1\nkind: ConfigMap\ndata:\n  job.yaml: |\n    kind: Job\n',
+  'apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: Job}\n',
+  'apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap}]\n',
+  'apiVersion: v1\nkind: ConfigMap\nitems: []\n',
+])('what starts no pod passes: %j', async (text) => {
+  const { code, stdout } = await generate(text);
 
-    expect([code, stdout]).toEqual([0, `---\n${text}`]);
-  });
+  expect([code, stdout]).toEqual([0, `---\n${text}`]);
 });

@@ -179,38 +179,36 @@ function pathsIn(value: unknown): readonly Path[] {
   return [[], ...steps.flatMap(([step, inner]) => pathsIn(inner).map((path) => [step, ...path]))];
 }
 
-describe('a text that is read quickly is read as the package reads it', () => {
-  test.each<[string, fc.Arbitrary<string>, number]>([
-    ['lines by chance', fc.array(line, { maxLength: 5 }).map((lines) => lines.join('\n')), 50],
-    ['one value', scalar.map((value) => `a: ${value}\n`), 15],
-    ['values of one character', fc.string({ minLength: 1, maxLength: 2 }).map((value) => `a: b${value}c`), 15],
-    ['good ones', written, 10],
-    [
-      'good ones with one line changed',
-      fc.tuple(written, fc.nat(), line).map(([text, at, other]) => {
-        const lines = text.split('\n');
-        lines[at % lines.length] = other;
-        return lines.join('\n');
-      }),
-      15,
-    ],
-    [
-      'good ones with one character changed',
-      fc.tuple(written, fc.nat(), fc.string({ maxLength: 2 })).map(([text, at, other]) => {
-        const cut = at % text.length;
-        return text.slice(0, cut) + other + text.slice(cut + 1);
-      }),
-      25,
-    ],
-  ])('%s', (_name, texts, share) => {
-    read = 0;
-    // The cases are small: many for each of a property's.
-    const numRuns = share * RUNS;
+test.each<[string, fc.Arbitrary<string>, number]>([
+  ['lines by chance', fc.array(line, { maxLength: 5 }).map((lines) => lines.join('\n')), 50],
+  ['one value', scalar.map((value) => `a: ${value}\n`), 15],
+  ['values of one character', fc.string({ minLength: 1, maxLength: 2 }).map((value) => `a: b${value}c`), 15],
+  ['good ones', written, 10],
+  [
+    'good ones with one line changed',
+    fc.tuple(written, fc.nat(), line).map(([text, at, other]) => {
+      const lines = text.split('\n');
+      lines[at % lines.length] = other;
+      return lines.join('\n');
+    }),
+    15,
+  ],
+  [
+    'good ones with one character changed',
+    fc.tuple(written, fc.nat(), fc.string({ maxLength: 2 })).map(([text, at, other]) => {
+      const cut = at % text.length;
+      return text.slice(0, cut) + other + text.slice(cut + 1);
+    }),
+    25,
+  ],
+])('a text that is read quickly is read as the package reads it: %s', (_name, texts, share) => {
+  read = 0;
+  // The cases are small: many for each of a property's.
+  const numRuns = share * RUNS;
 
-    fc.assert(fc.property(texts, expectTheSame), { numRuns });
+  fc.assert(fc.property(texts, expectTheSame), { numRuns });
 
-    expect(read).toBeGreaterThan(numRuns / 50);
-  });
+  expect(read).toBeGreaterThan(numRuns / 50);
 });
 
 describe('quickly is read', () => {

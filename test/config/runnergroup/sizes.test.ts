@@ -16,42 +16,37 @@ const large = (weight: number) => ({ name: 'large', weight });
 
 const HOST = { containerMode: 'host', labels: ['linux'] };
 
-describe('sizes and limits that go together', () => {
-  it.each<[string, Spec]>([
-    ['a weight as large as the cap', { sizes: [large(10)] }],
-    ['a cap of 0, which starts nothing of any size', { maxActiveRunners: 0, sizes: [large(4)] }],
-    ['a weight as large as a limit', { sizes: [large(4)], limits: [web(4), perRepository(4)] }],
-    [
-      'the cap in its other spelling',
-      { maxActiveRunners: undefined, maxWorkers: 4, sizes: [{ name: 'a', weight: 4 }] },
-    ],
-    ['tiers without sizes', { priorityTiers: [{ threshold: 10, priorityClassName: 'low' }] }],
-    ['one limit of each kind', { limits: [web(4), perRepository(1), perOrganization(2)] }],
-    [
-      'two named limits per repository',
-      {
-        limits: [
-          { name: 'a', per: 'repository', max: 4 },
-          { name: 'b', per: 'repository', max: 1 },
-        ],
-      },
-    ],
-    [
-      'limits for branches beside one per repository',
-      {
-        limits: [
-          perRepository(4),
-          perRepository(1, { branches: ['main', 'release/*'] }),
-          ofBranches(2, 'main', 'release/*'),
-          ofBranches(2, '@a/b#1_x.y-**'),
-        ],
-      },
-    ],
-    ['a named limit and warm runners', { minIdleRunners: 2, limits: [web(4)] }],
-    ['a named limit and turns', { fairness: 'per-repository', limits: [web(4)] }],
-  ])('%s', async (_, spec) => {
-    expect(await complaintsOf(spec)).toEqual([]);
-  });
+it.each<[string, Spec]>([
+  ['a weight as large as the cap', { sizes: [large(10)] }],
+  ['a cap of 0, which starts nothing of any size', { maxActiveRunners: 0, sizes: [large(4)] }],
+  ['a weight as large as a limit', { sizes: [large(4)], limits: [web(4), perRepository(4)] }],
+  ['the cap in its other spelling', { maxActiveRunners: undefined, maxWorkers: 4, sizes: [{ name: 'a', weight: 4 }] }],
+  ['tiers without sizes', { priorityTiers: [{ threshold: 10, priorityClassName: 'low' }] }],
+  ['one limit of each kind', { limits: [web(4), perRepository(1), perOrganization(2)] }],
+  [
+    'two named limits per repository',
+    {
+      limits: [
+        { name: 'a', per: 'repository', max: 4 },
+        { name: 'b', per: 'repository', max: 1 },
+      ],
+    },
+  ],
+  [
+    'limits for branches beside one per repository',
+    {
+      limits: [
+        perRepository(4),
+        perRepository(1, { branches: ['main', 'release/*'] }),
+        ofBranches(2, 'main', 'release/*'),
+        ofBranches(2, '@a/b#1_x.y-**'),
+      ],
+    },
+  ],
+  ['a named limit and warm runners', { minIdleRunners: 2, limits: [web(4)] }],
+  ['a named limit and turns', { fairness: 'per-repository', limits: [web(4)] }],
+])('sizes and limits that go together: %s', async (_, spec) => {
+  expect(await complaintsOf(spec)).toEqual([]);
 });
 
 /** YAML can have this key. */

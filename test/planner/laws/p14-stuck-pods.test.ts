@@ -170,14 +170,12 @@ describe('P14 a pod that cannot start', () => {
   });
 });
 
-describe('P14 a job with two runners, of which one cannot start', () => {
-  it('waits for the other one, while others wait for its slot', () => {
-    const liveJobs = [stuck(named(one, 1), 20), live(named(one, 1, 1), 'starting')];
+it('P14 a job with two runners, of which one cannot start waits for the other one, while others wait for its slot', () => {
+  const liveJobs = [stuck(named(one, 1), 20), live(named(one, 1, 1), 'starting')];
 
-    expect(planScene({ groups: [one], jobs: [old(1), old(2)], liveJobs }).verdicts).toEqual({
-      1: `own-runner ${named(one, 1, 1)}`,
-      2: 'cap',
-    });
+  expect(planScene({ groups: [one], jobs: [old(1), old(2)], liveJobs }).verdicts).toEqual({
+    1: `own-runner ${named(one, 1, 1)}`,
+    2: 'cap',
   });
 });
 

@@ -145,26 +145,24 @@ describe('P16 nothing has moved', () => {
   });
 });
 
-describe('P16 another group of the old place lists the row of a runner', () => {
-  const there = group({ look: 'beta', covers: 'beta', minIdleRunners: 1 });
-  const other = group({ name: 'gpu', covers: 'acme', labels: ['gpu'] });
-  const ofPool = warm(1, 0, { ...there, covers: 'acme' });
-  const ofJob = named(there, 1);
-  const fromAcme = { repository: 'acme/web' };
+const there = group({ look: 'beta', covers: 'beta', minIdleRunners: 1 });
+const other = group({ name: 'gpu', covers: 'acme', labels: ['gpu'] });
+const ofPool = warm(1, 0, { ...there, covers: 'acme' });
+const ofJob = named(there, 1);
+const fromAcme = { repository: 'acme/web' };
 
-  test.each<[string, string, 'acme' | 'beta', string, Partial<LiveJob>, boolean]>([
-    ['an idle one of a pool goes', 'replaced', 'acme', ofPool, {}, false],
-    ['an idle one for a CI job goes', 'replaced', 'acme', ofJob, fromAcme, false],
-    ['one of a pool at work stays', 'finishing', 'acme', ofPool, { pinned: true }, true],
-    ['one for a CI job at work stays', 'finishing', 'acme', ofJob, { pinned: true, ...fromAcme }, false],
-    ['one of a pool that is listed at the new place serves there', 'free-runner', 'beta', ofPool, {}, false],
-    ['one for a CI job that is listed at the new place serves there', 'free-runner', 'beta', ofJob, fromAcme, false],
-  ])('%s', (_, because, at, runner, over, busy) => {
-    const empty = { jobs: [], runners: [], rowsWereRead: true } as const;
-    const seen = { acme: empty, beta: { ...empty, jobs: [job(9, { repository: 'beta/x' })] } };
-    const looks = { ...seen, [at]: { ...seen[at], runners: [row(runner, { busy })] } };
-    const liveJobs = [live(runner, 'running', { giteaUrl: ORIGIN, ...over })];
+test.each<[string, string, 'acme' | 'beta', string, Partial<LiveJob>, boolean]>([
+  ['an idle one of a pool goes', 'replaced', 'acme', ofPool, {}, false],
+  ['an idle one for a CI job goes', 'replaced', 'acme', ofJob, fromAcme, false],
+  ['one of a pool at work stays', 'finishing', 'acme', ofPool, { pinned: true }, true],
+  ['one for a CI job at work stays', 'finishing', 'acme', ofJob, { pinned: true, ...fromAcme }, false],
+  ['one of a pool that is listed at the new place serves there', 'free-runner', 'beta', ofPool, {}, false],
+  ['one for a CI job that is listed at the new place serves there', 'free-runner', 'beta', ofJob, fromAcme, false],
+])('P16 another group of the old place lists the row of a runner: %s', (_, because, at, runner, over, busy) => {
+  const empty = { jobs: [], runners: [], rowsWereRead: true } as const;
+  const seen = { acme: empty, beta: { ...empty, jobs: [job(9, { repository: 'beta/x' })] } };
+  const looks = { ...seen, [at]: { ...seen[at], runners: [row(runner, { busy })] } };
+  const liveJobs = [live(runner, 'running', { giteaUrl: ORIGIN, ...over })];
 
-    expect(planScene({ groups: [there, other], looks, liveJobs }).reasons[runner]).toBe(because);
-  });
+  expect(planScene({ groups: [there, other], looks, liveJobs }).reasons[runner]).toBe(because);
 });

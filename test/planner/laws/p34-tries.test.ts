@@ -102,16 +102,14 @@ describe('P34 a new runner follows', () => {
   });
 });
 
-describe('P34 a job that came after a stuck pod was asked for', () => {
-  it('gets its slot also when an older job of another repository waits behind it', () => {
-    const one = group({ maxActiveRunners: 1, fairness: 'per-repository' });
-    const trouble = { reason: 'Unschedulable' };
-    const stuck = live(named(one, 1), 'starting', { createdAtMs: NOW - 20 * MINUTE, trouble, triedBefore: 6 });
-    const jobs = [old(1), old(2), job(3, { repository: 'acme/api' })];
+it('P34 a job that came after a stuck pod was asked for gets its slot also when an older job of another repository waits behind it', () => {
+  const one = group({ maxActiveRunners: 1, fairness: 'per-repository' });
+  const trouble = { reason: 'Unschedulable' };
+  const stuck = live(named(one, 1), 'starting', { createdAtMs: NOW - 20 * MINUTE, trouble, triedBefore: 6 });
+  const jobs = [old(1), old(2), job(3, { repository: 'acme/api' })];
 
-    expect(planScene({ groups: [one], jobs, liveJobs: [stuck] }).verdicts).toMatchObject({
-      2: 'cap',
-      3: `new-runner ${named(one, 3)}`,
-    });
+  expect(planScene({ groups: [one], jobs, liveJobs: [stuck] }).verdicts).toMatchObject({
+    2: 'cap',
+    3: `new-runner ${named(one, 3)}`,
   });
 });

@@ -72,31 +72,29 @@ async function scene(count: number, refreshMs: (name: string) => number | undefi
 
 const namesOf = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `app-${at}`);
 
-describe('20 Applications with 30 jobs each, and an Argo CD that refreshes one after the other', () => {
-  it.each([
-    ['5 s, so that the last of 20 at once would wait 100 s', 5_000],
-    ['10 s, so that even four at once are answered late', 10_000],
-  ])(
-    'all get their runners, no wake is lost, and it takes no longer than one after the other: %s',
-    async (_, refreshMs) => {
-      const { argocd, begin, clock, doneAtMs, outcomes } = await scene(20, () => refreshMs);
-      const beganMs = clock.steadyMs();
-      begin(namesOf(20));
+it.each([
+  ['5 s, so that the last of 20 at once would wait 100 s', 5_000],
+  ['10 s, so that even four at once are answered late', 10_000],
+])(
+  '20 Applications with 30 jobs each, and an Argo CD that refreshes one after the other all get their runners, no wake is lost, and it takes no longer than one after the other: %s',
+  async (_, refreshMs) => {
+    const { argocd, begin, clock, doneAtMs, outcomes } = await scene(20, () => refreshMs);
+    const beganMs = clock.steadyMs();
+    begin(namesOf(20));
 
-      expect(await argocd.pass(4 * HOUR_MS, () => doneAtMs.size === 20)).toBe(true);
-      expect(argocd.count.most).toBeLessThanOrEqual(4);
-      expect(new Set(outcomes())).toEqual(new Set(['synced']));
-      // No refresh was thrown away.
-      expect(argocd.count.refreshes - argocd.count.syncs).toBeLessThanOrEqual(4);
-      // One after the other, three times: refresh, sync, CI jobs.
-      const oneAfterTheOther = 20 * (JOBS / CAP) * (refreshMs + 1_000 + JOB_MS);
-      expect(clock.steadyMs() - beganMs).toBeLessThanOrEqual(1.5 * oneAfterTheOther);
-      // Fair: they end together, and none is served twice before another one is served once.
-      const ends = [...doneAtMs.values()].sort((a, b) => a - b);
-      expect((ends.at(-1) ?? 0) - (ends[0] ?? 0)).toBeLessThanOrEqual(21 * refreshMs);
-    },
-  );
-});
+    expect(await argocd.pass(4 * HOUR_MS, () => doneAtMs.size === 20)).toBe(true);
+    expect(argocd.count.most).toBeLessThanOrEqual(4);
+    expect(new Set(outcomes())).toEqual(new Set(['synced']));
+    // No refresh was thrown away.
+    expect(argocd.count.refreshes - argocd.count.syncs).toBeLessThanOrEqual(4);
+    // One after the other, three times: refresh, sync, CI jobs.
+    const oneAfterTheOther = 20 * (JOBS / CAP) * (refreshMs + 1_000 + JOB_MS);
+    expect(clock.steadyMs() - beganMs).toBeLessThanOrEqual(1.5 * oneAfterTheOther);
+    // Fair: they end together, and none is served twice before another one is served once.
+    const ends = [...doneAtMs.values()].sort((a, b) => a - b);
+    expect((ends.at(-1) ?? 0) - (ends[0] ?? 0)).toBeLessThanOrEqual(21 * refreshMs);
+  },
+);
 
 describe('an Application that hangs', () => {
   it('does not keep good ones waiting for more than a few times as long as their own wakes take', async () => {

@@ -153,24 +153,22 @@ async function startPrometheus(target: string, rules: RuleFile) {
   };
 }
 
-describe('a real Prometheus', () => {
-  it('scrapes a real serve: no alert while all is well but for a job that nobody covers, and one when serve is killed', async () => {
-    const serve = await startServe();
-    const { firing, query } = await startPrometheus(serve.metrics, withFor(installed, '2s'));
-    const fires = (name: string) => waitUntil(`only ${name} fires`, async () => (await firing()).join() === name);
-    await fires('GiteaRunnersJobsNotCovered');
-    expect(await query('gitea_runners_group_ready{namespace="runners",group="ci"}')).toEqual([1]);
-    expect(await query('count(gitea_runners_runner_states)')).toEqual([8]);
-    expect(await query('time() - gitea_runners_last_look_timestamp_seconds < bool 120')).toEqual([1]);
-    expect(await query('sum(gitea_runners_uncovered_jobs)')).toEqual([1]);
-    // Prometheus refuses an expression that it cannot read.
-    for (const panel of DASHBOARD_QUERIES)
-      await query(panel.replaceAll('$namespace', 'runners').replaceAll('$group', '.*'));
+it('a real Prometheus scrapes a real serve: no alert while all is well but for a job that nobody covers, and one when serve is killed', async () => {
+  const serve = await startServe();
+  const { firing, query } = await startPrometheus(serve.metrics, withFor(installed, '2s'));
+  const fires = (name: string) => waitUntil(`only ${name} fires`, async () => (await firing()).join() === name);
+  await fires('GiteaRunnersJobsNotCovered');
+  expect(await query('gitea_runners_group_ready{namespace="runners",group="ci"}')).toEqual([1]);
+  expect(await query('count(gitea_runners_runner_states)')).toEqual([8]);
+  expect(await query('time() - gitea_runners_last_look_timestamp_seconds < bool 120')).toEqual([1]);
+  expect(await query('sum(gitea_runners_uncovered_jobs)')).toEqual([1]);
+  // Prometheus refuses an expression that it cannot read.
+  for (const panel of DASHBOARD_QUERIES)
+    await query(panel.replaceAll('$namespace', 'runners').replaceAll('$group', '.*'));
 
-    serve.child.kill('SIGKILL');
+  serve.child.kill('SIGKILL');
 
-    await fires('GiteaRunnersServeDown');
-  });
+  await fires('GiteaRunnersServeDown');
 });
 
 /** `serve` with one RunnerGroup and one queued CI job that no group covers. */

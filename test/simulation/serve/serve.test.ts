@@ -126,29 +126,27 @@ it('two that lead at the same moment give no runner twice, and leave no row', as
   expect(['two', 'credentials', 'left', 'mistake'].filter((law) => laws.includes(law as Law))).toEqual([]);
 });
 
-describe('a law notices', () => {
-  // Each plays two histories or more.
-  if (IS_LONG) {
-    it.each(BROKEN)('"%s": %s', async (law, _, sabotage, history) => {
-      expect((await runHistory(history)).breaches).toEqual([]);
-      const { breaches } = await runHistory(history, { sabotage });
-      expect(breaches.map((breach) => breach.law)).toContain(law);
-    });
-
-    it('a history that breaks a law is shrunk to what is needed, and told with the command that repeats it', async () => {
-      const history = makeHistory(5, ['clock-set', 'eviction', 'killed']);
-      const options = { sabotage: { without: 'statuses' } } as const;
-      const small = await shrink(history, 'status', options, 12);
-      expect(small.faults).toEqual([]);
-      expect(small.acts.length).toBeLessThan(history.acts.length);
-      expect(await judge(history, options)).toContain('Repeat: SEED=5 npx vitest run test/simulation/serve');
-    });
-  }
-
-  it('a history runs the same way each time', async () => {
-    const run = async () => (await runHistory(makeHistory(3), { withStory: true })).story;
-    expect(await run()).toEqual(await run());
+// Each plays two histories or more.
+if (IS_LONG) {
+  it.each(BROKEN)('"%s": %s', async (law, _, sabotage, history) => {
+    expect((await runHistory(history)).breaches).toEqual([]);
+    const { breaches } = await runHistory(history, { sabotage });
+    expect(breaches.map((breach) => breach.law)).toContain(law);
   });
+
+  it('a history that breaks a law is shrunk to what is needed, and told with the command that repeats it', async () => {
+    const history = makeHistory(5, ['clock-set', 'eviction', 'killed']);
+    const options = { sabotage: { without: 'statuses' } } as const;
+    const small = await shrink(history, 'status', options, 12);
+    expect(small.faults).toEqual([]);
+    expect(small.acts.length).toBeLessThan(history.acts.length);
+    expect(await judge(history, options)).toContain('Repeat: SEED=5 npx vitest run test/simulation/serve');
+  });
+}
+
+it('a history runs the same way each time', async () => {
+  const run = async () => (await runHistory(makeHistory(3), { withStory: true })).story;
+  expect(await run()).toEqual(await run());
 });
 
 function eatingRefreshes(argocd: WakeTarget): WakeTarget {

@@ -142,20 +142,18 @@ describe('a runner', () => {
   });
 });
 
-describe('a row may be left', () => {
-  const [of, other] = [wishes(wanted(), live('starting')), wishes(wanted(), live('running'))];
-  const used = wishes(wanted({ because: 'busy' }), live('running'));
-  const none = new Map<string, Wish>();
-  it.each<[string, ReadonlyMap<string, Wish>, ReadonlyMap<string, Wish>, number]>([
-    ['a row may be left when its Job goes while it starts', of, none, 1],
-    ['a row may be left when its Job goes while it is idle', other, none, 1],
-    ['a row may be left when its Job is to be made again', other, wishes(wanted()), 1],
-    ['no row is left of a runner that has got a CI job', used, none, 0],
-    ['no row is left while its Job is there', of, other, 0],
-    ['no row is left of a runner without a Job', wishes(wanted()), none, 0],
-  ])('%s', (_, before, now, left) => {
-    expect(unused(before, now)).toHaveLength(left);
-  });
+const [of, other] = [wishes(wanted(), live('starting')), wishes(wanted(), live('running'))];
+const used = wishes(wanted({ because: 'busy' }), live('running'));
+const none = new Map<string, Wish>();
+it.each<[string, ReadonlyMap<string, Wish>, ReadonlyMap<string, Wish>, number]>([
+  ['a row may be left when its Job goes while it starts', of, none, 1],
+  ['a row may be left when its Job goes while it is idle', other, none, 1],
+  ['a row may be left when its Job is to be made again', other, wishes(wanted()), 1],
+  ['no row is left of a runner that has got a CI job', used, none, 0],
+  ['no row is left while its Job is there', of, other, 0],
+  ['no row is left of a runner without a Job', wishes(wanted()), none, 0],
+])('a row may be left %s', (_, before, now, left) => {
+  expect(unused(before, now)).toHaveLength(left);
 });
 
 describe('where a leader before may have registered bound runners', () => {

@@ -27,22 +27,20 @@ describe('which traces are kept', () => {
   });
 });
 
-describe('the trace of a CI job', () => {
-  it('is another one for another Gitea, job or attempt, and has valid ids', () => {
-    const stay = { origin: 'https://gitea.example.com', job: { id: 7, attempt: 1 } };
-    const all = [
-      stay,
-      { ...stay, origin: 'https://other.example.com' },
-      { ...stay, job: { id: 8, attempt: 1 } },
-      { ...stay, job: { id: 7, attempt: 2 } },
-    ];
-    const found = all.map(contextOf);
+it('the trace of a CI job is another one for another Gitea, job or attempt, and has valid ids', () => {
+  const stay = { origin: 'https://gitea.example.com', job: { id: 7, attempt: 1 } };
+  const all = [
+    stay,
+    { ...stay, origin: 'https://other.example.com' },
+    { ...stay, job: { id: 8, attempt: 1 } },
+    { ...stay, job: { id: 7, attempt: 2 } },
+  ];
+  const found = all.map(contextOf);
 
-    expect(new Set(found.map(({ traceId }) => traceId)).size).toBe(4);
-    expect(contextOf({ ...stay })).toEqual(found[0]);
-    for (const { traceId, spanId } of found)
-      expect(readTraceparent(`00-${traceId}-${spanId}-01`)).toEqual({ traceId, spanId, isSampled: true });
-  });
+  expect(new Set(found.map(({ traceId }) => traceId)).size).toBe(4);
+  expect(contextOf({ ...stay })).toEqual(found[0]);
+  for (const { traceId, spanId } of found)
+    expect(readTraceparent(`00-${traceId}-${spanId}-01`)).toEqual({ traceId, spanId, isSampled: true });
 });
 
 it.each([
