@@ -79,27 +79,31 @@ function tableOf(part: Part, rows: readonly Row[]): string {
     ...rows.map((row) => columns.map(([, of]) => of(row))),
   ];
   const node = rows.map(({ nodeMs }) => Math.round(nodeMs));
+  const [least, most] = [Math.min(...node), Math.max(...node)];
   const table = lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-  return `${table}\n\n\`node -e 0\` took ${Math.min(...node)} to ${Math.max(...node)} ms meanwhile.`;
+  return `${table}\n\n\`node -e 0\` took ${least === most ? least : `${least} to ${most}`} ms meanwhile.`;
 }
 
 type Column = readonly [name: string, of: (row: Row) => string];
 
-const COMPARED: Column = ['way', ({ way }) => way];
+const COMPARED: Column = ['setting', ({ way }) => way];
 const COLUMNS: readonly Column[] = [
-  ['Jobs', ({ jobs }) => String(jobs)],
-  ['one more: queued → Job', ({ queuedToJobMs }) => seconds(queuedToJobMs)],
-  ['refresh', ({ refreshMs }) => seconds(refreshMs)],
-  ['… comparing', ({ diffMs }) => seconds(diffMs)],
-  ['… sidecar', ({ pluginMs }) => seconds(pluginMs)],
-  ['many at once: each', ({ msPerJob }) => seconds(msPerJob)],
-  ['processor: Argo CD', ({ argocdCpuMs }) => seconds(argocdCpuMs)],
-  ['… sidecar', ({ sidecarCpuMs }) => seconds(sidecarCpuMs)],
-  ['… `generate`', ({ generateCpuMs }) => seconds(generateCpuMs)],
-  ['Application', ({ applicationKiB }) => `${applicationKiB.toFixed(0)} KiB`],
-  ['controller', ({ controllerMiB }) => `${controllerMiB.toFixed(0)} MiB`],
+  ['living Jobs', ({ jobs }) => String(jobs)],
+  ['queued to Job, one CI job', ({ queuedToJobMs }) => seconds(queuedToJobMs)],
+  ['Argo CD refresh', ({ refreshMs }) => seconds(refreshMs)],
+  ['of it: comparing', ({ diffMs }) => seconds(diffMs)],
+  ['of it: sidecar', ({ pluginMs }) => seconds(pluginMs)],
+  ['time per Job, many at once', ({ msPerJob }) => seconds(msPerJob)],
+  ['CPU per wake: Argo CD', ({ argocdCpuMs }) => seconds(argocdCpuMs)],
+  ['CPU per wake: sidecar', ({ sidecarCpuMs }) => seconds(sidecarCpuMs)],
+  ['CPU of `generate` alone', ({ generateCpuMs }) => seconds(generateCpuMs)],
+  ['size of the Application', ({ applicationKiB }) => `${applicationKiB.toFixed(0)} KiB`],
+  ['memory of the controller', ({ controllerMiB }) => `${controllerMiB.toFixed(0)} MiB`],
 ];
-const ASKED: Column = ['requests to Gitea', ({ generateRequests = Number.NaN }) => generateRequests.toFixed(1)];
+const ASKED: Column = [
+  'requests to Gitea per CI job',
+  ({ generateRequests = Number.NaN }) => generateRequests.toFixed(1),
+];
 /** Columns that are worth comparing. */
 const LAST_COMPARED = 8;
 
