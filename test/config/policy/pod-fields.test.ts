@@ -46,7 +46,7 @@ describe.each(Object.entries(FATES))('of %s', (struct, fates) => {
   });
 
   it.each(wordsOf(fates.table))('%s stands in the table of the manual', (field) => {
-    const [, table = ''] = MANUAL.split('**What only `podTemplateFields` can forbid.**');
+    const [, table = ''] = MANUAL.split('**Fields that only `podTemplateFields` can forbid.**');
     expect(table.split('\n\n').slice(0, 2).join()).toMatch(new RegExp(`\`(?:[\\w.]+\\.)?${field}\``));
   });
 });
