@@ -1,7 +1,7 @@
 /** Why the runner of a CI job does not come, as far as `serve`, Argo CD and the RunnerGroup's status tell. Pure. */
 import type { GroupKey } from '../planner/decisions.ts';
 import { type LiveJob, NO_POD, siblingOf } from '../planner/evidence.ts';
-import { ARGOCD_NAMESPACE, manual, NAME, serveLogs } from '../shared/installed/installed-names.ts';
+import { ARGOCD_NAMESPACE, manual, NAME, PLUGIN, serveLogs } from '../shared/installed/installed-names.ts';
 import { keyText } from '../shared/keys.ts';
 import { SKIP_RECONCILE, timeText } from '../shared/marks.ts';
 import { duration } from '../shared/printable.ts';
@@ -58,8 +58,9 @@ export function whyNotCreated(where: WhereIAm | undefined, job: WaitingJob, nowM
 }
 
 /** Why the Application of its shard creates nothing. After the spawn timeout the runner may fall to another shard (docs/adr/0109). */
-function failureOfShard(application: ApplicationSeen, { shard }: WaitingJob): NotCreated | undefined {
-  const failure = failureOf(application);
+function failureOfShard(application: ApplicationSeen, job: WaitingJob): NotCreated | undefined {
+  const { shard } = job;
+  const failure = failureOf(application) ?? leftOut(application, job);
   if (!failure || shard === undefined) return failure;
   const isShardMissing = application.isMissing && shard > 0;
   const { why, next } = isShardMissing
@@ -102,8 +103,11 @@ function unready(status: StatusSeen, application: ApplicationSeen | undefined): 
   if (!ARGOCD_REASONS.has(reason) || status.application === undefined)
     return { why, next: `${correctText(notReady)}; serve tries again by itself`, isUnserved: true };
   const { says } = application ?? {};
-  const remedy = (says && argocdRemedy(says, status.application)) || 'correct what Argo CD says';
-  const next = `${remedy}: ${describeCommand({ name: status.application })}`;
+  const look = describeCommand({ name: status.application });
+  const isSilent = application && application.unread === undefined && says === undefined;
+  const next = isSilent
+    ? `gitea-runners doctor compares the Application and the settings with what they should be; ${look} has all that Argo CD says`
+    : `${(says && argocdRemedy(says, status.application)) || 'correct what Argo CD says'}: ${look}`;
   if (says === undefined) return { why, next, isUnserved: true };
   return { why: `Argo CD says: ${says} (${unreadyGroup}: ${reason})`, next, isUnserved: true };
 }
@@ -124,7 +128,7 @@ export function unregistered({ statuses }: WhereIAm, job: WaitingJob, live: Live
 
 /** Why the Application creates nothing. Undefined: it shows no cause. */
 export function failureOf(application: ApplicationSeen): NotCreated | undefined {
-  const { name, end, error, idleSinceMs, isMissing, lastsMs, says = '' } = application;
+  const { name, end, error, idleSinceMs, isMissing, lastsMs, pluginless, says = '' } = application;
   if (isMissing) {
     const why = `Application ${name}, which made the RunnerGroup, does not exist any more`;
     return { why, next: 'create it again, or delete the RunnerGroup', isUnserved: true };
@@ -133,6 +137,10 @@ export function failureOf(application: ApplicationSeen): NotCreated | undefined 
     const all = ERROR_CODE.test(error) ? '' : `; all of it: ${describeCommand(application)}`;
     const why = `Argo CD does not sync Application ${name}: ${error}`;
     return { why, next: afterError(error, name) + all, isUnserved: true };
+  }
+  if (pluginless !== undefined) {
+    const why = `Application ${name} does not use the plugin (it has ${pluginless}), so Argo CD applies RunnerGroups and no Jobs`;
+    return { why, next: `${withPlugin(application)}: ${manual('beside-argo-cd.md#sources')}`, isUnserved: true };
   }
   if (idleSinceMs !== undefined) {
     const why = `Application ${name}: ${says}. Argo CD last compared it at ${timeText(idleSinceMs)}`;
@@ -144,6 +152,29 @@ export function failureOf(application: ApplicationSeen): NotCreated | undefined 
   const ending =
     end === undefined ? `it is being ended: ${describeCommand(application)} shows what holds it` : `end it: ${end}`;
   return { why, next: `${ending}; then ${argocdRemedy(says, name) ?? 'correct what it waits for'}`, isUnserved: true };
+}
+
+/** Who made an Application would take a patch of it back. */
+function withPlugin({ name, parent }: ApplicationSeen): string {
+  const plugin = `put plugin: {name: ${PLUGIN}} into spec.source`;
+  if (parent !== undefined)
+    return `${plugin} of Application ${name} in the repository of Application ${parent}, which makes it`;
+  const [namespace, application] = name.split('/');
+  const patch = JSON.stringify({ spec: { source: { plugin: { name: PLUGIN } } } });
+  return `${plugin}, where the Application is written. Until then: kubectl -n ${namespace} patch applications.argoproj.io ${application} --type=merge -p '${patch}'`;
+}
+
+/** The Application reads another place than the RunnerGroup is in. It is Synced, and prints no Job for it. */
+function leftOut(application: ApplicationSeen, { group: key, shard = 0 }: WaitingJob): NotCreated | undefined {
+  const { groups, name, parent, source = 'its source' } = application;
+  const group = keyText(key);
+  // Only the first shard has the RunnerGroup.
+  if (!groups || groups.includes(group) || shard > 0) return undefined;
+  const why = `Application ${name} made RunnerGroup ${group} and does not print it any more: it is not in ${source}`;
+  const place = parent === undefined ? '' : ` in the repository of Application ${parent}`;
+  const remove = `kubectl -n ${key.namespace} delete runnergroup ${key.name}`;
+  const next = `correct path and targetRevision in spec.source of Application ${name}${place}, or delete the RunnerGroup: ${remove}`;
+  return { why, next, isUnserved: true };
 }
 
 const CONTROLLER_REMEDY =

@@ -43,6 +43,12 @@ export interface ApplicationSeen {
   readonly idleSinceMs?: number;
   /** Repository and folder of its manifests. */
   readonly source?: string;
+  /** What its sources are, if none of them has the plugin: `source type Directory`. */
+  readonly pluginless?: string;
+  /** `runners/ci`: the RunnerGroups that it prints. Absent: not known. */
+  readonly groups?: readonly string[];
+  /** The Application that made it, `argocd/root`. Absent: none, or not known. */
+  readonly parent?: string;
   /** Argo CD syncs it by itself. Absent: not known. */
   readonly isAutomated?: boolean;
   readonly unread?: string;

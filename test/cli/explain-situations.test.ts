@@ -60,6 +60,20 @@ const wakeFailed = (message: string): object => ({
   message,
 });
 
+/** Synced and Healthy. */
+const synced = (source: object, more: object = {}, annotations: object = {}) => ({
+  metadata: { name: 'runners', namespace: 'argocd', annotations },
+  spec: { project: 'runners', source: { repoURL: 'https://git.acme/ci.git', path: 'groups', ...source } },
+  status: { sync: { status: 'Synced' }, health: { status: 'Healthy' }, ...more },
+});
+const planDiffers = {
+  conditions: [{ type: 'Ready', status: 'False', reason: 'PlanDiffers', message: 'no', lastTransitionTime: LONG_AGO }],
+};
+const ofKind = (kind: string, name: string, more: object = {}) => ({
+  ...{ group: kind === 'Job' ? 'batch' : 'gitea.bpg.pw', kind, namespace: 'runners', name, status: 'Synced' },
+  ...more,
+});
+
 /** An operation that began a minute ago, and has failed. */
 const retrying = (why: string): object => ({
   ...application({
@@ -1131,15 +1145,79 @@ describe('explain, at 3 a.m., when', () => {
       application: application({
         conditions: [{ type: 'ExcludedResourceWarning', message: 'Resource batch/Job zzz' }],
       }),
-      groupStatus: {
-        conditions: [
-          { type: 'Ready', status: 'False', reason: 'PlanDiffers', message: 'no', lastTransitionTime: LONG_AGO },
-        ],
-      },
+      groupStatus: planDiffers,
       code: 4,
       cause:
         'Argo CD says: ExcludedResourceWarning: Resource batch/Job zzz (RunnerGroup runners/ci is not ready: PlanDiffers)',
       next: 'allow Jobs and RunnerGroups in argocd-cm',
+    },
+    {
+      when: 'somebody took the plugin out of the Application, and Argo CD is healthy',
+      application: synced({}, { sourceType: 'Directory', resources: [ofKind('RunnerGroup', 'ci')] }),
+      groupStatus: planDiffers,
+      code: 4,
+      cause: 'Application argocd/runners does not use the plugin (it has source type Directory)',
+      next: `kubectl -n argocd patch applications.argoproj.io runners --type=merge -p '{"spec":{"source":{"plugin":{"name":"gitea-runners"}}}}'`,
+      not: 'PlanDiffers: no',
+    },
+    {
+      when: 'the parent of the Application took the plugin out',
+      application: synced(
+        {},
+        { sourceType: 'Directory' },
+        { 'argocd.argoproj.io/tracking-id': 'root:argoproj.io/Application:argocd/runners' },
+      ),
+      code: 4,
+      cause: 'does not use the plugin (it has source type Directory)',
+      next: 'put plugin: {name: gitea-runners} into spec.source of Application argocd/runners in the repository of Application argocd/root, which makes it',
+      not: 'kubectl -n argocd patch',
+    },
+    {
+      when: 'the Application has another plugin',
+      application: synced({ plugin: { name: 'vault' } }, { sourceType: 'Plugin' }),
+      code: 4,
+      cause: 'does not use the plugin (it has plugin vault)',
+      next: 'put plugin: {name: gitea-runners} into spec.source',
+    },
+    {
+      when: 'no source of several has the plugin',
+      application: {
+        ...synced({}, { sourceTypes: ['Directory', 'Helm'] }),
+        spec: { sources: [{ repoURL: 'a' }, { repoURL: 'b' }] },
+      },
+      code: 4,
+      cause: 'does not use the plugin (it has source type Directory, source type Helm)',
+      next: 'put plugin: {name: gitea-runners}',
+    },
+    {
+      when: 'the Application reads another folder, and is Synced',
+      application: synced(
+        { path: 'old', plugin: { name: 'gitea-runners' } },
+        { sourceType: 'Plugin', resources: [ofKind('RunnerGroup', 'other'), ofKind('Job', 'ci-9-1-abcdabcd')] },
+      ),
+      code: 4,
+      cause:
+        'Application argocd/runners made RunnerGroup runners/ci and does not print it any more: it is not in folder old of https://git.acme/ci.git',
+      next: 'correct path and targetRevision in spec.source of Application argocd/runners, or delete the RunnerGroup: kubectl -n runners delete runnergroup ci',
+    },
+    {
+      when: 'the RunnerGroup waits to be pruned',
+      application: synced(
+        { plugin: { name: 'gitea-runners' } },
+        { resources: [ofKind('RunnerGroup', 'ci', { status: 'OutOfSync', requiresPruning: true })] },
+      ),
+      code: 4,
+      cause: 'made RunnerGroup runners/ci and does not print it any more',
+      next: 'or delete the RunnerGroup',
+    },
+    {
+      when: 'the status says that the plan differs, and Argo CD says nothing',
+      application: synced({ plugin: { name: 'gitea-runners' } }, { resources: [ofKind('RunnerGroup', 'ci')] }),
+      groupStatus: planDiffers,
+      code: 4,
+      cause: 'RunnerGroup runners/ci is not ready: PlanDiffers: no',
+      next: 'gitea-runners doctor compares the Application and the settings with what they should be',
+      not: 'correct what Argo CD says',
     },
     {
       when: 'a sync is being ended for long',

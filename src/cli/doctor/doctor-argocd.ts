@@ -3,7 +3,7 @@
 import { parseDocument } from 'yaml';
 import * as z from 'zod';
 import { afterError, failureOf } from '../../answers/not-created.ts';
-import { unwrapped } from '../../clients/argocd/app-state.ts';
+import { sourcesOf, unwrapped } from '../../clients/argocd/app-state.ts';
 import { JOBS, RUNNER_GROUPS } from '../../clients/kubernetes/resources.ts';
 import { Failure } from '../../shared/failure.ts';
 import {
@@ -185,8 +185,7 @@ export function projects(seen: Installation): Judgements {
 }
 
 /** Sources that run the plugin. Several work, but one can take over runners of another (docs/adr/0054). */
-export const pluginSources = ({ spec: { source, sources, sourceHydrator } }: Application) =>
-  (sources.length > 0 ? sources : [source, sourceHydrator?.drySource]).filter((each) => each?.plugin?.name === PLUGIN);
+export const pluginSources = ({ spec }: Application) => sourcesOf(spec).filter(({ plugin }) => plugin?.name === PLUGIN);
 const hasPlugin = (found: Application): boolean => pluginSources(found).length > 0;
 /** `runners/ci`, as the last comparison has found them. */
 const groupsOf = ({ status }: Application): readonly string[] =>

@@ -11,6 +11,7 @@ import {
 import { AppShapeError, operationWords, readApplication } from '../../clients/argocd/app-state.ts';
 import { type ApplicationRef, applicationOf, shardCount, shardNames } from '../../clients/argocd/application.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
+import { defined } from '../../shared/defined.ts';
 import { SERVE_LEASE } from '../../shared/installed/installed-names.ts';
 import { keyText } from '../../shared/keys.ts';
 import { API_GROUP, KIND, TRACKING_ID } from '../../shared/marks.ts';
@@ -85,12 +86,13 @@ async function readApp(reader: ClusterReader, called: string): Promise<Applicati
 export function applicationSeen(json: unknown, called: string, nowMs: number): ApplicationSeen {
   try {
     const app = readApplication(json);
-    const { sync, health, errors, operation, warnings } = app;
+    const { sync, health, errors, operation, warnings, pluginless, groups } = app;
     const { says: doing, ...lasting } = operationWords(app, nowMs) ?? {};
     const says = [doing ?? [], warnings].flat().join('; ');
     const failed = operation?.phase === 'Failed' || operation?.phase === 'Error' ? operation : undefined;
     const [error] = errors.map(({ type, message }) => `${type}: ${message}`);
     const git = InGit.safeParse(json).data?.spec.source;
+    const parent = parentOf(json);
     const told = error ?? (failed && `its last sync has ended with ${failed.phase}: ${failed.message}`);
     return {
       name: called,
@@ -101,6 +103,7 @@ export function applicationSeen(json: unknown, called: string, nowMs: number): A
       ...lasting,
       isAutomated: IsAutomated.safeParse(json).success,
       ...(git && { source: `folder ${git.path || '.'} of ${git.repoURL}` }),
+      ...defined({ pluginless, groups, parent }),
     };
   } catch (error) {
     if (error instanceof AppShapeError) return { name: called, unread: error.message };
@@ -108,6 +111,22 @@ export function applicationSeen(json: unknown, called: string, nowMs: number): A
   }
 }
 
+/** The Application that made this one. */
+function parentOf(json: unknown): string | undefined {
+  const { namespace, name, annotations } = Tracked.safeParse(json).data?.metadata ?? {};
+  if (!namespace || !name) return undefined;
+  const made = applicationOf(annotations?.[TRACKING_ID], { ...APPLICATION, namespace, name });
+  return made && keyText({ namespace, ...made });
+}
+
+const APPLICATION = { group: 'argoproj.io', kind: 'Application' };
+const Tracked = z.object({
+  metadata: z.object({
+    name: z.string(),
+    namespace: z.string(),
+    annotations: z.record(z.string(), z.string()).nullish(),
+  }),
+});
 /** Argo CD 3.1 and newer can switch it off in place: `enabled: false`. */
 const Automated = z.object({ enabled: z.literal(true).nullish() });
 const InGit = z.object({

@@ -4,9 +4,9 @@
  */
 import * as z from 'zod';
 import { HARMFUL_OPTIONS } from '../../shared/installed/installed-application.ts';
-import { SHARD_SETTING } from '../../shared/installed/installed-names.ts';
-import { groupBy } from '../../shared/keys.ts';
-import { REFRESH, SKIP_RECONCILE, timeText } from '../../shared/marks.ts';
+import { PLUGIN, SHARD_SETTING } from '../../shared/installed/installed-names.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
+import { API_GROUP, KIND, REFRESH, SKIP_RECONCILE, timeText } from '../../shared/marks.ts';
 import { oneLine } from '../../shared/printable.ts';
 import { type ObjectRef, objectKey, shardRef } from './application.ts';
 
@@ -56,10 +56,18 @@ const Status = z.object({
     .nullish(),
   reconciledAt: time.nullish(),
   resources: z.array(Resource).nullish(),
+  // Directory, Helm, Kustomize or Plugin.
+  sourceType: z.string().nullish(),
+  sourceTypes: z.array(z.string()).nullish(),
 });
 
 const Source = z.object({
-  plugin: z.object({ env: z.array(z.object({ name: z.string(), value: z.string().default('') })).nullish() }).nullish(),
+  plugin: z
+    .object({
+      name: z.string().nullish(),
+      env: z.array(z.object({ name: z.string(), value: z.string().default('') })).nullish(),
+    })
+    .nullish(),
 });
 
 const Application = z.object({
@@ -75,6 +83,7 @@ const Application = z.object({
       syncPolicy: z.object({ syncOptions: z.array(z.string()).nullish() }).nullish(),
       source: Source.nullish(),
       sources: z.array(Source).nullish(),
+      sourceHydrator: z.object({ drySource: Source.nullish() }).nullish(),
     })
     .nullish(),
   // What is asked for, until it is over.
@@ -107,6 +116,7 @@ export function readApplication(json: unknown) {
   const health = status?.health?.status;
   const reconciledAtMs = status?.reconciledAt;
   const resources = (status?.resources ?? []).filter(({ hook }) => hook !== true);
+  const groups = resources.filter((each) => each.group === API_GROUP && each.kind === KIND && !each.requiresPruning);
   const sources = [spec?.source, spec?.sources].flat();
   const shards = sources.flatMap((source) => source?.plugin?.env?.filter(({ name }) => name === SHARD_SETTING) ?? []);
   const managed = new Set([...resources, ...shards.map(({ value }) => shardRef(value))].map(objectKey));
@@ -141,9 +151,35 @@ export function readApplication(json: unknown) {
     refreshPending: metadata.annotations?.[REFRESH] !== undefined,
     /** True when the object is among the Application's resources, also when it waits to be pruned. And for the shard that its plugin prints. */
     manages: (object: ObjectRef): boolean => managed.has(objectKey(object)),
+    /** `runners/ci`: the RunnerGroups that it prints. Absent: nothing has been compared. */
+    ...(resources.length > 0 && { groups: groups.map(keyText) }),
+    ...pluginless(parsed.data),
     /** Those that Argo CD compares, in its copy of the output. Without hooks and Jobs that are only to be pruned. */
     jobs: resources.flatMap(toJob),
   };
+}
+
+interface Sources<T> {
+  readonly source?: T | null | undefined;
+  readonly sources?: readonly T[] | null | undefined;
+  readonly sourceHydrator?: { readonly drySource?: T | null | undefined } | null | undefined;
+}
+
+/** As Argo CD reads them: `source` does not count beside `sources`. */
+export function sourcesOf<T>({ source, sources, sourceHydrator }: Sources<T>): readonly T[] {
+  if (sources?.length) return sources;
+  const one = source ?? sourceHydrator?.drySource;
+  return one ? [one] : [];
+}
+
+/** `pluginless`: what its sources are, if none of them has the plugin. Argo CD then applies the RunnerGroups, and is healthy. */
+function pluginless({ spec, status }: z.infer<typeof Application>): { readonly pluginless?: string } {
+  const sources = sourcesOf(spec ?? {});
+  if (sources.length === 0 || sources.some(({ plugin }) => plugin?.name === PLUGIN)) return {};
+  const others = sources.flatMap(({ plugin }) => (plugin?.name ? `plugin ${plugin.name}` : []));
+  const types = (status?.sourceTypes ?? [status?.sourceType ?? []].flat()).map((type) => `source type ${type}`);
+  const words = [...new Set(others.length > 0 ? others : types)].join(', ');
+  return { pluginless: oneLine(words || 'no plugin', LONGEST_WORD) };
 }
 
 /** What Argo CD says of the operation under way, and how to end one that lasts. Undefined: there is none. */
