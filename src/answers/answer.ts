@@ -5,8 +5,9 @@ import type { Job, LiveJob } from '../planner/evidence.ts';
 import { groupBy, isSame, keyText } from '../shared/keys.ts';
 import { timeText } from '../shared/marks.ts';
 import { count, duration, firstLines } from '../shared/printable.ts';
+import { awaitedIn } from './awaited.ts';
 import { blockedAdvice, isHeldByMatrix } from './blocked.ts';
-import { adviceFor, advicesFor, verdictText } from './causes.ts';
+import { adviceFor, advicesFor, askAdvice, causeText, verdictText } from './causes.ts';
 import { JOB_STATES, type JobState } from './job-state.ts';
 import {
   type ExplainedGroup,
@@ -19,7 +20,7 @@ import {
   type NotCreated,
 } from './model.ts';
 import { downOf } from './not-created.ts';
-import { runnersAdvice, runnerText, slotsText } from './reasons.ts';
+import { isUnderSame, runnersAdvice, runnerText, slotsText } from './reasons.ts';
 import { hasLogs, seeWhy, troubleText } from './remedies.ts';
 import { runWords } from './run-words.ts';
 import { runnersIn } from './runner-counts.ts';
@@ -49,10 +50,22 @@ export const STATE_WORDS: Readonly<Record<JobState, string>> = {
   running: 'is in progress in Gitea',
 };
 
-export function jobLines(job: ExplainedJob, explanation: Explanation, run: Run | undefined): readonly Line[] {
+/** Who asks. Absent: an owner of all groups. */
+interface Asking {
+  /** Adds to a job of the explanation what he may read of it. */
+  readonly details?: (job: ExplainedJob) => ExplainedJob;
+  readonly owns?: (group: string) => boolean;
+}
+
+export function jobLines(
+  job: ExplainedJob,
+  explanation: Explanation,
+  run: Run | undefined,
+  asking: Asking = {},
+): readonly Line[] {
   const nowMs = Date.parse(explanation.checkedAt);
   const live = explanation.liveJobs?.find(({ name }) => name === runnerOf(job));
-  const { cause, nextSteps: steps } = sentencesOf(explanation)(job);
+  const { cause, nextSteps: steps } = sentencesOf(explanation, asking)(job);
   return [
     ...line('Cause', cause),
     ...line('Since', sinceText(job.job, nowMs)),
@@ -71,16 +84,30 @@ export function withSentences<T extends Pick<Explanation, 'jobs'>>(answer: T, ex
   return { ...answer, jobs: answer.jobs.map((job) => ({ ...job, ...sentences(job) })) };
 }
 
-function sentencesOf(explanation: Explanation) {
+export function sentencesOf(explanation: Explanation, { details, owns = () => true }: Asking = {}) {
   const nowMs = Date.parse(explanation.checkedAt);
   const emitted = emittedRunners(explanation);
   const stepsOf = nextSteps(explanation);
+  const { worst } = awaitedIn(explanation, details);
+  /** What helps the job that another one waits for. */
+  const stepsFor = (awaited: ExplainedJob): readonly string[] => {
+    const group = groupOfJob(awaited);
+    const { id, name } = awaited.job;
+    const steps = group && owns(keyText(group)) ? stepsOf(awaited) : askAdvice(awaited, []);
+    return steps.map((step) => `for job ${id} "${name}": ${step}`);
+  };
   return (job: ExplainedJob) => {
     const untilMs = untilOf(job);
-    const steps = stepsOf(job);
+    const awaited = worst(job);
+    const helping = awaited ? stepsFor(awaited) : [];
+    const steps = [...helping, ...stepsOf(job, helping.length > 0)];
     const noStep = job.verdict === 'running' ? 'nothing: it runs' : waitText(job, nowMs);
+    const causes = [
+      verdictText(job, nowMs, emitted),
+      awaited && `${awaited.job.name}: ${causeText(awaited, nowMs, emitted)}`,
+    ];
     return {
-      cause: verdictText(job, nowMs, emitted),
+      cause: causes.filter(Boolean).join('; '),
       nextSteps: steps.length > 0 ? steps : [noStep],
       ...(untilMs !== undefined && { until: timeText(untilMs) }),
     };
@@ -106,16 +133,25 @@ function runnerOf(job: ExplainedJob): string | undefined {
   return job.verdict === 'served' ? job.runner : (job.ended?.runner ?? job.job.runner);
 }
 
-export function nextSteps(explanation: Explanation): (job: ExplainedJob) => readonly string[] {
+/** `isChained`: what the job waits for has steps of its own. */
+export function nextSteps(explanation: Explanation): (job: ExplainedJob, isChained?: boolean) => readonly string[] {
   const { groups, runners } = explanation;
   const decisionOf = new Map(runners.map((each) => [each.runner, each]));
-  return (job) => {
+  return (job, isChained = false) => {
     const names = [runnerOf(job), job.ended?.runner].flatMap((name) => name ?? []);
     const untold = names.filter((name) => !toldWith(job).includes(name));
     const ownRunners = new Set(untold.flatMap((name) => decisionOf.get(name) ?? []));
-    const holdsSlotInVain = (each: RunnerDecision) => each.emit && each.trouble && isSame(job.group, each.group);
-    const holders = waitsForSlot(job) ? runners.filter(holdsSlotInVain) : [];
-    const own = [...askedAdvice(job), ...adviceFor(job, groups), ...runnersAdvice([...holders, ...ownRunners])];
+    const isHolder = holdsSlotFor(job);
+    const stuck = runners.filter((each) => each.emit && each.trouble && isHolder(each));
+    // It is not late. But nothing comes of it by itself, so to wait for its slot helps nobody.
+    const [inVain, slow] = [stuck.filter(isFaulty), stuck.filter((each) => !isFaulty(each))].map(runnersAdvice);
+    const own = [
+      ...(inVain ?? []),
+      ...askedAdvice(job, isChained),
+      ...adviceFor(job, groups),
+      ...(slow ?? []),
+      ...runnersAdvice([...ownRunners]),
+    ];
     return [...own, ...[downFor([job], explanation)?.next ?? []].flat()];
   };
 }
@@ -133,9 +169,9 @@ export function toldWith(job: ExplainedJob): readonly string[] {
 }
 
 /** What else helps somebody who asks about this job. The table of all jobs leaves it out. */
-function askedAdvice(job: ExplainedJob): readonly string[] {
+function askedAdvice(job: ExplainedJob, isChained: boolean): readonly string[] {
   if (job.isActionsOff) return [];
-  if (job.verdict === 'held' && job.because === 'blocked') return blockedAdvice(job);
+  if (job.verdict === 'held' && job.because === 'blocked') return blockedAdvice(job, isChained);
   // How its last runner failed comes first: to wait helps nobody then.
   const { ended, notCreated } = job;
   return notCreated && !notCreated.isUnserved && !notCreated.isKnown && !ended ? [notCreated.next] : [];
@@ -151,12 +187,21 @@ export function aroundLines(jobs: readonly ExplainedJob[], explanation: Explanat
     ...(jobs.some(isNotCovered) ? brokenLines(explanation) : []),
     ...line('But', downFor(jobs, explanation)?.why),
     ...lines('Group', groupsOf(jobs).map(groupText)),
-    ...groupsOf(jobs.filter(waitsForSlot)).flatMap((group) => slotLines(group, explanation)),
+    ...slotLines(jobs.map(holdsSlotFor), explanation),
   ];
 }
 
-function waitsForSlot(job: ExplainedJob): boolean {
-  return job.verdict === 'held' && job.because === 'cap' && job.cap !== 0;
+/** Which runners take the slots that a job waits for. */
+function holdsSlotFor(job: ExplainedJob): (runner: EmittedRunner) => boolean {
+  const { group, verdict } = job;
+  if (verdict !== 'held' || !group) return () => false;
+  if (job.because === 'limit' && job.limit) return isUnderSame(job.limit, group);
+  return (runner) => job.because === 'cap' && job.cap !== 0 && isSame(group, runner.group);
+}
+
+function isFaulty(decision: RunnerDecision): boolean {
+  const { isLate, isSuspended, stillSinceMs, comesByMs } = (decision.emit && decision.trouble) || { isLate: true };
+  return !isLate && !isSuspended && stillSinceMs === undefined && comesByMs === undefined;
 }
 
 /** A job that no group covers may be meant for one that is broken. */
@@ -167,8 +212,11 @@ export function brokenLines({ where }: Explanation): readonly Line[] {
   return lines('But', texts.slice(0, MOST_TOLD));
 }
 
-/** Which runners hold the slots of a full group, those that block others first. */
-function slotLines(group: ExplainedGroup, explanation: Explanation): readonly Line[] {
+/** Which runners hold the slots of full groups and limits, those that block others first. */
+function slotLines(
+  areHolders: readonly ((runner: EmittedRunner) => boolean)[],
+  explanation: Explanation,
+): readonly Line[] {
   const { groups, checkedAt, jobs } = explanation;
   const nowMs = Date.parse(checkedAt);
   const jobOfRunner = new Map(jobs.map((each) => [each.job.runner, each]));
@@ -183,10 +231,15 @@ function slotLines(group: ExplainedGroup, explanation: Explanation): readonly Li
     return because === 'debugging' ? 1 : 2;
   };
   const holders = [...emittedRunners(explanation).values()]
-    .filter((each) => isSame(each.group, group) && takesSlot(each))
+    .filter((each) => takesSlot(each) && areHolders.some((isHolder) => isHolder(each)))
     .sort((a, b) => rank(a) - rank(b))
-    .map((each) => `${each.runner} ${runnerText(each, groups, nowMs)}${forText(each.runner)}`);
+    .map((each) => `${each.runner}${sizeText(each)} ${runnerText(each, groups, nowMs)}${forText(each.runner)}`);
   return lines('Slot', firstLines(holders, MOST_TOLD));
+}
+
+/** ` (size large, 4 slots)` */
+function sizeText({ size, weight = 1 }: EmittedRunner): string {
+  return weight > 1 ? ` (size ${size}, ${count(weight, 'slot')})` : '';
 }
 
 function sinceText({ createdAtMs, startedAtMs, status }: Job, nowMs: number): string {
@@ -227,9 +280,11 @@ const POD_WORDS: Readonly<Record<LiveJob['state'], string>> = {
 };
 
 export function groupText(group: ExplainedGroup): string {
-  const { cap, held, suspended, scope, gitea } = group;
+  const { cap, held, slots: taken, suspended, scope, gitea } = group;
   const slots = slotsText(group);
-  const runners = `${runnersIn(group)} of ${cap} runners${slots === '' ? '' : ` (${slots})`}`;
+  const all = runnersIn(group);
+  const of = taken === undefined ? `${all} of ${cap} runners` : `${count(all, 'runner')} in ${taken} of ${cap} slots`;
+  const runners = `${of}${slots === '' ? '' : ` (${slots})`}`;
   return `${keyText(group)}${suspended ? ' (suspended)' : ''}: ${runners}, ${count(held, 'job')} held back; ${scope} at ${gitea}`;
 }
 

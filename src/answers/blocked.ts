@@ -78,12 +78,19 @@ export function blockedText(blocked: BlockedJob): string {
     : `it waits for ${holder}, or for an approval`;
 }
 
-export function blockedAdvice(blocked: BlockedJob): readonly string[] {
+/** The jobs of Gitea that a blocked job may wait for: they are named in its cause. */
+export function blockersOf({ runHas = [], repositoryHas = [] }: Partial<BlockedBy>): readonly OtherJob[] {
+  return runHas.length > 0 ? runHas : repositoryHas;
+}
+
+/** @param isTold why the needed job waits, and what helps, is told beside this */
+export function blockedAdvice(blocked: BlockedJob, isTold = false): readonly string[] {
   const { runHas, repositoryHas, event } = blocked;
   const [needed] = runHas ?? [];
   const raise = isHeldByMatrix(blocked) ? '. Or raise max-parallel in its workflow' : '';
   if (needed && (raise || needed.status === 'in_progress'))
     return [`wait until ${needed.name} has ended: gitea-runners explain ${needed.id} says how it is${raise}`];
+  if (needed && isTold) return [];
   if (needed) return [`see what ${needed.name} waits for: gitea-runners explain ${needed.id}`];
   const [holder] = repositoryHas ?? [];
   const approve = 'open the page of the run: it has a button when an approval is missing';

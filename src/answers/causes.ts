@@ -4,14 +4,21 @@ import { keyText } from '../shared/keys.ts';
 import { count, duration } from '../shared/printable.ts';
 import { type ExplainedGroup, type ExplainedJob, findGroup, groupOfJob, isNotCovered } from './model.ts';
 import { endAdvice, endedText, HELD, podTroubleText, RUNNERS } from './reasons.ts';
-import { delayText, offlineAdvice, troubleText } from './remedies.ts';
+import { delayText, offlineAdvice, remedyOf, troubleText } from './remedies.ts';
 import { notCoveredAdvice } from './uncovered-labels.ts';
 
 type RunningJob = ExplainedJob & { readonly verdict: 'running' };
 type ServedJob = ExplainedJob & { readonly verdict: 'served' };
 
 /** @param isShared the text is of several jobs: it leaves out what each of them has for itself */
-export function verdictText(
+export function verdictText(...[job, nowMs, runners, isShared = false]: Parameters<typeof causeText>): string {
+  const text = causeText(job, nowMs, runners, isShared);
+  if (job.isActionsOff || job.verdict !== 'served') return text;
+  return `${text}; ${isShared ? '' : `runner ${job.runner} of `}group ${keyText(job.group)}`;
+}
+
+/** The same without the runner that a job is to have. */
+export function causeText(
   job: ExplainedJob,
   nowMs: number,
   runners: ReadonlyMap<string, EmittedRunner>,
@@ -24,13 +31,13 @@ export function verdictText(
     const { estimate: _, position: __, ...shared } = job;
     return HELD[job.because].text(isShared ? shared : job, nowMs);
   }
-  return `${servedText(job, runners, nowMs)}; ${isShared ? '' : `runner ${job.runner} of `}group ${keyText(job.group)}`;
+  return servedText(job, runners, nowMs);
 }
 
 /** What to do about several jobs, once for each cause. */
 export function advicesFor(jobs: readonly ExplainedJob[], adviceOf: (job: ExplainedJob) => readonly string[]) {
   const lacksLabels = (job: ExplainedJob): boolean => isNotCovered(job) && !job.isActionsOff;
-  const advice = jobs.filter((job) => !lacksLabels(job)).flatMap(adviceOf);
+  const advice = jobs.filter((job) => !lacksLabels(job)).flatMap((job) => adviceOf(job));
   return [...new Set([...advice, ...notCoveredAdvice(jobs.filter(lacksLabels))])];
 }
 
@@ -89,21 +96,28 @@ function runningText(job: RunningJob, isShared: boolean): string {
   const end = ended ? ` (${troubleText(ended)})` : '';
   if (loss) return `its runner ${runner} is lost${end}: Gitea fails it after 10 to 15 minutes`;
   if (endsByMs !== undefined || overtime) return `runs on ${runner}: it ${delayText(job)}`;
-  const { why } = offline ?? {};
+  const { isGone, why } = offline ?? {};
+  if (isGone)
+    return `Gitea shows its runner ${runner} offline, and its Kubernetes Job is gone: Gitea fails it after 10 to 15 minutes`;
   if (offline) return `Gitea shows its runner ${runner} offline${why === undefined ? '' : `; Kubernetes says: ${why}`}`;
   return isShared ? `runs in group ${keyText(group)}` : `runs on ${runner}`;
 }
 
 function runningAdvice(job: RunningJob): readonly string[] {
-  const { endsByMs, group, loss, offline, overtime } = job;
+  const { disruption, endsByMs, group, loss, offline, overtime } = job;
   if (loss === 'outlived') return ['force-cancel its run in Gitea', `if that does not end it, ${GITEA_DOCTOR}`];
-  if (loss) return [...endAdvice(job), 're-run the job when Gitea has failed it'];
-  if (endsByMs !== undefined)
-    return ['wait until then, or cancel the job in Gitea: its pod is deleted, as when a node is drained'];
+  if (loss) return [...endAdvice(job), RERUN];
+  if (offline?.isGone) return [`${RERUN}. Sooner: cancel its run first`];
+  if (endsByMs !== undefined) {
+    const remedy = disruption && remedyOf(disruption);
+    const why = disruption ? '' : ': its pod is deleted, as when a node is drained';
+    return [`wait until then, or cancel the job in Gitea${why}`, ...(remedy ? [remedy] : [])];
+  }
   if (overtime) return ['look at the job in Gitea, and cancel it if it hangs'];
   return offline ? [offlineAdvice(group?.namespace, [job.job.runner ?? ''])] : [];
 }
 
+const RERUN = 're-run the job when Gitea has failed it';
 const GITEA_DOCTOR = 'on the host of Gitea: gitea doctor check --run fix-actions-unfinished-run-status --fix';
 
 /** What to do for people who can read a job and own no group: whom to ask, and for what. */
@@ -113,6 +127,8 @@ export function askAdvice(job: ExplainedJob, ownersAdvice: readonly string[]): r
   if (job.isActionsOff) return ownersAdvice;
   if (job.verdict === 'held') return [HELD[job.because].ask?.(job, askOwner) ?? ownersAdvice].flat();
   if (job.verdict === 'served' && job.state === 'unserved') return [`${askOwner} why its runner does not start`];
-  if (job.offline) return [`${askOwner} whether the node of its runner is well`];
-  return job.loss ? [`re-run it when Gitea has failed it, or ${askOwner} why its runner was lost`] : ownersAdvice;
+  if (job.offline && !job.offline.isGone) return [`${askOwner} whether the node of its runner is well`];
+  return job.loss || job.offline
+    ? [`re-run it when Gitea has failed it, or ${askOwner} why its runner was lost`]
+    : ownersAdvice;
 }

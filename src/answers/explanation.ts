@@ -5,7 +5,15 @@ import { withSizes } from '../config/runnergroup/sizes.ts';
 import type { PlanOfNow } from '../plan/look-and-plan.ts';
 import { withNamesNow } from '../plan/plan-groups.ts';
 import { memo } from '../planner/collections.ts';
-import type { EmittedRunner, GroupKey, JobDecision, Plan, RunnerDecision } from '../planner/decisions.ts';
+import {
+  type EmittedRunner,
+  type GroupKey,
+  type GroupSummary,
+  type JobDecision,
+  type Plan,
+  type RunnerDecision,
+  takesSlot,
+} from '../planner/decisions.ts';
 import { type Evidence, type Job, type LiveJob, liveJobsOf, type PodTrouble } from '../planner/evidence.ts';
 import { parseRunnerName } from '../planner/names.ts';
 import { patienceMs } from '../planner/runners.ts';
@@ -27,7 +35,7 @@ import {
   type Wait,
 } from './model.ts';
 import { unregistered, whyNotCreated } from './not-created.ts';
-import { HELD } from './reasons.ts';
+import { HELD, isUnderSame } from './reasons.ts';
 import { runnersIn } from './runner-counts.ts';
 import { hintsFor } from './uncovered-labels.ts';
 import { durationsIn, estimateWaits, overtimeOf } from './wait-estimate.ts';
@@ -51,7 +59,7 @@ export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: n
   const unseen = cluster?.is === 'unseen' && { isUnseen: true as const };
   const lives = once((): Lives => new Map(liveJobsOf(seen?.evidence).map((each) => [each.name, each])));
   const emitted = once(() => emittedRunners(plan));
-  const waits = once(() => waitsOf(plan, nowMs, lives(), emitted(), progress()));
+  const waits = once(() => waitsOf(groups, plan, nowMs, lives(), emitted(), progress()));
   const blockers = once(() => blockedBy(plan));
   const progress = once(() => progressOf(groups, plan, lives(), nowMs, seen?.evidence));
   const waitUntil = once(() => waitUntilOf(groups, plan, lives(), nowMs));
@@ -94,6 +102,8 @@ export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: n
 function explainedGroups(groups: readonly RunnerGroup[], plan: Plan): readonly ExplainedGroup[] {
   const groupOfKey = new Map(groups.map((group) => [keyText(group), group]));
   const stuckRunners = groupBy(plan.runners.filter(isKeptFromStarting), ({ group }) => keyText(group));
+  const heavy = [...emittedRunners(plan).values()].filter((each) => takesSlot(each) && (each.weight ?? 1) > 1);
+  const heavyRunners = groupBy(heavy, ({ group }) => keyText(group));
   return plan.groups.flatMap(({ group: key, ...counts }) => {
     const group = groupOfKey.get(keyText(key));
     if (!group) return [];
@@ -107,12 +117,19 @@ function explainedGroups(groups: readonly RunnerGroup[], plan: Plan): readonly E
       suspended: group.suspend,
       ...counts,
       cannotStart: stuckRunners.get(keyText(key))?.length ?? 0,
+      ...slotsOf(counts, heavyRunners.get(keyText(key)) ?? []),
     };
   });
 }
 
-/** The wait of jobs held by a cap, and what keeps slots taken. What the jobs of a group share is calculated for the first of them. */
+function slotsOf(counts: Omit<GroupSummary, 'group'>, heavy: readonly EmittedRunner[]): { readonly slots?: number } {
+  const more = heavy.reduce((sum, { weight = 1 }) => sum + weight - 1, 0);
+  return more === 0 ? {} : { slots: runnersIn(counts) + more };
+}
+
+/** The wait of jobs held by a cap or a limit, and what keeps slots taken. What the jobs of a group share is calculated for the first of them. */
 function waitsOf(
+  runnerGroups: readonly RunnerGroup[],
   { groups, jobs }: Plan,
   nowMs: number,
   lives: Lives,
@@ -139,6 +156,7 @@ function waitsOf(
     return defined({
       overtime: overtimeOf(decision.job, durations(decision.origin), nowMs),
       endsByMs: lives.get(runner)?.endsByMs,
+      disruption: lives.get(runner)?.disruption,
       trouble: isLate && decision.verdict === 'served' ? (trouble as PodTrouble) : undefined,
       offline: progress(decision).offline,
     });
@@ -147,16 +165,32 @@ function waitsOf(
     (atWork.get(group) ?? []).flatMap((decision): Holder | readonly [] => {
       const delay = delayOf(decision);
       const { id, repository } = decision.job;
-      return Object.keys(delay).length > 0 ? { id, repository, runner: runnerOf(decision), ...delay } : [];
+      const { namespace } = group;
+      return Object.keys(delay).length > 0 ? { id, repository, namespace, runner: runnerOf(decision), ...delay } : [];
     }),
   );
+  const sized = new Map(runnerGroups.map((group) => [keyText(group), withSizes(group)]));
+  const weightOf = (group: GroupKey, { labels }: Job): number | undefined =>
+    sized.get(keyText(group))?.find(({ size, ...of }) => size && labels.includes(of.labels.at(-1)?.name ?? ''))?.size
+      ?.weight;
   return (decision) => {
     if (decision.verdict === 'running' && decision.group) return delayOf(decision);
-    if (!isHeldByCap(decision) || !decision.group) return {};
-    const slotHolders = holders(decision.group);
+    if (decision.verdict !== 'held' || !decision.group) return {};
+    const { because, group, limit } = decision;
+    if (because === 'limit' && limit) {
+      const isUnder = isUnderSame(limit, group);
+      const ofLimit = [...atWork.keys()].flatMap(holders).filter(({ runner }) => {
+        const holder = emitted.get(runner);
+        return holder && isUnder(holder);
+      });
+      return defined({ weight: weightOf(group, decision.job), holders: ofLimit.length > 0 ? ofLimit : undefined });
+    }
+    if (because !== 'cap') return {};
+    const slotHolders = holders(group);
     return defined({
-      cap: caps.get(decision.group) ?? 0,
-      estimate: estimates(decision.group)[(decision.position ?? 0) - 1],
+      cap: caps.get(group) ?? 0,
+      weight: weightOf(group, decision.job),
+      estimate: estimates(group)[(decision.position ?? 0) - 1],
       holders: slotHolders.length > 0 ? slotHolders : undefined,
     });
   };
@@ -280,7 +314,8 @@ function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, no
     if (decision?.because === 'lost')
       return { ...end, loss: decision.emit && decision.isOutlived ? 'outlived' : 'lost' };
     if (end.ended) return { ...end, loss: 'lost' };
-    return rowOfRunner.get(runner)?.online === false ? { offline: {} } : {};
+    if (rowOfRunner.get(runner)?.online !== false) return {};
+    return { offline: evidence?.cluster.is === 'seen' && !lives.has(runner) ? { isGone: true } : {} };
   };
   const endOfLastRunner = (decision: JobDecision): Progress => {
     const last = lastRunnerOfJob.get(stayKey(decision));

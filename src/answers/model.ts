@@ -1,6 +1,6 @@
 /** What is told of jobs and groups, as data: `explain -o json` prints it, and all sentences are made of it. Pure. */
 import type { EmittedRunner, GroupKey, GroupSummary, JobDecision, Plan } from '../planner/decisions.ts';
-import type { LiveJob, PodTrouble } from '../planner/evidence.ts';
+import type { LiveJob, PodEnd, PodTrouble } from '../planner/evidence.ts';
 import { isSame } from '../shared/keys.ts';
 import type { BlockedBy } from './blocked.ts';
 import type { JobState } from './job-state.ts';
@@ -45,12 +45,14 @@ export type ExplainedJob = OpenDecision &
     readonly waitUntilMs?: number;
   };
 
-/** For a job held by the cap: its wait. For a job with a slot: what may keep that slot taken. */
+/** For a job held by the cap or a limit: its wait. For a job with a slot: what may keep that slot taken. */
 export interface Wait extends SlotDelay {
   /** How long it will wait. Absent: no finished job tells, or many jobs come before it. */
   readonly estimate?: WaitEstimate;
   readonly cap?: number;
-  /** CI jobs that hold slots of its group for too long. */
+  /** Slots that it takes. Absent: 1. */
+  readonly weight?: number;
+  /** CI jobs that hold slots of its group, or of its limit, for too long. */
   readonly holders?: readonly Holder[];
 }
 
@@ -58,18 +60,20 @@ export interface Wait extends SlotDelay {
 export interface SlotDelay {
   /** Its CI job has run for far longer than those of its name. */
   readonly overtime?: Overtime;
-  /** Its pod is being deleted, and may finish until then, ms since 1970. */
+  /** Its pod is being deleted, and may finish until then, ms since 1970. `disruption`: by whom, as Kubernetes says. */
   readonly endsByMs?: number;
+  readonly disruption?: PodEnd;
   /** Its pod cannot start. */
   readonly trouble?: PodTrouble;
-  /** Gitea has not heard of its runner for a minute. `why`: what Kubernetes says of the pod. */
-  readonly offline?: { readonly why?: string };
+  /** Gitea has not heard of its runner for a minute. `why`: what Kubernetes says of the pod. `isGone`: there is no Job of it. */
+  readonly offline?: { readonly why?: string; readonly isGone?: true };
 }
 
 /** A CI job that holds a slot for too long. */
 export interface Holder extends SlotDelay {
   readonly id: number;
   readonly runner: string;
+  readonly namespace: string;
   readonly repository: string;
 }
 
@@ -107,6 +111,8 @@ export interface ExplainedGroup extends GroupKey, Omit<GroupSummary, 'group'> {
   readonly isUnseen?: true;
   /** Runners that take slots although their pods cannot start. */
   readonly cannotStart: number;
+  /** Slots that its runners take. Absent: one each. */
+  readonly slots?: number;
 }
 
 /** The group that a job waits for or runs in. If no group covers its labels: the nearest one, if there is any. */

@@ -140,7 +140,7 @@ export function failureOf(application: ApplicationSeen): NotCreated | undefined 
   }
   if (pluginless !== undefined) {
     const why = `Application ${name} does not use the plugin (it has ${pluginless}), so Argo CD applies RunnerGroups and no Jobs`;
-    return { why, next: `${withPlugin(application)}: ${manual('beside-argo-cd.md#sources')}`, isUnserved: true };
+    return { why, next: withPlugin(application), isUnserved: true };
   }
   if (idleSinceMs !== undefined) {
     const why = `Application ${name}: ${says}. Argo CD last compared it at ${timeText(idleSinceMs)}`;

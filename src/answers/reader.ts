@@ -9,7 +9,7 @@ import type { GroupKey, HoldingLimit, RunnerDecision } from '../planner/decision
 import type { PodTrouble } from '../planner/evidence.ts';
 import { defined } from '../shared/defined.ts';
 import { keyText } from '../shared/keys.ts';
-import { type ExplainedJob, groupOfJob, type Holder, type NotCreated } from './model.ts';
+import { type ExplainedJob, groupOfJob, type Holder, type NotCreated, type SlotDelay } from './model.ts';
 import { NOT_CREATED_YET } from './not-created.ts';
 import { isUnderLimit } from './reasons.ts';
 
@@ -56,9 +56,10 @@ export function jobForReader(job: ExplainedJob, reader: Audience): ExplainedJob 
 
 /** For people who do not own its group. */
 function jobForStrangers(job: ExplainedJob): ExplainedJob {
-  const { ended, notCreated } = job;
+  const { disruption, ended, notCreated } = job;
   const whyNotCreated = notCreated?.isUnserved ? NOT_READY : NOT_CREATED_YET;
-  return { ...job, ...defined({ ended: ended && wordOf(ended), notCreated: notCreated && whyNotCreated }) };
+  const words = { disruption: disruption && wordOf(disruption), ended: ended && wordOf(ended) };
+  return { ...job, ...defined({ ...words, notCreated: notCreated && whyNotCreated }) };
 }
 
 function holdersForReader(holders: readonly Holder[], group: GroupKey | undefined, reader: Audience) {
@@ -78,13 +79,20 @@ export function runnerForReader(decision: RunnerDecision, reader: Audience): Run
   return { ...podForReader(rest, decision.group, reader), ...(job && reader.mayRead(job.repository) && { job }) };
 }
 
-type PodWords = Partial<Record<'end' | 'trouble', PodTrouble>> & { readonly offline?: object };
+type PodWords = Partial<Record<'disruption' | 'end' | 'trouble', PodTrouble>> & {
+  readonly offline?: SlotDelay['offline'];
+};
 
 /** What says how the pod of a runner of this group does. */
 export function podForReader<T extends PodWords>(pod: T, group: GroupKey | undefined, reader: Audience): T {
   if (ownsGroup(group, reader)) return pod;
-  const { end, trouble, offline } = pod;
-  const words = { end: end && wordOf(end), trouble: trouble && wordOf(trouble), offline: offline && {} };
+  const { disruption, end, trouble, offline } = pod;
+  const words = {
+    disruption: disruption && wordOf(disruption),
+    end: end && wordOf(end),
+    trouble: trouble && wordOf(trouble),
+    offline: offline && defined({ isGone: offline.isGone }),
+  };
   return { ...pod, ...defined(words) };
 }
 

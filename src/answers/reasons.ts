@@ -23,13 +23,14 @@ import type {
 import type { PodTrouble } from '../planner/evidence.ts';
 import { limitsBranch } from '../planner/limits.ts';
 import { parseRunnerName, poolIndexOf } from '../planner/names.ts';
-import { groupBy, keyText } from '../shared/keys.ts';
+import { groupBy, isSame, keyText } from '../shared/keys.ts';
 import { SUSPENDED, timeText } from '../shared/marks.ts';
 import { duration } from '../shared/printable.ts';
 import { blockedText } from './blocked.ts';
 import type { JobState } from './job-state.ts';
-import { type ExplainedGroup, type ExplainedJob, findGroup, type Holder } from './model.ts';
+import { type ExplainedGroup, type ExplainedJob, findGroup } from './model.ts';
 import { holderAdvice, holdersText, podAdvice, remedyOf, seeWhy, troubleText } from './remedies.ts';
+import { runnersIn } from './runner-counts.ts';
 import { labelsText, notCoveredAdvice, notCoveredText } from './uncovered-labels.ts';
 import { estimateText } from './wait-estimate.ts';
 
@@ -103,8 +104,8 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
     text: capText,
     advice: (job, group) => [
       ...endAdvice(job),
-      ...holderAdvice(job.holders ?? [], job.group),
-      ...(group ? [capAdvice(group, job.holders)] : []),
+      ...holderAdvice(job.holders ?? []),
+      ...(group ? [capAdvice(group, job)] : []),
     ],
     ask: (_, askOwner) => `wait, or ${askOwner} to raise the cap`,
   },
@@ -142,15 +143,24 @@ function textOf(group: GroupKey | undefined): string {
   return group ? keyText(group) : '';
 }
 
-function heldByLimitText({ group, job, limit = { most: 0 } }: HeldJob): string {
+function heldByLimitText({ group, holders = [], job, limit = { most: 0 } }: HeldJob): string {
   const isOwnLimit = isUnderLimit(job.repository, limit) && limitsBranch(limit, job.branch);
   const why = isOwnLimit ? '' : `; Gitea could give its runner to a job of ${limitScopeText(limit)}`;
-  return `held back by ${limitText(limit)}${group ? ` of group ${keyText(group)}` : ''}${why}`;
+  const held = `held back by ${limitText(limit)}${group ? ` of group ${keyText(group)}` : ''}${why}`;
+  return holders.length > 0 ? `slots are held: ${holdersText(holders)}; ${held}` : held;
 }
 
 /** True for jobs of the repository or organization that the limit is of. A limit for all together has every job. */
 export function isUnderLimit(repository: string, { of: scope }: HoldingLimit): boolean {
   return scope === undefined || `${repository.toLowerCase()}/`.startsWith(`${scope}/`);
+}
+
+/** Which runners take slots of a limit that holds a job of this group. One without a job in Gitea may be of any. */
+export function isUnderSame(limit: HoldingLimit, group: GroupKey): (runner: EmittedRunner) => boolean {
+  const { name } = limit;
+  return ({ group: own, job, limits = [] }) =>
+    (isSame(own, group) || (name !== undefined && limits.includes(name))) &&
+    (!job || (isUnderLimit(job.repository, limit) && limitsBranch(limit, job.branch)));
 }
 
 /** `limit gpus (20)`, `the limit for branches main, release/* of acme/web (2)` */
@@ -160,8 +170,10 @@ function limitText(limit: HoldingLimit = { most: 0 }): string {
   return `${name === undefined ? 'the limit' : `limit ${name}`}${scope && ` for ${scope}`} (${most})`;
 }
 
-function limitAdvice({ limit }: HeldJob): readonly string[] {
-  return [`wait for a runner under ${limitText(limit)}, or raise its max in spec.limits${slotHoldersText(limit)}`];
+function limitAdvice({ holders = [], limit }: HeldJob, group: ExplainedGroup | undefined): readonly string[] {
+  const place = group ? ` ${placeOf(group)}` : '';
+  const raise = `wait for a runner under ${limitText(limit)}, or raise its max in spec.limits${place}`;
+  return [...holderAdvice(holders), `${raise}${slotHoldersText(limit)}`];
 }
 
 /** For owners only. The cause itself is shown to all who may read the repository. */
@@ -210,12 +222,16 @@ function placeOf(group: ExplainedGroup): string {
 }
 
 /** What helps depends on who holds the slots. */
-function capAdvice(explained: ExplainedGroup, holders: readonly Holder[] = []): string {
-  const { cap, busy, debugging, cannotStart } = explained;
+function capAdvice(explained: ExplainedGroup, { holders = [], weight = 1 }: HeldJob): string {
+  const { cap, busy, debugging, cannotStart, slots: taken = runnersIn(explained) } = explained;
   const group = `group ${keyText(explained)}`;
   const raise = `raise spec.maxActiveRunners ${placeOf(explained)}`;
   const slots = slotsText(explained);
-  const full = `${group} has no free slot (${slots})`;
+  const needs = weight > 1 ? `, and this job takes ${weight}` : '';
+  const full =
+    needs || explained.slots
+      ? `${group} has ${Math.max(0, cap - taken)} of ${cap} slots free (${slots})${needs}`
+      : `${group} has no free slot (${slots})`;
   if (cap === 0) return `${group} starts no runners, because spec.maxActiveRunners is 0: ${raise}`;
   if (busy > cap) return `${group} has more runners at work (${slots}) than its cap of ${cap}: wait, or ${raise}`;
   if (cannotStart > 0) return `${full}, and ${cannotStart} of its runners cannot start: mend that first`;
@@ -380,11 +396,20 @@ export function podTroubleText(trouble: RunnerTrouble, nowMs: number): string {
 }
 
 export function runnerText(decision: RunnerDecision, groups: readonly ExplainedGroup[], nowMs: number): string {
+  const text = whyText(decision, groups, nowMs);
+  const { because } = decision;
+  const trouble = decision.emit ? decision.trouble : undefined;
+  if (!trouble) return text;
+  // The pod of a record has ended.
+  return `${text}; ${because === 'back-off-record' ? troubleText(trouble) : podTroubleText(trouble, nowMs)}`;
+}
+
+/** Why it stays or goes, without what its pod does. */
+export function whyText(decision: RunnerDecision, groups: readonly ExplainedGroup[], nowMs: number): string {
   const job = decision.emit ? decision.job : undefined;
   const jobText = job ? ` ${job.id} "${job.name}" of ${job.repository}` : '';
   const atJob = decision.because === 'busy' ? `stays: it runs job${jobText}` : `stays: it is wanted for job${jobText}`;
-  const text = reasonText(decision, groups, nowMs) ?? atJob;
-  return decision.emit && decision.trouble ? `${text}; ${podTroubleText(decision.trouble, nowMs)}` : text;
+  return reasonText(decision, groups, nowMs) ?? atJob;
 }
 
 /** Undefined: it stays, and the table of jobs names it. */

@@ -62,7 +62,7 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     `its node is too slow: ${NODE}`,
   ],
   [
-    /^(?:Run|Create)ContainerError|^P\w+HookError|^RROUnsupported|^RegistrationFailed.* exec/,
+    /^(?:(?:Run|Create)Container|Start)Error|^ContainerCannotRun|^P\w+HookError|^RROUnsupported|^RegistrationFailed.* exec/,
     'correct command, args and mounts, or the image',
   ],
   [/^SignatureValidationFailed/, 'sign the image, or ask who wants signatures on the nodes'],
@@ -138,10 +138,24 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     'raise the sizeLimit of that volume in spec.podTemplate, or let the CI job write less',
   ],
   [/^Evicted: .*exceed.* limit/, 'raise spec.resources.limits.ephemeral-storage, or let the CI job write less'],
-  [/^Evicted/, EVICTED],
-  [/^Preempted/, 'give the group a higher priority: spec.priorityTiers, or priorityClassName in spec.podTemplate'],
+  // A drain, an autoscaler and the descheduler ask this API.
+  [/^Evict(?:ed: Eviction API|ionByEvictionAPI)/, 'ask who drains that node or evicts pods here'],
+  [/^(?:Evicted|TerminationByKubelet)/, EVICTED],
+  [
+    /^Preempt(?:ed|ionByScheduler)/,
+    'give the group a higher priority: spec.priorityTiers, or priorityClassName in spec.podTemplate',
+  ],
   [/^Disabled/, 'nothing: it gets another runner'],
+  [/^DeletionByTaintManager/, 'see which taint that node has: kubectl describe node'],
   [/^NodeLost/, 'see which node is gone: kubectl get nodes'],
+  [
+    /^(?:ContainerStatusUnknown|Unknown): /,
+    'see why its node lost its containers, as when it starts again: kubectl describe node',
+  ],
+  [
+    /^RunnerFailed: .*\(killed/,
+    'see what killed it: SystemOOM in the events of its node, or somebody: kubectl describe node',
+  ],
   [/^(?:OutOf|UnexpectedAdmissionError|NodeAffinity)/, `nothing, if the next pod starts. Else ${NODE}`],
   [/^DeadlineExceeded/, 'raise spec.activeDeadlineSeconds, or make the CI job shorter'],
   // Why there is no pod, in the words of the API server.
@@ -223,12 +237,14 @@ function idsText(holders: readonly Holder[]): string {
 }
 
 /** `has run 5h13m, usually 4m00s`: what stands behind the name of a job. */
-export function delayText({ overtime, endsByMs, trouble, offline }: SlotDelay): string {
+export function delayText({ overtime, endsByMs, disruption, trouble, offline }: SlotDelay): string {
   const ran = overtime && `has run ${duration(overtime.ranMs)}, usually ${duration(overtime.usualMs)}`;
   const until = endsByMs !== undefined && timeText(endsByMs);
-  const ends = until && `is on a pod that is being deleted, and may finish until ${until}`;
+  const by = disruption ? ` (${troubleText(disruption)})` : '';
+  const ends = until && `is on a pod that is being deleted${by}, and may finish until ${until}`;
   const stuck = trouble && `has a pod that cannot start: ${troubleText(trouble)}`;
-  const away = offline && `has a runner that is offline${offline.why === undefined ? '' : ` (${offline.why})`}`;
+  const why = offline?.isGone ? 'its Kubernetes Job is gone' : offline?.why;
+  const away = offline && `has a runner that is offline${why === undefined ? '' : ` (${why})`}`;
   return [ran, ends, stuck, away].filter(Boolean).join(', and ');
 }
 
@@ -241,16 +257,20 @@ export function offlineAdvice(namespace: string | undefined, runners: readonly s
 }
 
 /** It stands before the advice to raise the cap: such jobs would fill a higher cap, too. */
-export function holderAdvice(holders: readonly Holder[], group: GroupKey | undefined): readonly string[] {
+export function holderAdvice(holders: readonly Holder[]): readonly string[] {
   const long = holders.filter(({ overtime }) => overtime);
   const leaving = holders.filter(({ endsByMs }) => endsByMs !== undefined);
-  const away = holders.filter(({ offline }) => offline);
+  const gone = holders.filter(({ offline }) => offline?.isGone);
+  const away = holders.filter(({ offline }) => offline && !offline.isGone);
   const runners = away.map(({ runner }) => runner);
   const until = timeText(Math.max(0, ...leaving.map(({ endsByMs = 0 }) => endsByMs)));
   const wait = `wait for ${idsText(leaving)}, until ${until} at most, or cancel them in Gitea: their pods are deleted, as when a node is drained`;
   return [
     ...(long.length > 0 ? [`look at ${idsText(long)} in Gitea, and cancel what hangs`] : []),
     ...(leaving.length > 0 ? [wait] : []),
-    ...(away.length > 0 ? [offlineAdvice(group?.namespace, runners, `. Or cancel job ${idsText(away)} in Gitea`)] : []),
+    ...(gone.length > 0
+      ? [`wait until Gitea has failed ${idsText(gone)}, 10 to 15 minutes after its runner went, or cancel it`]
+      : []),
+    ...(away[0] ? [offlineAdvice(away[0].namespace, runners, `. Or cancel job ${idsText(away)} in Gitea`)] : []),
   ];
 }

@@ -185,17 +185,24 @@ export type JobAnswer = Readonly<NonNullable<ReturnType<typeof jobFor>>>;
 
 /** Undefined: there is none, or it may not be read. Nobody learns which. */
 export function jobFor(figures: Figures, reader: Reader, id: number) {
-  const { detailed, explanation } = explanationFor(figures, reader);
+  const shown = explanationFor(figures, reader);
+  const { detailed, explanation } = shown;
   const open = explanation.jobs.find(({ job }) => job.id === id);
-  if (open) return openJob(detailed(open), explanation, figures, reader);
+  if (open) return openJob(detailed(open), shown, figures, reader);
   const ended = figures.begun.find((job) => job.id === id && job.completedAtMs !== undefined);
   if (!ended || !reader.mayRead(ended.repository)) return undefined;
   return jobAnswer(explanation, ended, endedRow(ended, figures), 'has ended', []);
 }
 
-function openJob(explained: ExplainedJob, explanation: Explanation, figures: Figures, reader: Reader) {
+function openJob(
+  explained: ExplainedJob,
+  { detailed, explanation }: ReturnType<typeof explanationFor>,
+  figures: Figures,
+  reader: Reader,
+) {
   const liveJobs = (explanation.liveJobs ?? []).map((live) => podForReader(live, groupOfJob(explained), reader));
-  const answer = linesFor(jobLines(explained, { ...explanation, liveJobs }, undefined), explained, reader);
+  const told = jobLines(explained, { ...explanation, liveJobs }, undefined, { details: detailed, owns: reader.owns });
+  const answer = linesFor(told, explained, reader);
   const row = openRows(explanation, figures, reader)(explained);
   return jobAnswer(explanation, explained.job, row, STATE_WORDS[explained.state], answer);
 }

@@ -129,6 +129,8 @@ export interface PodEnd {
   /** Kubernetes' word, e.g. `OOMKilled`. */
   readonly reason: string;
   readonly message?: string;
+  /** Name of its node. Absent: the node had no part in it, or is not known. */
+  readonly node?: string;
 }
 
 /** A Kubernetes Job of ours that exists right now. */
@@ -168,6 +170,8 @@ export interface LiveJob {
   readonly runningSinceMs?: number;
   /** When the grace period of a deleted pod ends. The planner does not read it. */
   readonly endsByMs?: number;
+  /** Who deletes the pod, if Kubernetes says so. The planner does not read it. */
+  readonly disruption?: PodEnd;
   /** When the Job became complete or failed. */
   readonly finishedAtMs?: number;
   /** Argo CD must not prune it: it was pinned at the last sync. */

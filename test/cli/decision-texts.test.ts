@@ -97,7 +97,7 @@ const RUNNERS: readonly (readonly [RunnerDecision, string])[] = [
   [emitted('own-runner', { job: job(7) }), 'stays: it is wanted for job 7 "job 7" of acme/web'],
   [
     emitted('back-off-record', { trouble: TROUBLE }),
-    'stays as a record: its Job ended without a CI job, it holds no slot; its pod cannot start: ImagePullBackOff: not found',
+    'stays as a record: its Job ended without a CI job, it holds no slot; ImagePullBackOff: not found',
   ],
   [{ emit: false, runner: RUNNER, group: GROUP, because: 'used-up' }, 'goes: it has done its job'],
   [emitted('group-in-trouble'), 'stays as it is: its RunnerGroup cannot be planned now'],

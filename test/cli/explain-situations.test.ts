@@ -3,7 +3,7 @@
  * HTTPS, a simulated Gitea, answers of an API server as Kubernetes and Argo CD write them.
  */
 import { describe, expect, it } from 'vitest';
-import { REGISTERED_AT, TRIED_BEFORE } from '../../src/shared/marks.ts';
+import { REGISTERED_AT, SIZE, TRIED_BEFORE, WEIGHT } from '../../src/shared/marks.ts';
 import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { answering, groupList, groupObject, podOf, runsSince, secretObject } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
@@ -43,9 +43,15 @@ interface Situation {
   readonly bySecrets?: true;
   /** More CI jobs behind the first. */
   readonly behind?: number;
+  /** Runs of acme/web, instead of that job and those behind it. */
+  readonly pushes?: readonly Parameters<Gitea['push']>[1][];
+  /** More of the spec of the RunnerGroup. */
+  readonly spec?: string;
   /** How old the CI jobs are; default 200 s. */
   readonly ageMs?: number;
 }
+
+type Gitea = Awaited<ReturnType<typeof startAcme>>['simulator']['gitea'];
 
 function application(more: object = {}, automated: object | null = { prune: true }): object {
   return {
@@ -96,10 +102,11 @@ function failedJob(runner: string): object {
 }
 
 const oldJob = (runner: string): readonly object[] => [liveJob(runner, Date.now() - 400_000)];
-const triedBefore = (runner: string): object => {
-  const job = liveJob(runner, Date.now() - 5_000) as { readonly metadata: object };
-  return { ...job, metadata: { ...job.metadata, annotations: { [TRIED_BEFORE]: '1' } } };
+const marked = (runner: string, ageMs: number, annotations: object): object => {
+  const job = liveJob(runner, Date.now() - ageMs) as { readonly metadata: object };
+  return { ...job, metadata: { ...job.metadata, annotations } };
 };
+const triedBefore = (runner: string): object => marked(runner, 5_000, { [TRIED_BEFORE]: '1' });
 /** As `serve` writes it of a runner that was made for the same job. */
 const stuckBefore = (runner: string, trouble: string): string =>
   `${runner.replace(/[0-9a-f]{8}$/, 'cab9f810')}: ${trouble}`;
@@ -192,13 +199,18 @@ async function explained(situation: Situation) {
   const { simulator, env } = await startAcme({ now: () => Date.now() - agoMs });
   const { gitea, url } = simulator;
   const keys = ['one', ...Array.from({ length: situation.behind ?? 0 }, (_, index) => `more-${index}`)];
-  const { jobs } = gitea.push('acme/web', {
-    jobs: keys.map((key) => ({ key, runsOn: situation.runsOn ?? ['linux'] })),
-  });
+  const usual = [{ jobs: keys.map((key) => ({ key, runsOn: situation.runsOn ?? ['linux'] })) }];
+  const jobs = (situation.pushes ?? usual).flatMap((pushed) => gitea.push('acme/web', pushed).jobs);
   agoMs = 0;
-  const written = groupYaml(url).replace('maxActiveRunners: 5', `maxActiveRunners: ${situation.cap ?? 5}`);
+  const written = groupYaml(url, situation.spec).replace(
+    'maxActiveRunners: 5',
+    `maxActiveRunners: ${situation.cap ?? 5}`,
+  );
   const folder = folderWith({ 'ci.yaml': written });
-  const runner = newRunnerIn((await runHere(['generate', folder], env)).stdout);
+  // Limits and sizes need sight of a cluster.
+  const sight = situation.spec ? ['--kubeconfig', kubeconfigFor(await startCluster())] : [];
+  const { stdout: printed } = await runHere(['generate', ...sight, folder], env);
+  const runner = newRunnerIn(printed);
   if (situation.isTaken || situation.isIdle) {
     const row = gitea.register({ name: runner, scope: { kind: 'owner', owner: 'acme' }, labels: ['linux'] });
     if (situation.isTaken) gitea.poll(row.id);
@@ -233,7 +245,14 @@ async function explained(situation: Situation) {
   const seen = situation.bySecrets ? {} : env;
   const result = await runHere([...words, String(jobs.at(-1)?.id)], seen, folderWith({}));
   const table = async () => (await runHere(words, seen, folderWith({}))).stdout.replaceAll(/\s+/g, ' ');
-  return { ...result, runner, table, line: result.stdout.replaceAll(/\s+/g, ' ') };
+  const ofRunner = async () => (await runHere([...words, `runner/${runner}`], seen, folderWith({}))).stdout;
+  return {
+    ...result,
+    runner,
+    table,
+    ofRunner: async () => (await ofRunner()).replaceAll(/\s+/g, ' '),
+    line: result.stdout.replaceAll(/\s+/g, ' '),
+  };
 }
 
 interface Row extends Situation {
@@ -245,7 +264,11 @@ interface Row extends Situation {
   readonly next: string;
   /** In no line. */
   readonly not?: string;
+  /** What `explain` says of the runner that was wanted first, if that is more than of the job. */
+  readonly ofRunner?: readonly [cause: string, next: string];
 }
+
+const nextIn = (line: string): string | undefined => /Next: (.*?) Link: /.exec(line)?.[1];
 
 const DISCONNECTED = { type: 'ComparisonError', message: 'error: GR-GITEA-01 list jobs of org acme' };
 
@@ -1230,6 +1253,166 @@ describe('explain, at 3 a.m., when', () => {
       next: 'it is being ended: kubectl -n argocd describe applications.argoproj.io runners shows what holds it',
     },
     {
+      when: 'the job that it needs has labels of no group',
+      pushes: [
+        {
+          jobs: [
+            { key: 'build', runsOn: ['gpu-a100'] },
+            { key: 'deploy', runsOn: ['linux'], needs: ['build'] },
+          ],
+        },
+      ],
+      code: 4,
+      cause: 'blocked: probably needs build (queued) of its run; build: labels not covered: gpu-a100',
+      next: 'for job 1 "build": gpu-a100 asks for other machines',
+      not: 'see what build waits for',
+    },
+    {
+      when: 'the pod of the job that it needs cannot start',
+      pushes: [
+        {
+          jobs: [
+            { key: 'build', runsOn: ['linux'] },
+            { key: 'deploy', runsOn: ['linux'], needs: ['build'] },
+          ],
+        },
+      ],
+      jobs: oldJob,
+      pods: pending(unscheduled(NO_ROOM)),
+      code: 4,
+      cause: `probably needs build (queued) of its run; build: its pod cannot start: Unschedulable: ${NO_ROOM}`,
+      next: 'for job 1 "build": Unschedulable: add or label a node',
+    },
+    {
+      when: 'its concurrency group is held by a run whose runner and Job are gone',
+      pushes: [
+        { jobs: [{ key: 'release', runsOn: ['linux'] }] },
+        { jobs: [{ key: 'release', runsOn: ['linux'] }], needsApproval: true },
+      ],
+      isTaken: true,
+      isOffline: true,
+      cause:
+        'probably held by the run of release (in progress); release: Gitea shows its runner RUNNER offline, and its Kubernetes Job is gone: Gitea fails it after 10 to 15 minutes',
+      next: 'wait for the other run, or cancel it: gitea-runners explain 1 has its link',
+      ofRunner: [
+        'stays: it runs job 1 "release" of acme/web; Gitea shows its runner RUNNER offline, and its Kubernetes Job is gone',
+        're-run the job when Gitea has failed it. Sooner: cancel its run first',
+      ],
+      not: 'get pods -l job-name',
+    },
+    {
+      when: 'the only slot of its limit is held by a runner whose node is not ready',
+      spec: '  limits: [{name: deploy, max: 1}]\n',
+      behind: 1,
+      isTaken: true,
+      isOffline: true,
+      jobs: oldJob,
+      pods: (runner) => [podOf(runner, runsSince(Date.now() - 390_000))],
+      events: (runner) => [podEvent(runner, 'Warning', 'NodeNotReady', 'Node is not ready', 200)],
+      cause:
+        'slots are held: job 1 has a runner that is offline (NodeNotReady: Node is not ready); held back by limit deploy (1) of group runners/ci',
+      says: 'Slot: RUNNER stays: it runs job 1 "one" of acme/web for',
+      next: 'kubectl -n runners get pods -l job-name=RUNNER',
+      ofRunner: ['Kubernetes says: NodeNotReady: Node is not ready', 'kubectl -n runners get pods -l job-name=RUNNER'],
+    },
+    {
+      when: 'a large size takes all slots, and fits no node',
+      spec: '  sizes: [{name: large, weight: 4}]\n',
+      cap: 4,
+      pushes: [
+        {
+          jobs: [
+            { key: 'big', runsOn: ['linux', 'large'] },
+            { key: 'small', runsOn: ['linux'] },
+          ],
+        },
+      ],
+      jobs: (runner) => [marked(runner, 190_000, { [SIZE]: 'large', [WEIGHT]: '4' })],
+      pods: pending(unscheduled(NO_ROOM)),
+      cause: 'held back by the cap of group runners/ci; 1st in line',
+      says: 'Group: runners/ci: 1 runner in 4 of 4 slots (1 starting), 1 job held back',
+      next: 'Unschedulable: add or label a node',
+    },
+    {
+      when: 'it needs more slots than are free',
+      spec: '  sizes: [{name: large, weight: 4}]\n',
+      cap: 4,
+      pushes: [
+        {
+          jobs: [
+            { key: 'small', runsOn: ['linux'] },
+            { key: 'big', runsOn: ['linux', 'large'] },
+          ],
+        },
+      ],
+      cause: 'held back by the cap of group runners/ci; 1st in line',
+      next: 'group runners/ci has 3 of 4 slots free (1 starting), and this job takes 4: wait, or raise',
+    },
+    {
+      when: 'its node was started again under its runner',
+      isTaken: true,
+      isOffline: true,
+      jobs: oldJob,
+      pods: (runner) =>
+        failedPod(ended({ exitCode: 255, reason: 'Unknown' }))(runner).map((pod) => ({
+          ...pod,
+          spec: { nodeName: 'node-9' },
+        })),
+      cause: 'is lost (Unknown: container runner ended with exit code 255 (node node-9)): Gitea fails it',
+      next: 'see why its node lost its containers',
+      ofRunner: ['is lost (Unknown: container runner ended', 'see why its node lost its containers'],
+    },
+    {
+      when: 'its runner is being preempted',
+      isTaken: true,
+      jobs: oldJob,
+      pods: (runner) => [
+        leaving(runner, Date.parse('2099-01-01T00:00:00Z'), [
+          {
+            ...{ type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' },
+            message: 'default-scheduler: preempting to accommodate a higher priority pod',
+          },
+        ]),
+      ],
+      cause:
+        'is being deleted (PreemptionByScheduler: default-scheduler: preempting to accommodate a higher priority pod), and may finish until 2099-01-01T00:00:00Z',
+      next: 'give the group a higher priority',
+      not: 'as when a node is drained',
+    },
+    {
+      when: 'its runner was drained, and the status of the Job is slow',
+      isTaken: true,
+      isOffline: true,
+      jobs: oldJob,
+      pods: failedPod({
+        conditions: [
+          {
+            ...{ type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI' },
+            message: 'Eviction API: evicting',
+          },
+        ],
+      }),
+      cause: 'is lost (Evicted: Eviction API: evicting): Gitea fails it after 10 to 15 minutes',
+      next: 'ask who drains that node or evicts pods here',
+      ofRunner: ['is lost (Evicted: Eviction API: evicting)', 'ask who drains that node or evicts pods here'],
+    },
+    {
+      when: 'its last runner could not register, and somebody asks about that one',
+      jobs: (runner) => [failedJob(runner)],
+      pods: failedPod({
+        ...registering({
+          terminated: { exitCode: 1, message: 'level=error msg="x" error="unimplemented: 404 Not Found"' },
+        }),
+        ...waitingRunner,
+      }),
+      cause: 'RegistrationFailed: container register ended with exit code 1: unimplemented: 404 Not Found;',
+      next: 'see that spec.gitea.url is the base address of Gitea',
+      ofRunner: [
+        'its Job ended without a CI job, it holds no slot; RegistrationFailed: container register ended with exit code 1: unimplemented: 404 Not Found',
+        'see that spec.gitea.url is the base address of Gitea',
+      ],
+    },
+    {
       when: 'the group that would have its labels is broken',
       runsOn: ['gpu'],
       others: (url) => [groupObject(groupYaml(url, '  maxWorkers: 7\n', 'gpu'))],
@@ -1245,14 +1428,24 @@ describe('explain, at 3 a.m., when', () => {
       cause: 'Argo CD has not created its Kubernetes Job yet',
       next: 'wait until 20',
     },
-  ])('$when', async ({ code = 0, cause, next, says = '', not = '<none>', ...situation }) => {
+  ])('$when', async ({ code = 0, cause, next, says = '', not = '<none>', ofRunner, ...situation }) => {
     const answer = await explained(situation);
 
     expect({ code: answer.code, stderr: answer.stderr }, answer.stdout).toEqual({ code, stderr: '' });
-    expect(/Cause: (.*?) Since: /.exec(answer.line)?.[1]).toContain(cause);
+    expect(/Cause: (.*?) Since: /.exec(answer.line)?.[1]).toContain(cause.replaceAll('RUNNER', answer.runner));
     expect(/Next: (.*?) Link: /.exec(answer.line)?.[1]).toContain(next.replaceAll('RUNNER', answer.runner));
     expect(answer.line).toContain(says.replace('RUNNER', answer.runner));
     expect(answer.line).not.toContain(not);
+    const told = await answer.ofRunner();
+    if (ofRunner) {
+      expect(/Cause: (.*?) (?:Pod|CI job|Next): /.exec(told)?.[1]).toContain(
+        ofRunner[0].replaceAll('RUNNER', answer.runner),
+      );
+      expect(/Next: (.*?)$/.exec(told)?.[1]).toContain(ofRunner[1].replaceAll('RUNNER', answer.runner));
+    }
+    // The job and its runner are asked about in turns: one cause, and the same steps.
+    const isOfJob = new RegExp(`CI job: ${/^Job (\d+)/.exec(answer.stdout)?.[1]} .*Next: `).test(told);
+    if (isOfJob) expect(nextIn(told)).toBe(nextIn(answer.line));
   });
 
   it('prints a remedy that is known in the table, too, before all is late', async () => {

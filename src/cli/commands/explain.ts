@@ -1,8 +1,10 @@
 /** `gitea-runners explain`: the same look as `generate`, for people. */
 
 import { withSentences } from '../../answers/answer.ts';
+import { awaitedIn } from '../../answers/awaited.ts';
 import { explanationOf, withNotCreated } from '../../answers/explanation.ts';
 import { type Explanation, findGroup, groupOfJob } from '../../answers/model.ts';
+import { jobOfRunner, runnerSentences } from '../../answers/runner-answer.ts';
 import { findRun, nameOfRepositoryNow, type Run, type RunWanted } from '../../clients/gitea/runs.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { findTargets } from '../../plan/find-targets.ts';
@@ -78,21 +80,29 @@ async function answer(asked: ReturnType<typeof askedFrom>, flags: FlagsOf<'expla
   const explanation = filtered(all, { ...filter, repository: repository && nameNow(repository, scopes) });
   const paper = paperOf(io);
   if (!what) {
-    const isUnserved = explanation.jobs.some(({ state }) => state === 'unserved');
-    if (format === 'json') return { text: jsonText(withSentences(explanation, explanation)), isUnserved };
+    const isUnserved = explanation.jobs.some(awaitedIn(all).isUnserved);
+    // What a shown job waits for may be filtered out.
+    if (format === 'json') return { text: jsonText(withSentences(explanation, all)), isUnserved };
     return { text: explainText(explanation, { ...paper, wide: format === 'wide' }, all), isUnserved };
   }
   const places = { explanation, plan: seen.plan, groups: seen.groups, findRun: (run: RunWanted) => runOf(run, seen) };
   const subject = await findSubject(namedNow(what, scopes), written, places);
   const isUnserved = isUnservedSubject(subject, explanation);
   const { checkedAt } = explanation;
-  const told = subject.is === 'jobs' ? withSentences(subject, explanation) : subject;
+  const told = subject.is === 'jobs' ? withSentences(subject, explanation) : withRunnerSentences(subject, explanation);
   if (format === 'json') return { text: jsonText({ checkedAt, ...told }), isUnserved };
   return { text: answerText(subject, explanation, paper), isUnserved };
 }
 
-function isUnservedSubject(subject: Subject, { jobs }: Explanation): boolean {
-  if (subject.is === 'jobs') return subject.jobs.some(({ state }) => state === 'unserved');
+function withRunnerSentences(subject: Subject, explanation: Explanation) {
+  return subject.is === 'runner' ? { ...subject, ...runnerSentences(subject, explanation) } : subject;
+}
+
+function isUnservedSubject(subject: Subject, explanation: Explanation): boolean {
+  const { jobs } = explanation;
+  const { isUnserved } = awaitedIn(explanation);
+  if (subject.is === 'jobs') return subject.jobs.some(isUnserved);
+  if (subject.is === 'runner') return [jobOfRunner(explanation, subject.runner) ?? []].flat().some(isUnserved);
   if (subject.is === 'out-of-scope') return true;
   if (subject.is !== 'group') return subject.is === 'broken';
   const { group } = subject;

@@ -201,7 +201,8 @@ async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise
   const told = await Promise.all(
     jobs.map(async (job): Promise<ExplainedJob> => {
       const { runner } = job.job;
-      if (!asked.has(job) || job.verdict !== 'running' || !job.group || runner === undefined) return job;
+      if (!asked.has(job) || job.offline?.isGone || job.verdict !== 'running' || !job.group || runner === undefined)
+        return job;
       const ofPod = await eventsOfPod({ namespace: job.group.namespace, name: runner }, ask);
       const last = newest(ofPod.filter(({ type }) => type !== 'Normal'));
       return last?.reason ? { ...job, offline: { why: `${last.reason}: ${cut(last.message)}` } } : job;

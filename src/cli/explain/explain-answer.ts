@@ -16,7 +16,7 @@ import {
 } from '../../answers/answer.ts';
 import { advicesFor } from '../../answers/causes.ts';
 import type { ExplainedJob, Explanation } from '../../answers/model.ts';
-import { runnerAdvice, runnerText } from '../../answers/reasons.ts';
+import { jobOfRunner, runnerSentences } from '../../answers/runner-answer.ts';
 import type { Run } from '../../clients/gitea/runs.ts';
 import type { Job } from '../../planner/evidence.ts';
 import { type Paper, painted } from '../../shared/io.ts';
@@ -156,13 +156,13 @@ function outOfScopeLines({ repository }: SubjectThat<'out-of-scope'>, explanatio
 
 function runnerLines({ runner, decision, live }: SubjectThat<'runner'>, explanation: Explanation): readonly Line[] {
   const nowMs = Date.parse(explanation.checkedAt);
-  const { job, state } =
-    explanation.jobs.find((each) => (each.verdict === 'served' ? each.runner : each.job.runner) === runner) ?? {};
+  const { job, state } = jobOfRunner(explanation, runner) ?? {};
+  const { cause, nextSteps: steps } = runnerSentences({ runner, decision, live }, explanation);
   return [
-    ...line('Cause', decision && runnerText(decision, explanation.groups, nowMs)),
+    ...line('Cause', cause),
     ...line('Pod', live && podText(live, nowMs)),
     ...line('CI job', job && `${job.id} "${job.name}" of ${job.repository}: ${state}`),
-    ...lines('Next', decision ? runnerAdvice(decision) : []),
+    ...lines('Next', steps),
     ...line('Link', job?.url),
   ];
 }

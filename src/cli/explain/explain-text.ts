@@ -59,7 +59,7 @@ function groupTable(groups: readonly ExplainedGroup[], options: TableOptions): s
     keyText(group),
     isOneGitea ? group.scope : `${group.gitea} ${group.scope}`,
     group.labels.join(','),
-    `${runnersIn(group)} of ${group.cap}${group.suspended ? ' (suspended)' : ''}`,
+    `${group.slots === undefined ? `${runnersIn(group)} of ${group.cap}` : `${runnersIn(group)} in ${group.slots} of ${group.cap} slots`}${group.suspended ? ' (suspended)' : ''}`,
     ...[group.busy, group.waiting, group.held].map(String),
   ]);
   return table(['GROUP', 'SCOPE', 'LABELS', 'RUNNERS', 'BUSY', 'WAITING', 'HELD'], rows, options);

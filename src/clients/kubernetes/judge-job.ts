@@ -22,10 +22,18 @@
  *   7. no pod yet and none counted, or suspended ....... starting
  *   8. anything else ................................... unknown (counts as running)
  */
-import { hasEnded, isOver, type LiveJob, type LiveState, type PodTrouble } from '../../planner/evidence.ts';
+import {
+  hasEnded,
+  isOver,
+  type LiveJob,
+  type LiveState,
+  type PodEnd,
+  type PodTrouble,
+} from '../../planner/evidence.ts';
 import * as marks from '../../shared/marks.ts';
 import {
   conditionMet,
+  disruptionOf,
   isManagedElsewhere,
   NO_POD_YET,
   podEndOf,
@@ -47,6 +55,7 @@ interface Judgement {
   readonly stillSinceMs?: number | undefined;
   readonly runningSinceMs?: number | null | undefined;
   readonly endsByMs?: number;
+  readonly disruption?: PodEnd | undefined;
   readonly finishedAtMs?: number | null | undefined;
 }
 
@@ -55,7 +64,7 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const { namespace, name } = job.metadata;
   const annotations = job.metadata.annotations ?? {};
   const queue = queueOf(job);
-  const { state, trouble, stillSinceMs, runningSinceMs, endsByMs, finishedAtMs } = judge(job, pods);
+  const { state, trouble, stillSinceMs, runningSinceMs, endsByMs, disruption, finishedAtMs } = judge(job, pods);
   const jobUrl = annotations[marks.JOB_URL];
   const repository = annotations[marks.REPOSITORY];
   const priorityClass = job.spec?.template?.spec?.priorityClassName;
@@ -76,6 +85,7 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     ...(priorityClass && { priorityClass }),
     ...(runningSinceMs != null && { runningSinceMs }),
     ...(endsByMs !== undefined && { endsByMs }),
+    ...(disruption && { disruption }),
     ...(finishedAtMs != null && { finishedAtMs }),
     ...(marks.isPinned(annotations) && { pinned: true }),
     ...(jobUrl && { jobUrl }),
@@ -220,7 +230,8 @@ function judgePod(pod: KubePod): Judgement {
   if (phase === 'Succeeded') return { state: 'complete', finishedAtMs: ended?.finishedAt };
   if (phase === 'Failed') return { state: 'failed', trouble: troubleOfEnded(pod), finishedAtMs: ended?.finishedAt };
   if (ended) return { state: ended.exitCode === 0 ? 'complete' : 'failed', finishedAtMs: ended.finishedAt };
-  if (pod.metadata.deletionTimestamp != null) return { state: 'deleting', endsByMs: pod.metadata.deletionTimestamp };
+  const endsByMs = pod.metadata.deletionTimestamp;
+  if (endsByMs != null) return { state: 'deleting', endsByMs, disruption: disruptionOf(pod) };
   if (runner?.running != null) return { state: 'running', runningSinceMs: runner.running.startedAt };
   if (phase === 'Pending' || (phase === 'Running' && runner?.waiting != null)) {
     return { state: 'starting', ...troubleOfPending(pod) };

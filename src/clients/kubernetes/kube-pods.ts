@@ -209,6 +209,7 @@ export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined
     const end = state?.terminated;
     // The kubelet stops sidecars when the pod has failed. How they end then says nothing.
     if (!end || end.exitCode === 0 || sidecars.has(name)) continue;
+    if (isOfNode(end)) return endOfNode(name, end);
     const reason = name === REGISTER ? 'RegistrationFailed' : 'InitContainerFailed';
     const last = lastWords(end.message ?? '');
     return troubleOf(reason, `${endText(name, end)}${last && `: ${last}`}`);
@@ -231,11 +232,27 @@ function lastWords(log: string): string {
 const LOGGED = /\blevel=(?:error|fatal) msg="((?:[^"\\]|\\.)*)"(?: error=(?:"((?:[^"\\]|\\.)*)"|(\S+)))?/;
 
 type Terminated = Readonly<
-  Pick<NonNullable<NonNullable<ReturnType<typeof runnerState>>['terminated']>, 'exitCode' | 'reason'>
+  Pick<NonNullable<NonNullable<ReturnType<typeof runnerState>>['terminated']>, 'exitCode' | 'message' | 'reason'>
 >;
 
+const KILLED = 137;
+
 function endText(container: string, { exitCode, reason }: Terminated): string {
-  return `container ${container} ended with exit code ${exitCode}${reason === 'OOMKilled' ? ` (${reason})` : ''}`;
+  const killed = exitCode === KILLED ? ' (killed, Kubernetes tells of no OOM)' : '';
+  const word = reason === 'OOMKilled' ? ` (${reason})` : killed;
+  return `container ${container} ended with exit code ${exitCode}${word}`;
+}
+
+/** What containerd and the kubelet say of a program that ran and has ended. */
+const OF_PROGRAM: ReadonlySet<string> = new Set(['', 'Completed', 'Error', 'OOMKilled']);
+
+/** True where a program has not ended by itself, or has not begun: `ContainerStatusUnknown`, `Unknown` after a start of the node, `StartError`. */
+function isOfNode({ reason }: Terminated): boolean {
+  return !OF_PROGRAM.has(reason ?? '');
+}
+
+function endOfNode(container: string, end: Terminated): PodTrouble {
+  return troubleOf(end.reason ?? '', end.message || endText(container, end));
 }
 
 /** Names of the init containers that run beside the others. */
@@ -350,22 +367,40 @@ export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undef
   const loss = lossOf(job, pods);
   if (loss !== undefined && isManagedElsewhere(job))
     return { reason: loss, message: 'Kueue has taken it from its cluster' };
-  if (loss !== undefined) return { reason: loss, message: toldBy(pods) ?? LOSS[loss] };
+  if (loss !== undefined) return { reason: loss, message: toldBy(pods) ?? LOSS[loss], ...nodeOf(pods) };
   const failed = conditionMet(job, 'Failed');
-  if (!failed) return undefined;
-  if (failed.reason === 'DeadlineExceeded')
+  if (failed?.reason === 'DeadlineExceeded')
     return { reason: failed.reason, message: 'it ran longer than activeDeadlineSeconds' };
-  for (const pod of pods) {
-    const trouble = troubleOfEnded(pod);
-    if (trouble) return trouble;
-    const runner = runnerState(pod)?.terminated;
-    if (runner && runner.exitCode !== 0) return { reason: 'RunnerFailed', message: endText('runner', runner) };
-  }
-  return undefined;
+  // The condition of the Job follows.
+  const ended = failed ? pods : pods.filter(({ status }) => status?.phase === 'Failed');
+  return ended.map(endOfPod).find((end) => end !== undefined);
 }
 
-/** What the kubelet writes about an eviction. */
+function endOfPod(pod: KubePod): PodEnd | undefined {
+  const loss = lossOfEnded(pod);
+  if (loss !== undefined) return { reason: loss, message: toldBy([pod]) ?? LOSS[loss], ...nodeOf([pod]) };
+  const trouble = troubleOfEnded(pod);
+  if (trouble) return trouble;
+  const runner = runnerState(pod)?.terminated;
+  if (!runner || runner.exitCode === 0) return undefined;
+  const end = isOfNode(runner) ? endOfNode('runner', runner) : troubleOf('RunnerFailed', endText('runner', runner));
+  return { ...end, ...((isOfNode(runner) || runner.exitCode === KILLED) && nodeOf([pod])) };
+}
+
+/** What the kubelet writes about an eviction, and others about a disruption. */
 function toldBy(pods: readonly KubePod[]): string | undefined {
-  const message = pods.map(({ status }) => status?.message).find((each) => each != null && each !== '');
+  const messages = pods.flatMap((pod) => [pod.status?.message, conditionMet(pod, 'DisruptionTarget')?.message]);
+  const message = messages.find((each) => each != null && each !== '');
   return message == null ? undefined : oneLine(message, LONGEST_MESSAGE);
+}
+
+/** Who deletes a pod, in Kubernetes' words. Undefined: it does not say. */
+export function disruptionOf(pod: KubePod): PodEnd | undefined {
+  const target = conditionMet(pod, 'DisruptionTarget');
+  return target ? { ...troubleOf(target.reason ?? 'DisruptionTarget', target.message), ...nodeOf([pod]) } : undefined;
+}
+
+function nodeOf(pods: readonly KubePod[]): { readonly node?: string } {
+  const node = pods.map(({ spec }) => spec?.nodeName).find((name) => name);
+  return node ? { node: printable(node) } : {};
 }

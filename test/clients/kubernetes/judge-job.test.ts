@@ -21,6 +21,7 @@ interface Case {
   readonly stillSince?: string;
   readonly runningSince?: string;
   readonly endsBy?: string;
+  readonly disruption?: object;
   readonly finishedAt?: string;
   readonly pinned?: boolean;
 }
@@ -53,6 +54,7 @@ test.each(cases.map((each) => [each.case, each] as const))('%s', (_, each) => {
     stillSince,
     runningSince,
     endsBy,
+    disruption,
     finishedAt,
     pinned,
   } = each;
@@ -72,6 +74,7 @@ test.each(cases.map((each) => [each.case, each] as const))('%s', (_, each) => {
     ...(stillSince !== undefined && { stillSinceMs: Date.parse(stillSince) }),
     ...(runningSince !== undefined && { runningSinceMs: Date.parse(runningSince) }),
     ...(endsBy !== undefined && { endsByMs: Date.parse(endsBy) }),
+    ...(disruption && { disruption }),
     ...(finishedAt !== undefined && { finishedAtMs: Date.parse(finishedAt) }),
     ...(pinned && { pinned }),
   });
