@@ -71,7 +71,7 @@ export function jobLines(
     ...line('Since', sinceText(job.job, nowMs)),
     ...line('Run', run ? undefined : runWords(job.job).join(' · ')),
     ...line('Evidence', jobEvidence(job, run)),
-    ...aroundLines([job], explanation),
+    ...aroundLines([job], explanation, asking),
     ...line('Pod', live && podText(live, nowMs)),
     ...lines('Next', steps),
     ...line('Link', job.job.url),
@@ -100,7 +100,9 @@ export function sentencesOf(explanation: Explanation, { details, owns = () => tr
     const untilMs = untilOf(job);
     const awaited = worst(job);
     const helping = awaited ? stepsFor(awaited) : [];
-    const steps = [...helping, ...stepsOf(job, helping.length > 0)];
+    const own = stepsOf(job, helping.length > 0);
+    // What runs ends by itself, and to wait for it, or to cancel it, is the first that helps.
+    const steps = awaited?.verdict === 'running' ? [...own, ...helping] : [...helping, ...own];
     const noStep = job.verdict === 'running' ? 'nothing: it runs' : waitText(job, nowMs);
     const causes = [
       verdictText(job, nowMs, emitted),
@@ -178,16 +180,25 @@ function askedAdvice(job: ExplainedJob, isChained: boolean): readonly string[] {
 }
 
 /** Lines about broken groups, the groups of these jobs, and what holds their slots. */
-export function aroundLines(jobs: readonly ExplainedJob[], explanation: Explanation): readonly Line[] {
+export function aroundLines(
+  jobs: readonly ExplainedJob[],
+  explanation: Explanation,
+  { owns = () => true }: Asking = {},
+): readonly Line[] {
   // The nearest group has nothing to do with labels that others have.
   const groupsOf = (some: readonly ExplainedJob[]): readonly ExplainedGroup[] => [
     ...new Set(some.flatMap((job) => (job.elsewhere ? [] : (groupOf(job, explanation) ?? [])))),
   ];
+  // Groups that share a limit may have several owners.
+  const mayName = ({ group }: EmittedRunner, job: ExplainedJob) => isSame(job.group, group) || owns(keyText(group));
+  const waiting = jobs.map((job) => [job, holdsSlotFor(job)] as const);
+  const isHolder = (runner: EmittedRunner): boolean =>
+    waiting.some(([job, holds]) => holds(runner) && mayName(runner, job));
   return [
     ...(jobs.some(isNotCovered) ? brokenLines(explanation) : []),
     ...line('But', downFor(jobs, explanation)?.why),
     ...lines('Group', groupsOf(jobs).map(groupText)),
-    ...slotLines(jobs.map(holdsSlotFor), explanation),
+    ...slotLines(isHolder, explanation),
   ];
 }
 
@@ -213,10 +224,7 @@ export function brokenLines({ where }: Explanation): readonly Line[] {
 }
 
 /** Which runners hold the slots of full groups and limits, those that block others first. */
-function slotLines(
-  areHolders: readonly ((runner: EmittedRunner) => boolean)[],
-  explanation: Explanation,
-): readonly Line[] {
+function slotLines(isHolder: (runner: EmittedRunner) => boolean, explanation: Explanation): readonly Line[] {
   const { groups, checkedAt, jobs } = explanation;
   const nowMs = Date.parse(checkedAt);
   const jobOfRunner = new Map(jobs.map((each) => [each.job.runner, each]));
@@ -231,7 +239,7 @@ function slotLines(
     return because === 'debugging' ? 1 : 2;
   };
   const holders = [...emittedRunners(explanation).values()]
-    .filter((each) => takesSlot(each) && areHolders.some((isHolder) => isHolder(each)))
+    .filter((each) => takesSlot(each) && isHolder(each))
     .sort((a, b) => rank(a) - rank(b))
     .map((each) => `${each.runner}${sizeText(each)} ${runnerText(each, groups, nowMs)}${forText(each.runner)}`);
   return lines('Slot', firstLines(holders, MOST_TOLD));

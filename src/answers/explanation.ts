@@ -165,8 +165,7 @@ function waitsOf(
     (atWork.get(group) ?? []).flatMap((decision): Holder | readonly [] => {
       const delay = delayOf(decision);
       const { id, repository } = decision.job;
-      const { namespace } = group;
-      return Object.keys(delay).length > 0 ? { id, repository, namespace, runner: runnerOf(decision), ...delay } : [];
+      return Object.keys(delay).length > 0 ? { id, repository, group, runner: runnerOf(decision), ...delay } : [];
     }),
   );
   const sized = new Map(runnerGroups.map((group) => [keyText(group), withSizes(group)]));

@@ -73,7 +73,7 @@ export interface SlotDelay {
 export interface Holder extends SlotDelay {
   readonly id: number;
   readonly runner: string;
-  readonly namespace: string;
+  readonly group: GroupKey;
   readonly repository: string;
 }
 

@@ -44,7 +44,7 @@ export function jobForReader(job: ExplainedJob, reader: Audience): ExplainedJob 
   return {
     ...rest,
     ...defined({
-      holders: holders && holdersForReader(holders, shown.group, reader),
+      holders: holders && holdersForReader(holders, reader),
       limit: limit && limitForReader(limit, repository, isOwner, reader),
       next: next !== undefined && reader.mayRead(next) ? next : undefined,
       elsewhere: isHidden ? undefined : elsewhere,
@@ -62,8 +62,9 @@ function jobForStrangers(job: ExplainedJob): ExplainedJob {
   return { ...job, ...defined({ ...words, notCreated: notCreated && whyNotCreated }) };
 }
 
-function holdersForReader(holders: readonly Holder[], group: GroupKey | undefined, reader: Audience) {
-  return holders.flatMap((each) => (reader.mayRead(each.repository) ? podForReader(each, group, reader) : []));
+/** Groups that share a limit may have several owners. */
+function holdersForReader(holders: readonly Holder[], reader: Audience) {
+  return holders.flatMap((each) => (reader.mayRead(each.repository) ? podForReader(each, each.group, reader) : []));
 }
 
 /** Its scope may be a repository of others. Which Jobs of other Applications have its slots is for owners. */

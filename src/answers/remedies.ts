@@ -271,6 +271,6 @@ export function holderAdvice(holders: readonly Holder[]): readonly string[] {
     ...(gone.length > 0
       ? [`wait until Gitea has failed ${idsText(gone)}, 10 to 15 minutes after its runner went, or cancel it`]
       : []),
-    ...(away[0] ? [offlineAdvice(away[0].namespace, runners, `. Or cancel job ${idsText(away)} in Gitea`)] : []),
+    ...(away[0] ? [offlineAdvice(away[0].group.namespace, runners, `. Or cancel job ${idsText(away)} in Gitea`)] : []),
   ];
 }

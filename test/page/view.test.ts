@@ -67,6 +67,43 @@ describe('what a person may not read', () => {
     expect(JSON.stringify(jobFor(shown, reader(true), 1))).toContain('gpu-1 (Application team-b)');
   });
 
+  it('is no pod of another owner that has the slot of a shared limit, and an owner of both sees it', () => {
+    const runner = { emit: true, runner: 'theirs-9-1-abcdabcd', group: OTHER, because: 'busy', limits: ['gpus'] };
+    const offline = { why: 'NodeNotReady: node-7' };
+    const holders = [{ id: 9, repository: 'acme/web', runner: runner.runner, group: OTHER, offline }];
+    const shown = figures({
+      jobs: [held(job(1), { because: 'limit', group: GROUP, limit: { name: 'gpus', most: 1 }, holders })],
+      runners: [{ ...runner, job: job(9) } as RunnerDecision],
+    });
+    const both = { ...reader(), owns: () => true };
+
+    const told = JSON.stringify(jobFor(shown, reader(true), 1)?.answer);
+    expect(told).toContain('job 9 has a runner that is offline');
+    expect(told).not.toMatch(/node-7|"Slot"/);
+    expect(JSON.stringify(jobFor(shown, both, 1)?.answer)).toMatch(/node-7.*"Slot/);
+  });
+
+  it('is no advice for owners about the job that his own waits for', () => {
+    const build = held(job(1, { labels: ['gpu'] }), {
+      because: 'labels-not-covered',
+      state: 'unserved',
+      missing: ['gpu'],
+      nearest: GROUP,
+    });
+    const runHas = [{ id: 1, name: 'build', status: 'queued' }];
+    const waits = held(job(2, { status: 'blocked' }), {
+      because: 'blocked',
+      state: 'blocked',
+      runHas,
+      repositoryHas: [],
+    });
+    const shown = figures({ jobs: [build, waits] });
+
+    const steps = (who: Reader) => JSON.stringify(jobFor(shown, who, 2)?.answer.filter(([name]) => name === 'Next'));
+    expect(steps(reader())).toContain('or ask who owns groups here for runners with gpu');
+    expect(steps(reader(true))).toContain('write a RunnerGroup for it');
+  });
+
   it('is not named by his own jobs: whose turn is next, who holds a place, where the labels are', () => {
     const named = { ...GROUP, origin: 'o', templateHash: 'h' };
     const [runner, kept] = [9, 8].map((id) => runnerName('', named, { id, attempt: 1 }, 0)) as [string, string];
