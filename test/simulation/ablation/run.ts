@@ -52,7 +52,13 @@ async function runBlock({ first, last }: Block): Promise<Sums> {
   return sums;
 }
 
-const HEAD = ['needless', 'p99 to exact', '> 60 s later', 'pruned at work, of 1000', 'cap, double, never, gaps'];
+const HEAD = [
+  'needless runners per 100 CI jobs',
+  "wait p99 ÷ exact's",
+  '> 60 s later than exact',
+  'pruned while busy, per 1000 CI jobs',
+  'cap exceeded, double spawns, never served, gaps in pools',
+];
 
 function formatTable({ exact, variants: sums }: Sums, histories: number): string {
   const rows = variants.map(({ rule }, i) => {
