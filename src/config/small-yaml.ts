@@ -1,4 +1,4 @@
-/** Reads a small YAML file of an operator that is no manifest. */
+/** Reads a small YAML file of an operator. It is not a manifest. */
 import { readFile } from 'node:fs/promises';
 import { parseDocument } from 'yaml';
 import type * as z from 'zod';
@@ -7,7 +7,7 @@ import { printable } from '../shared/printable.ts';
 
 const LONGEST_FILE = 262_144;
 
-/** @param wrong makes the failure that is thrown of what is wrong with the file */
+/** Parses the file. @param wrong makes the failure for a fault of the file */
 export async function readSmallYaml<T>(file: string, shape: z.ZodType<T>, wrong: (what: string) => Error): Promise<T> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw wrong(`it cannot be read: ${systemCode(error)}`);

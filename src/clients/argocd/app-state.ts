@@ -1,6 +1,6 @@
 /**
- * What we use of an Application (Argo CD 3.5.3 pkg/apis/application/v1alpha1/types.go), read from its JSON. Strict on these
- * fields, everything else may be anything. Judges only; fetches nothing.
+ * Reads the used fields of an Application from its JSON (Argo CD 3.5.3 pkg/apis/application/v1alpha1/types.go). Strict
+ * on these fields; all other fields may have any value. Judges only; fetches nothing.
  */
 import * as z from 'zod';
 import { HARMFUL_OPTIONS } from '../../shared/installed/installed-application.ts';
@@ -17,14 +17,17 @@ export type AppState = Readonly<ReturnType<typeof readApplication>>;
 /** A clause without values from outside. */
 export class AppShapeError extends Error {}
 
-/** Words of ours: they are no conditions of Argo CD. */
+/** A word of this program: Argo CD has no such condition. */
 const SKIPPED = 'Skipped';
 const DELETING = 'Deleting';
 const STOPPING: ReadonlySet<string> = new Set(['ComparisonError', 'InvalidSpecError', 'UnknownError', SKIPPED]);
 /** Room for a code, a sentence and an address; the status of a RunnerGroup shows it too. */
 const LONGEST_MESSAGE = 600;
 const LONGEST_WORD = 60;
-/** Conditions that are told, one of each kind first: Argo CD has one for each object that it leaves out. */
+/**
+ * Most conditions in a message, with each kind once first. Argo CD has one condition for each object that it leaves
+ * out.
+ */
 const MOST_WARNINGS = 3;
 /** An operation that runs for so long will not end soon, ms. */
 const LONG_MS = 180_000;
@@ -86,7 +89,7 @@ const Application = z.object({
       sourceHydrator: z.object({ drySource: Source.nullish() }).nullish(),
     })
     .nullish(),
-  // What is asked for, until it is over.
+  // The requested operation, until it has ended.
   operation: z.unknown().optional(),
   status: Status.nullish(),
 });
@@ -127,10 +130,13 @@ export function readApplication(json: unknown) {
     sync: status?.sync?.status || 'Unknown',
     /** `Healthy`, `Progressing`, `Degraded`, …; absent before the first comparison. */
     ...(health && { health: oneLine(health, LONGEST_WORD) }),
-    /** In Argo CD's order. */
+    /** Errors in Argo CD's order. */
     errors: conditions.filter(({ type }) => isError(type)).map(toError),
     isSkipped,
-    /** What else keeps runners from coming, in Argo CD's words where it has some: conditions that are no errors, and options of its syncs. */
+    /**
+     * Warnings that keep runners from coming, with Argo CD's words where they exist: conditions that are not errors,
+     * and options of its syncs.
+     */
     warnings: [
       ...others.map(toError).map(({ type, message }) => `${type}: ${message}`),
       ...harmful.map((option) => `syncOptions has ${option}: ${HARMFUL_OPTIONS.get(option)}`),
@@ -143,11 +149,20 @@ export function readApplication(json: unknown) {
         ...(startedAtMs != null && { startedAtMs }),
       },
     }),
-    /** One is asked for or under way. Until it is over, Argo CD refuses each sync (util/argo/argo.go, `SetAppOperation`). */
+    /**
+     * True if an operation is requested or under way. Until it ends, Argo CD refuses each sync (util/argo/argo.go,
+     * `SetAppOperation`).
+     */
     isOperating: parsed.data.operation != null,
-    /** Start of the last comparison with git, in whole seconds of the controller's clock. It stays when a comparison was given up. */
+    /**
+     * Start of the last comparison with git, in whole seconds of the controller's clock. A comparison that was given up
+     * does not change it.
+     */
     ...(reconciledAtMs != null && { reconciledAtMs }),
-    /** A refresh is asked for or under way (annotation `argocd.argoproj.io/refresh`): one asked for now may be lost in it. */
+    /**
+     * True if a refresh is requested or under way (annotation `argocd.argoproj.io/refresh`): another request may be
+     * lost in it.
+     */
     refreshPending: metadata.annotations?.[REFRESH] !== undefined,
     /** True when the object is among the Application's resources, also when it waits to be pruned. And for the shard that its plugin prints. */
     manages: (object: ObjectRef): boolean => managed.has(objectKey(object)),
@@ -186,7 +201,7 @@ function pluginless({ spec, status }: z.infer<typeof Application>): { readonly p
 export function operationWords(app: AppState, nowMs: number): Lasting | undefined {
   const { isOperating, name, operation, reconciledAtMs = nowMs } = app;
   if (!isOperating) return undefined;
-  // A state that is over is that of the operation before.
+  // A state that is over belongs to the last operation.
   if (!operation || OVER.has(operation.phase)) {
     const says = 'an operation is asked for and has not begun';
     return { says, ...(nowMs - reconciledAtMs > LONG_MS && { idleSinceMs: reconciledAtMs }) };
@@ -199,7 +214,7 @@ export function operationWords(app: AppState, nowMs: number): Lasting | undefine
   return { says, ...(isLong && { ...end, lastsMs: nowMs - startedAtMs }) };
 }
 
-/** `end`: of one that lasts and is not being ended, the command that ends it. */
+/** An operation under way. `end`: command that ends it. Only if it lasts long and is not being ended. */
 interface Lasting {
   readonly says: string;
   readonly end?: string;
@@ -210,27 +225,33 @@ interface Lasting {
 
 const OVER: ReadonlySet<string> = new Set(['Succeeded', 'Failed', 'Error']);
 
-/** Objects that no Application manages. They keep no runner from coming. */
+/** Type of the condition for objects that no Application manages. They keep no runner from coming. */
 const ORPHANED = 'OrphanedResourceWarning';
 
 function isError(type: string): boolean {
   return type.endsWith('Error') || type === SKIPPED || type === DELETING;
 }
 
-/** What is printed with `hook: Skip` has no status: Argo CD does not compare it (controller/state.go, `CompareAppState`). */
+/**
+ * Objects printed with `hook: Skip` have no status: Argo CD does not compare them (controller/state.go,
+ * `CompareAppState`).
+ */
 function toJob(resource: z.infer<typeof Resource>) {
   const { group, kind, namespace, name, requiresPruning, status } = resource;
   const isCompared = group === 'batch' && kind === 'Job' && requiresPruning !== true;
   if (!isCompared || !(status === 'Synced' || status === 'OutOfSync')) return [];
-  // A sync would create or change one that is out of sync.
+  // A sync would create or change a Job that is out of sync.
   return [{ namespace, name, outOfSync: status === 'OutOfSync' }];
 }
 
 function toError({ type, message }: { readonly type: string; readonly message: string }) {
   return {
-    /** `ComparisonError`, `InvalidSpecError`, `UnknownError`, `SyncError`, `DeletionError`, a newer one, or one of ours. */
+    /**
+     * `ComparisonError`, `InvalidSpecError`, `UnknownError`, `SyncError`, `DeletionError`, a newer type, or one of this
+     * program.
+     */
     type: oneLine(type, LONGEST_WORD),
-    /** One line. What a plugin wrote stands at its end. */
+    /** One line. The output of a plugin is at its end. */
     message: oneLine(unwrapped(message), LONGEST_MESSAGE),
     /**
      * The last comparison cannot be trusted, so nothing must be synced on it. For `ComparisonError` and `InvalidSpecError` Argo CD itself
@@ -240,7 +261,7 @@ function toError({ type, message }: { readonly type: string; readonly message: s
   };
 }
 
-/** Without what Argo CD writes before what its plugin says, or the last program that it asked. */
+/** Removes Argo CD's words before the output of the plugin, or of the last program that Argo CD called. */
 export function unwrapped(message: string): string {
   return message.replace(/^[\s\S]*(?: failed exit status \d+: | desc = | failed to apply, reason: )(?=\S)/, '');
 }

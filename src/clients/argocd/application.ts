@@ -35,7 +35,7 @@ export function applicationOf(trackingId: string | undefined, object: ObjectRef)
   return { ...(namespace && { namespace }), name };
 }
 
-/** As its Jobs and its plugin name it: `ARGOCD_APP_NAME`. */
+/** Returns the Application's name as its Jobs and its plugin have it: `ARGOCD_APP_NAME`. */
 export function instanceName({ namespace, name }: ApplicationRef): string {
   return namespace === undefined ? name : `${namespace}_${name}`;
 }
@@ -50,12 +50,14 @@ export function readShards(text: string): number | undefined {
   return /^(?:[1-9]\d?|100)$/.test(text) ? Number(text) : undefined;
 }
 
-/** How many Applications print what has these annotations, as shard 0 says. Undefined: one alone. */
+/**
+ * Returns how many Applications print the object with these annotations, as shard 0 writes it. Undefined: one alone.
+ */
 export function shardCount(annotations: Texts | null | undefined): number | undefined {
   return readShards(annotations?.[SHARDS] ?? '');
 }
 
-/** The names of all shards, this one first. It alone where it is not shard 0. */
+/** Returns the names of all shards, this one first. Only this one if it is not shard 0. */
 export function shardNames(application: string, shards: number): readonly string[] {
   if (!application.endsWith('-0')) return [application];
   return Array.from({ length: shards }, (_, shard) => siblingOf(application, shard));
@@ -66,7 +68,7 @@ export function shardRef(shard: string): ObjectRef {
   return { group: '', kind: 'Shard', namespace: '', name: shard };
 }
 
-/** One text per object; its parts hold no slash. */
+/** Returns one key per object. Its parts hold no slash. */
 export function objectKey({ group, kind, namespace, name }: ObjectRef): string {
   return `${group}/${kind}/${namespace}/${name}`;
 }

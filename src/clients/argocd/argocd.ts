@@ -40,9 +40,13 @@ import type { ApplicationRef } from './application.ts';
 export interface ArgoCdOptions extends Pick<HttpOptions, 'ca' | 'clock' | 'env' | 'onRequest'> {
   /** Base URL of the API server, perhaps with a root path. */
   readonly url: string;
-  /** The token of an Argo CD account as of now; white space around it is removed. It goes to the origin of `url` only. @throws Failure */
+  /**
+   * Returns the current token of an Argo CD account, without white space around it. The token goes to the origin of
+   * `url` only.
+   * @throws Failure
+   */
   readonly readToken: () => Promise<string>;
-  /** Where Argo CD itself lives, `argocd` mostly: an Application without a namespace lives there. */
+  /** Namespace of Argo CD, mostly `argocd`: Applications without a namespace live there. */
   readonly controlPlaneNamespace: string;
 }
 
@@ -60,8 +64,9 @@ const CONNECTIONS = 128;
 const BODY_LIMIT = 8 * 1024 * 1024;
 
 /**
- * In place of the Application's `syncPolicy.retry`. While Argo CD repeats a sync it refuses all others, by default for two minutes and
- * a half: one Job that Kubernetes refuses would keep the runners of other groups waiting. We repeat by ourselves (wake-state.ts).
+ * Replaces the Application's `syncPolicy.retry`. While Argo CD repeats a sync it refuses all others, by default for two
+ * minutes and a half: one Job that Kubernetes refuses would delay the runners of other groups. This program repeats
+ * syncs by itself (wake-state.ts).
  */
 const NO_RETRY = { limit: 0 };
 
@@ -70,7 +75,10 @@ const WRONG_URL =
 const WRONG_TOKEN =
   'the token of Argo CD is empty or holds characters that no token has. Make one with "argocd account generate-token" and put it into the Secret.';
 
-/** One Argo CD with one account. Connections are kept until `close`. Every method throws `Failure` (exit 1). */
+/**
+ * A client for one Argo CD with one account. It keeps connections until `close`. Every method throws `Failure` (exit
+ * 1).
+ */
 export class ArgoCd {
   readonly clock: Clock;
   readonly #http: HttpClient;
@@ -105,12 +113,18 @@ export class ArgoCd {
     return this.#get(app, 'read', {}, deadline);
   }
 
-  /** Has the plugin run and everything compared, and gives the result. Takes a second or more; see above for when it is lost. */
+  /**
+   * Runs the plugin, compares everything, and returns the result. Takes a second or more. The head of this file says
+   * when the request is lost.
+   */
   refresh(app: ApplicationRef, deadline: Deadline, how: RefreshKind = 'hard'): Promise<AppState> {
     return this.#get(app, 'refresh', { refresh: how }, deadline);
   }
 
-  /** Starts a sync with prune of what was generated last; the Application's own sync options hold. Does not wait for its end. */
+  /**
+   * Starts a sync with prune of the last generated output. The Application's own sync options hold. Does not wait for
+   * the end.
+   */
   async sync(app: ApplicationRef, deadline: Deadline): Promise<SyncStart> {
     const namespace = this.#appNamespace(app);
     const request: HttpRequest = {
@@ -204,8 +218,9 @@ const INVALID_ARGUMENT = 3;
 const FAILED_PRECONDITION = 9;
 
 /**
- * True when an operation is already under way (`ErrAnotherOperationInProgress` in util/argo/argo.go, wrapped by `Sync`): HTTP 400
- * with gRPC code 9. That code is also used for an Application that is being deleted and for git that cannot be reached.
+ * True if an operation is already under way (`ErrAnotherOperationInProgress` in util/argo/argo.go, wrapped by `Sync`):
+ * HTTP 400 with gRPC code 9. Argo CD sends that code also for an Application that is being deleted and for git that
+ * cannot be reached.
  */
 function isBusy(answer: HttpAnswer): boolean {
   const { code, message } = (answer.status === 400 && readError(answer)) || {};
@@ -265,7 +280,7 @@ function refusal(request: HttpRequest, answer: HttpAnswer, right: string): Failu
   }
 }
 
-/** The Failure for JSON that is no Application, or another one; `detail` is a clause without values from outside. */
+/** Makes the Failure for JSON that is not this Application. `detail` is a clause without values from the answer. */
 function wrongShape(request: HttpRequest, detail: string): Failure {
   const remedy = 'Check what stands before Argo CD; if nothing does, report this with the version of Argo CD';
   return failure(request, 'GR-ARGOCD-11', `the answer is not what Argo CD sends: ${detail}`, remedy);

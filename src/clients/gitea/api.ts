@@ -23,14 +23,14 @@ export interface Question extends AccessHints {
   readonly what: string;
   /** Gitea answers some questions to a `POST` only. Default: `GET`. */
   readonly method?: HttpRequest['method'];
-  /** Below `/api/v1`, segments already encoded. */
+  /** Path below `/api/v1`, with encoded segments. */
   readonly path: string;
-  /** In order; a key may come twice (`status`): Gitea does not split commas. */
+  /** Parameters in order. A key may come twice (`status`): Gitea does not split commas. */
   readonly query?: readonly (readonly [string, string])[];
   readonly mostBytes?: number;
 }
 
-/** Turns the JSON of an answer into what was asked for. Throws `ShapeError`. */
+/** Parses the JSON of an answer. Throws `ShapeError`. */
 export type AnswerReader<T> = (json: unknown, version: VersionFacts, answer: HttpAnswer) => T;
 
 /** Versions by base URL; a Promise, so that targets of one Gitea ask once. */
@@ -49,7 +49,7 @@ export interface GiteaAccess {
   readonly queue?: string | undefined;
   /** A Gitea that is down sees a single request per look: the first answer is awaited before the next. `once`: and none is repeated. */
   readonly careful?: boolean | 'once';
-  /** What the rows of the look are kept on. Default: one for a single look that knows no labels. */
+  /** Shelf that holds the rows of the look. Default: a shelf for a single look that knows no labels. */
   readonly shelf?: Shelf;
   /** New names by the old ones, as redirects tell them. */
   readonly names?: Map<string, string>;
@@ -123,7 +123,7 @@ export class GiteaApi {
   }
 
   async #askVersion(): Promise<VersionFacts> {
-    // With REQUIRE_SIGNIN_VIEW even this path wants a token; it needs no scope.
+    // With REQUIRE_SIGNIN_VIEW, this path needs a token, too, but no scope.
     const question = {
       what: 'ask the version of Gitea',
       path: '/version',
@@ -148,7 +148,7 @@ export class GiteaApi {
   }
 }
 
-/** Has Gitea change something. Answers with one of these statuses. @throws Failure for all others */
+/** Changes something in Gitea. Returns an answer with one of these statuses. @throws Failure for all others */
 export async function change(
   access: GiteaAccess,
   question: Question & Pick<HttpRequest, 'method'>,
@@ -221,7 +221,7 @@ const MOST_PARTS = 3_000_000;
 const PARTS_MATTER = 1024 * 1024;
 const [QUOTE, BACKSLASH, COMMA, ...BRACKETS] = ['"', '\\', ',', '[', '{', ']', '}'].map((sign) => sign.charCodeAt(0));
 
-/** What a long answer has too much of. */
+/** Returns the part that makes an answer too long. */
 function excessOf(text: string): string | undefined {
   if (text.length < PARTS_MATTER) return undefined;
   let depth = 0;

@@ -1,6 +1,6 @@
 /**
- * Asks `serve` for looks that it has just made, in place of Gitea (docs/adr/0111). Whatever is not as it should be is no answer: then Gitea
- * itself is asked. Loaded only when `--looks` says where.
+ * Requests recent looks from `serve` in place of Gitea (docs/adr/0111). An answer with any fault counts as none: then
+ * Gitea itself is asked. Loaded only with `--looks`.
  */
 import { randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
@@ -22,13 +22,13 @@ import {
 } from './kept-look.ts';
 import type { GiteaTarget } from './observe-gitea.ts';
 
-/** For all of them: what a look costs, at most, when nobody answers. */
+/** Time limit for all looks together, ms. It is the most that a look takes longer if nobody answers. */
 const LONGEST_ASKING_MS = 200;
 /** Besides, once an answer has begun: it has megabytes, and to ask Gitea for them takes longer, most of all where CPU is short. */
 const LONGEST_READING_MS = 2_000;
 /** The time is counted in such steps. While this process makes its templates it hears no answer, and that is not the fault of `serve`. */
 const TICK_MS = 10;
-/** The Service has one address for each replica. The one that leads has looks. */
+/** The Service has one address for each replica. Only the leading replica has looks. */
 const MOST_ADDRESSES = 8;
 /** The answers and their list, of one look; so many are read at the same time. */
 const MOST_BYTES = MOST_OF_KEPT + 2 * 1024 * 1024;
@@ -41,7 +41,7 @@ interface Asking {
   readonly onRequest?: ((line: RequestLine) => void) | undefined;
 }
 
-/** How a look at a target is played again (`ObserveOptions`), and when it began, by a clock that is never set. */
+/** A way to replay a look at a target (`ObserveOptions`), with the begin of the look by the steady clock. */
 export type Played = ReturnType<typeof playedOf>;
 
 /** The looks that came in time and are young enough, by key of the target. */
@@ -75,7 +75,7 @@ export async function askServe(targets: readonly GiteaTarget[], asking: Asking):
       const asked = targets.map(async (target) => {
         const played = await askOne(wire, new URL(LOOK_PATH, origin), target, asking, begin).catch(() => undefined);
         if (played) found.set(target.key, played);
-        // Others need not be waited for.
+        // All targets are answered: other addresses need not be waited for.
         if (found.size === targets.length) end();
       });
       await Promise.all(asked);

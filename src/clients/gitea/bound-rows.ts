@@ -1,7 +1,7 @@
 /**
- * Rows of runners that are bound to one repository. Lists of an organization and of a user lack them (models/actions/runner.go
- * `FindRunnerOptions`, Gitea 1.26.0 and 1.27.3), and there may be hundreds of repositories. So only those are asked where the row may
- * tell something: the runner's container runs, and no job names it.
+ * Reads rows of runners that are bound to one repository. Lists of an organization and of a user lack them
+ * (models/actions/runner.go `FindRunnerOptions`, Gitea 1.26.0 and 1.27.3), and there may be hundreds of repositories.
+ * So only those repositories are asked whose row is needed: the runner's container runs, and no job names it.
  */
 import type { Job, LiveJob, RegisteredRunner } from '../../planner/evidence.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
@@ -17,7 +17,7 @@ export type BoundRunner = Pick<LiveJob, 'name' | 'boundTo' | 'giteaUrl'>;
 
 /** Repositories asked in one look. Of a runner without a row nothing is known, so it stays. */
 const MOST_REPOSITORIES = 10;
-/** The repository is gone, or the token may not see its runners. That must not end the look. */
+/** Failures that do not end the look: the repository is gone, or the token may not see its runners. */
 const TELLS_NOTHING = new Set(['not-found', 'forbidden', 'policy']);
 
 /** The rows of these runners, if they are in the scope and none of the jobs names them. @throws Failure */
@@ -27,7 +27,7 @@ export async function readBoundRows(
   bound: readonly BoundRunner[],
   jobs: Iterable<Job>,
 ): Promise<readonly RegisteredRunner[]> {
-  // These lists have them.
+  // These two lists have the rows of bound runners.
   if (scope.kind === 'global' || scope.kind === 'repo') return [];
   const atWork = namesAtWork(jobs);
   const place = { ...scope, now: api.renamedTo(scope) };
@@ -53,7 +53,9 @@ export function namesAtWork(jobs: Iterable<Job>): ReadonlySet<string> {
   return names;
 }
 
-/** A part of them, which follows from the time. So each gets its turn, although nothing is remembered between two looks. */
+/**
+ * Returns a part of them, chosen by the time. So each has its turn, although nothing is remembered between two looks.
+ */
 function inTurn<T>(all: readonly T[], nowMs: number): readonly T[] {
   const first = Math.trunc(nowMs) % Math.max(1, all.length);
   return [...all.slice(first), ...all.slice(0, first)].slice(0, MOST_REPOSITORIES);

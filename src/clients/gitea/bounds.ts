@@ -1,6 +1,6 @@
 /**
- * How much of its rows a look keeps. Authors of workflows choose names and labels of any length and number; Gitea itself cuts names to
- * 255 bytes. A text is cut first, then a row must have room in its look.
+ * Limits how much of its rows a look keeps. Authors of workflows choose names and labels of any length and number;
+ * Gitea itself cuts names to 255 bytes. A string is cut first. Then its row must find room in the look.
  */
 import { groupBy } from '../../shared/keys.ts';
 
@@ -12,16 +12,19 @@ const MOST_LABELS = 200;
 /** Characters of all labels of a job, and of a runner, which has all labels of its group. */
 const MOST_OF_JOB = 4_096;
 const MOST_OF_RUNNER = 16_384;
-/** No runner of ours and no label of a group has a space in its name. */
+/** Label for a string that is too long. No runner of ours and no label of a group has a space in its name. */
 export const TOO_LONG = '(too long)';
 export const TOO_MANY = '(too many)';
 
-/** What all looks of a process may keep. `serve` has a heap of 358 MiB (install/), keeps each look until the next one is read, and plans. */
+/**
+ * Bytes that all looks of a process may keep. `serve` has a heap of 358 MiB (install/). It keeps each look until the
+ * next one is read, and plans.
+ */
 const BYTES_OF_ALL = 48 * 1024 * 1024;
 const MOST_OF_LOOK = 24 * 1024 * 1024;
 /** About 700 running jobs: as much has every scope, however many there are. */
 const LEAST_OF_LOOK = 512 * 1024;
-/** Labels and names that decide nothing. They are for people. */
+/** Bytes of labels and names that decide nothing and are shown to people. */
 const BYTES_OF_UNCOVERED = 256 * 1024;
 const UNCOVERED_LABELS = 10;
 /** A row without its texts: an object with its numbers. */
@@ -39,7 +42,10 @@ export function shareOutBytes(targets: readonly WithUrl[]): (target: WithUrl) =>
   };
 }
 
-/** What of a look's bytes such rows may fill. `needed`: without it the look fails. No group covers `uncovered` ones. */
+/**
+ * Largest part of a look's bytes for each use. `needed`: the look fails if there is no room. `uncovered`: rows of jobs
+ * that no group covers.
+ */
 const SHARES = { needed: 1, optional: 1 / 2, uncovered: 1 / 4 } as const;
 
 export class Shelf {
@@ -63,7 +69,10 @@ export class Shelf {
     return labels.every((label) => this.#labels?.has(label) ?? true);
   }
 
-  /** The labels of a row. Those that no group has are kept while there is room for them; one that no group can have stands for the others. */
+  /**
+   * Returns the labels of a row. Labels that no group has are kept while there is room. One label that no group can
+   * have replaces those that are left out.
+   */
   labels(labels: readonly string[]): readonly string[] {
     let others = 0;
     const kept = labels.filter((label) => {
@@ -74,12 +83,12 @@ export class Shelf {
     return (kept.length < labels.length ? [...kept, TOO_MANY] : kept).map((label) => this.text(label));
   }
 
-  /** A text for people about a job that no group covers; empty when there is no room for it. */
+  /** Returns a string for people about a job that no group covers. Empty if there is no room. */
   unneeded(text: string): string {
     return this.#hasRoomFor(text) ? this.text(text) : '';
   }
 
-  /** One object for equal texts. */
+  /** Returns one object for equal strings. */
   text(text: string): string {
     const known = this.#texts.get(text);
     if (known !== undefined) return known;
@@ -88,7 +97,7 @@ export class Shelf {
     return text;
   }
 
-  /** False: there is no room for the row. A list may be read several times. @param id negative: of a runner. */
+  /** False: there is no room for the row. A list may be read several times. @param id negative for a runner */
   hasRoom(id: number, use: keyof typeof SHARES, texts: readonly string[]): boolean {
     if (this.#rows.has(id)) return true;
     const bytes = texts.reduce((sum, text) => sum + bytesOf(text), ROW_BYTES);
@@ -114,7 +123,7 @@ function bytesOf(text: string): number {
 export const labelsOfJob = (labels: readonly string[]): readonly string[] => bounded(labels, MOST_OF_JOB);
 export const labelsOfRunner = (labels: readonly string[]): readonly string[] => bounded(labels, MOST_OF_RUNNER);
 
-/** Each label once where something is cut. Labels that a group cannot have stand for what is too long or too much. */
+/** Returns each label once if something is cut. Labels that a group cannot have replace too long and too many ones. */
 function bounded(labels: readonly string[], mostCharacters: number): readonly string[] {
   const length = labels.reduce((sum, label) => sum + label.length, 0);
   const isShort = labels.length <= MOST_LABELS && length <= mostCharacters;
@@ -133,12 +142,15 @@ export function boundedName(name: string): string {
   return name.length > LONGEST_NAME ? TOO_LONG : name;
 }
 
-/** Undefined: it is too long to be kept, so it is not known. A part of it could fit other patterns. */
+/** Returns the branch, or undefined if it is too long to be kept. A part of it could fit other patterns. */
 export function boundedBranch(branch: string): string | undefined {
   return branch.length > LONGEST_BRANCH ? undefined : branch;
 }
 
-/** Empty: there is no page to link to. It also becomes an annotation, of which Kubernetes takes 256 KiB. */
+/**
+ * Returns the link, or an empty string if it is too long. It also becomes an annotation, of which Kubernetes takes 256
+ * KiB.
+ */
 export function boundedLink(url: string): string {
   return url.length > LONGEST_LINK ? '' : url;
 }

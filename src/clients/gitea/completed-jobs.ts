@@ -12,20 +12,27 @@ import { type JobsById, jobsQuestion, keep, readJobs, readPage } from './lists.t
 import { PAGE_LIMIT } from './paging.ts';
 import { type ListPage, unreadableJob } from './shapes.ts';
 
-/** More than end between two looks. */
+/** More jobs than can end between two looks. */
 const NEWEST_ROWS = 150;
 /** A past of 318 jobs needs about as many; more cost too many requests. */
 const HISTORY_ROWS = 1_500;
-/** How long before the oldest active job the past is read: runners that were asked for then may still be starting. Six spawn timeouts. */
+/**
+ * How long before the oldest active job the past is read, ms: six times the default spawn timeout. Runners that were
+ * requested then may still be starting.
+ */
 const HISTORY_MARGIN_MS = 30 * 60_000;
-/** Where the newest rows stand besides the first page, unless the instance allows smaller pages only (`[api] MAX_RESPONSE_ITEMS`). */
+/**
+ * Numbers of the pages with the newest rows after the first. Only right if the instance allows pages of full size
+ * (`[api] MAX_RESPONSE_ITEMS`).
+ */
 const FURTHER_PAGES = Array.from({ length: NEWEST_ROWS / PAGE_LIMIT - 1 }, (_, index) => index + 2);
 
 type CompletedList = Awaited<ReturnType<typeof readCompletedJobs>>;
 
 /**
- * Puts the newest completed jobs into `jobs`, `rows` of them and perhaps the first page besides. Versions before 1.27 ignore the order that
- * is asked for (run on 1.26.0): there the last pages follow. @param isEager all pages are asked for at once
+ * Puts the newest completed jobs into `jobs`: `rows` of them, and perhaps those of the first page. Versions before 1.27
+ * ignore the requested order (measured on 1.26.0), so the last pages follow there.
+ * @param isEager requests all pages at once
  */
 export async function readCompletedJobs(
   api: GiteaApi,
@@ -36,7 +43,7 @@ export async function readCompletedJobs(
   const question = jobsQuestion(level, ['completed']);
   const firstAsked = readCompletedPage(api, question, 1);
   const early = isEager ? FURTHER_PAGES.map((page) => readCompletedPage(api, question, page)) : [];
-  // What is not wanted may fail.
+  // A page that turns out not to be needed may fail.
   for (const page of early) page.catch(() => undefined);
   const first = await firstAsked;
   // Up to Gitea 1.26 the newest rows stand on the last pages of most databases.
@@ -55,7 +62,10 @@ export function lacksHistory(list: CompletedList, jobs: JobsById): boolean {
   return !isBefore(pages.at(-1) ?? first, historyBegin(jobs));
 }
 
-/** Puts further completed jobs into `jobs`, back to the oldest active one. Each time it reads as many pages as before in all. */
+/**
+ * Puts further completed jobs into `jobs`, back to the oldest active one. Each step reads as many pages as all steps
+ * before together.
+ */
 export async function readHistory(api: GiteaApi, list: CompletedList, jobs: JobsById): Promise<void> {
   const sinceMs = historyBegin(jobs);
   const { question, first, sorted } = list;
@@ -85,19 +95,24 @@ function isBefore({ rows }: ListPage<Job>, ms: number): boolean {
   return rows.every(({ completedAtMs, createdAtMs }) => (completedAtMs ?? createdAtMs) < ms);
 }
 
-/** How many pages besides the first hold so many of the newest rows. */
+/** Returns how many pages after the first hold so many of the newest rows. */
 function pagesFor(rows: number, { rows: { length: size } }: ListPage<Job>, sorted: boolean): number {
   return Math.ceil(rows / Math.max(1, size)) - (sorted ? 1 : 0);
 }
 
-/** Numbers of at most `count` pages besides the first, the newest rows first, without the first `skip` of them. */
+/**
+ * Returns the numbers of at most `count` pages after the first, the newest rows first, without the first `skip` of
+ * them.
+ */
 export function newestPages({ rows, total }: ListPage<unknown>, sorted: boolean, skip: number, count: number) {
   const last = Math.ceil(total / Math.max(1, rows.length));
   const there = rows.length === 0 ? 0 : Math.max(0, last - 1 - skip);
   return Array.from({ length: Math.min(count, there) }, (_, at) => (sorted ? 2 + skip + at : last - skip - at));
 }
 
-/** Gitea keeps all jobs that ever ran, so their number is no reason to refuse. */
+/**
+ * Reads a page of completed jobs. Gitea keeps all jobs that ever ran, so their number is no reason to refuse the list.
+ */
 function readCompletedPage(api: GiteaApi, question: Question, page: number): Promise<ListPage<Job>> {
   const reading = { question, read: readJobs(api), standIn: unreadableJob };
   return readPage(api, reading, page, Number.POSITIVE_INFINITY);

@@ -1,6 +1,6 @@
 /**
- * How CI jobs ended, and of which workflows they were: for notifications. Newest rows only, read with the rights that a look needs. Rows are
- * evidence for messages, not for plans: one that is not understood is left out.
+ * Reads how CI jobs ended, and their workflows: for notifications. Reads the newest rows only, with the rights that a
+ * look needs. The rows serve messages, not plans: a row that cannot be parsed is left out.
  */
 import * as z from 'zod';
 import type { Scope } from '../../shared/scope.ts';
@@ -65,7 +65,10 @@ export function readWorkflow(row: unknown): readonly (readonly [number, string])
   return data && file ? [[data.id, file]] : [];
 }
 
-/** A page of jobs or runs whose rows are not understood yet. Gitea keeps all that ever ran, so their number is no reason to refuse. */
+/**
+ * Reads a page of jobs or runs without parsing its rows. Gitea keeps all that ever ran, so their number is no reason to
+ * refuse the list.
+ */
 export async function readList(api: GiteaApi, question: Question, page: number): Promise<ListPage<unknown>> {
   const read = (json: unknown) => {
     const { jobs, workflow_runs: runs, total_count: total } = readShape(List, json, 'the list');
@@ -79,6 +82,6 @@ function readEnd(row: unknown, version: VersionFacts) {
   if (!data) return [];
   const { id, run_id: runId, run_attempt: written, conclusion: result, runner_name: runner } = data;
   const attempt = toAttempt(written, 'completed', version);
-  // Without `runner`: none ran it.
+  // Without `runner`: no runner has run it.
   return [{ id, attempt, runId, result, ...(runner && { runner }) }];
 }

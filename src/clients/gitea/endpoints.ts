@@ -7,11 +7,11 @@ import type { AccessHints, Rights } from './failures.ts';
 /** A list of a level: where it is, and what an error says about it. */
 type Endpoint = AccessHints & { readonly path: string };
 
-/** One level at which Gitea lists jobs and runners. */
+/** A level at which Gitea lists jobs and runners. */
 export interface Level {
-  /** As an error says it: `org acme`. */
+  /** Name for error messages: `org acme`. */
   readonly name: string;
-  /** Where the paths of the level begin: `/orgs/acme`. */
+  /** Begin of the level's paths: `/orgs/acme`. */
   readonly root: string;
   readonly jobs: Endpoint;
   /** The rights that list jobs list runs. */
@@ -31,7 +31,10 @@ export const GLOBAL_LEVEL = level('the whole instance', '/admin', 'Check spec.gi
   user: 'a site administrator',
 });
 
-/** From 1.27 a mere member sees only repositories whose Actions he may read, without a hint. Runner lists need an owner in every version. */
+/**
+ * Returns the level of an organization. From 1.27 a mere member sees only repositories whose Actions he may read,
+ * without a hint. Runner lists need an owner in every version.
+ */
 export function orgLevel(org: string): Level {
   const missing = `Check that org ${org} exists and that the token's user may see it. If ${org} is a user, write scope: user and user: ${org}`;
   const rights = { scope: 'scope read:organization', user: 'an owner of the org' };
@@ -58,7 +61,7 @@ export function levelOfRepository(repository: string): Level {
   return repoLevel(owner, name);
 }
 
-/** The level of a scope. That of a user is his own token's. */
+/** Returns the level of a scope. A user's level needs his own token. */
 export function levelOf(scope: Scope): Level {
   switch (scope.kind) {
     case 'global':
@@ -80,8 +83,9 @@ export function describeScope(scope: Scope): string {
 }
 
 /**
- * One path segment. `..` survives percent-encoding and would climb out of the path, and with it out of what the token was meant for;
- * Gitea allows ASCII letters, digits, `-`, `_` and `.` in names (models/user `IsUsableUsername`, models/repo `IsUsableRepoName`).
+ * Encodes one path segment. Refuses `..`: it survives percent-encoding and would lead out of the path that the token is
+ * meant for. Gitea allows ASCII letters, digits, `-`, `_` and `.` in names (models/user `IsUsableUsername`, models/repo
+ * `IsUsableRepoName`).
  */
 export function segment(name: string): string {
   if (isGiteaName(name)) return encodeURIComponent(name);
@@ -89,14 +93,14 @@ export function segment(name: string): string {
   throw new Failure('GR-GITEA-14', 2, message);
 }
 
-/** How many names follow in a path. */
+/** Number of names after this word in a path. */
 const NAMES_AFTER: ReadonlyMap<string, number> = new Map([
   ['repos', 2],
   ['orgs', 1],
   ['users', 1],
 ]);
 
-/** The name in a path below `/api/v1`, and what is asked about it. Undefined: none is in it. */
+/** Returns the name in a path below `/api/v1`, and the rest of the path. Undefined: it has no name. */
 export function placeIn(path: string) {
   const [, kind = '', ...parts] = path.split('/');
   const names = parts.slice(0, NAMES_AFTER.get(kind) ?? 0);

@@ -1,4 +1,4 @@
-/** What each error that Gitea answers means and what to do about it, in one place. Texts hold nothing that came in a body. */
+/** Maps each error of Gitea to its meaning and remedy. Messages hold nothing of an answer's body. */
 import { Failure } from '../../shared/failure.ts';
 import {
   failure,
@@ -11,19 +11,19 @@ import {
 } from '../http/request.ts';
 import type { Token } from '../tokens/token.ts';
 
-/** What Gitea demands before it answers (routers/api/v1/api.go). */
+/** Rights that Gitea demands before it answers (routers/api/v1/api.go). */
 export interface Rights {
   /** Scope of the token: `scope read:organization`. */
   readonly scope: string;
-  /** What the token's user must be: `an owner of the org`. Absent: the scope is enough. */
+  /** Role that the token's user needs: `an owner of the org`. Absent: the scope is enough. */
   readonly user?: string;
 }
 
-/** What to check when Gitea gives no access to an endpoint. */
+/** Remedies for an endpoint to which Gitea gives no access. */
 export interface AccessHints {
-  /** For 403. */
+  /** Rights to check after a 403. */
   readonly rights: Rights;
-  /** For 404: what to check. */
+  /** Things to check after a 404. */
   readonly missing: string;
 }
 
@@ -98,7 +98,7 @@ export function failureOfStatus(
 const LACKS_SCOPE = /token does not have at least one of required scope\(s\)/;
 const LACKS_PLACE = /\b(?:owner|admin|member|collaborator|permission)\b/i;
 
-/** Where a text of Gitea tells what is wrong: its texts are short. */
+/** Returns the first characters of an answer, in which Gitea's texts stand: they are short. */
 export function beginOf({ text }: HttpAnswer): string {
   return text.slice(0, 1_000);
 }
@@ -113,7 +113,10 @@ const ONE_FACTOR = [
   'Sign in as that user and enable it',
 ] as const;
 
-/** What keeps the user of a token out, whatever the token may do (verifyAuthWithOptions of Gitea 1.25 to 1.27), and what helps. */
+/**
+ * Returns why the user of a token is kept out, whatever the token may do, and the remedy (verifyAuthWithOptions of
+ * Gitea 1.25 to 1.27).
+ */
 function ofUser(answer: HttpAnswer): readonly [why: string, remedy: string] | undefined {
   const begin = beginOf(answer);
   if (/must change your password/.test(begin)) return OLD_PASSWORD;
@@ -121,7 +124,7 @@ function ofUser(answer: HttpAnswer): readonly [why: string, remedy: string] | un
   return /enable two-factor authentication/.test(begin) ? ONE_FACTOR : undefined;
 }
 
-/** What a 403 complains about: the token's scope or its user. Empty when its text does not tell. */
+/** Returns the reason of a 403: the token's scope or its user. Empty if the text does not tell. */
 function complaint(answer: HttpAnswer, { scope, user }: Rights): string {
   const begin = beginOf(answer);
   if (LACKS_SCOPE.test(begin)) return `: the token lacks ${scope}`;

@@ -114,7 +114,10 @@ export async function readScopeHistory(
     isWhole = false;
   };
 
-  /** From the newest run on, down to the oldest one that is wanted: `ORDER BY id DESC` (models/actions/run_list.go, 1.25 to 1.27). */
+  /**
+   * Reads from the newest run down to the oldest wanted one: `ORDER BY id DESC` (models/actions/run_list.go, 1.25 to
+   * 1.27).
+   */
   const readRuns = async (level: Level): Promise<void> => {
     const oldest = [...ended.values()].reduce((least, { runId }) => Math.min(least, runId), Number.MAX_VALUE);
     await walk({ what: `list the runs of ${level.name}`, ...level.runs }, true, (page) => {
@@ -145,7 +148,7 @@ export async function readScopeHistory(
   ];
   return {
     jobs: jobs as readonly EndedJob[],
-    /** Names of runners that have taken a CI job, also one that still runs or ended just outside of the period. */
+    /** Names of runners that have taken a CI job, including jobs that still run or ended just outside the period. */
     users: users as ReadonlySet<string>,
     /** Up to 1.26 a re-run takes the row of the stay before it: in these times other jobs may have run, and perhaps their runners are not in `users`. */
     hidden: hidden as readonly Period[],

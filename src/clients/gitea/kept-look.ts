@@ -17,21 +17,24 @@ import { judgeVersion, type VersionFacts } from './version.ts';
 
 /** Bytes of all answers of a look: about 5,000 runners at work. */
 export const MOST_OF_KEPT = 8 * 1024 * 1024;
-/** And how many. */
+/** Most answers of one look. */
 const MOST_ANSWERS = 2_000;
-/** By its end: who asks Gitea himself has a look that began as long ago as it takes. With 3,000 queued jobs and little CPU that is more than this. */
+/**
+ * Most age of a look, ms, by its end. A look that a client makes by itself is also old: it began as long ago as it
+ * takes. With 3,000 queued jobs and little CPU that is more than this.
+ */
 export const MOST_AGE_MS = 5_000;
-/** Where `serve` is asked, and the headers that name a look. */
+/** Path of looks on `serve`, and the headers that name a look. */
 export const LOOK_PATH = '/look';
 export const ID_HEADER = 'x-look';
 export const NONCE_HEADER = 'x-nonce';
 
-/** The one header that is read: lists of repositories count in it. */
+/** The only header that is kept: lists of repositories count in it. */
 const TOTAL = 'x-total-count';
 const CIPHER = 'aes-256-gcm';
 const [SALT_BYTES, IV_BYTES, TAG_BYTES] = [16, 12, 16];
 
-/** One answer with status 200. Times by a clock that is never set. */
+/** One answer with status 200. Times by the steady clock, ms. */
 interface Answer {
   readonly url: string;
   readonly body: Buffer;
@@ -41,20 +44,23 @@ interface Answer {
   readonly receivedMs: number;
 }
 
-/** What a look asked and was answered. */
+/** The requests of a look with their answers. */
 export interface KeptLook {
   readonly version: string;
   readonly beganMs: number;
   readonly answers: readonly Answer[];
 }
 
-/** What names a look at a target, and what opens it. */
+/** Returns the key that names a look at a target, and the key that opens it. */
 export function keysOf({ scope, token }: Pick<GiteaTarget, 'scope' | 'token'>) {
   const secret = token.keyFor(`a look\n${token.base}\n${describeScope(scope)}`);
   return { secret, id: createHmac('sha256', secret).update('id').digest('hex') };
 }
 
-/** Passes requests on and keeps what is answered, until something is not as usual: a status, a redirect, too much of it. */
+/**
+ * Forwards requests and records the answers. An unusual answer ends the recording: another status, a redirect, too many
+ * bytes.
+ */
 export class Recording implements Sender {
   readonly #sender: Sender;
   readonly #steadyMs: () => number;
@@ -87,7 +93,7 @@ export class Recording implements Sender {
   #keep(url: string, { header, mediaType, status, text }: HttpAnswer, times: Pick<Answer, 'sentMs' | 'receivedMs'>) {
     const kept = this.#answers;
     const isUsual = status === 200 && mediaType === 'application/json';
-    // Another clock speaks where there is an age.
+    // With `age`, the date is that of another server's clock.
     const date = header('age') === undefined ? header('date') : undefined;
     if (isUsual && kept && kept.length < MOST_ANSWERS && this.#take(Buffer.byteLength(text)))
       kept.push({ url, body: Buffer.from(text), total: header(TOTAL), date, ...times });
@@ -112,7 +118,10 @@ const Head = z.object({
     .max(MOST_ANSWERS),
 });
 
-/** A look for who has asked with this nonce, in pieces: each costs a moment. Times become ages, because clocks of two machines differ. */
+/**
+ * Encrypts a look for the client that sent this nonce, in pieces: each takes a moment of the event loop. Times become
+ * ages, because clocks of two machines differ.
+ */
 export function* sealed({ version, beganMs, answers }: KeptLook, secret: Buffer, nonce: string, nowMs: number) {
   const head: z.infer<typeof Head> = {
     version,
@@ -132,7 +141,7 @@ function cipherKey(secret: Buffer, salt: Buffer, nonce: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, salt, `answers\n${nonce}`, 32));
 }
 
-/** An opened look: its age, what a Gitea would answer to it, and what it tells of that clock. */
+/** An opened look: its age, the recorded answers, and the bounds of Gitea's clock. */
 export interface OpenLook {
   readonly version: VersionFacts;
   readonly beganAgoMs: number;
@@ -155,7 +164,7 @@ export function opened(bytes: Buffer, secret: Buffer, nonce: string): OpenLook |
     at += length;
     const header = (name: string) => (name === TOTAL ? total : undefined);
     const answer = { status: 200, mediaType: 'application/json', text: body.toString(), header };
-    // A list that moved was read again: each time there is an answer of its own.
+    // A list that moved was read again: each reading has its own answer.
     answers.set(url, [...(answers.get(url) ?? []), answer]);
   }
   if (at !== text.length) return undefined;

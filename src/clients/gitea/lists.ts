@@ -24,12 +24,13 @@ export type JobsById = Map<number, Job>;
 
 /** First reading and at most 3 more. */
 const PASSES = 4;
-/** As an error says them. */
+/** Names of the states in errors. */
 const WORDS = { queued: 'queued', in_progress: 'running', waiting: 'blocked', completed: 'completed' } as const;
 
 /**
- * Puts all jobs of these states into `jobs`. If they fit into one page, one request reads them: a snapshot. If not, rows move from list to
- * list meanwhile. So each state is read on its own, in the order in which a job goes through them: one that is claimed is seen at least once.
+ * Puts all jobs of these states into `jobs`. If they fit into one page, one request reads them: a snapshot. If not,
+ * rows move from list to list meanwhile. So each state is read on its own, in the order in which a job passes through
+ * them: a job that is claimed in between is seen at least once.
  */
 export async function readActiveJobs(
   api: GiteaApi,
@@ -62,10 +63,11 @@ async function readSnapshot(api: GiteaApi, question: Question): Promise<readonly
 }
 
 /**
- * Puts all jobs of a state into `jobs`. Those in progress must be complete, because a busy runner that is skipped may be killed. A reading
- * during which the list moved proves nothing, so the list is read again. The rows of that reading stay: presence is evidence.
- * Lists of jobs that wait may drift: the next look finds what this one misses. Of a very long one the ends are read: the oldest jobs are
- * served first, and a flood may stand before the newest. Throws `Failure` when the list contradicts itself.
+ * Puts all jobs of a state into `jobs`. Jobs in progress must be complete, because a busy runner that is skipped may be
+ * killed. A reading during which the list moved proves nothing, so the list is read again. The rows of that reading
+ * stay: presence is evidence. Lists of waiting jobs may drift: the next look finds the missing ones. Only the ends of a
+ * very long list are read: the oldest jobs are served first, and the newest may be behind a flood. Throws `Failure`
+ * when the list contradicts itself.
  */
 export async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs: JobsById): Promise<void> {
   const question = jobsQuestion(level, [state]);
@@ -87,8 +89,9 @@ export async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilte
 }
 
 /**
- * All runners of a level. Their order is `last_online DESC`, which moves all the time (1.27 adds the id as tie-break only). So one reading
- * may skip rows although nothing is wrong. Readings are joined until as many different rows are known as Gitea counts.
+ * Reads all runners of a level. Their order is `last_online DESC`, which moves all the time (1.27 adds the id only as a
+ * tie-break). So one reading may skip rows. Readings are joined until the number of different rows is Gitea's own
+ * count.
  */
 export async function readRunners(api: GiteaApi, level: Level): Promise<readonly RegisteredRunner[]> {
   const question: Question = { what: `list the runners of ${level.name}`, ...level.runners };
@@ -127,11 +130,14 @@ export function readJobs(api: GiteaApi): AnswerReader<ListPage<Job>> {
 interface Reading<T> {
   readonly question: Question;
   readonly read: AnswerReader<ListPage<T>>;
-  /** For a row that cannot be read. @param id below 0, another one for each place in the list. */
+  /**
+   * Makes a replacement for a row that cannot be read.
+   * @param id below 0, a different one for each place in the list
+   */
   readonly standIn?: ((id: number) => T) | undefined;
   /** A page that is too long is an error. Default: it is read in parts. */
   readonly isWhole?: boolean;
-  /** Only the ends of a very long list are read. Default: a very long list is an error. */
+  /** Reads only the ends of a very long list. Default: a very long list is an error. */
   readonly endsWillDo?: boolean;
 }
 
@@ -177,7 +183,7 @@ export async function* eachPage<P extends Pick<ListPage<unknown>, 'rows'>>(
   }
 }
 
-/** One page. Throws `Failure` when Gitea counts more than `mostRows`. */
+/** Reads one page. Throws `Failure` when Gitea counts more than `mostRows`. */
 export async function readPage<T>(
   api: GiteaApi,
   reading: Reading<T>,
@@ -229,12 +235,12 @@ function incomplete(api: GiteaApi, question: Question, pages: readonly ListPage<
  * Only a row that stops nobody may have a stand-in: an unseen running job is a runner that is deleted at work.
  */
 const SOME_ROWS = 5;
-/** No list of Gitea has so many rows. */
+/** An offset at which no list of Gitea has rows. */
 const BEYOND_ALL = 1_000_000_000;
 /** Longest answer with a row that must be read. A database takes about 7,000 steps of a job, of 1.7 KB at most. */
 const ROW_BYTES = 16 * 1024 * 1024;
 
-/** How many rows Gitea gives at most, whatever is asked for. */
+/** Returns how many rows Gitea gives at most, whatever limit is requested. */
 export async function askPageSize(api: GiteaApi): Promise<number> {
   const hints = { rights: { scope: 'any scope' }, missing: 'Check spec.gitea.url' };
   const settings = { what: 'ask the page size of Gitea', path: '/settings/api', ...hints };
@@ -244,7 +250,8 @@ export async function askPageSize(api: GiteaApi): Promise<number> {
 /** The rows that the page would have. @throws Failure: a row cannot be read and has no stand-in. */
 async function readLongPage<T>(api: GiteaApi, reading: Reading<T>, page: number): Promise<ListPage<T>> {
   const size = await askPageSize(api);
-  // Beyond the end there are no rows, so nothing is long: a server whose answers never end shows itself here.
+  // Beyond the end there are no rows, so the answer is short. If it is too long all the same, the server's answers
+  // never end.
   const { total } = await askFor(api, reading, BEYOND_ALL, 1);
   const first = (page - 1) * size;
   const widths = size > SOME_ROWS && size % SOME_ROWS === 0 ? [SOME_ROWS, 1] : [1];

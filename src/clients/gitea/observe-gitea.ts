@@ -30,7 +30,7 @@ import { type JobsById, readActiveJobs, readJobsIn, readRunners } from './lists.
 import { PAGE_LIMIT } from './paging.ts';
 import { ownLevel, readJobsByRepo } from './user-repos.ts';
 
-/** One scope of one Gitea, seen with one token. Groups that share all three share the look. */
+/** One scope of one Gitea with one token. Groups that share all three share the look. */
 export interface GiteaTarget {
   readonly key: string;
   readonly url: string;
@@ -45,11 +45,11 @@ export interface GiteaTarget {
 }
 
 /**
- * The settings of all questions to Gitea. `src/cli/reading/command-settings.ts` makes it of flags and environment. It is handed down whole: who picks fields of it
- * misses the next one.
+ * Settings of all requests to Gitea. `src/cli/reading/command-settings.ts` makes them from flags and environment. They
+ * are passed on whole: code that copies single fields misses the next one.
  */
 export interface GiteaSettings extends Pick<HttpOptions, 'ca' | 'env'> {
-  /** For one look, or for the whole run of a command, ms. */
+  /** Time limit for one look, or for the whole run of a command, ms. */
   readonly timeoutMs: number;
 }
 
@@ -57,9 +57,9 @@ export interface GiteaSettings extends Pick<HttpOptions, 'ca' | 'env'> {
 export interface ObserveOptions
   extends Omit<GiteaSettings, 'timeoutMs'>,
     Pick<HttpOptions, 'clock' | 'clocks' | 'onRequest'> {
-  /** For all targets and all requests together. Default of the command: 20 000. */
+  /** Time limit for all targets and all requests together, ms. Default of the command: 20 000. */
   readonly deadlineMs: number;
-  /** Also list jobs that wait for others (`explain`). */
+  /** Lists blocked jobs, too (`explain`). */
   readonly includeBlocked: boolean;
   /**
    * Ask for runners and completed jobs at the same time as for active jobs (docs/adr/0011): one wait instead of two. If a Gitea has one
@@ -72,7 +72,7 @@ export interface ObserveOptions
   readonly needsRows?: () => Promise<boolean>;
   /** Asked when runners are read. Their rows stand in lists of their own (bound-rows.ts). */
   readonly boundRunners?: () => Promise<readonly BoundRunner[]>;
-  /** What the look at a target may keep. Default: its share when these targets are all (`shareOutBytes`). */
+  /** Bytes that the look at a target may keep. Default: its share of these targets (`shareOutBytes`). */
   readonly bytes?: number;
   /** `GiteaAccess.careful`. */
   readonly careful?: boolean | 'once';
@@ -88,8 +88,9 @@ export interface ObserveOptions
 const BODY_LIMIT = 4 * 1024 * 1024;
 
 /**
- * Looks at all targets at the same time, at most 8 requests per origin under way. The answer has one Look per key. Throws `Failure`
- * (exit 1) when anything of it is missing, doubtful or late, with the causes of all targets; (exit 3) when a token belongs to another origin.
+ * Looks at all targets at the same time, with at most 8 requests per origin under way. Returns one Look per key. Throws
+ * `Failure` (exit 1) if any part is missing, doubtful or late, with the causes of all targets; (exit 3) if a token
+ * belongs to another origin.
  */
 export async function observe(
   targets: readonly GiteaTarget[],
@@ -99,13 +100,16 @@ export async function observe(
   return collectLooks(await observeEach(targets, options));
 }
 
-/** As `observe`, but each target succeeds or fails alone: for a process that looks again and again. */
+/**
+ * Looks at all targets. Unlike in `observe`, each target succeeds or fails alone: for a process that looks again and
+ * again.
+ */
 export async function observeEach(
   targets: readonly GiteaTarget[],
   options: ObserveOptions,
 ): Promise<ReadonlyMap<string, Look | Failure>> {
   const deadline = new Deadline(options.deadlineMs, options.clock);
-  // `clock` judges what Gitea tells. What servers tell of their clocks is compared with this machine's.
+  // `clock` judges the times of Gitea's answers. Dates of servers are compared with this machine's clock.
   const { clock, ...sending } = options;
   const http = options.http ?? giteaClient(sending);
   const { careful = false, queue, versions = new Map() } = options;
@@ -139,7 +143,7 @@ function refuseForeignToken({ url, scope, token }: GiteaTarget): void {
   if (normalBase(url) !== token.base) throw foreignToken(`look at ${describeScope(scope)}`, url, token);
 }
 
-/** All looks. @throws Failure with the causes of all that failed. */
+/** Returns all looks. @throws Failure with the causes of all failed looks */
 export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string, Look> {
   const [first, ...others] = [...looks.values()].filter((look) => look instanceof Failure);
   if (first) throw joinFailures([first, ...others]);
@@ -180,7 +184,7 @@ async function lookAtLevel(
     return { jobs: [...jobs.values()], runners: [] };
   }
 
-  // Reading several pages takes its time, and what was asked before them would be older than they are.
+  // Reading several pages takes a while. Lists that were requested before would then be older than the jobs.
   const reading =
     early && read === 'snapshot'
       ? early(jobs)
@@ -194,7 +198,10 @@ async function lookAtLevel(
   return { jobs: [...jobs.values()], runners, rowsWereRead: true };
 }
 
-/** Asks at once. Nobody knows then which of the lists is older: a job in two of them counts as active, so its runner stays. */
+/**
+ * Requests all lists at once. Nobody knows then which list is older: a job in two of them counts as active, so its
+ * runner stays.
+ */
 function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean) {
   const done: JobsById = new Map();
   const asked = Promise.all([readRunners(api, level), readCompletedJobs(api, level, done, { isEager: furtherPages })]);

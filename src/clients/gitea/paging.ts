@@ -17,7 +17,7 @@ import type { ListPage } from './shapes.ts';
 
 /** Rows asked for per page: Gitea's default maximum. */
 export const PAGE_LIMIT = 50;
-/** More rows than this are not read; Gitea would need minutes, and the cap of any group is far below. */
+/** Most rows of a list. A longer list would take Gitea minutes, and the cap of any group is far below. */
 export const MOST_ROWS = 20_000;
 /** A longer list of jobs that wait: so many pages at its old end are read, and as many at its new end. */
 const PAGES_OF_END = 100;
@@ -31,7 +31,7 @@ export function pagesAfter(first: ListPage<unknown>, endsWillDo = false): readon
   return [...range(2, PAGES_OF_END), ...range(last - PAGES_OF_END + 1, last)];
 }
 
-/** True when the ends of a list are not all of it. */
+/** True if the ends of a list are not all of it. */
 export function isLong(first: ListPage<unknown>): boolean {
   return lastPage(first) > 2 * PAGES_OF_END;
 }
@@ -65,7 +65,10 @@ export function judgePass(pages: readonly ListPage<{ readonly id: number }>[]): 
   return consistent && isNew ? 'drifted' : 'contradictory';
 }
 
-/** One reading: the least and the most that its pages count, and how many rows arrived. A row that came twice counts once. */
+/**
+ * Counts a reading: the lowest and the highest total of its pages, and the number of rows. A row that came twice counts
+ * once.
+ */
 export function countRows(pages: readonly ListPage<{ readonly id: number }>[]) {
   const totals = pages.map(({ total }) => total);
   const ids = pages.flatMap(({ rows }) => rows.map(({ id }) => id));

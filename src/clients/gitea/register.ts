@@ -31,16 +31,17 @@ const answerShape = once(() => {
       uuid: z.uuid(),
       // A header can hold it; Gitea's have 40 characters.
       token: z.string().regex(/^[\x21-\x7e]{1,255}$/),
-      // Any other runner would stay, and take job after job.
+      // A runner that is not ephemeral would stay and take job after job.
       ephemeral: z.literal(true),
     }),
   });
 });
 
 /**
- * Makes the row of an ephemeral runner. Sent once: after an answer that was lost, a second one would make a second row of that name.
+ * Makes the row of an ephemeral runner. Sent once: if the answer is lost, a second request would make a second row of
+ * that name.
  * @param labels their names, which Gitea compares with `runs-on`.
- * @throws Failure; `unauthorized`: this registration token is no good any more, so ask for another one
+ * @throws Failure; `unauthorized`: Gitea no longer accepts this registration token, so request another one
  */
 export async function registerRunner(
   access: GiteaAccess,
@@ -50,7 +51,7 @@ export async function registerRunner(
   const { http, token, deadline, queue } = access;
   const url = new URL(`${access.url.replace(/\/+$/, '')}/api/actions/runner.v1.RunnerService/Register`);
   const what = `register runner ${name}`;
-  // What registers goes nowhere else either.
+  // The registration token goes to no other address either.
   if (!token.covers(url)) throw foreignToken(what, `${url.origin}${url.pathname}`, token);
   const body = JSON.stringify({ name, token: registrationToken, version: 'registered ahead', labels, ephemeral: true });
   const request: HttpRequest = { what, method: 'POST', url, body, queue, once: true, mostBytes: MOST_BYTES };
@@ -60,7 +61,7 @@ export async function registerRunner(
   return { id: Number(runner.id), uuid: runner.uuid, token: runner.token };
 }
 
-/** Texts of `Register`, each of them with 500 and the code `unknown`. They are compared here and never repeated. */
+/** Texts of `Register`, each with status 500 and code `unknown`. They are compared here and never repeated. */
 const REFUSES_TOKEN =
   /registration token (?:not found|has been invalidated)|(?:owner|repository) of the token not found/;
 
@@ -70,7 +71,7 @@ function failureOf(request: HttpRequest, answer: HttpAnswer, { token }: GiteaAcc
     const remedy = 'It was reset, or what it belongs to was deleted: ask for the one of now';
     return failure(request, 'GR-GITEA-20', 'Gitea does not accept the registration token', remedy, 'unauthorized');
   }
-  // No API token is sent here, and Gitea has none of these answers while Actions are switched on.
+  // This request has no API token. Gitea does not give these answers while Actions are switched on.
   if ([401, 403, 404].includes(status)) {
     const remedy =
       'Switch on Actions in Gitea, and let what stands before it pass /api/actions on, as every runner needs it';
@@ -88,7 +89,8 @@ export function credentialsFile(
   runner: { readonly name: string; readonly labels: readonly string[]; readonly address: string },
 ): string {
   const { name, address } = runner;
-  // As the runner writes them (internal/pkg/labels/labels.go `ToStrings`): if one differs, it wants to write the file again.
+  // Labels as the runner writes them (internal/pkg/labels/labels.go `ToStrings`). If one differs, the runner writes the
+  // file again.
   const labels = runner.labels.map((label) => (label.includes(':') ? label : `${label}:host`));
   return `${JSON.stringify({ id, uuid, name, token, address, labels, ephemeral: true })}\n`;
 }

@@ -15,17 +15,20 @@ import { type JobsById, readJobsIn, readRunners } from './lists.ts';
 import { readRunnerPage, readShape } from './shapes.ts';
 import { ownLevel } from './user-repos.ts';
 
-/** All runners of a level, and then all its running jobs: a runner that takes a job in between is seen at work. @throws Failure */
+/**
+ * Reads all runners of a level, and then all its running jobs: a runner that takes a job in between is seen at work.
+ * @throws Failure
+ */
 export async function readRegistrations(access: GiteaAccess, level: Level): Promise<Look> {
   const api = new GiteaApi(access);
   const runners = await readRunners(api, level);
   return { runners, jobs: await readRunning(api, level) };
 }
 
-/** One row as it is now, with the running jobs read just before it; `row` is undefined when it is gone. */
+/** Reads the current row of a runner after the running jobs. `row` is undefined if the row is gone. */
 export async function readRegistration(access: GiteaAccess, level: Level, id: number) {
   const api = new GiteaApi(access);
-  // The row comes last: a runner that lives has shown itself in it, whatever it did since the jobs were read.
+  // The row is read last: a living runner has updated it, whatever it did since the jobs were read.
   const jobs = await readRunning(api, level);
   const { runners } = level;
   const question = { ...runners, what: `read runner ${id} of ${level.name}`, path: `${runners.path}/${id}` };
@@ -37,7 +40,8 @@ export async function readRegistration(access: GiteaAccess, level: Level, id: nu
 }
 
 /**
- * The token with which runners of a scope register now; undefined: of another user. Gitea has POST for it from 1.24 on: it makes one where there is none.
+ * Returns the current registration token of a scope. Undefined: the scope is another user. Gitea has POST for it from
+ * 1.24 on, which makes a token if there is none.
  * @throws Failure
  */
 export async function readRegistrationToken(access: GiteaAccess, scope: Scope) {
@@ -54,7 +58,7 @@ export function registrationTokenQuestion(level: Level, what: string) {
   return { what, method: 'POST', path: `${path}/registration-token`, rights: writeRights(level), missing } as const;
 }
 
-/** As an environment variable can hold it; Gitea's have 40 characters. */
+/** A token that fits into an environment variable. Gitea's tokens have 40 characters. */
 const TokenAnswer = z.object({ token: z.string().regex(/^[\x21-\x7e]{1,255}$/) });
 
 export function readToken(json: unknown): string {
@@ -69,7 +73,10 @@ export async function deleteRegistration(access: GiteaAccess, level: Level, id: 
   return status === 204 ? 'deleted' : 'gone';
 }
 
-/** What changes something needs the same place as listing, but the scope to write (routers/api/v1/api.go `tokenRequiresScopes`). */
+/**
+ * Returns the rights for changes: the same user as for listing, but the scope to write (routers/api/v1/api.go
+ * `tokenRequiresScopes`).
+ */
 function writeRights({ runners: { rights } }: Level): Rights {
   return { ...rights, scope: rights.scope.replace('scope read:', 'scope write:') };
 }

@@ -89,7 +89,7 @@ async function talk<T>({ token, url }: GiteaTarget, options: Options, ask: (api:
   }
 }
 
-/** What a scope has of the runs with these ids, from six pages of its newest ones at most. @throws Failure */
+/** Reads the runs with these ids from at most six pages of the scope's newest runs. @throws Failure */
 export async function readRuns(access: GiteaAccess, scope: Scope, ids: ReadonlySet<number>): Promise<readonly Run[]> {
   const api = new GiteaApi(access);
   const level = await ownLevel(api, scope);
@@ -111,7 +111,7 @@ async function search(
   const isOfAll = states.length === 0;
   const question: Question = {
     what: `list ${isOfAll ? '' : 'unfinished '}runs of ${level.name}`,
-    // From 1.27 on Gitea would look for the pull requests of each.
+    // From 1.27 on, Gitea would otherwise search the pull requests of each run.
     query: [...states.map((state) => ['status', state] as const), ['exclude_pull_requests', 'true']],
     ...level.runs,
   };
@@ -144,14 +144,17 @@ function readRun(row: unknown, index: number) {
     branch: run.head_branch ?? '',
     /** First line of the commit, or title of the pull request. */
     ...(run.display_title && { title: cut(run.display_title, LONGEST_TITLE) }),
-    /** Login of the person who has started it. */
+    /** Login of the person who started the run. */
     ...(run.actor && isGiteaName(run.actor.login) && { actor: run.actor.login }),
     /** Gitea's word: `queued`, `waiting`, `in_progress` or `completed`. */
     status: run.status,
     ...(run.conclusion && { conclusion: run.conclusion }),
-    /** Its page; empty when Gitea tells no http(s) address. */
+    /** Page of the run. Empty if Gitea gives no http(s) address. */
     url: /^https?:\/\//.test(run.html_url) ? run.html_url : '',
-    /** Its repository has Actions switched off. Gitea lists its jobs as before, and gives them to no runner (measured: 1.26.0, 1.27.3). */
+    /**
+     * True if Actions are switched off in the repository. Gitea still lists its jobs, and gives them to no runner
+     * (measured: 1.26.0, 1.27.3).
+     */
     ...(repository.has_actions === false && { isActionsOff: true as const }),
   };
 }
@@ -176,12 +179,15 @@ function jobOf(row: z.output<typeof RerunRow>, version: VersionFacts) {
   const status = toJobStatus(row.status);
   return {
     id: row.id,
-    /** As `Job.attempt` (src/planner/evidence.ts). */
+    /** Same value as `Job.attempt` (src/planner/evidence.ts). */
     attempt: toAttempt(row.run_attempt, status, version),
-    /** How often it was re-run before: from 1.27 on its run, up to 1.26 the job itself. */
+    /** Number of re-runs so far: from 1.27 on of the run, up to 1.26 of the job. */
     reruns: Math.max(0, row.run_attempt - 1),
     isDone: status === 'completed',
-    /** It waits for other jobs, a concurrency group or an approval. Not every word that is not known: one may be that of a job at work. */
+    /**
+     * True if the job waits for other jobs, a concurrency group or an approval. Unknown words do not count: one may
+     * mean a job at work.
+     */
     ...(row.status === 'waiting' && { isBlocked: true as const }),
     /** Gitea's word, e.g. `success` or `failure`; absent while it is not done. */
     ...(row.conclusion && { conclusion: row.conclusion }),
@@ -190,7 +196,10 @@ function jobOf(row: z.output<typeof RerunRow>, version: VersionFacts) {
   };
 }
 
-/** What is re-run: one job with all that need it, or all jobs that failed or were cancelled, with all that need them. */
+/**
+ * Selects the jobs of a re-run: one job with all that need it, or all failed and cancelled jobs with all that need
+ * them.
+ */
 export type RerunRequest = { readonly jobId: number } | 'failed-jobs';
 
 /** A run has at most 256 jobs per matrix; more pages than this are not read. */
@@ -209,8 +218,9 @@ const RerunRow = z.object({
 const JobPage = z.object({ jobs: z.array(RerunRow), total_count: z.int().nonnegative() });
 
 /**
- * All jobs of the latest attempt of a run. With `in_progress`: those alone. A job that is being cancelled looks like one of them, and is not
- * among them. @throws Failure: Gitea is too old, the run is gone, the list is not complete.
+ * Reads all jobs of the latest attempt of a run. With `in_progress`: only jobs in progress. A job that is being
+ * cancelled looks in progress, and is left out.
+ * @throws Failure: Gitea is too old, the run is gone, or the list is not complete
  */
 export async function readRunJobs(
   access: GiteaAccess,
@@ -243,7 +253,8 @@ export async function readRunJobs(
 }
 
 /**
- * True if this Gitea can end a run that its runners do not end. It is asked each time: it may have been upgraded between two looks.
+ * True if this Gitea can end a run although its runners do not. It is asked each time: Gitea may have been upgraded
+ * between two looks.
  * @throws Failure
  */
 export async function canEndRuns(access: GiteaAccess): Promise<boolean> {
@@ -251,7 +262,7 @@ export async function canEndRuns(access: GiteaAccess): Promise<boolean> {
 }
 
 /**
- * Has Gitea end all unfinished jobs of a run at once, as cancelled, whatever their runners do. One that is over stays as it is.
+ * Ends all unfinished jobs of a run at once, as cancelled, whatever their runners do. A completed run stays as it is.
  * @throws Failure
  */
 export async function endRun(access: GiteaAccess, place: RunPlace): Promise<void> {

@@ -12,10 +12,10 @@ export interface CommitStatus {
   readonly repository: string;
   /** Hash of the commit, in hex. */
   readonly sha: string;
-  /** One text stands there for each context. */
+  /** Context of the status. Each context has one status. */
   readonly context: string;
   readonly description: string;
-  /** Where it leads. Empty: nowhere. */
+  /** Target of the link. Empty: no link. */
   readonly url: string;
 }
 

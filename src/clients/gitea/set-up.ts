@@ -13,7 +13,7 @@ import { readToken, registrationTokenQuestion } from './registrations.ts';
 import { readShape } from './shapes.ts';
 
 export type Hook = Readonly<Awaited<ReturnType<typeof readHooks>>[number]>;
-/** Whether CI jobs can come out of the repositories of a level. */
+/** Facts that tell whether CI jobs can come from the repositories of a level. */
 export type ActionsSeen = Readonly<NonNullable<Awaited<ReturnType<typeof readActions>>>>;
 
 /** Pages of 50 rows. */
@@ -31,10 +31,10 @@ export async function readHooks(api: GiteaApi, level: Level) {
   const question = { ...level.runners, what: `list the webhooks of ${level.name}`, path: `${level.root}/hooks` };
   const rows = await readPages(api, question, HookRow);
   return rows.map(({ active, events, config }) => ({
-    /** As it was entered; it may hold a password. */
+    /** URL as it was entered. It may hold a password. */
     url: config['url'] ?? '',
     isActive: active,
-    /** It is sent when a CI job changes. */
+    /** True if the webhook is sent for changes of CI jobs. */
     hasJobEvents: (events ?? []).includes('workflow_job'),
     contentType: config['content_type'] ?? '',
   }));
@@ -49,7 +49,7 @@ export async function readActions(api: GiteaApi, level: Level) {
     : root.startsWith('/orgs/') && (await readPages(api, of('list the repositories of', `${root}/repos`), RepoRow));
   if (!rows) return undefined;
   return {
-    /** Those that were looked at, at most `MOST_PAGES` pages. */
+    /** Number of repositories that were read, from at most `MOST_PAGES` pages. */
     repositories: rows.length,
     /** `owner/name` of those whose Actions are off. */
     off: rows.filter(({ has_actions }) => !has_actions).map(({ full_name }) => full_name),

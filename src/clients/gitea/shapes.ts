@@ -11,16 +11,19 @@ import { boundedBranch, boundedLink, boundedName, labelsOfJob, labelsOfRunner, S
 import { isGiteaName } from './endpoints.ts';
 import type { VersionFacts } from './version.ts';
 
-/** What does not fit, as a clause for an error: `job 17 has an unusable "labels[0]"`. */
+/** Error with the part that does not fit, as a clause: `job 17 has an unusable "labels[0]"`. */
 export class ShapeError extends Error {}
 
-/** One page of a list with Gitea's own count, the only one that every version and list has. */
+/** One page of a list with the count in its body, which every version and list has. */
 export interface ListPage<T> {
   readonly rows: readonly T[];
   readonly total: number;
 }
 
-/** What of an answer is used. Made when the first answer is on its way: to make it costs a start 5 ms, to wait costs nothing. */
+/**
+ * Schemas of the used fields. They are made while the first answer is on its way: making them takes 5 ms of a start,
+ * and the wait is free.
+ */
 const listShapes = once(() => {
   // z.int() accepts safe integers only: a larger id would be rounded by JSON.parse and name another job.
   const Id = z.int().positive();
@@ -42,11 +45,12 @@ const listShapes = once(() => {
       labels: z.array(z.string()).nullable(),
       run_attempt: Attempt,
       status: z.string().min(1),
-      // Only completed jobs have it.
+      // Only completed jobs have a conclusion.
       conclusion: z.string().nullish(),
       runner_name: z.string().optional(),
-      // `BranchName()` of the ref of its run (`ToActionWorkflowJob`, services/convert/convert.go, 1.26.0 and 1.27.3): of a push, a dispatch and a
-      // schedule the branch. Absent for a ref that is no branch: a tag, and the head of a pull request (services/actions/notifier_helper.go).
+      // Branch of the run: `BranchName()` of its ref (`ToActionWorkflowJob`, services/convert/convert.go, 1.26.0 and
+      // 1.27.3). Present for a push, a dispatch and a schedule. Absent for a ref that is not a branch: a tag, and the
+      // head of a pull request (services/actions/notifier_helper.go).
       head_branch: z.string().optional(),
       head_sha: z.string().nullish(),
       created_at: Time,
@@ -58,7 +62,7 @@ const listShapes = once(() => {
       name: z.string(),
       status: z.string(),
       busy: z.boolean(),
-      // From 1.26 (#36776).
+      // Since 1.26 (#36776).
       disabled: z.boolean().optional(),
       ephemeral: z.boolean(),
       labels: z.array(z.object({ name: z.string() })).nullable(),
@@ -84,9 +88,12 @@ export function prepareToRead(): void {
   listShapes();
 }
 
-/** From so many jobs on, a compiled check pays off. It takes 4 ms to make and a tenth of the time per job (docs/performance.md). */
+/**
+ * Number of jobs from which a compiled check pays off. It takes 4 ms to make and a tenth of the time per job
+ * (docs/performance.md).
+ */
 const MANY = 200;
-/** Good rows only; `check` says what is wrong with the others. */
+/** Accepts good rows only. `check` finds the fault of the others. */
 const compiledJobRow = once(() => z.compile(listShapes().JobRow));
 
 /** Reads a jobs list. Times are judged by the clock `nowMs`, ms since 1970. Throws `ShapeError`. */
@@ -123,8 +130,8 @@ export const readMaxItems = (json: unknown) =>
 export function readRepos(json: unknown) {
   return readShape(z.array(z.unknown()), json, 'the list').map((row, index) => {
     const repo = readShape(userShapes().RepoRow, row, `repository ${index + 1} of the page`);
-    // No job of one without a commit, or with Actions switched off, can be in a queue. Those of an archived one live on
-    // (updateRepoArchivedState stops schedules only).
+    // A repository without a commit, or with Actions switched off, has no queued job. Jobs of an archived repository
+    // stay (updateRepoArchivedState stops schedules only).
     return { owner: repo.owner.login, name: repo.name, mayHaveJobs: repo.has_actions && !repo.empty };
   });
 }
@@ -217,9 +224,12 @@ function readTimes(row: z.infer<JobRowShape>, status: JobStatus, subject: string
   };
 }
 
-/** No job is older than this: Gitea has had Actions since 2023. It writes an unset time as the epoch, and Go's own zero is the year 1. */
+/**
+ * No job is older: Gitea has had Actions since 2023. Gitea writes an unset time as the epoch, and Go's zero time is the
+ * year 1.
+ */
 const EARLIEST_MS = Date.UTC(2015, 0, 1);
-/** By how much the clocks of Gitea's machines and of this one may differ. */
+/** Most difference between the clocks of Gitea's machines and of this one, ms. A time outside counts as unreadable. */
 const CLOCK_SKEW_MS = 24 * 60 * 60_000;
 
 /** Undefined when the time is unset, or impossible: a day before what must have come earlier, or a day ahead of now. */
@@ -272,17 +282,19 @@ function unusable(subject: string, field: string): ShapeError {
 }
 
 /**
- * The planner's word for a job's `status` (services/convert `ToActionsStatus`, 1.25 to 1.27). `queued` means ready there, and `waiting`
- * means blocked, although Gitea's internal words are the other way round. A copy of that mapping also has `pending` and `requested`. So
- * every word but the three known ones means *not ready*: a runner for it would idle.
+ * Returns the planner's word for a job's `status` (services/convert `ToActionsStatus`, 1.25 to 1.27). In the API
+ * `queued` means ready, and `waiting` means blocked, although Gitea's internal words are the other way round. A copy of
+ * that mapping also has `pending` and `requested`. So every unknown word means *not ready*: a runner for such a job
+ * would idle.
  */
 export function toJobStatus(word: string): JobStatus {
   return word === 'queued' || word === 'in_progress' || word === 'completed' ? word : 'blocked';
 }
 
 /**
- * A number that is the same while a job waits and while it runs. Up to 1.26 Gitea adds 1 to `run_attempt` at the claim (first queued 0,
- * running 1; measured on 1.26.0). So 1 is taken off a claimed job there. From 1.27 the number stays as it is.
+ * Returns a number that is the same while a job waits and while it runs. Up to 1.26 Gitea adds 1 to `run_attempt` at
+ * the claim (first queued 0, running 1; measured on 1.26.0). So 1 is subtracted for a claimed job there. From 1.27 the
+ * number stays the same.
  */
 export function toAttempt(runAttempt: number, status: JobStatus, version: VersionFacts): number {
   const claimed = status === 'in_progress' || status === 'completed';
@@ -296,7 +308,10 @@ function readLink(text: string): string | undefined {
   return url?.protocol === 'http:' || url?.protocol === 'https:' ? url.href : undefined;
 }
 
-/** Name of a row for which a look has no room. Such rows, and unreadable ones, stand in a list to be counted. They are in no look. */
+/**
+ * Name of a row that a look has no room for. Such rows and unreadable ones are in a list only to be counted. They are
+ * in no look.
+ */
 export const NO_ROOM = '(no room)\n';
 
 export function unreadableJob(id: number): Job {
@@ -307,7 +322,7 @@ export function unreadableRunner(id: number): RegisteredRunner {
   return { id, name: '', online: false, busy: false, disabled: false, ephemeral: false, labels: [] };
 }
 
-/** False: the row stands for one that could not be read, or not be kept. */
+/** False if the row replaces one that could not be read or kept. */
 export function isReadable({ id, name }: { readonly id: number; readonly name: string }): boolean {
   return id > 0 && name !== NO_ROOM;
 }

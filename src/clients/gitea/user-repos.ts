@@ -47,11 +47,11 @@ export async function readJobsByRepo(
 }
 
 /**
- * The levels of all repositories of a user that may have jobs. Their 403 or 404 is an error: they were listed a moment ago.
- *
- * The list is a bare array. Its count stands in `X-Total-Count` only (routers/api/v1/user/repo.go). Gitea cuts
- * rows that the token may not see out of a page after counting, so a page may be short, or empty in the middle. So the number of pages comes
- * from the count and the server's own page size. A list whose count moved is read again.
+ * Returns the levels of all repositories of a user that may have jobs. A 403 or 404 of one is an error: it was listed a
+ * moment ago.
+ * The list is a bare array. Its count is in `X-Total-Count` only (routers/api/v1/user/repo.go). Gitea removes rows that
+ * the token may not see after counting, so a page may be short, or empty in the middle. So the number of pages is
+ * calculated from the count and the server's own page size. A list whose count moved is read again.
  * @throws Failure
  */
 export async function levelsOfUser(api: GiteaApi, user: string): Promise<readonly Level[]> {
@@ -59,7 +59,8 @@ export async function levelsOfUser(api: GiteaApi, user: string): Promise<readonl
   const size = await askPageSize(api);
   for (let pass = 1; ; pass += 1) {
     const first = await (pass === 1 ? firstPage(api, user) : readRepoPage(api, question, 1));
-    // After a full last page one more is read: it is empty, or the count is wrong. `floor` counts it when the last page is full.
+    // After a full last page one more page is read: it is empty, or the count is wrong. `floor` includes that page if
+    // the last page is full.
     const numbers = Array.from({ length: Math.floor(first.total / size) }, (_, index) => index + 2);
     const pages = [first, ...(await Promise.all(numbers.map((page) => readRepoPage(api, question, page))))];
     const moves = pages.some(({ total }) => total !== first.total);

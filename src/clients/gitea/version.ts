@@ -30,7 +30,7 @@ export function judgeVersion(text: string): VersionFacts | Readonly<Record<'code
   const major = Number(match[1]);
   const minor = Number(match[2]);
   const found = `${major}.${minor}.${Number(match[3])}`;
-  // After 1.27 comes 28.0. Gitea Enterprise has numbers such as 23.8.0, for what is 1.23 here.
+  // After 1.27 comes 28.0. Gitea Enterprise has numbers such as 23.8.0, which is 1.23 here.
   const atLeast = (wanted: number) => (major === 1 ? minor : major) >= wanted;
   // The first Gitea that lists jobs through its API.
   if (!atLeast(25)) {

@@ -1,11 +1,14 @@
 /**
- * The one place that knows undici: opens connections to an origin, directly or through a proxy. It costs as much as the rest of a
- * start. So only those who need it load it (a proxy, a watch). Plain requests go through `direct.ts` (docs/adr/0012).
+ * Opens connections to an origin, directly or through a proxy. The only file that uses undici. Loading it costs as much
+ * as the rest of a start, so only a proxy or a watch loads it. Plain requests go through `direct.ts` (docs/adr/0012).
  */
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { Body, type ConnectOptions, refuseBadCa, type Wire, type WireAnswer } from './wire.ts';
 
-/** Throws `Failure` (exit 2) when `ca` is no PEM. `signal` ends a connection that is being made: undici's `destroy` would wait for it. */
+/**
+ * Opens connections to an origin. `signal` ends a connection in the making: undici's `destroy` would wait for it.
+ * Throws `Failure` (exit 2) when `ca` is not PEM.
+ */
 export function connectTo(origin: string, options: ConnectOptions & { readonly proxy?: URL }): Dispatcher {
   const { ca, caFrom, clientCertificate, connections, proxy, signal } = options;
   refuseBadCa(ca, caFrom);

@@ -1,6 +1,7 @@
 /**
- * Connections to an origin without a proxy, over Node's own HTTP client. That one is part of the program `node`, so it costs a
- * start 15 ms less than any package (docs/adr/0012). Its errors have the codes of undici's (`transport-error.ts`).
+ * Connections to an origin without a proxy, over Node's own HTTP client. It is part of the program `node`, so a start
+ * takes 15 ms less than with any package (docs/adr/0012). Its errors have the same codes as undici's
+ * (`transport-error.ts`).
  */
 import type { Agent, IncomingMessage, request as requestOverHttp } from 'node:http';
 import { urlToHttpOptions } from 'node:url';
@@ -20,7 +21,7 @@ export async function directWire(origin: string, options: ConnectOptions): Promi
   }
   const https = await import('node:https');
   const { createSecureContext } = await import('node:tls');
-  // Once for all connections: a bundle of all public CAs takes 20 ms of CPU time each time that it is read.
+  // Once for all connections: parsing a bundle of all public CAs takes 20 ms of CPU time.
   const secureContext = createSecureContext({ ca, ...clientCertificate });
   const agent = new https.Agent({ ...keeping, secureContext });
   return wireOf(origin, agent, https.request);
@@ -28,7 +29,7 @@ export async function directWire(origin: string, options: ConnectOptions): Promi
 
 function wireOf(origin: string, agent: Agent, request: typeof requestOverHttp): Wire {
   const { protocol, hostname, port } = urlToHttpOptions(new URL(origin));
-  // What all requests have in common: Node parses a URL again for each request.
+  // The common part of all requests: Node would parse the URL again for each.
   const server = { agent, protocol, hostname, port };
   return {
     send: ({ url, method, headers, body }) => {
@@ -40,7 +41,7 @@ function wireOf(origin: string, agent: Agent, request: typeof requestOverHttp): 
           resolve({ status, headers: received, read: (limit) => readBody(incoming, limit) });
         });
       });
-      // With the body in one piece Node announces its length instead of sending it in chunks.
+      // With the body in one piece, Node sends its length instead of chunks.
       outgoing.end(body);
       return { answer, cancel: () => outgoing.destroy() };
     },

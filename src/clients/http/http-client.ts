@@ -28,7 +28,7 @@ export interface HttpOptions extends Trust {
   readonly env: Env;
   /** Requests to one origin at the same time, default 8. */
   readonly connections?: number | undefined;
-  /** For one attempt, from a free connection to the last byte; default 10 000. */
+  /** Time limit of one attempt, from a free connection to the last byte, ms. Default 10 000. */
   readonly attemptMs?: number | undefined;
   /** Longest accepted body, default 16 MiB. */
   readonly bodyLimit?: number | undefined;
@@ -36,11 +36,11 @@ export interface HttpOptions extends Trust {
   readonly clocks?: ServerClocks | undefined;
   /** Statuses of a server that is busy and says no `Retry-After`: GET is tried again soon, as after 500. Default: none. */
   readonly busy?: ReadonlySet<number> | undefined;
-  /** Remembers `Retry-After` between requests. Absent: it holds for the request that was answered with it. */
+  /** Remembers `Retry-After` between requests. Absent: it holds only for the request that was answered with it. */
   readonly retryAfter?: RetryAfter | undefined;
   /** Default: the real one. */
   readonly clock?: Clock | undefined;
-  /** What carries the requests to an origin. Default: sockets. */
+  /** Makes the connections to an origin. Default: sockets. */
   readonly wireTo?: ((origin: string) => Wire) | undefined;
 }
 
@@ -56,13 +56,13 @@ const SHORTEST_PAUSE_MS = 100;
 type Outcome = HttpAnswer | Failure | AskedPause;
 
 interface Lane {
-  /** Its modules are loaded at the first request. */
+  /** Loads its modules at the first request. */
   readonly wire: Promise<Wire>;
   readonly turns: ConnectionTurns;
   readonly route: Route;
 }
 
-/** What a look needs of a client: `serve` records it, and `generate` plays it again. */
+/** The part of the client that a look uses: `serve` records it, and `generate` replays it. */
 export type Sender = Pick<HttpClient, 'send'>;
 
 /** Sends requests. Connections are kept per origin until `close`, which must be called: open sockets keep the process alive. */
@@ -83,7 +83,10 @@ export class HttpClient {
     this.#bodyLimit = options.bodyLimit ?? 16 * 1024 * 1024;
   }
 
-  /** The answer, whatever its status. Throws `Failure` when there is none that is complete and readable before the deadline. */
+  /**
+   * Returns the answer, whatever its status. Throws `Failure` if no complete and readable answer came before the
+   * deadline.
+   */
   async send(request: HttpRequest, deadline: Deadline): Promise<HttpAnswer> {
     const [quickPauses, mostObeyed] = request.once ? [[], 0] : [QUICK_PAUSES_MS, MAX_OBEYED];
     let obeyed = 0;
@@ -229,7 +232,7 @@ export class HttpClient {
       throw failure(request, 'GR-HTTP-13', 'the answer is not UTF-8 text', remedy, 'unreachable');
     }
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
-    // As a TextDecoder would: the mark is no part of the text.
+    // A TextDecoder drops the byte order mark, too.
     return text.startsWith('\ufeff') ? text.slice(1) : text;
   }
 
@@ -246,7 +249,7 @@ export class HttpClient {
         ? import('./connect.ts').then(({ proxiedWire }) => proxiedWire(url.origin, { ...options, proxy }))
         : directWire(url.origin, options);
     const wire = wireTo ? Promise.resolve(wireTo(url.origin)) : ofNetwork();
-    // Whoever sends meets the rejection; `close` must not.
+    // Each sender handles the rejection; `close` must not.
     wire.catch(() => undefined);
     const lane = {
       wire,

@@ -1,4 +1,7 @@
-/** Which proxy a request goes through: the same variables and rules as curl and Go programs, so as the rest of the cluster. */
+/**
+ * Chooses the proxy of a request by the same variables and rules as curl and Go programs, and so as the rest of the
+ * cluster.
+ */
 import { BlockList, isIP } from 'node:net';
 import { Failure } from '../../shared/failure.ts';
 import { parseUrl } from '../../shared/url.ts';

@@ -1,9 +1,9 @@
-/** What is asked and answered over HTTP, and how a failure says so. */
+/** Requests and answers over HTTP, and the failures about them. */
 
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import { Failure, type FailureKind } from '../../shared/failure.ts';
 
-/** What `-v` shows of one attempt. Never headers or bodies. */
+/** The facts about one attempt that `-v` prints. Never headers or bodies. */
 export interface RequestLine {
   readonly method: string;
   /** Origin, path and query. */
@@ -22,20 +22,20 @@ export interface HttpRequest {
   readonly url: URL;
   /** Gives the `Authorization` header for an address; asked again for each redirect, so it can refuse foreign ones. */
   readonly authorization?: ((url: URL) => string) | undefined;
-  /** Where a redirect within the origin may lead. Default: anywhere in it. @throws Failure of its own */
+  /** Checks the target of a redirect within the origin. Default: any path. @throws Failure of its own */
   readonly mayLeadTo?: (url: URL, from: URL, status: number) => boolean;
-  /** A redirect is followed with the same method and body. Default: that of a GET alone is followed. */
+  /** True to follow a redirect with the same method and body. Default: only a GET is repeated. */
   readonly repeats?: boolean;
   readonly body?: string | Uint8Array | undefined;
   /** Further headers; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Type of `body`; default `application/json`. */
   readonly contentType?: string | undefined;
-  /** On whose behalf it is sent. While all connections are in use, such queues take turns. Default: one queue for all. */
+  /** Name of the queue. While all connections are in use, queues take turns. Default: one queue for all. */
   readonly queue?: string | undefined;
   /** Send it once: no second attempt after an error or `Retry-After`. For callers that try again later by themselves. */
   readonly once?: boolean | undefined;
-  /** Longest body of the answer. Default: that of the client. */
+  /** Longest body of the answer, bytes. Default: the client's limit. */
   readonly mostBytes?: number | undefined;
 }
 
@@ -68,13 +68,13 @@ export function isTooLong(error: unknown): boolean {
   return error instanceof Failure && error.kind === 'too-long';
 }
 
-/** The Failure for a 407, which no server of ours sends. */
+/** Makes the Failure for a 407. No server of ours sends it. */
 export function proxyWantsLogin(request: HttpRequest): Failure {
   const remedy = 'Put user and password into the proxy URL';
   return failure(request, 'GR-HTTP-08', 'the proxy wants a login (407)', remedy, 'unreachable');
 }
 
-/** What came instead of JSON: a login page, a portal, another program, or the page of a proxy. */
+/** Names the content that came instead of JSON: a login page, a portal, another program, or the page of a proxy. */
 export function insteadOfJson(answer: HttpAnswer): string {
   const what = answer.mediaType === 'text/html' ? 'a web page instead of JSON' : 'the answer is not JSON';
   return `${what}${throughProxy(answer)}`;
@@ -84,7 +84,7 @@ export function throughProxy({ proxy }: HttpAnswer): string {
   return proxy === undefined ? '' : ` through the proxy ${proxy}`;
 }
 
-/** What to check when a proxy answers in the place of the server. */
+/** Adds to a remedy what to check if a proxy answered in place of the server. */
 export function orProxy(remedy: string, { proxy }: HttpAnswer, { url }: Pick<HttpRequest, 'url'>): string {
   return proxy === undefined
     ? remedy
@@ -96,7 +96,10 @@ export function isHeaderText(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
 
-/** Undefined: it is no JSON (JSON has no undefined). The error of `JSON.parse` is dropped, because its message quotes the body. */
+/**
+ * Parses JSON. Undefined: the string is not JSON (JSON has no undefined). The error of `JSON.parse` is dropped, because
+ * its message quotes the body.
+ */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -105,7 +108,10 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** What a schema did not find: `labels[0].name`. Every part is one of its keys or an index, never of the answer. Empty: the whole of it. */
+/**
+ * Returns the place of the first fault: `labels[0].name`. Every part is a key of the schema or an index, never a string
+ * of the answer. Empty: the whole answer.
+ */
 export function placeOf({ issues }: { readonly issues: readonly { readonly path: readonly PropertyKey[] }[] }): string {
   const parts = issues[0]?.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)) ?? [];
   return parts.join('').replace(/^\./, '');
@@ -113,7 +119,7 @@ export function placeOf({ issues }: { readonly issues: readonly { readonly path:
 
 /** The moment by which a whole operation of many requests must be done. A value, no timer: nothing to clean up. */
 export class Deadline {
-  /** What was granted in total, in milliseconds. */
+  /** The whole time limit, ms. */
   readonly ms: number;
   /** Aborted: nobody waits any more. */
   readonly signal: AbortSignal | undefined;

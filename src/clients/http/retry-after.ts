@@ -1,10 +1,13 @@
-/** What servers have asked of us: to wait. It is remembered between requests and shared by clients, so nobody asks a server too early. */
+/**
+ * Remembers until when servers want to be left alone (`Retry-After`). Clients share it, so nobody asks a server too
+ * early.
+ */
 import { type Clock, systemClock } from '../../shared/clock.ts';
 
 export interface AskedPause {
   /** The status that it answered: 429 or 503. */
   readonly status: number;
-  /** How long it is still to be left alone, ms. */
+  /** How long the server still wants to be left alone, ms. */
   readonly ms: number;
 }
 
@@ -13,7 +16,7 @@ const LONGEST_MS = 3_600_000;
 
 export class RetryAfter {
   readonly #clock: Pick<Clock, 'steadyMs'>;
-  /** By origin. */
+  /** Pauses by origin. */
   readonly #pauses = new Map<string, { readonly status: number; readonly untilMs: number }>();
 
   constructor(clock: Pick<Clock, 'steadyMs'> = systemClock) {
@@ -34,7 +37,10 @@ export class RetryAfter {
   }
 }
 
-/** `Retry-After`, in seconds or as an HTTP date (RFC 9110, 10.2.3), as ms from `nowMs`. Undefined: there is none that can be read. */
+/**
+ * Parses `Retry-After`, in seconds or as an HTTP date (RFC 9110, 10.2.3). Returns ms from `nowMs`. Undefined: absent or
+ * unreadable.
+ */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;

@@ -10,7 +10,10 @@
 /** A server's clock minus this machine's, ms: at least and at most. */
 export type ClockBounds = Readonly<Record<'leastMs' | 'mostMs', number>>;
 
-/** One answer: when it was asked for and when its head came, by this machine's clock, ms since 1970; and its header `Date`. */
+/**
+ * The times of one answer: when the request was sent and when the head came, ms since 1970 by this machine's clock; and
+ * the header `Date`.
+ */
 export interface ClockReading {
   readonly sentMs: number;
   readonly receivedMs: number;
@@ -22,21 +25,21 @@ const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} G
 /** The header has no fraction of a second. */
 const CUT_OFF_MS = 999;
 
-/** Undefined when the header is no date. */
+/** Returns the bounds of one answer. Undefined if the header is not a date. */
 export function boundsOf({ sentMs, receivedMs, date }: ClockReading): ClockBounds | undefined {
   const dateMs = HTTP_DATE.test(date) ? Date.parse(date) : Number.NaN;
   if (Number.isNaN(dateMs)) return undefined;
   return { leastMs: dateMs - receivedMs, mostMs: dateMs + CUT_OFF_MS - sentMs };
 }
 
-/** What both allow; undefined when they contradict each other. */
+/** Returns the part that both bounds allow. Undefined if they contradict each other. */
 export function common(a: ClockBounds, b: ClockBounds): ClockBounds | undefined {
   const leastMs = Math.max(a.leastMs, b.leastMs);
   const mostMs = Math.min(a.mostMs, b.mostMs);
   return leastMs > mostMs ? undefined : { leastMs, mostMs };
 }
 
-/** What at least one of them allows. */
+/** Returns the range that covers both bounds. */
 export function either(a: ClockBounds, b: ClockBounds): ClockBounds {
   return { leastMs: Math.min(a.leastMs, b.leastMs), mostMs: Math.max(a.mostMs, b.mostMs) };
 }
@@ -48,7 +51,7 @@ const WINDOW_MS = 60_000;
 export class ServerClocks {
   readonly #known = new Map<string, { readonly sinceMs: number; readonly bounds: ClockBounds }>();
 
-  /** Takes an answer. One without a readable date tells nothing. */
+  /** Adds an answer. One without a readable date changes nothing. */
   note(origin: string, reading: ClockReading): void {
     const bounds = boundsOf(reading);
     if (bounds === undefined) return;
@@ -59,7 +62,8 @@ export class ServerClocks {
       return;
     }
     const { sinceMs } = known;
-    // They contradict each other when several servers are behind one address, or when a clock was set: both are true then.
+    // Bounds contradict each other if several servers are behind one address, or if a clock was set. Then both are
+    // kept.
     this.#known.set(origin, { sinceMs, bounds: common(known.bounds, bounds) ?? either(known.bounds, bounds) });
   }
 

@@ -3,12 +3,12 @@ import type { Failure } from '../../shared/failure.ts';
 import { failure, type HttpRequest } from './request.ts';
 import { giveCa } from './wire.ts';
 
-/** What a failure may say about the request. */
+/** The parts of a request that a failure may name. */
 export interface Route {
   readonly host: string;
   /** Host and port of the proxy, when one is used. */
   readonly proxy?: string | undefined;
-  /** Where a person gives the CA. Default: `with --ca-file`. */
+  /** Where a person configures the CA. Default: `with --ca-file`. */
   readonly caFrom?: string | undefined;
 }
 

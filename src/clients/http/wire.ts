@@ -4,11 +4,11 @@ import { Failure } from '../../shared/failure.ts';
 /** PEM. */
 export type ClientCertificate = Readonly<Record<'cert' | 'key', string>>;
 
-/** Whom a connection trusts, and as whom it comes. */
+/** CA and client certificate of a connection. */
 export interface Trust {
   /** PEM certificates that are trusted instead of the built-in ones. */
   readonly ca?: string | undefined;
-  /** Where a person gives them, for messages. Default: `with --ca-file`. */
+  /** Where a person configures them, for messages. Default: `with --ca-file`. */
   readonly caFrom?: string | undefined;
   readonly clientCertificate?: ClientCertificate | undefined;
 }
@@ -16,7 +16,7 @@ export interface Trust {
 export interface ConnectOptions extends Trust {
   /** Connections at most. */
   readonly connections: number;
-  /** Ends every connection at once, also one that is still being made. */
+  /** Ends every connection at once, also one in the making. */
   readonly signal: AbortSignal;
 }
 
@@ -30,7 +30,7 @@ export interface WireRequest {
 /** The head of an answer; its body must be read or the connection is lost. */
 export interface WireAnswer {
   readonly status: number;
-  /** By lower-case name. */
+  /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The whole body; `undefined` when it is longer than `limit` bytes. Rejects when the connection breaks before its end. */
   readonly read: (limit: number) => Promise<Uint8Array | undefined>;
@@ -39,7 +39,7 @@ export interface WireAnswer {
 /** A request under way. Rejections carry the transport's own error. */
 export interface Exchange {
   readonly answer: Promise<WireAnswer>;
-  /** Drops the request, or what is still to come of its answer. Not an AbortSignal: listening to one costs a start 3 ms. */
+  /** Drops the request, or the rest of its answer. Not an AbortSignal: listening to one takes 3 ms of a start. */
   readonly cancel: () => void;
 }
 
@@ -50,7 +50,7 @@ export interface Wire {
   readonly close: () => Promise<void>;
 }
 
-/** What to do when a CA is missing or unusable. @param caFrom where a person gives it */
+/** Returns the remedy for a missing or unusable CA. @param caFrom where a person configures it */
 export function giveCa(caFrom = 'with --ca-file'): string {
   return `Give the CA as PEM ${caFrom}`;
 }
@@ -64,7 +64,10 @@ export function refuseBadCa(ca: string | undefined, caFrom?: string): void {
 
 const FIRST_BYTES = 16 * 1024;
 
-/** In one piece of memory: a server may send byte by byte, and a Buffer for each would take three hundred times as much. */
+/**
+ * Collects a body in one piece of memory. A server may send byte by byte, and a Buffer for each would take three
+ * hundred times as much.
+ */
 export class Body {
   readonly #limit: number;
   #memory: Uint8Array = new Uint8Array(0);
@@ -79,7 +82,7 @@ export class Body {
   add(chunk: Uint8Array): boolean {
     const length = this.#length + chunk.length;
     if (length > this.#limit) return false;
-    // Most bodies come in one piece, which need not be copied.
+    // Most bodies come in one piece, which is not copied.
     if (this.#length === 0) this.#memory = chunk;
     else {
       if (length > this.#memory.length) this.#grow(length);

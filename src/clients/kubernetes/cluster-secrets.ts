@@ -34,12 +34,12 @@ const Versioned = z.object({
 
 export type SecretPlace = Readonly<Record<'namespace' | 'name', string>>;
 
-/** To be closed by the caller. */
+/** Returns a client for Secrets. The caller closes it. */
 export function secretsClient(config: ClusterConfig, onRequest?: (line: RequestLine) => void): KubeClient {
   return new KubeClient(config, { bodyLimit: BODY_LIMIT, onRequest });
 }
 
-/** The Secrets of one look: each is asked for once, and what was read is forgotten with this object. */
+/** Reads the Secrets of one look. Each is requested once. The results are forgotten with this object. */
 export class ClusterSecrets {
   readonly #client: KubeClient;
   readonly #deadline: Deadline;
@@ -160,13 +160,13 @@ function questionFor(verb: 'read' | 'write', { namespace, name }: SecretPlace): 
   };
 }
 
-/** What a Secret holds. @throws Failure that names no key of it. */
+/** Returns the keys of a Secret. @throws Failure that names none of its keys */
 function keysOf(request: HttpRequest, { text }: HttpAnswer): SecretKeys {
   let data: Texts;
   try {
     data = parseAnswer(request, Secret, text, 'Secret').data ?? {};
   } catch {
-    // Not where it is wrong: that names keys of the Secret.
+    // The message does not tell the place: that would name keys of the Secret.
     throw unreadable(request, 'no Secret');
   }
   return (key) => (Object.hasOwn(data, key) ? Buffer.from(data[key] ?? '', 'base64').toString('utf8') : undefined);
@@ -204,7 +204,7 @@ function failureOf(
   return failure(request, 'GR-TOKEN-09', 'the cluster refused (403)', remedy, 'token-unseen');
 }
 
-/** The cluster to ask. @throws Failure exit 2: there is no cluster to ask. */
+/** Returns the cluster's configuration. @throws Failure exit 2: there is none */
 export function needCluster(config: ClusterConfig | undefined): ClusterConfig {
   if (config) return config;
   const message =

@@ -1,4 +1,4 @@
-/** How to reach the Kubernetes API, and the configuration that a pod finds: its service account. */
+/** Configuration of a Kubernetes API, and the one that a pod finds: its service account. */
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
@@ -20,18 +20,18 @@ export interface ClusterConfig {
   readonly clientCertificate?: ClientCertificate | undefined;
   /** The current context of a kubeconfig; its namespace is `default` if it names none, as for kubectl. */
   readonly context?: { readonly name: string; readonly namespace: string };
-  /** By which Argo CD may track. Default: `TRACKING_LABEL`. */
+  /** Label by which Argo CD may track objects. Default: `TRACKING_LABEL`. */
   readonly trackingLabel?: string | undefined;
 }
 
-/** Where Kubernetes mounts the token of a pod's service account, and where clients look for it. */
+/** Folder in which Kubernetes mounts the token of a pod's service account, and in which clients look for it. */
 export const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * The in-cluster configuration. Undefined when there is none to use: the mode is `off`, or there is no token file, as in a sidecar
- * without a service account. Where there is one, anything else that is missing is a `Failure` (exit 1).
- * @param env `KUBERNETES_SERVICE_HOST` and `_PORT`, which Kubernetes sets in every pod, and `GITEA_RUNNERS_KUBERNETES_DIR`,
- *   the folder of `token` and `ca.crt` when it is not the usual one.
+ * Returns the in-cluster configuration. Undefined: the mode is `off`, or there is no token file, as in a sidecar
+ * without a service account. If there is a token file, anything else that is missing is a `Failure` (exit 1).
+ * @param env `KUBERNETES_SERVICE_HOST` and `_PORT`, which Kubernetes sets in every pod, and
+ * `GITEA_RUNNERS_KUBERNETES_DIR`, the folder of `token` and `ca.crt` if it is not the usual one
  */
 export async function clusterConfig(
   mode: ClusterMode,

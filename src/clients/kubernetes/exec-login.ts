@@ -38,7 +38,7 @@ interface ExecOptions {
   readonly timeoutMs: number;
 }
 
-/** What programs have answered: one per kubeconfig, so one or two in a process. */
+/** Answers of login programs: one per kubeconfig, so one or two in a process. */
 const answers = new Map<string, Promise<Answer>>();
 
 /** Starts each program once, and again when what it gave has expired. */
@@ -92,7 +92,7 @@ async function runLogin({ file, exec, cluster }: NamedProgram, { env, timeoutMs 
   return answerIn(out, apiVersion, failure);
 }
 
-/** Its errors never say what was printed: that is the token. */
+/** Parses the output of the program. Errors never quote it: it holds the token. */
 function answerIn(out: string, apiVersion: string, failure: (what: string) => Failure): Answer {
   const Credential = z.object({ apiVersion: z.literal(apiVersion), kind: z.literal('ExecCredential'), status: Status });
   const { data, error } = Credential.safeParse(parseJson(out));
@@ -105,7 +105,7 @@ function answerIn(out: string, apiVersion: string, failure: (what: string) => Fa
   return { token, clientCertificate: certificateOf(cert, key), untilMs };
 }
 
-/** What others wrote for people. */
+/** Makes a foreign string printable, in one line. */
 const oneLine = (text: string): string => printable(text.trim().replace(/\s+/g, ' '));
 
 interface Ended {
@@ -114,7 +114,7 @@ interface Ended {
   readonly errorText: string;
   /** `null`: a signal ended it. */
   readonly code: number | null;
-  /** It has not started, or took too long. */
+  /** Set if the program did not start or took too long. */
   readonly error?: Error;
 }
 
@@ -140,7 +140,7 @@ async function run(
   });
   return await new Promise((done) => {
     child.once('error', (error) => {
-      // What it has started itself may hold these open.
+      // Child processes of the program may keep these streams open.
       child.stdout?.destroy();
       child.stderr?.destroy();
       done({ out, errorText, code: null, error });

@@ -108,7 +108,10 @@ function startableSinceMs({ metadata, status }: KubeJob, pods: readonly KubePod[
   return Math.max(metadata.creationTimestamp, ...timesMs);
 }
 
-/** Nobody else is to write these. A weight that is no number counts as the largest: no limit may be passed. */
+/**
+ * Returns weight and limits from the annotations. Nobody else should write them. A weight that is not a number counts
+ * as the largest: no limit may be exceeded.
+ */
 function slotsOf(
   annotations: marks.Texts,
 ): Pick<LiveJob, 'size' | 'weight' | 'limits' | 'scope' | 'registeredAt' | 'boundTo'> {
@@ -132,7 +135,10 @@ function shardOf({ metadata: { labels } }: KubeJob): Pick<LiveJob, 'shard'> {
   return /^\d{1,2}$/.test(shard) ? { shard: Number(shard) } : {};
 }
 
-/** What the annotations say about the stay of a runner whose CI job failed. Our own that are no times are as if they were not there. */
+/**
+ * Returns the annotations about the stay of a runner whose CI job failed. Own annotations that are not times are
+ * ignored.
+ */
 function keepOf(annotations: marks.Texts): Pick<LiveJob, 'endedAtMs' | 'keepUntilMs' | 'extendUntilMs'> {
   const endedAtMs = timeOf(annotations[marks.ENDED_AT]);
   const keepUntilMs = timeOf(annotations[marks.KEEP_UNTIL]);
@@ -146,17 +152,17 @@ function keepOf(annotations: marks.Texts): Pick<LiveJob, 'endedAtMs' | 'keepUnti
 
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 
-/** Undefined: there is none, or it is no time in RFC 3339. */
+/** Parses a time in RFC 3339. Undefined: there is none, or it is not such a time. */
 function timeOf(text: string | undefined): number | undefined {
   if (text === undefined || !TIME.test(text)) return undefined;
   const ms = Date.parse(text);
-  // Whole seconds: what is printed of it must be read as the same.
+  // Whole seconds, as they are printed: so the printed value is read back as the same.
   return Number.isNaN(ms) ? undefined : Math.floor(ms / 1000) * 1000;
 }
 
 type Loose = Readonly<Record<string, unknown>> | null | undefined;
 
-/** What the runner's container is told, as far as that is to be found. */
+/** Returns Gitea's URL and the labels from the variables of the runner's container, if they are there. */
 function variablesOf({ spec }: KubeJob): Pick<LiveJob, 'giteaUrl' | 'labels'> {
   const env = named(spec?.template?.spec?.containers, 'runner')?.['env'];
   const [giteaUrl, labels] = ['GITEA_INSTANCE_URL', 'GITEA_RUNNER_LABELS'].map((name) => named(env, name)?.['value']);
@@ -184,7 +190,7 @@ function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {
   }
   const stopped = wasStopped(job) && judgeStopped(job, newest);
   if (stopped) return stopped;
-  // Kubernetes ends the pod of a Job that is suspended. The Job waits, if no runner was in it.
+  // Kubernetes ends the pod of a suspended Job. If no runner was in it, the Job waits.
   const isHeld = !newest || (newest.metadata.deletionTimestamp != null && podStep(newest) !== 'started');
   if (job.spec?.suspend && isHeld) return { state: 'starting', trouble: suspension(job) };
   return newest ? judgePod(newest) : judgeWithoutPod(job);
@@ -197,8 +203,9 @@ function judgeWithoutPod(job: KubeJob): Judgement {
 }
 
 /**
- * What Kueue copies from the cluster that it has chosen: all of the status, and no pod (0.17: job_multikueue_adapter.go, SyncJob). It lets the
- * Job here start a moment before that. Until a start is told, the Job waits for Kueue: its age counts the time in the queue.
+ * Judges by the counts that Kueue copies from the chosen cluster: all of the status, and no pod (0.17:
+ * job_multikueue_adapter.go, SyncJob). Kueue starts the Job here a moment before it copies. Until the status tells a
+ * start, the Job waits for Kueue: its age includes the time in the queue.
  */
 function judgeByCounts(job: KubeJob): Judgement {
   const { spec, status } = job;

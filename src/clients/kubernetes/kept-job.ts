@@ -12,7 +12,10 @@ export type NamedJob = Readonly<Awaited<ReturnType<typeof findRunnerJob>>>;
 
 const Version = z.object({ metadata: z.object({ resourceVersion: z.string().min(1) }) });
 
-/** @throws Failure exit 2 when it is no runner of ours; exit 1 when there is none of that name, or the cluster does not tell. */
+/**
+ * Returns the Job of a runner.
+ * @throws Failure exit 2 if the Job is not a runner's; exit 1 if no Job has this name, or the cluster does not answer
+ */
 export async function findRunnerJob(client: KubeClient, namespace: string, name: string, deadline: Deadline) {
   const pod = await read(client, PODS, namespace, name, deadline);
   const owner = pod.text === undefined ? undefined : jobOf(parseAnswer(pod.request, PODS.item, pod.text, 'Pod'));
@@ -54,7 +57,7 @@ export async function writeExtension(
   return status === 200;
 }
 
-/** The text of an object; undefined: there is none of that name. */
+/** Reads the JSON of an object. Undefined: no object has this name. */
 async function read(
   client: KubeClient,
   resource: Resource<unknown>,

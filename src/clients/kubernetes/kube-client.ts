@@ -1,4 +1,7 @@
-/** One Kubernetes API server: requests with a fresh token, pages of lists, and the lines of a watch. Knows no resource. */
+/**
+ * Client for one Kubernetes API server: requests with a fresh token, pages of lists, and the lines of a watch. It knows
+ * no resource.
+ */
 import type * as z from 'zod';
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
@@ -14,7 +17,7 @@ export interface KubeQuestion {
   /** Operation and object: `list jobs.batch of namespace ci`. */
   readonly what: string;
   readonly method?: HttpRequest['method'];
-  /** From the root, segments already encoded. */
+  /** Path from the root, with encoded segments. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   /** Becomes JSON; of a `PATCH` a merge patch. */
@@ -38,7 +41,7 @@ function trustOf({ ca, clientCertificate, context }: ClusterConfig): Trust {
 
 export type KubeClientOptions = Pick<HttpOptions, 'bodyLimit' | 'clock' | 'clocks' | 'onRequest'>;
 
-/** The part of `KubeClient` that others need. A simulation has one of its own. */
+/** The part of `KubeClient` that other files use. The simulation has its own. */
 export type KubeApi = Pick<KubeClient, 'clock' | 'origin' | 'request' | 'send' | 'stream' | 'trackingLabel'>;
 
 export class KubeClient {
@@ -158,8 +161,8 @@ export class KubeClient {
 }
 
 /**
- * Lines of UTF-8, without their ends; an unfinished last one is dropped. Each byte is looked at once.
- * @throws RangeError for one that is too long
+ * Splits a stream into lines of UTF-8, without line ends. An unfinished last line is dropped. Each byte is read once.
+ * @throws RangeError for a line that is too long
  * @throws TypeError for one that is not UTF-8
  */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
@@ -209,7 +212,10 @@ export function statusFailure(request: HttpRequest, status: number, code: string
   return failure(request, 'GR-CLUSTER-18', `the API server is busy (${status})`, wait, 'cluster');
 }
 
-/** @param instead another way than this one, with a comma before it. One that fails at the moment is better than that. */
+/**
+ * Makes the Failure of an unexpected status.
+ * @param instead another way, with a comma before it. It is left out if the server fails only for the moment
+ */
 export function unexpectedStatus(request: HttpRequest, status: number, instead: string): Failure {
   if (status !== 401)
     return statusFailure(request, status, 'GR-CLUSTER-07', `Check the API server${status < 500 ? instead : ''}`);

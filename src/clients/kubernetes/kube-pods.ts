@@ -1,4 +1,7 @@
-/** What pods of runners show: how far they have come, why they do not start, how they ended, and whether they were lost. Pure. */
+/**
+ * Judges the pods of runners: how far they have come, why they do not start, how they ended, and whether they were
+ * lost. Pure.
+ */
 import { type LiveJob, NO_POD, type PodEnd, type PodTrouble } from '../../planner/evidence.ts';
 import { keyText } from '../../shared/keys.ts';
 import { QUEUE, REGISTER } from '../../shared/marks.ts';
@@ -18,14 +21,14 @@ export function jobOf({ metadata }: KubePod) {
   return metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
 }
 
-/** Where a runner is, for people. */
+/** Place of a runner, for people. */
 export interface RunnerPlace {
   readonly pod: string;
-  /** Absent: it has none yet. */
+  /** Node of the pod. Absent: none yet. */
   readonly node?: string;
 }
 
-/** By `<namespace>/<Job>`, its newest pod. */
+/** Returns the newest pod of each Job, by `<namespace>/<Job>`. */
 export function podPlaces(pods: readonly KubePod[]): ReadonlyMap<string, RunnerPlace> {
   const inOrder = [...pods].sort((a, b) => a.metadata.creationTimestamp - b.metadata.creationTimestamp);
   return new Map(
@@ -76,7 +79,7 @@ const CANNOT_START: ReadonlySet<string> = new Set([
   'CrashLoopBackOff',
 ]);
 
-/** Kubernetes has created no pod. It tells the cause in an Event only, which we do not read. */
+/** The Job has no pod yet. Kubernetes tells the cause in an Event only, which this program does not read. */
 export const NO_POD_YET: PodTrouble = {
   reason: NO_POD,
   message: 'Kubernetes has created no pod: a quota or an admission rule may refuse it',
@@ -89,7 +92,7 @@ export function isManagedElsewhere({ spec }: KubeJob): boolean {
 
 export const STARTS_ELSEWHERE = 'StartsElsewhere';
 
-/** Only the other cluster knows more. */
+/** Returns the trouble of a Job in another cluster. Only that cluster knows more. */
 export function startsElsewhere(manager: string, hasPod: boolean): PodTrouble {
   const message = hasPod ? 'its pod in the other cluster is not ready' : 'no pod is told of in another cluster';
   return troubleOf(STARTS_ELSEWHERE, `${message} (${manager})`);
@@ -98,7 +101,7 @@ export function startsElsewhere(manager: string, hasPod: boolean): PodTrouble {
 /** `stillSinceMs`: Kubernetes names no fault. */
 type Pending = Pick<LiveJob, 'trouble' | 'stillSinceMs'>;
 
-/** No trouble: it is not known whether the pod has a node. */
+/** Returns why a pending pod waits. Without trouble: nobody knows whether the pod has a node. */
 export function troubleOfPending(pod: KubePod): Pending {
   const { status } = pod;
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
@@ -111,7 +114,7 @@ export function troubleOfPending(pod: KubePod): Pending {
   const waiting = stuck?.state?.waiting;
   if (!waiting && pod.spec?.nodeName) return standstill(pod, pod.spec.nodeName, scheduled);
   if (!waiting) return scheduled || containers.length > 0 ? {} : unscheduled(pod);
-  // The two words take turns every few minutes. They are one trouble.
+  // Kubernetes alternates between these two words every few minutes. They are one trouble.
   const reason = waiting.reason === 'ErrImagePull' ? 'ImagePullBackOff' : waiting.reason;
   if (reason !== 'CrashLoopBackOff')
     return { trouble: { ...troubleOf(reason ?? '', waiting.message && pullText(waiting.message)), ofNode: true } };
@@ -127,13 +130,13 @@ function unscheduled({ metadata, spec }: KubePod): Pending {
   return { trouble: troubleOf('NoScheduler', message), stillSinceMs: metadata.creationTimestamp };
 }
 
-/** No scheduler looks at a pod that has gates. Their names tell who has set them. */
+/** Returns the trouble of a pod with gates, which the scheduler ignores. The names of the gates tell who set them. */
 function gated(gates: readonly string[], message: string | null | undefined): PodTrouble {
   const words = message || 'Scheduling is blocked due to non-empty scheduling gates';
   return { ...troubleOf('SchedulingGated', `${words}: ${firstNames(gates, 3)}`), isSuspended: true };
 }
 
-/** What the scheduler says besides: which pods it could have thrown out. */
+/** The end of the scheduler's message: the pods that it could have preempted. */
 const PREEMPTION = /\s*preemption: .*$/s;
 
 /** The image, and why it cannot be pulled, without what kubelet and containerd write around it. */
@@ -150,9 +153,9 @@ const AROUND =
   /(?:ErrImagePull:|rpc error: code = \w+ desc =|failed to (?:pull and unpack image|resolve reference) "[^"]*":|failed to copy:|httpReadSeeker: failed open:) /g;
 
 /**
- * What a pod with a node waits for, and since when. An image that is pulled looks like this, and so does a node that is half dead. But no
- * image is pulled before the pod has its volumes and its network (`PodReadyToStartContainers`, told by kubelets from 1.29 on), and a kubelet
- * that works tells of containers at once.
+ * Returns what a pod with a node waits for, and since when. Pulling an image looks the same as a half-dead node. But an
+ * image is pulled only after the pod has its volumes and its network (`PodReadyToStartContainers`, since kubelet 1.29),
+ * and a working kubelet reports containers at once.
  */
 function standstill(pod: KubePod, node: string, scheduled: Condition | undefined): Pending {
   const inits = pod.status?.initContainerStatuses ?? [];
@@ -165,7 +168,7 @@ function standstill(pod: KubePod, node: string, scheduled: Condition | undefined
   const { message: words, reason = 'ContainerCreating' } = waits?.state?.waiting ?? {};
   const none = `no container has started${isReady === 'True' ? ', and its network is ready' : ''}`;
   const ours = begun.length === 0 ? none : `container ${waits?.name} has not started`;
-  // The word may be one that is not known here.
+  // The reason may be a word that is unknown here.
   const message = words ? `${ours}: ${words}` : ours;
   return {
     trouble: {
@@ -191,9 +194,9 @@ export function queueOf({ metadata }: KubeJob): string | undefined {
 }
 
 /**
- * True for a Job that Kueue has let start and has stopped. Kubernetes does not count the pods that a suspension ends (1.34: job_controller.go,
- * deleteJobPods), so such a Job would start another runner of its name. Nobody else changes the spec of a living one: it is born with
- * generation 1, and the first start makes 2 of it.
+ * True for a Job that Kueue has started and has stopped. Kubernetes does not count the pods that a suspension ends
+ * (1.34: job_controller.go, deleteJobPods), so such a Job would start another runner of its name. Nobody else changes
+ * the spec of a living Job: it is created with generation 1, and the first start makes it 2.
  */
 export function wasStopped(job: KubeJob): boolean {
   return queueOf(job) !== undefined && (job.metadata.generation ?? 1) > (job.spec?.suspend ? 1 : 2);
@@ -219,7 +222,10 @@ export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined
   return phase === 'Failed' && reason && !KUBELET_WORDS.has(reason) ? troubleOf(reason, message) : undefined;
 }
 
-/** Of the last lines of a container, which the kubelet has: the last error of the runner program, which others may follow, else the last one. */
+/**
+ * Returns the last error of the runner program in the last lines of a container, which the kubelet has. If there is no
+ * error: the last line.
+ */
 function lastWords(log: string): string {
   const lines = log.trim().split('\n');
   const [, message, quoted, word = message] =
@@ -268,7 +274,10 @@ function troubleOf(reason: string, message: string | null | undefined): PodTroub
 
 export type LossReason = 'Evicted' | 'Preempted' | 'NodeLost' | 'OOMKilled' | 'PodDeleted';
 
-/** Reasons of `DisruptionTarget` (Kubernetes: Disruptions, "Pod disruption conditions"). Others are told as evictions. */
+/**
+ * Reasons of `DisruptionTarget` (Kubernetes: Disruptions, "Pod disruption conditions"). Other reasons count as
+ * evictions.
+ */
 const DISRUPTIONS: ReadonlyMap<string, LossReason> = new Map([
   ['PreemptionByScheduler', 'Preempted'],
   ['DeletionByTaintManager', 'NodeLost'],
@@ -307,7 +316,7 @@ export function lossOf(job: KubeJob, pods: readonly KubePod[]): LossReason | und
   if (job.metadata.deletionTimestamp != null) return undefined;
   if (pods.some((pod) => wasOnLostNode(pod) && !conditionMet(pod, 'Ready'))) return 'NodeLost';
   if (wasStopped(job) && pods.length === 0) return isManagedElsewhere(job) ? 'NodeLost' : 'Preempted';
-  // Its pods are never seen here.
+  // The pods of this Job are never seen here.
   if (isManagedElsewhere(job)) return undefined;
   const ends = job.status?.conditions?.filter(({ type, status }) => FINAL.has(type) && status === 'True') ?? [];
   if (ends.length === 0 || ends.some(({ reason }) => reason === 'DeadlineExceeded')) return undefined;
@@ -320,7 +329,8 @@ function lossOfEnded(pod: KubePod): LossReason | undefined {
   if (told) return told;
   const disruption = conditionMet(pod, 'DisruptionTarget');
   if (disruption) return DISRUPTIONS.get(disruption.reason ?? '') ?? 'Evicted';
-  // Also told of a container that has lost only one of its processes, e.g. a step of the CI job. Its runner then reports the end.
+  // Kubernetes also reports this for a container that has lost only one of its processes, e.g. a step of the CI job.
+  // The runner then reports the end.
   return runnerState(pod)?.terminated?.reason === 'OOMKilled' ? 'OOMKilled' : undefined;
 }
 
@@ -346,7 +356,10 @@ const LOSS: Readonly<Record<LossReason, string>> = {
   PodDeleted: 'its pod was deleted',
 };
 
-/** Who says that the runner of a pod has ended. `others`: the pod was closed for it, because its node is gone. The runner may live on. */
+/**
+ * Who reported the end of a pod's runner. `others`: the pod was closed because its node is gone. The runner may live
+ * on.
+ */
 export type EndToldBy = 'kubelet' | 'others';
 
 /** Undefined: it has not ended, as far as Kubernetes shows. The kubelet closes no pod before all its containers have ended (1.34: status_manager.go). */
@@ -360,7 +373,7 @@ export function endToldBy(pod: KubePod): EndToldBy | undefined {
 }
 
 /**
- * How the pod of a runner ended badly, in Kubernetes' words. Undefined: it has not, or Kubernetes does not say.
+ * Returns how the pod of a runner ended badly, in Kubernetes' words. Undefined: it did not, or Kubernetes does not say.
  * @param pods of this Job only
  */
 export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undefined {

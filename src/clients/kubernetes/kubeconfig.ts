@@ -1,4 +1,7 @@
-/** A kubeconfig file, for who looks at another cluster than its own. Its current context only; a program in it is started by who hands in how. */
+/**
+ * Reads a kubeconfig, to look at another cluster than the pod's own. Reads the current context only. The caller starts
+ * the program that it may name.
+ */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import * as z from 'zod';
@@ -8,7 +11,7 @@ import { isHeaderText, placeOf } from '../http/request.ts';
 import type { ClientCertificate } from '../http/wire.ts';
 import type { ClusterConfig } from './config.ts';
 
-/** What a program has answered: a token, a certificate, or both. */
+/** The answer of a login program: a token, a certificate, or both. */
 export interface Login {
   readonly token?: string | undefined;
   readonly clientCertificate?: ClientCertificate | undefined;
@@ -16,9 +19,9 @@ export interface Login {
 
 export interface NamedProgram {
   readonly file: string;
-  /** As it stands there. */
+  /** The entry `exec` as it is in the file. */
   readonly exec: unknown;
-  /** What the program is told of the cluster, if it wants to know. */
+  /** The cluster, for a program that requires it. */
   readonly cluster: Readonly<Record<string, unknown>>;
 }
 
@@ -27,7 +30,7 @@ export type LogIn = (program: NamedProgram) => Promise<Login>;
 
 const text = z.string().min(1);
 const optional = z.string().optional();
-/** What is written for other contexts may be unusable: only the entries of the current one are looked at. */
+/** Entries of other contexts may be unusable: only those of the current context are checked. */
 const named = z.preprocess((list) => list ?? [], z.array(z.looseObject({})));
 const File = z.object({ 'current-context': text, contexts: named, clusters: named, users: named });
 
@@ -47,7 +50,7 @@ const User = z.looseObject({
   'client-key-data': optional,
 });
 
-/** What would weaken the connection, or needs a program or provider that we do not have. */
+/** Fields that would weaken the connection, or that need a program or provider that is not here. */
 const REFUSED = {
   cluster: ['insecure-skip-tls-verify', 'proxy-url', 'tls-server-name'],
   user: ['exec', 'auth-provider', 'username', 'password', 'as', 'as-groups', 'as-uid', 'as-user-extra'],
@@ -60,16 +63,17 @@ const INSTEAD: Readonly<Record<string, string>> = {
   exec: 'use a token or a client certificate: only commands that people type start a program',
 };
 
-/** What is missing may stand in another file of `KUBECONFIG`. */
+/** The missing part may be in another file of `KUBECONFIG`. */
 const ONE_FILE = 'if kubectl finds it, this writes a whole one: kubectl config view --minify --flatten --raw';
 
 /** Hundreds of contexts. */
 const LONGEST_TEXT = 1_048_576;
 
 /**
- * @param readYaml the one document of a file; undefined when it is not exactly one.
- * @param logIn absent: one that names a program is refused.
- * @throws Failure exit 1: unreadable, or no login; exit 2: no usable kubeconfig.
+ * Reads the current context of a kubeconfig.
+ * @param readYaml parses a file; undefined unless it has exactly one document.
+ * @param logIn absent: a kubeconfig with a program is refused.
+ * @throws Failure exit 1: unreadable, or no login; exit 2: no usable kubeconfig
  */
 export async function readKubeconfig(
   file: string,

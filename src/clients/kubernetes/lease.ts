@@ -16,7 +16,7 @@ interface LeaseOptions {
   readonly name: string;
   /** Unique per process. */
   readonly identity: string;
-  /** Where followers reach the holder; kept in an annotation. */
+  /** Address at which followers reach the holder. It is kept in an annotation. */
   readonly address: string;
   readonly onFailure: (failure: Failure) => void;
   readonly times?: LeaseTimes;
@@ -25,7 +25,10 @@ interface LeaseOptions {
 /** Durations are whole seconds in a Lease. A holder that could not renew until its deadline gives up: before any other may take over. */
 const CLIENT_GO = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 export type LeaseTimes = Readonly<typeof CLIENT_GO>;
-/** For giving the Lease back: others wait for the end of this process, and without it they wait 15 s. */
+/**
+ * Time limit for giving the Lease back, ms. Other replicas wait for the end of this process, and without the return
+ * they wait 15 s.
+ */
 const GIVE_BACK_MS = 1_000;
 const ADDRESS = 'gitea.bpg.pw/address';
 
@@ -48,9 +51,9 @@ export class Lease {
   readonly #options: LeaseOptions;
   readonly #times: LeaseTimes;
   readonly #clock: Clock;
-  /** What was last read, and when we saw it change: clocks of other machines prove nothing. */
+  /** The Lease as it was last read, and when this process saw it change: clocks of other machines prove nothing. */
   #seen: { readonly object: LeaseObject; readonly text: string; readonly atMs: number } | undefined;
-  /** When the last write that succeeded was sent: others count from then at the earliest. */
+  /** When the last successful write was sent, ms: other replicas count from then at the earliest. */
   #writtenMs = 0;
 
   constructor(client: KubeApi, options: LeaseOptions) {
@@ -84,7 +87,7 @@ export class Lease {
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
     const work = lead(leading.signal).finally(stop);
-    // It is awaited below; until then its rejection must not count as unhandled.
+    // The work is awaited below; until then its rejection must not count as unhandled.
     work.catch(() => undefined);
     // A request that is under way then may end too late.
     const stopInTime = () =>

@@ -5,17 +5,21 @@ import { type Deadline, failure, type HttpRequest, isTooLong } from '../http/req
 import { type KubeApi, type KubeQuestion, parseAnswer, parseValue, unexpectedStatus } from './kube-client.ts';
 import { KubeList, listPath, type Resource, RUNNER_GROUPS, selectorOf } from './resources.ts';
 
-/** What kubectl asks for; the server keeps a snapshot for the pages that follow. */
+/** Rows per page, as in kubectl. The server keeps a snapshot for the pages that follow. */
 const PAGE_LIMIT = 500;
-/** For a page that is longer than the client takes: so many of the longest objects that Kubernetes stores fit into one. */
+/**
+ * Rows per page if a page is longer than the client takes: so many of the longest objects that Kubernetes stores fit
+ * into one.
+ */
 const SMALL_PAGE_LIMIT = 5;
 /** Snapshots expire after 5 minutes, or sooner on a server under pressure. */
 const MAX_LISTINGS = 3;
 const MOST_OBJECTS = 200 * PAGE_LIMIT;
 
 /**
- * All items of a kind, as they were at one moment; a watch from their version on misses nothing. A list that expires between two pages (410)
- * is read again from the start. @param namespace undefined: all namespaces.
+ * Lists all items of a kind as of one moment. A watch from their version on misses nothing. A list that expires between
+ * two pages (410) is read again from the start.
+ * @param namespace undefined: all namespaces
  */
 export async function listAll<T>(
   client: KubeApi,

@@ -1,6 +1,7 @@
 /**
- * Reads our Jobs and their pods from Kubernetes. It only ever lists, in the namespaces it is told, with the label that all
- * our Jobs carry; everything it finds is judged by `judgeJob`. RunnerGroups are read for their suspension alone. Any answer that is not a complete list is a `Failure`.
+ * Reads the Jobs of this program and their pods from Kubernetes. It only lists, in the given namespaces, with the label
+ * that all these Jobs have. `judgeJob` judges them. RunnerGroups are read for their suspension alone. Any answer that
+ * is not a complete list is a `Failure`.
  */
 import type { LiveJob } from '../../planner/evidence.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
@@ -16,7 +17,9 @@ import { type KubePod, PODS, RUNNER_GROUPS, type RunnerGroupObject, WHOLE_JOBS }
 
 type ClusterOptions = Pick<KubeClientOptions, 'clocks' | 'onRequest'> & { readonly deadlineMs: number };
 
-/** All Jobs of ours in these namespaces, each once, by namespace and name. Throws `Failure` (exit 1). */
+/**
+ * Returns all Jobs of this program in these namespaces, each once, by namespace and name. Throws `Failure` (exit 1).
+ */
 export async function observeCluster(
   namespaces: readonly string[],
   config: ClusterConfig,
@@ -25,7 +28,10 @@ export async function observeCluster(
   return await inNamespaces(namespaces, config, options, observeNamespace);
 }
 
-/** @throws Failure exit 1, kind `cluster-forbidden` or `not-found` when there is no right to read them, or no CRD */
+/**
+ * Lists the RunnerGroups of these namespaces.
+ * @throws Failure exit 1, kind `cluster-forbidden` or `not-found` if the right to read them or the CRD is missing
+ */
 export async function runnerGroupsIn(
   namespaces: readonly string[],
   config: ClusterConfig,
@@ -36,10 +42,10 @@ export async function runnerGroupsIn(
   });
 }
 
-/** Characters of a suspension that are told. */
+/** Most characters of the text of a suspension. The rest is cut off. */
 const LONGEST_SUSPENSION = 200;
 
-/** The RunnerGroups that are suspended in the cluster (`SUSPENDED`), with what is said there, by key. */
+/** Returns the RunnerGroups that are suspended in the cluster (`SUSPENDED`), with the text written there, by key. */
 export function suspendedOf(objects: readonly RunnerGroupObject[]): ReadonlyMap<string, string> {
   return new Map(
     objects.flatMap((object): readonly [string, string][] => {
@@ -49,7 +55,7 @@ export function suspendedOf(objects: readonly RunnerGroupObject[]): ReadonlyMap<
   );
 }
 
-/** What is said of the suspension of a group in the cluster. Undefined: it is not suspended there. */
+/** Returns the text of a group's suspension in the cluster. Undefined: it is not suspended there. */
 export function suspensionOf({ metadata }: RunnerGroupObject): string | undefined {
   const text = metadata.annotations?.[SUSPENDED];
   return text === undefined ? undefined : printable(text.slice(0, LONGEST_SUSPENSION));
@@ -84,7 +90,7 @@ async function observeNamespace(
   return jobs.items
     .map((job) => {
       const judged = judgeJob(job, podsOf.get(job.metadata.uid) ?? []);
-      // Whether it is suspended is somebody else's, who may change it before this is applied.
+      // `suspend` belongs to others, who may change it before this spec is applied.
       const { suspend: _, ...spec } = job.spec ?? {};
       return spec.selector == null ? judged : { ...judged, spec };
     })

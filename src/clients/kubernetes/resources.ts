@@ -22,7 +22,10 @@ const metadata = z.object({
   deletionTimestamp: time.nullish(),
 });
 
-/** What is used of a Job (Kubernetes 1.34 `batch/v1`). Strict: one that cannot be read is an error, never a Job that is not there. */
+/**
+ * Schema of the used fields of a Job (Kubernetes 1.34 `batch/v1`). Strict: an unreadable Job is an error, never a
+ * missing Job.
+ */
 export const KubeJob = z.object({
   metadata: metadata.extend({ annotations: texts, labels: texts, generation: z.number().nullish() }),
   spec: z
@@ -74,7 +77,7 @@ const terminated = z
   })
   .nullish();
 
-/** One of a pod's containers, as `status.containerStatuses` shows it: exactly one of the three states, or none yet. */
+/** State of a pod's container, as `status.containerStatuses` shows it: exactly one of the three states, or none yet. */
 const containerStatus = z.object({
   name: z.string(),
   state: z
@@ -84,7 +87,7 @@ const containerStatus = z.object({
       terminated,
     })
     .nullish(),
-  /** How it ended before it was started again. */
+  /** How the container ended before it was started again. */
   lastState: z.object({ terminated }).nullish(),
 });
 
@@ -113,7 +116,7 @@ export const KubePod = z.object({
 });
 export type KubePod = z.infer<typeof KubePod>;
 
-/** One page of a list; `continue` is empty or absent on the last one. */
+/** One page of a list. `continue` is empty or absent on the last page. */
 export const KubeList = z.object({
   kind: z.string().endsWith('List'),
   metadata: z.object({ continue: z.string().nullish(), resourceVersion: z.string().nullish() }),
@@ -123,14 +126,14 @@ export const KubeList = z.object({
 export interface Resource<T> {
   /** As RBAC names it, e.g. `jobs.batch`. */
   readonly name: string;
-  /** Where its API begins, e.g. `/apis/batch/v1`. */
+  /** Root of the resource's API, e.g. `/apis/batch/v1`. */
   readonly root: string;
   /** Last segment of its paths, e.g. `jobs`. */
   readonly plural: string;
   /** Objects without this label are not read. */
   readonly labelSelector?: string;
   readonly item: z.ZodType<T>;
-  /** As a tracking id names it. Absent: nobody asks whose it is. */
+  /** Kind as a tracking id names it. Absent: its Application is never asked for. */
   readonly kind?: string;
 }
 
@@ -145,7 +148,7 @@ export const JOBS: Resource<KubeJob> = {
 
 export const WHOLE_JOBS = { ...JOBS, item: WholeJob };
 
-/** A Job with what Argo CD and people read of it. */
+/** A Job with the fields that Argo CD and people read. */
 const TrackedJob = KubeJob.extend({ metadata: KubeJob.shape.metadata.extend({ annotations: texts, labels: texts }) });
 export type TrackedJob = z.infer<typeof TrackedJob>;
 export const TRACKED_JOBS: Resource<TrackedJob> = { ...JOBS, item: TrackedJob };

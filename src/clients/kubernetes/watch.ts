@@ -24,9 +24,9 @@ interface Named {
 }
 
 interface WatchListeners<T> {
-  /** After each change, and after each complete list. */
+  /** Called after each change, and after each complete list. */
   readonly onChange: () => void;
-  /** Each object that a watch tells of, but not one that is deleted; before `onChange`. */
+  /** Called before `onChange` for each object of a watch event, except for deleted ones. */
   readonly onObject?: (object: T) => void;
   /** A list or watch failed; it is tried again by itself. */
   readonly onFailure: (failure: Failure) => void;
@@ -36,8 +36,9 @@ const LIST_MS = 30_000;
 /** Asked of the server; it then ends the watch and we begin another one, so load spreads over servers. */
 const WATCH_SECONDS = 290;
 /**
- * Silence this long is a dead connection, or a quiet cluster. A bookmark comes about once a minute (KEP-956), but only when an object of the
- * kind has changed (Kubernetes 1.34, cache_watcher.go). So another watch begins: it shows which of the two it was.
+ * How long a watch may be silent, ms. Longer silence is a dead connection or a quiet cluster. A bookmark comes about
+ * once a minute (KEP-956), but only if an object of the kind has changed (Kubernetes 1.34, cache_watcher.go). So a new
+ * watch begins, which shows which of the two it was.
  */
 const IDLE_MS = 150_000;
 const FIRST_PAUSE_MS = 500;
@@ -73,7 +74,7 @@ export class Watch<T extends Named> {
     this.#listeners = listeners;
   }
 
-  /** By `<namespace>/<name>`: a view that follows the server, not a copy. */
+  /** Objects by `<namespace>/<name>`: a view that follows the server, not a copy. */
   get objects(): ReadonlyMap<string, T> {
     return this.#objects;
   }
@@ -83,7 +84,7 @@ export class Watch<T extends Named> {
     return this.#fresh;
   }
 
-  /** True when the last list was refused (403), until the next one that is not. Then it is not fresh. */
+  /** True from a refused list (403) until the next list that is not refused. Meanwhile the copy is not fresh. */
   get refused(): boolean {
     return this.#refused;
   }
@@ -99,7 +100,7 @@ export class Watch<T extends Named> {
         this.#listeners.onFailure(failed);
       }
       if (signal.aborted) return;
-      // Its place in the history has expired, or something failed: until the next list the copy does not follow the server.
+      // The version has expired, or a request failed: until the next list the copy does not follow the server.
       this.#fresh = false;
       this.#listeners.onChange();
       await this.#pause(signal);
@@ -114,7 +115,7 @@ export class Watch<T extends Named> {
     this.#objects.clear();
     for (const item of snapshot.items) this.#objects.set(keyText(item.metadata), item);
     this.#fresh = true;
-    // A refusal is the answer of a server that is well. Its pauses must not be those of a watch that fails later.
+    // A refusal proves that the server is well. Its pauses must not be used for a watch that fails later.
     if (this.#refused) this.#pauseMs = FIRST_PAUSE_MS;
     this.#refused = false;
     this.#listeners.onChange();
@@ -131,7 +132,7 @@ export class Watch<T extends Named> {
       if (ended === 'expired') return;
       version = ended;
       if (steadyMs() - beganMs >= GOOD_WATCH_MS) continue;
-      // One may end early. With a server that ends each of them at once the copy does not follow.
+      // A watch may end early. If a server ends each watch at once, the copy does not follow.
       if (this.#pauseMs > FIRST_PAUSE_MS) return;
       await this.#pause(signal);
     }

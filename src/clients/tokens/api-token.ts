@@ -13,23 +13,23 @@ import { keyText } from '../../shared/keys.ts';
 import { normalBase } from '../../shared/url.ts';
 import { type Reach, Token } from './token.ts';
 
-/** No slash, no dot at the start, no longer than a file name of Kubernetes. */
+/** A name without a slash, without a dot at the start, and no longer than a file name of Kubernetes. */
 const PATH_PART = /^[A-Za-z0-9_][-._A-Za-z0-9]{0,252}$/;
-/** What may stand in an HTTP header: visible ASCII. */
+/** Allowed characters of a token: visible ASCII, as in an HTTP header. */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
 
 /** The key of a Secret that names the Gitea to which its tokens are bound. */
 export const URL_KEY = 'url';
 
-/** Where Secrets are looked for: mounted as files, or asked from the Kubernetes API (`--secrets`). */
+/** Source of Secrets: files, or the Kubernetes API (`--secrets`). */
 export type SecretsMode = 'files' | 'api';
-/** Where a binding stands that no Secret holds. */
+/** Name of a binding that is in the policy and in no Secret. */
 const POLICY = 'the policy (tokenBindings)';
 
 export interface TokenSources {
   readonly secretsDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** With `--secrets api`: the Secrets of the cluster. Then no file is read. */
+  /** Secrets of the cluster. Only with `--secrets api`: then no file is read. */
   readonly clusterSecrets?: SecretReader;
   /** The Gitea that the policy file binds the tokens of a Secret to; undefined: it does not say. */
   readonly boundTo?: (namespace: string, secret: string) => string | undefined;
@@ -41,9 +41,9 @@ export interface TokenSources {
 export interface SecretReader {
   /** @throws Failure exit 1 when the API server does not answer with that Secret. */
   readonly read: (namespace: string, name: string) => Promise<SecretKeys>;
-  /** Key `url` only. Undefined: there is none, there is no such Secret, or this process may not read it. */
+  /** Reads key `url` only. Undefined: there is no such key or Secret, or this process may not read it. */
   readonly readUrl: (namespace: string, name: string) => Promise<string | undefined>;
-  /** Where the Secret is that is read for this one. Absent: it is this one. */
+  /** Returns the Secret that is read in place of this one. Absent: each Secret is read itself. */
   readonly placeOf?: (namespace: string, name: string) => Record<'namespace' | 'name', string>;
 }
 
@@ -78,18 +78,18 @@ export async function findToken(group: TokenOwner, sources: TokenSources): Promi
   const what = { what: `key ${group.authToken.key} of ${called}`, source };
   const written = url || undefined;
   const byPolicy = sources.boundTo?.(group.namespace, group.authToken.name);
-  // Where both are there, both hold: neither may loosen the other.
+  // If both exist, both hold: neither may loosen the other.
   if (written !== undefined && byPolicy !== undefined)
     bind(token, bindingOf(byPolicy, POLICY, group), what, group, sources);
   const where = written === undefined && byPolicy ? POLICY : `key url of ${called}`;
   return bind(token, bindingOf(written ?? byPolicy, where, group), what, group, sources);
 }
 
-/** What a Secret says, how messages call it, and where a person finds the token. */
+/** Reads a Secret: its keys, its name in messages, and where a person finds the token. */
 function secretInFiles(group: TokenOwner, secretsDir: string) {
   const { name, key } = group.authToken;
   const isPath = [group.namespace, name, key].every((part) => PATH_PART.test(part));
-  // The places that a Secret may be mounted at. The first one that has the key counts.
+  // Folders at which a Secret may be mounted. The first one with the key counts.
   for (const folder of isPath ? [join(group.namespace, name), name] : []) {
     const token = readKey(join(secretsDir, folder), key);
     if (token === undefined) continue;
@@ -120,7 +120,10 @@ function missingKey(group: TokenOwner, called: string): Failure {
   return new Failure('GR-TOKEN-08', 1, message, 'token-unusable');
 }
 
-/** What the registration Secret of a group is bound to; undefined when that cannot be seen. Its token is never kept. */
+/**
+ * Returns the URL that the registration Secret of a group is bound to. Undefined: it cannot be seen. The token is never
+ * kept.
+ */
 async function registrationUrl(
   { namespace, registrationToken: { name } = { name: '' } }: TokenOwner,
   { clusterSecrets, secretsDir }: TokenSources,
@@ -130,7 +133,10 @@ async function registrationUrl(
   return readKey(join(secretsDir, namespace, name), URL_KEY);
 }
 
-/** The registration Secret may be bound as well. It need not be readable here: the runner's pod checks the same before it registers. */
+/**
+ * Refuses a registration Secret that is bound to another Gitea. If it cannot be read here, the runner's pod makes the
+ * same check before it registers.
+ */
 function refuseForeignRegistration(
   { namespace, name: group, giteaUrl, registrationToken: { name } = { name: '' } }: TokenOwner,
   url: string | undefined,
@@ -145,7 +151,10 @@ function refuseForeignRegistration(
   throw new Failure('GR-TOKEN-07', 3, message, 'token-unusable');
 }
 
-/** Content of a key, without the line end that `kubectl create secret --from-file` keeps; undefined when there is no such file. */
+/**
+ * Returns the content of a key, without the line end that `kubectl create secret --from-file` keeps. Undefined: no such
+ * file.
+ */
 function readKey(folder: string, key: string): string | undefined {
   try {
     return readFileSync(join(folder, key), 'utf8').trim();

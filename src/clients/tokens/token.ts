@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
 import { isBelow, normalBase } from '../../shared/url.ts';
 
-/** How a server wants its token: Gitea `token …`, Argo CD `Bearer …`. */
+/** How a server expects its token: Gitea `token …`, Argo CD `Bearer …`. */
 type TokenScheme = 'token' | 'Bearer';
 
 /** The repositories that a policy opens: a token may see more. Equal ids: the same ones. */
@@ -11,18 +11,21 @@ export interface Reach {
   readonly covers: (owner: string, repo: string) => boolean;
 }
 
-/** An API token with the one place it may be sent to. It prints as `(token)`; only `headerFor` gives it out, for URLs below its base. */
+/**
+ * An API token with the one place it may be sent to. It prints as `(token)`. Only `headerFor` returns it, for URLs
+ * below its base.
+ */
 export class Token {
   readonly #secret: string;
   readonly #scheme: TokenScheme;
   /** Normal form of the base URL (`normalBase`) of the only server this token may be sent to. */
   readonly base: string;
-  /** Where a person finds it, for messages: `key token of Secret gitea-api …`. */
+  /** Where a person finds the token, for messages: `key token of Secret gitea-api …`. */
   readonly source: string;
   /** Absent: all that it sees. */
   readonly reach: Reach | undefined;
 
-  /** Throws when `base` is no URL. */
+  /** Throws if `base` is not a URL. */
   constructor(
     secret: string,
     base: string,
@@ -50,7 +53,10 @@ export class Token {
     return `${this.#scheme} ${this.#secret}`;
   }
 
-  /** Only who has this token can make this key. The key tells nothing of the token. @param purpose Each has a key of its own. */
+  /**
+   * Derives a key that only owners of this token can make. The key tells nothing of the token.
+   * @param purpose each purpose has its own key
+   */
   keyFor(purpose: string): Buffer {
     return createHmac('sha256', this.#secret).update(purpose).digest();
   }

@@ -1,4 +1,7 @@
-/** From a group's podTemplate to its pods: every check of this room, then the merge (docs/adr/0028). Loaded for groups with a podTemplate only. */
+/**
+ * Makes the pods of a group from its podTemplate: every check of this room, then the merge (docs/adr/0028). Loaded only
+ * for groups with a podTemplate.
+ */
 import { checkPod } from './check-pod.ts';
 import { checkShape, type Suggest } from './check-shape.ts';
 import {
@@ -48,9 +51,15 @@ export function applyTemplate(
   return { pod, violations: securityViolations(pod, level) };
 }
 
-/** What the container before the runner takes from the runner's: the same image from the same registry, and resources, for which a quota asks. */
+/**
+ * Fields that the container before the runner copies from the runner: the same image from the same registry, and
+ * resources, which a quota may require.
+ */
 const FIELDS = ['image', 'imagePullPolicy', 'resources'];
-/** Who the runner is: what one writes, the other must read. Never what it may do: the runner of dind-rootless is privileged. */
+/**
+ * Fields of the user: a file that one container writes must be readable for the other. Privileges are not copied: the
+ * runner of dind-rootless is privileged.
+ */
 const IDENTITY = ['runAsUser', 'runAsGroup', 'runAsNonRoot', 'seLinuxOptions'];
 
 /** The final pod with our init container `register` or `prepare` made like container `runner`. */
@@ -92,7 +101,7 @@ export function mergePodTemplate(ours: Mapping, template: Mapping): Mapping {
   return withoutNulls(mergeTemplates(ours, template)) as Mapping;
 }
 
-/** The same of two templates. A null of the later one stays: it also takes away what the pod has. */
+/** Merges two templates. A null in the later one stays: it also removes the pod's value. */
 export function mergeTemplates(earlier: Mapping, later: Mapping): Mapping {
   return mergeMappings(earlier, later, (field) => typeOfField(TEMPLATE_TYPE, field));
 }
@@ -159,7 +168,10 @@ function identityOf(element: Value, key: string): Value {
   return value;
 }
 
-/** `mergeSortedSlice`: one of ours goes before the next of the template only when it stood before it in our list. */
+/**
+ * Orders elements as `mergeSortedSlice` does: one of our pod's goes before the next of the template only if it was
+ * before it in our list.
+ */
 function inOrder(ours: readonly Value[], later: readonly Value[]): readonly Value[] {
   const place = new Map(ours.map((id, index) => [id, index]));
   const right = [...new Set(later)];

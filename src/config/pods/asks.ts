@@ -1,4 +1,4 @@
-/** What a template asks of the installation: the values that a policy allows or forbids, with their places. */
+/** Collects the values of a template that a policy allows or forbids, with their places. */
 import { type FieldPath, fieldValue, isMapping, type Mapping, stringOf, visitStructs } from './pod-schema.ts';
 
 export type AskedKind =
@@ -26,7 +26,10 @@ const NAMED: readonly (readonly [AskedKind, ...(readonly string[])])[] = [
 ];
 const KIND_OF = new Map(NAMED.flatMap(([kind, ...fields]) => fields.map((field) => [field, kind] as const)));
 
-/** What the template names of these kinds, its fields first. The template must have passed `checkShape`; what is null asks for nothing. */
+/**
+ * Returns the values of these kinds, those of the template's own fields first. The template must have passed
+ * `checkShape`. A null asks for nothing.
+ */
 export function asksOf(template: Mapping): readonly Asked[] {
   const fields = ['metadata', 'spec'].flatMap((part) => {
     const value = fieldValue(template, part);

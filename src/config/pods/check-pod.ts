@@ -1,6 +1,7 @@
 /**
- * What Kubernetes refuses, reads otherwise or drops although every type is right (`pkg/apis/core/validation`), as far as people do it in
- * the pod of a runner: it is told at commit. docs/adr/0028 lists what is left to the API server, which says it in a failed sync.
+ * Finds values that Kubernetes refuses, reads otherwise or drops although every type is right
+ * (`pkg/apis/core/validation`), as far as people write them into the pod of a runner. The fault is shown at commit.
+ * docs/adr/0028 lists the faults that only the API server finds, in a failed sync.
  */
 import {
   entriesOf,
@@ -15,7 +16,10 @@ import {
 } from './pod-schema.ts';
 import { APPARMOR_ANNOTATION } from './pod-security.ts';
 
-/** The faults of a template that `checkShape` let pass. Paths are those of the template: the merged pod has other indices. */
+/**
+ * Returns the faults of a template that passed `checkShape`. Paths are those of the template: the merged pod has other
+ * indices.
+ */
 export function checkPod(ours: Mapping, template: Mapping): readonly TemplateFault[] {
   return [
     ...visitStructs(template, (struct, value, path) => [
@@ -154,7 +158,7 @@ function checkCombinations(struct: string, value: Mapping, path: FieldPath): rea
   }
 }
 
-/** All containers that a template may write, with their places. */
+/** Returns all containers that a template may write, with their places. */
 function containersOf(template: Mapping): readonly { list: string; path: FieldPath; container: Value }[] {
   const spec = fieldValue(template, 'spec');
   return ['initContainers', 'containers'].flatMap((list) =>
@@ -162,11 +166,13 @@ function containersOf(template: Mapping): readonly { list: string; path: FieldPa
   );
 }
 
-/** Of a final pod, without those that follow `runner`: what is wrong with them is told there. */
+/** Returns the containers of a final pod without those that follow `runner`: their faults are reported there. */
 export const ownContainers: typeof containersOf = (pod) =>
   containersOf(pod).filter(({ container }) => !['register', 'prepare'].includes(stringOf(container, 'name')));
 
-/** Where the kubelet would refuse a container of a final pod. */
+/**
+ * Returns the containers of a final pod that the kubelet would refuse, because they run as root against `runAsNonRoot`.
+ */
 export function rootAgainstNonRoot(pod: Mapping): readonly TemplateFault[] {
   const message = 'is 0 beside runAsNonRoot: true, so it never starts: write another user, or "runAsNonRoot: false"';
   return ownContainers(pod).flatMap(({ path, container }) => {

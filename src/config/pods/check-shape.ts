@@ -1,4 +1,6 @@
-/** Whether a podTemplate has the shape of a PodTemplateSpec. A typo ends here, at commit, and not as a failed sync. */
+/**
+ * Checks that a podTemplate has the shape of a PodTemplateSpec. A typo is found at commit, and not in a failed sync.
+ */
 import {
   type FieldPath,
   fieldsOf,
@@ -144,7 +146,10 @@ function isInt32(value: Value): boolean {
   return Number.isInteger(value) && Number(value) >= -INT32 && Number(value) < INT32;
 }
 
-/** As the API server reads it: also a number, also below zero. Whether it may be is told by the pod's rules. */
+/**
+ * True for a quantity as the API server reads it: also a number, also below zero. The rules of the pod decide whether
+ * its value is allowed.
+ */
 function isQuantity(value: Value): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   return typeof value === 'string' && value.length <= LONGEST_QUANTITY && QUANTITY.test(value);

@@ -1,11 +1,14 @@
-/** What a PodTemplateSpec can hold: pod-schema.json, made of Kubernetes' OpenAPI by scripts/pod-schema.mjs. Types are read when needed. */
+/**
+ * The schema of a PodTemplateSpec: pod-schema.json, made from Kubernetes' OpenAPI by scripts/pod-schema.mjs. Types are
+ * parsed when needed.
+ */
 import published from './pod-schema.json' with { type: 'json' };
 
 /** The Kubernetes release that all of src/config/pods speaks about. */
 export const KUBERNETES_VERSION: string = published.kubernetes;
 export const TEMPLATE_TYPE: string = published.root;
 
-/** By the letters of pod-schema.json: what a scalar is called, and its types in JSON Schema. */
+/** Scalars by their letters in pod-schema.json: name, and types in JSON Schema. */
 const SCALARS = {
   s: ['string', 'string'],
   b: ['boolean', 'boolean'],
@@ -20,11 +23,11 @@ type Scalar = (typeof SCALARS)[keyof typeof SCALARS];
 export type ScalarType = Scalar[0];
 const scalars: ReadonlyMap<string, Scalar> = new Map(Object.entries(SCALARS));
 
-/** How two lists of one field become one. Without it the later list takes the place of the earlier one. */
+/** How two lists of one field are merged. Without it, the later list replaces the earlier one. */
 export interface ListMerge {
-  /** Of elements that are mappings: elements with the same value of it are one element. */
+  /** Merge key: mappings with the same value of this field are one element. */
   readonly key?: string;
-  /** Of an element only the fields stay that the later list names (`retainKeys`). */
+  /** True if an element keeps only the fields that the later list names (`retainKeys`). */
   readonly retainKeys: boolean;
 }
 
@@ -53,7 +56,7 @@ export type Fields = ReadonlyMap<string, Field>;
 const read = new Map<string, Fields>();
 const types: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map(Object.entries(published.types));
 
-/** The fields of a struct. Throws on a name that pod-schema.json does not have: a defect of ours. */
+/** Returns the fields of a struct. Throws on a name that pod-schema.json does not have: a defect of this program. */
 export function fieldsOf(struct: string): Fields {
   const known = read.get(struct);
   if (known) return known;
@@ -95,7 +98,10 @@ const WORDS: ReadonlySet<string> = new Set(['merge', 'unique', 'retainKeys']);
 
 type StructVisitor<T> = (struct: string, value: Mapping, path: FieldPath) => readonly T[];
 
-/** What `visit` says of every struct, outer ones first. Skips nulls, unknown fields and values of a wrong type. */
+/**
+ * Calls `visit` for every struct, outer ones first, and returns the results. Skips nulls, unknown fields and values of
+ * a wrong type.
+ */
 export function visitStructs<T>(template: Value, visit: StructVisitor<T>): readonly T[] {
   return ofValue(template, { is: 'struct', name: TEMPLATE_TYPE }, [], visit);
 }
@@ -116,7 +122,10 @@ function ofValue<T>(value: Value, type: ValueType, path: FieldPath, visit: Struc
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A PodTemplateSpec as JSON Schema (draft-07) for editors. It takes all that `validate` takes: null may take any field away. */
+/**
+ * Returns the JSON Schema (draft-07) of a PodTemplateSpec for editors. It accepts everything that `validate` accepts:
+ * null may remove any field.
+ */
 export function podTemplateSchema(): { readonly template: Json; readonly definitions: Readonly<Record<string, Json>> } {
   const definitions: Record<string, Json> = {};
   const schemaOf = (type: ValueType): Json => {
@@ -157,20 +166,20 @@ function nullable(schema: Json): Json {
   return { ...schema, type: [type, 'null'].flat() };
 }
 
-/** What JSON can say. Named apart from `Json` of src/manifests, which this room may not know. */
+/** A JSON value. The name differs from `Json` of src/manifests, which this room may not import. */
 export type Value = string | number | boolean | null | readonly Value[] | Mapping;
 export interface Mapping {
   readonly [key: string]: Value;
 }
 
-/** Where a value stands, below the template: `['spec', 'containers', 0, 'image']`. */
+/** Place of a value, relative to the template: `['spec', 'containers', 0, 'image']`. */
 export type FieldPath = readonly (string | number)[];
 
 export interface TemplateFault {
   readonly path: FieldPath;
-  /** What follows `PATH: `. Names fields and rules, never a value that could be a secret. */
+  /** The text after `PATH: `. It names fields and rules, never a value that could be a secret. */
   readonly message: string;
-  /** What a scalar of another type must be. */
+  /** Required form, if a scalar has another type. */
   readonly wanted?: string;
 }
 

@@ -18,7 +18,7 @@ import {
 
 export type SecurityLevel = 'privileged' | 'baseline' | 'restricted';
 
-/** One field that breaks a rule. A rule that asks for a field names the place where it is missing. */
+/** A field that breaks a rule. If the rule requires a field, the place of the missing field. */
 export interface Violation extends TemplateFault {
   /** Id of the check in k8s.io/pod-security-admission, e.g. `runAsNonRoot`. */
   readonly rule: string;
@@ -48,7 +48,7 @@ interface Context {
 
 type Check = (pod: ReturnType<typeof podForSecurity>) => readonly TemplateFault[];
 
-/** In the order in which the checks visit them. */
+/** Lists of containers in the order of the checks. */
 const CONTAINER_LISTS = ['initContainers', 'containers', 'ephemeralContainers'];
 
 function podForSecurity(template: Mapping) {
@@ -146,7 +146,10 @@ const ACTIONS = ['livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle.p
 const VOLUME_SOURCES =
   'configMap, csi, downwardAPI, emptyDir, ephemeral, image, persistentVolumeClaim, projected, secret';
 
-/** Nothing that reaches the node or other pods. Lists of values are those of Kubernetes 1.34. */
+/**
+ * Rules of the level baseline: nothing that reaches the node or other pods. Lists of values are those of Kubernetes
+ * 1.34.
+ */
 const BASELINE: Readonly<Record<string, Check>> = {
   appArmorProfile: ({ contexts, metadata }) => [
     ...wrongIn(contexts, 'appArmorProfile', wrongProfile, PROFILES, 'type'),
@@ -218,7 +221,9 @@ const BASELINE: Readonly<Record<string, Check>> = {
   ),
 };
 
-/** No root, no privileges, no unconfined container, no volume but the harmless kinds. */
+/**
+ * Rules of the level restricted: no root, no privileges, no unconfined container, and only harmless kinds of volumes.
+ */
 const RESTRICTED: Readonly<Record<string, Check>> = {
   allowPrivilegeEscalation: notOnWindows(
     inContainers('allowPrivilegeEscalation', (value) => value !== false, 'must be false'),

@@ -1,6 +1,7 @@
 /**
- * What a podTemplate may not set: fields on which the life of a runner depends, and ways to the registration token. What only some installations forbid (images, priority classes, service accounts) is the policy's,
- * and what weakens the pod is the Pod Security Standards' (pod-security.ts).
+ * Fields that a podTemplate may not set: the runner's life depends on them, or they lead to the registration token.
+ * Values that only some installations forbid (images, priority classes, service accounts) are checked by the policy,
+ * and values that weaken the pod by the Pod Security Standards (pod-security.ts).
  */
 import { posix } from 'node:path';
 import { asksOf } from './asks.ts';
@@ -17,8 +18,9 @@ import {
 } from './pod-schema.ts';
 
 /**
- * `path`: a step `[NAME]` is the element with that merge key, `[ours]` every element that our pod has, too, `*` any one; a key or name
- * may end in `*`. What says the same as our pod is allowed, and so is what `unless` allows.
+ * A reserved field. `path`: a step `[NAME]` is the element with that merge key, `[ours]` every element that our pod
+ * also has, `*` any element; a key or name may end in `*`. A value equal to our pod's is allowed, and so is one that
+ * `unless` allows.
  */
 interface ReservedField {
   readonly path: readonly string[];
@@ -31,7 +33,7 @@ interface Found {
   readonly path: FieldPath;
   /** May be null: in a merge it takes ours away. */
   readonly value: Value;
-  /** What our pod has in the same place. */
+  /** Value of our pod in the same place. */
   readonly ours: Value | undefined;
   /** The innermost element of a list on the way. */
   readonly element: Value | undefined;
@@ -56,9 +58,9 @@ const OUR_ENV_REASON = 'the runner is registered and configured with it';
 const OUR_ENV_INSTEAD = 'use the fields of the RunnerGroup';
 const GRACE = 'use spec.gracefulStopSeconds';
 
-/** Fields of metadata that are no labels and no annotations. */
+/** Fields of metadata except labels and annotations. */
 const OF_THE_OBJECT = [...fieldsOf('ObjectMeta').keys()].filter((field) => !['labels', 'annotations'].includes(field));
-/** Of the docker sidecar: where its image comes from, how much it may use, and what it is configured with. */
+/** Fields of the docker sidecar that a template may set: its image, resources, and configuration. */
 const DOCKER_MAY = ['name', 'image', 'imagePullPolicy', 'resources', 'env', 'envFrom', 'volumeMounts'];
 const OF_OUR_SIDECAR = [...fieldsOf('Container').keys()].filter((field) => !DOCKER_MAY.includes(field));
 const LABELS = [
@@ -109,7 +111,7 @@ export const RESERVED_FIELDS: readonly ReservedField[] = [
     OUR_ENV_REASON,
     OUR_ENV_INSTEAD,
   ),
-  // HOME is ours only because uid 1000 has none in the default image.
+  // HOME is set only because uid 1000 has no home in the default image.
   reserve([`${RUNNER} env [ours]`], OUR_ENV_REASON, OUR_ENV_INSTEAD, (found) => nameOf(found) === 'HOME'),
   reserve(['spec initContainers [register]'], 'it alone has the registration token', 'use another name'),
   reserve(
@@ -146,14 +148,17 @@ export const RESERVED_FIELDS: readonly ReservedField[] = [
   ),
 ].flat();
 
-/** Profiles of the node for BuildKit, which Pod Security judges. Where it is unconfined it has none, and dockerd is privileged. */
+/**
+ * True if BuildKit's container chooses profiles of the node, which Pod Security judges. Without these profiles
+ * (unconfined), dockerd is privileged.
+ */
 function choosesProfiles({ element, ours, path, value }: Found): boolean {
   if (stringOf(element, 'name') !== 'buildkit' || path.at(-1) !== 'securityContext' || !isMapping(value)) return false;
   if (fieldValue(ours, 'seccompProfile') !== undefined) return false;
   return Object.keys(value).every((field) => ['appArmorProfile', 'seccompProfile', 'seLinuxOptions'].includes(field));
 }
 
-/** Space that belongs to one pod: another size or class of storage for a volume of ours that is an `emptyDir`. */
+/** True for space that belongs to one pod: another size or storage class for a volume of ours that is an `emptyDir`. */
 function isOwnSpace({ value, ours }: Found): boolean {
   if (fieldValue(ours, 'emptyDir') === undefined || !isMapping(value)) return false;
   const sources = Object.keys(value).filter((field) => field !== 'name' && value[field] !== null);
@@ -186,7 +191,8 @@ function ourMounts(ours: Mapping, template: Mapping): readonly TemplateFault[] {
   const lists = ['containers', 'initContainers'].map((list) =>
     `spec ${list} [ours] volumeMounts * mountPath`.split(' '),
   );
-  // In mode dind-rootless the socket lies in a folder of the image, which a mount above it hides. A mount of ours lies on top.
+  // In mode dind-rootless, the socket is in a folder of the image. A mount above the folder hides it, but a mount of
+  // ours is on top.
   const rooms = findPlaces('spec containers [ours] env [DOCKER_HOST] value'.split(' '), ours, ours)
     .map(({ value }) => posix.dirname(String(value).replace('unix://', '')))
     .filter((room) => room.startsWith('/run/user/'));
@@ -204,7 +210,7 @@ function ourMounts(ours: Mapping, template: Mapping): readonly TemplateFault[] {
 
 /** Folders that hold data: something may be mounted below them. */
 const ROOMY = ['/data', '/var/lib/docker', '/home/user/.local/share/buildkit'];
-/** What the runner registered with. */
+/** File with the runner's registration. */
 const STATE = '/data/.runner';
 
 function isOurs(mount: string, wanted: string): boolean {
@@ -228,7 +234,10 @@ function ofSecrets(template: Mapping, secrets: readonly string[]): readonly Temp
     .map(({ path }) => ({ path, message }));
 }
 
-/** What a template may take away with null: hardening that the security profile checks, requests, and advice to autoscalers. */
+/**
+ * Values that a template may remove with null: hardening that the security profile checks, requests, and hints for
+ * autoscalers.
+ */
 const MAY_GO = [
   'securityContext',
   'resources',
@@ -285,7 +294,10 @@ function sameElement(element: Value, ours: Value | undefined): Value | undefined
   return isList(ours) && key !== '' ? ours.find((mine) => mergeKeyOf(mine) === key) : undefined;
 }
 
-/** Of the elements of our pod's lists. Mounts are told apart by their path, although they have a name, too. */
+/**
+ * Returns the merge key of an element of our pod's lists. Mounts are distinguished by their path, although they also
+ * have a name.
+ */
 function mergeKeyOf(element: Value): string {
   return stringOf(element, 'mountPath') || stringOf(element, 'name');
 }

@@ -19,7 +19,7 @@ import { type Denial, denialLine, unusablePolicy } from './denial.ts';
 import { type Policy, readPolicyFile } from './policy-schema.ts';
 import { WORKLOADS } from './without-policy.ts';
 
-/** Of cdk8s-cli, as far as it is used here. */
+/** The used part of cdk8s-cli's context. */
 interface Context {
   readonly manifests: readonly string[];
   readonly report: { readonly addViolation: (violation: object) => void; readonly submit: (status: string) => void };
@@ -67,7 +67,7 @@ export class RunnerPolicyValidation {
   }
 }
 
-/** Other objects that start pods: of a kind that is known for it, or with an image in their spec. */
+/** Returns other objects that start pods: objects of a known kind, or with an image in their spec. */
 function othersOf(objects: ReturnType<typeof objectsIn>): readonly string[] {
   return objects.flatMap(({ object }) => {
     const [kind, name] = [valueAt(object, ['kind']), valueAt(object, ['metadata', 'name'])].map(String);
@@ -85,13 +85,13 @@ async function groupsIn(
   manifests: readonly string[],
   defaults: ReadOptions['defaults'],
 ): Promise<readonly RunnerGroup[]> {
-  // Of no path the reader makes the current folder.
+  // With an empty list of paths, the reader would read the current folder.
   if (manifests.length === 0) return [];
   const options = { paths: manifests, recursive: false, cwd: process.cwd(), defaultNamespace: 'default', defaults };
   return (await readRunnerGroups(options)).groups;
 }
 
-/** Where kinds that start Jobs have their pod. */
+/** Path of the pod template in each kind that starts Jobs. */
 const POD_OF: ReadonlyMap<unknown, string> = new Map([
   ['Job', 'spec.template'],
   ['CronJob', 'spec.jobTemplate.spec.template'],
@@ -127,7 +127,9 @@ function objectsIn(file: string) {
   return documents.flatMap((document) => allIn(document.value).map((object) => ({ object, document, file })));
 }
 
-/** What holds for pods that may be no runners: they have no scope, and fields that no podTemplate may have. */
+/**
+ * Returns the policy for pods that may not be runners: they have no scope, and fields that a podTemplate cannot have.
+ */
 function forPods({ namespaces, groups, ...policy }: Policy): Policy {
   const withoutFields = <T extends Pick<Policy, 'podTemplateFields'>>({ podTemplateFields: _, ...rules }: T) => rules;
   const fitting = groups?.filter(({ match }) => match.scope === undefined);
@@ -138,12 +140,12 @@ function forPods({ namespaces, groups, ...policy }: Policy): Policy {
   };
 }
 
-/** What such a denial says of the object. One about other fields of a RunnerGroup says nothing of it. */
+/** Returns the denials that apply to a pod. A denial about other fields of a RunnerGroup does not. */
 function ofPod(denial: Denial, pods: ReadonlyMap<RunnerGroup | undefined, string>): readonly Denial[] {
   const { group, message, rule } = denial;
   const [, field, below] = /^spec\.(podTemplate|securityProfile)(.*)/.exec(denial.path) ?? [];
   if (field === undefined) return [];
-  // Behind the first sentence stands which fields of a RunnerGroup to change.
+  // The sentences after the first name fields of a RunnerGroup to change.
   const told = rule === 'securityProfile' ? message.split('. ', 1).join('') : message;
   return [{ ...denial, path: `${pods.get(group)}${below}`, message: told }];
 }

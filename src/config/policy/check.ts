@@ -19,10 +19,10 @@ export { defaultsOf } from './defaults.ts';
 export { levelsOf } from './levels.ts';
 export { readPolicyFile } from './policy-schema.ts';
 
-/** What a policy says of groups. Each is of one group, or of the whole Application. */
+/** Judgement of a policy. Each denial is about one group, or about the whole Application. */
 export interface PolicyJudgement {
   readonly denials: readonly Denial[];
-  /** What would be denied, and what will be: they stop nothing. */
+  /** Denials that stop nothing: of rules that only warn, and of exceptions that end soon. */
   readonly warnings: readonly Denial[];
 }
 
@@ -67,7 +67,7 @@ const ASKER_RULES: readonly (readonly [RuleName, AskerRule])[] = [
   ['repositories', repositories],
 ];
 
-/** In entries these rules hold for their groups, besides those of the whole Application. */
+/** Rules that hold in entries for their groups, besides the rules of the whole Application. */
 const RULES: readonly (readonly [RuleName, GroupRule])[] = [
   ...ASKER_RULES.map(([rule, judge]): readonly [RuleName, GroupRule] => [
     rule,
@@ -76,7 +76,7 @@ const RULES: readonly (readonly [RuleName, GroupRule])[] = [
   ...GROUP_RULES,
 ];
 
-/** What each rule has found about a group, and what becomes of that. */
+/** Returns the findings of each rule about a group, and their outcomes. */
 export function rowsOf(policy: Policy, group: RunnerGroup, asker: Asker) {
   const { entries, rules } = levelsOf(policy, group);
   return RULES.map(([rule, judge]) => {
@@ -90,7 +90,7 @@ export function rowsOf(policy: Policy, group: RunnerGroup, asker: Asker) {
   });
 }
 
-/** What is wrong with the podTemplate or the resources of a size is told there. */
+/** Returns a finding with its place in the size. Faults of a size's podTemplate or resources are shown there. */
 function ofSize({ size }: RunnerGroup, { path, ...found }: Finding): Finding {
   const written = size?.of.sizes[size.index];
   const [, field] = /^spec\.(podTemplate|resources)/.exec(path) ?? [];
@@ -111,8 +111,9 @@ function ofApplication(policy: Policy, asker: Asker): readonly Judged[] {
 }
 
 /**
- * The sums of the groups' caps, so that the promise holds whatever happens; the planner needs to know nothing of it. That of an entry is for
- * each namespace. Groups that are only warned of do not deny others, and those with an exception do not count.
+ * Judges the sums of the groups' caps. So the promise holds at any time, and the planner needs to know nothing of it.
+ * The limit of an entry holds for each namespace. Groups that only get warnings do not deny others, and groups with an
+ * exception do not count.
  */
 function ofCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: Asker): readonly Judged[] {
   const rule = 'maxActiveRunners';
@@ -130,7 +131,7 @@ function ofCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: Asker
       const sum = counted.reduce((total, { group }) => total + group.maxActiveRunners, 0);
       const told = `is ${sum} over all ${counted.length} RunnerGroups${of}; the policy allows ${most}. Lower it in some of them`;
       const judged = { is, rule, path: `spec.${rule}`, message: told } as const;
-      // Of one alone its own rule says it.
+      // If there is only one group, its own rule reports it.
       if (sum <= most || counted.length < 2) continue;
       const concerned = counted.filter((each) => each.is === is);
       if (of === '' && concerned.length === groups.length) return [judged];
@@ -148,8 +149,8 @@ function ofCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: Asker
 }
 
 /**
- * Those of the whole Application first, then by group in their order. None: everything is allowed.
- * A group that is denied does not count for the others: what it asks for must not deny them.
+ * Judges all groups. Denials of the whole Application come first, then those of groups in their order. Empty:
+ * everything is allowed. A denied group does not count for the others: its values must not deny them.
  */
 export function judge(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): PolicyJudgement {
   const own = groups.flatMap((group) =>
@@ -165,14 +166,14 @@ export function judge(policy: Policy, groups: readonly RunnerGroup[], asker: Ask
   return { denials: those('denied'), warnings: those('warned') };
 }
 
-/** What tokens of groups may be used for. Of several entries that fit, the first one counts. */
+/** Returns the allowed uses of the groups' tokens. If several entries match, the first one counts. */
 export function tokenBounds(policy: Policy) {
   const { groups = [], tokenBindings = [] } = policy;
   const rule = 'namespaces.scopes';
   return {
     boundTo: (namespace: string, secret: string) =>
       tokenBindings.find((entry) => entry.secret === secret && matchesGlob(entry.namespace, namespace))?.url,
-    // Which group asks is not known here, so what each entry says that may be meant holds.
+    // The group is not known here. So the values of every entry that may match hold.
     reachOf: (namespace: string) => {
       const own = [entryOf(policy, { namespace }) ?? []].flat();
       const entries = groups.filter(({ match }) => matchesGlob(match.namespace ?? '**', namespace));

@@ -1,6 +1,7 @@
 /**
- * What a policy says for a RunnerGroup that does not say it. What counts, the first one first: the group, its entry of `groups`, its entry of
- * `namespaces`, the policy, the installation, docs/runnergroup.md. Of a podTemplate each field of the group counts (docs/adr/0098).
+ * Returns the policy's values for fields that a RunnerGroup does not have. Order of precedence: the group, its entry of
+ * `groups`, its entry of `namespaces`, the policy, the installation, docs/runnergroup.md. Each field of the group's
+ * podTemplate counts (docs/adr/0098).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { mergeTemplates } from '../pods/apply-template.ts';
@@ -12,7 +13,7 @@ import { allLevels, levelsOf } from './levels.ts';
 import { templateFault } from './policy-rules.ts';
 import type { Policy } from './policy-schema.ts';
 
-/** Undefined: the policy has none. */
+/** Returns the defaults of a policy. Undefined: it has none. */
 export function defaultsOf(policy: Policy): GroupDefaults | undefined {
   if (allLevels(policy).every(({ defaults }) => defaults === undefined)) return undefined;
   return (group) => {
@@ -29,13 +30,16 @@ export function defaultsOf(policy: Policy): GroupDefaults | undefined {
   };
 }
 
-/** Of each field that of the nearest level that has it. */
+/** Returns each default from the nearest level that has it. */
 function nearestDefaults(policy: Policy, group: RunnerGroup): NonNullable<Policy['defaults']> {
   const [near, wide] = levelsOf(policy, group).entries;
   return { ...policy.defaults, ...wide?.defaults, ...near?.defaults };
 }
 
-/** A template that cannot be read, and one that says all of this, stays as it is written. */
+/**
+ * Merges the group's podTemplate over the default. A template that cannot be read, or that already has all of the
+ * default, stays as it is written.
+ */
 function mergedOver(podTemplate: Mapping, own: unknown): unknown {
   if (own === undefined) return podTemplate;
   if (templateFault(own)) return own;

@@ -1,4 +1,4 @@
-/** What a policy is asked about, what it answers, and the failures that it leads to. */
+/** The questions to a policy, its answers, and the failures that result. */
 
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
@@ -21,7 +21,7 @@ export interface Asker {
 export interface Finding {
   /** The field as people write it, e.g. `spec.image`; empty when the whole Application is meant. */
   readonly path: string;
-  /** What came and what to do. May hold text from the file: print it through `printable`. */
+  /** Received value and remedy. May hold text from the file: print it through `printable`. */
   readonly message: string;
   /** `closed`: denied without a policy file, too. `unread`: what other rules ask could not be read. `told`: only a warning, whatever the policy says. */
   readonly reach?: 'closed' | 'unread' | 'told' | undefined;
@@ -44,7 +44,7 @@ export const PROFILE_REASON = 'gitea.bpg.pw/profile-reason';
 
 export const NONE: readonly Finding[] = [];
 
-/** What a list of patterns allows, for a message. */
+/** Describes the values that a list of patterns allows, for a message. */
 export function allowedBy(patterns: readonly string[]): string {
   return `the policy allows ${patterns.length === 0 ? 'none' : firstNames(patterns, 5)}`;
 }
@@ -83,7 +83,10 @@ function denied(file: string, denials: readonly Denial[]): Failure {
   return new Failure('GR-POLICY-04', 3, [`serve RunnerGroups: ${what}`, ...lines].join('\n'), 'policy');
 }
 
-/** Exit 2: the policy file cannot be read, or is none. What it would deny is not known, so everything is refused. */
+/**
+ * Makes the failure for a policy file that cannot be read or is not a policy (exit 2). Its denials are not known, so
+ * everything is refused.
+ */
 export function unusablePolicy(file: string, problems: readonly string[]): Failure {
   const what = `${count(problems.length, 'problem')}. Nothing is served without it.`;
   const lines = firstLines(problems.map(printable), SHOWN, 'correct these first');

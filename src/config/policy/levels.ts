@@ -1,6 +1,7 @@
 /**
- * Which rules hold for a group: those of the first entry of `groups` that fits it, then those of the first entry of `namespaces`, then those
- * of the policy. The nearest one that says something counts. `projects`, `repositories` and `maxActiveRunners` hold on each level.
+ * Finds the rules for a group: those of the first matching entry of `groups`, then those of the first matching entry of
+ * `namespaces`, then those of the policy. The nearest value counts. `projects`, `repositories` and `maxActiveRunners`
+ * hold on each level.
  */
 
 import { type Scope, scopeWord } from '../../shared/scope.ts';
@@ -9,13 +10,13 @@ import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { matchesGlob } from './policy-patterns.ts';
 import type { GroupMatch, Policy, PolicyEntry } from './policy-schema.ts';
 
-/** All that may stand at the top and in entries. */
+/** Fields that are allowed at the top and in entries. */
 export type Rules = Omit<PolicyEntry, 'defaults' | 'enforcement' | 'enforcementOf'>;
 
 export interface Levels {
-  /** Of the entries that fit, the nearest one first. */
+  /** The matching entries, the nearest one first. */
   readonly entries: readonly PolicyEntry[];
-  /** What counts of all levels. */
+  /** The rules of all levels, after precedence. */
   readonly rules: Rules;
 }
 
@@ -31,7 +32,7 @@ export function levelsOf(policy: Policy, group: RunnerGroup): Levels {
   return { entries, rules: { ...policy, ...ofNamespace, ...ofGroup } };
 }
 
-/** The first entry that fits: a later one that allows more must not undo it. */
+/** Returns the first matching entry: a later one that allows more must not replace it. */
 export function entryOf({ namespaces: entries = [] }: Policy, { namespace }: Pick<RunnerGroup, 'namespace'>) {
   return entries.find(({ name }) => matchesGlob(name, namespace));
 }

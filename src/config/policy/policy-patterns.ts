@@ -5,9 +5,9 @@ import { normalBase } from '../../shared/url.ts';
  * writes the text, and a match must not take long. This one takes at most `pattern × text` steps.
  */
 export function matchesGlob(pattern: string, text: string): boolean {
-  // Where a text may end that the pattern fits so far.
+  // Positions in the text up to which the pattern matches so far.
   let ends: ReadonlySet<number> = new Set([0]);
-  // Each step is a character, or one of the two stars.
+  // Each step is a character or one of the two stars.
   for (const step of pattern.match(/\*\*+|[\s\S]/g) ?? []) {
     ends = endsAfter(step, ends, text);
     if (ends.size === 0) return false;
@@ -40,7 +40,7 @@ const REGISTRY = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z
 const REPOSITORY = /^[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*$/;
 const TAG = /^\w[-.\w]{0,127}$/;
 const DIGEST = /^[a-z0-9]+(?:[+._-][a-z0-9]+)*:[0-9a-f]{32,128}$/;
-/** No longer name can be pulled. */
+/** Most characters of an image name. No longer name can be pulled. */
 const LONGEST = 512;
 
 const DOCKER_HUB = 'docker.io';
@@ -59,7 +59,7 @@ export function parseImage(text: string) {
     registry,
     repository: full,
     tag: digest === undefined ? (tag ?? 'latest') : tag,
-    /** It alone decides what runs; the tag beside it means nothing then. */
+    /** With a digest, the tag means nothing: only the digest decides which image runs. */
     digest,
   };
 }
@@ -71,7 +71,7 @@ function withRegistry(text: string): string {
   return isHost ? text : `${DOCKER_HUB}/${text}`;
 }
 
-/** What is wrong with a pattern for images; undefined: nothing. */
+/** Returns the fault of a pattern for images. Undefined: none. */
 export function wrongImagePattern(pattern: string): string | undefined {
   const [, registry = '', repository = '', , digest] = PARTS.exec(pattern) ?? [];
   const starless = (text: string) => text.replace(/\*+/g, 'x');
@@ -109,18 +109,18 @@ export function coversImage(pattern: string, image: ImageReference): boolean {
 /** `user@host:path`, as git reads it: no slash before the colon. */
 const SCP_LIKE = /^(?:[\w.-]+@)?([A-Za-z0-9.-]+):(?!\/\/)\/*(.+)$/;
 const SSH = /^ssh:\/\/(?:[\w.-]+@)?([A-Za-z0-9.-]+(?::[0-9]{1,5})?)\/+(.+)$/i;
-/** What some reader takes for a slash, an end or nothing: never in the address of a repository. */
+/** Characters that some reader takes for a slash or an end, or ignores. The address of a repository never has them. */
 const ODD = /[^\x21-\x7e]|[\\?#]|%2f|%5c|%00/i;
 
 /**
- * The normal form. Undefined for what is no http, https or ssh address, has credentials (but for the user of ssh), or can be read in two
- * ways. Upper and lower case of the path stay apart. Stars of a pattern stay as they are.
+ * Returns the normal form of a repository's address. Undefined if it is not http, https or ssh, has credentials (except
+ * for the user of ssh), or can be read in two ways. Upper and lower case of the path differ. Stars of a pattern stay.
  */
 export function normalRepository(text: string): string | undefined {
   if (ODD.test(text)) return undefined;
   const [, host, path] = SSH.exec(text) ?? (text.includes('://') ? [] : (SCP_LIKE.exec(text) ?? []));
   if (host === undefined || path === undefined) return withoutEnding(normalBase(text));
-  // The path is read as that of a URL: dot segments are resolved, and escapes have one spelling.
+  // The path is parsed as in a URL: dot segments are resolved, and escapes have one spelling.
   const base = normalBase(`http://${host.replace(/:22$/, '')}/${path}`);
   return withoutEnding(base?.replace(/^http:/, 'ssh:'));
 }

@@ -30,10 +30,11 @@ const namespaces: GroupRule = (_, group, __, policy) => {
   return finding('metadata.namespace', `is ${group.namespace}; ${allowedBy(names)}. Use one of them`);
 };
 
-/** Also without a policy a group lives in the destination namespace of its Application. */
+/** Also without a policy, a group must be in the destination namespace of its Application. */
 const destinations: GroupRule = ({ destinations: allowed = [] }, group, { isArgoCd, destination }, policy) => {
   const isUnknown = destination === undefined;
-  // By hand there may be no Application. One without a destination namespace is left alone by a policy without namespaces.
+  // Called by hand, there may be no Application. A policy without namespaces ignores an Application without a
+  // destination namespace.
   if (isUnknown && (!isArgoCd || policy.namespaces === undefined)) return NONE;
   if (destination === group.namespace) return NONE;
   if (!isUnknown && matchesAny(allowed, destination)) return NONE;
@@ -95,7 +96,8 @@ function imagesOf(group: RunnerGroup): readonly Named[] {
 const RANK = { restricted: 0, baseline: 1, privileged: 2 } as const;
 
 const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
-  // Without the rule a privileged pod is ours alone to make: what the containerMode needs, and no template with it.
+  // Without the rule, only this program may make a privileged pod: as the containerMode needs it, and without a
+  // template.
   if (rule === undefined)
     return group.securityProfile === 'privileged' && hasTemplate(group) ? PRIVILEGED_TEMPLATE : NONE;
   const own = neededLevel(group);
@@ -142,7 +144,7 @@ function hasReason({ manifest }: RunnerGroup): boolean {
   return typeof reason === 'string' && /\p{L}{2}/u.test(reason);
 }
 
-/** What the other rules ask of a template is worth nothing when it cannot be read, so this rule also denies that. */
+/** Denies a template that cannot be read, too: the other rules cannot judge it. */
 const podTemplateFields: GroupRule = (rules, group) => {
   const fault = hasTemplate(group) ? templateFault(group.podTemplate) : undefined;
   if (fault !== undefined) return finding(pathText(fault.path), `cannot be judged: ${fault.message}`, 'unread');
@@ -216,7 +218,10 @@ const queues: GroupRule = ({ queues: allowed }, { queue }) => {
   return allowed.length === 0 ? NONE : finding('spec.queue', `is not set; ${allowedBy(allowed)}. Use one of them`);
 };
 
-/** The sums over groups are for check.ts. One that is too large by itself denies no other. */
+/**
+ * Denies a group whose own cap is too large. check.ts judges the sums over groups. A group that is too large by itself
+ * denies no other.
+ */
 const maxActiveRunners: GroupRule = (_, group, __, policy) => {
   const { maxActiveRunners: own } = group;
   const caps = [policy, ...levelsOf(policy, group).entries].flatMap(({ maxActiveRunners: most }) => most ?? []);
@@ -245,7 +250,7 @@ const maxResources: GroupRule = ({ maxResources: most }, group) => {
   });
 };
 
-/** Of our sidecars nothing counts but what a template gives them. */
+/** Our sidecars count only with the resources that a template gives them. */
 const SIDECARS = ['docker', 'buildkit'].map((name) => ({ name, restartPolicy: 'Always' }));
 
 /** The group's pod, as far as it asks for something. A template that cannot be read counts as none: the rule `podTemplateFields` denies it. */
@@ -301,7 +306,7 @@ function pathText(path: FieldPath): string {
   );
 }
 
-/** In the order of their denials. */
+/** Rules of a group in the order of their denials. */
 export const GROUP_RULES: readonly (readonly [RuleName, GroupRule])[] = [
   ['namespaces', namespaces],
   ['namespaces.destinations', destinations],

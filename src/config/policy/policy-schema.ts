@@ -48,7 +48,7 @@ const list = <T extends z.ZodType>(entry: T, description: string) =>
 const SCOPE_PATTERN = /^(?:global|(?:org|user):[A-Za-z0-9._*-]+|repo:[A-Za-z0-9._*-]+\/[A-Za-z0-9._*-]+)$/;
 const FIELD_PATTERN = /^(?:metadata|spec)(?:\.[A-Za-z][A-Za-z0-9]*)+$/;
 
-/** In `maxResources`: each resource that is not named. */
+/** Key in `maxResources` for all resources that are not named. */
 export const OTHERS = '*';
 
 const level = () => z.enum(['privileged', 'baseline', 'restricted']);
@@ -100,7 +100,7 @@ const OF_APPLICATION = {
   ),
 };
 
-/** Of a group. In an entry each of them takes the place of that of the policy. */
+/** Rules of a group. In an entry, each of them replaces the policy's rule. */
 const OF_GROUP = {
   giteas: list(
     giteaBase(),
@@ -309,7 +309,9 @@ export const PolicySpec = z.strictObject({
   ),
 });
 
-/** What a policy says; every field may be absent. Lists hold patterns (`patterns.ts`) unless the schema says otherwise. */
+/**
+ * Content of a policy. Every field may be absent. Lists hold patterns (`patterns.ts`) unless the schema says otherwise.
+ */
 export type Policy = z.output<typeof PolicySpec>;
 /** An entry of `namespaces` or `groups`. */
 export type PolicyEntry = Omit<z.output<typeof GroupEntry>, 'match'>;

@@ -1,11 +1,11 @@
-/** Whether what a rule has found is denied, warned of, or excepted. Pure: the time comes in. */
+/** Decides whether a finding of a rule denies, warns, or is excepted. Pure: the time is an argument. */
 import { keyText } from '../../shared/keys.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import type { Finding } from './denial.ts';
 import { matchesAny } from './policy-patterns.ts';
 import type { Policy, PolicyEntry, RuleName } from './policy-schema.ts';
 
-/** What becomes of a finding. */
+/** Outcome of a finding. */
 type Outcome = 'denied' | 'warned' | 'excepted';
 
 export interface Settled {
@@ -15,19 +15,20 @@ export interface Settled {
 
 interface About {
   readonly rule: RuleName;
-  /** With its entries, the nearest one first. Absent: the Application as a whole. */
+  /** The group with its entries, the nearest one first. Absent: the whole Application. */
   readonly group?: RunnerGroup;
   readonly entries?: readonly PolicyEntry[];
   readonly nowMs?: number | undefined;
 }
 
 const DAY_MS = 86_400_000;
-/** So long before its end an exception is told. */
+/** Days before the end of an exception from which it is shown. */
 const TOLD_DAYS = 14;
 
 /**
- * What the policy makes of what a rule has found, and what is said then. A warning opens nothing that is closed without a policy file, and no
- * exception opens what the other rules could not read (docs/adr/0091). @param nowMs absent: every exception has ended
+ * Returns the outcome of a finding, and its message. A warning never allows what is denied without a policy file. An
+ * exception never allows what the other rules could not read (docs/adr/0091).
+ * @param nowMs absent: every exception has ended
  */
 export function settle(
   policy: Policy,

@@ -19,7 +19,7 @@ function refusal(code: string, message: string): Failure {
   return new Failure(code, 3, message, 'policy');
 }
 
-/** What a message names; the others are counted. */
+/** Most names in a message. The others are counted. */
 const MOST_NAMED = 5;
 
 function foreignNamespace({ namespace, name, place }: RunnerGroup, destination: string): Failure {
@@ -44,24 +44,24 @@ export const WORKLOADS: ReadonlySet<string> = new Set([
   'ReplicaSet',
   'ReplicationController',
   'StatefulSet',
-  // Of Argo Workflows, Argo Rollouts, Tekton and KEDA.
+  // Kinds of Argo Workflows, Argo Rollouts, Tekton and KEDA.
   ...(['ClusterWorkflowTemplate', 'CronWorkflow', 'Workflow', 'WorkflowTemplate', 'Rollout'] as const),
   ...(['ClusterTask', 'Pipeline', 'PipelineRun', 'Task', 'TaskRun', 'ScaledJob'] as const),
 ]);
 /**
- * What Argo CD's reader divides otherwise than ours. Line breaks of YAML 1.1: what follows one is a comment here and a field there. And
- * `---` at the start of a line, which ends a document there even when other than ASCII spaces follow. And a byte order mark: before a
- * key it is a part of the key here, and nothing there.
+ * Characters at which Argo CD's reader splits a document otherwise than this one. After a line break of YAML 1.1
+ * follows a comment here and a field there. `---` at the start of a line ends a document there even before spaces that
+ * are not ASCII. A byte order mark before a key is a part of the key here, and is ignored there.
  */
 const HIDING = /\r(?!\n)|[\u0085\u2028\u2029\ufeff]|^---/m;
 
 interface RefusedDocument {
   readonly place: FilePlace;
-  /** Its kind, if that is the reason. Absent: it hides a part of itself from some readers. */
+  /** Kind of the object, if it is the reason. Absent: a part of the document is hidden from some readers. */
   readonly workload?: string;
 }
 
-/** Those that are not passed on. */
+/** Returns the documents that are not passed on. */
 export function refusedDocuments(documents: readonly PassThrough[]): readonly RefusedDocument[] {
   return documents.flatMap(({ place, text, objects }) => {
     if (HIDING.test(text)) return [{ place }];
@@ -71,9 +71,10 @@ export function refusedDocuments(documents: readonly PassThrough[]): readonly Re
 }
 
 /**
- * What is printed of them, and a warning when that is not all. In place of a document that would start pods stand the names of its objects,
- * which Argo CD neither makes nor changes nor prunes (docs/adr/0020): what lives was allowed once.
- * @throws Failure exit 3: what a document holds is not clear.
+ * Returns the printed documents, and a warning if some are left out. A document that would start pods is replaced by
+ * the names of its objects, which Argo CD neither makes nor changes nor prunes (docs/adr/0020): the living ones were
+ * allowed once.
+ * @throws Failure exit 3: the content of a document is not clear
  */
 export function withoutWorkloads(documents: readonly PassThrough[]) {
   const hiding = 'with a line break, "---" or byte order mark that YAML readers disagree about';
@@ -99,7 +100,7 @@ export async function askedWithoutPolicy(groups: readonly RunnerGroup[]) {
   if (withOwn.length === 0) return [];
   const { asksOf } = await import('../pods/asks.ts');
   return withOwn.flatMap((group) => {
-    // What the reader read is what JSON can say.
+    // The parsed template has only JSON values.
     const asked = asksOf(group.podTemplate as Mapping).filter(({ kind }) => REFUSED.has(kind));
     const paths: FieldPath[] = asked.map(({ path }) => ['spec', 'podTemplate', ...path]);
     if (group.securityProfile === 'privileged') paths.push(['spec', 'securityProfile']);

@@ -19,17 +19,17 @@ export interface BrokenGroup {
   readonly namespace: string;
   readonly name: string;
   readonly place: FilePlace;
-  /** As they are written. Only annotations that a RunnerGroup may have. */
+  /** Labels and annotations as they are written. Only annotations that a RunnerGroup may have. */
   readonly labels?: Texts | undefined;
   readonly annotations?: Texts | undefined;
-  /** At least one, or `failure`. */
+  /** At least one problem, or `failure`. */
   readonly problems: readonly Problem[];
   readonly failure?: Failure;
   /** Present if its spec is valid, but refused. Its object may be printed as it is written, because `serve` refuses it, too. */
   readonly group?: RunnerGroup;
 }
 
-/** Annotation of such an object: what is wrong. `serve` and the health script show it. */
+/** Annotation with the problem of such an object. `serve` and the health script show it. */
 export const PROBLEM = 'gitea.bpg.pw/problem';
 
 /** Annotation beside it if the group is refused, and nothing is wrong with its spec: `PolicyDenied`. */
@@ -39,13 +39,16 @@ export const PROBLEM_REASON = 'gitea.bpg.pw/problem-reason';
 const SHOWN = 3;
 const LONGEST = 1_000;
 
-/** Nobody knows which group it is, or what it is labelled with. Also of an item of a List. */
+/**
+ * Paths of a group's identity: with a fault there, nobody knows which group it is, or how it is labelled. Also in an
+ * item of a List.
+ */
 const OF_IDENTITY = /^(?:items\[\d+\]\.)?metadata(?!\.finalizers|\.ownerReferences|\.annotations\["(?:argocd|helm)\.)/;
 
 /** Annotations by which Argo CD changes how and when it applies an object. It obeys those of Helm, too. */
 export const FORBIDDEN_ANNOTATION = /^(?:argocd\.argoproj\.io\/(?:hook|sync-)|helm\.sh\/)/;
 
-/** The group behind these problems; undefined when its name or namespace is among what is wrong. */
+/** Returns the group with these problems. Undefined if its name or namespace is wrong. */
 export function brokenGroup(
   value: unknown,
   place: FilePlace,
@@ -62,7 +65,7 @@ export function brokenGroup(
 
 const NONE = { key: 'none', name: 'none' };
 
-/** What the CRD demands, and no address that exists. */
+/** Smallest spec that the CRD admits. Its address does not exist. */
 export const SILENT_SPEC = {
   authToken: NONE,
   gitea: { url: 'https://gitea.invalid' },
@@ -93,7 +96,7 @@ export function problemText(problems: readonly Problem[]): string {
   return cut(firstLines(problems.map(formatProblem), SHOWN, 'gitea-runners validate').join('; '), LONGEST);
 }
 
-/** What is wrong with a group, or with a file. */
+/** Faults of a group or of a file. */
 export type Faults = Pick<BrokenGroup, 'problems' | 'failure'>;
 
 export function problemsOf(broken: readonly Faults[]): readonly Problem[] {

@@ -19,7 +19,10 @@ export const MOST_DOCUMENTS = 3_000;
  */
 export const MOST_DOCUMENT_WORDS = 80_000;
 const WORD_CHARACTERS = 16;
-/** Words of all documents together: some seconds of CPU (4 MiB of them: 20 s). RunnerGroups in plain YAML (plain-yaml.ts) are not counted. */
+/**
+ * Words of all documents together: some seconds of CPU (4 MiB of them: 20 s). RunnerGroups in plain YAML
+ * (plain-yaml.ts) are not counted.
+ */
 export const MOST_WORDS = 400_000;
 /** Problems that are collected; `generate` shows the first 15. */
 export const MOST_PROBLEMS = 1_000;

@@ -1,4 +1,7 @@
-/** What makes a parsed document unusable: problems of the syntax, keys that JSON cannot have, aliases that mean nothing or too much. */
+/**
+ * Finds why a parsed document is unusable: syntax errors, keys that JSON cannot have, and aliases without a target or
+ * with too many values.
+ */
 import {
   type Alias,
   type Document,
@@ -18,7 +21,7 @@ import {
 import { MOST_DOCUMENT_WORDS, tooMuchInOne } from './budget.ts';
 import { type ProblemCode, quoted } from './problems.ts';
 
-/** A problem at a place in the text of a file. `DocumentReader` makes a `Problem` of it. */
+/** A problem at a position of a file's text. `DocumentReader` makes a `Problem` of it. */
 export interface TextProblem {
   /** Characters from the start of the file. */
   readonly offset: number;
@@ -27,10 +30,10 @@ export interface TextProblem {
   readonly code?: ProblemCode;
 }
 
-/** What each alias means. Asking the package costs a walk through the whole document each time. */
+/** Target of each alias. Asking the package takes a walk through the whole document each time. */
 export type Meanings = ReadonlyMap<Alias, Node>;
 
-/** Of what the package says only the first counts. @param text the whole file */
+/** Returns the problem of a document. Only the package's first error counts. @param text the whole file */
 export function judgeDocument(
   document: Document.Parsed,
   text: string,
@@ -67,7 +70,10 @@ export function judgeDocument(
   return { problems, meanings };
 }
 
-/** How many values a node stands for. @param known of aliases, and of what they mean; a merge (`<<: *a`) copies them all */
+/**
+ * Returns how many values a node stands for.
+ * @param known sizes of aliases and targets; a merge (`<<: *a`) copies all values
+ */
 function sizeOf(node: unknown, known: Map<Node, number>): number {
   if (isPair(node)) return sizeOf(node.value, known);
   if (isAlias(node)) return known.get(node) ?? 1;
@@ -134,7 +140,7 @@ interface Line {
   readonly offset: number;
 }
 
-/** What Helm writes is YAML only when it is rendered. */
+/** Message for a Helm template: it is YAML only after rendering. */
 export const TEMPLATE = 'this looks like a template ("{{"): render it first, e.g. with "helm template"';
 
 /** The first error of a document. @returns where it really is, in characters from the start of the text, and what to do */
@@ -152,7 +158,7 @@ function inWords(error: YAMLError, text: string): { readonly offset: number; rea
 /** The line with which Git begins what two sides have changed. */
 const CONFLICT = /^<{7} /m;
 
-/** What web pages put where spaces were. It looks like one and indents nothing. */
+/** Spaces that web pages insert. They look like a space and do not indent. */
 const NON_BREAKING = /(?<=^ *|[:-])[\u00a0\u2007\u202f]/m;
 const NON_BREAKING_TEXT = 'a non-breaking space stands here: use ordinary spaces';
 
@@ -208,7 +214,7 @@ function lineAt(text: string, offset: number): Line {
   return { number, indent: text.slice(start).search(/[^ ]|$/), offset: start };
 }
 
-/** The next line before (-1) or after (1) this one that is not empty and no comment. */
+/** Returns the next line before (-1) or after (1) this one that is neither empty nor a comment. */
 function neighbour(text: string, { number }: Line, step: -1 | 1): Line | undefined {
   const lines = text.split('\n');
   for (let at = number - 1 + step; ; at += step) {

@@ -1,4 +1,7 @@
-/** From text to documents with places, read as kubectl reads them: YAML 1.1 (`yes` is a boolean) without the types that JSON lacks. */
+/**
+ * Parses text into documents with places, as kubectl does: YAML 1.1 (`yes` is a boolean) without the types that JSON
+ * lacks.
+ */
 import {
   Composer,
   type CST,
@@ -22,13 +25,13 @@ import type { FilePlace, SourceFile } from './runner-group.ts';
 /** Keys and indices from a document's root to a value. */
 export type Path = readonly (string | number)[];
 
-/** One document that is not empty. */
+/** A document that is not empty. */
 export interface SourceDocument {
   readonly place: FilePlace;
   readonly value: unknown;
   /** The document's own text, without markers and directives, ending in a newline. */
   readonly text: string;
-  /** Where the key (else the item) at `path` stands; for a missing one, what is around it. */
+  /** Returns the place of the key (else of the item) at `path`. For a missing one: the place of its nearest parent. */
   readonly placeOf: (path: Path) => FilePlace;
   /** The scalar at `path` as it is written, without quotes; undefined when it is none. */
   readonly writtenAt: (path: Path) => string | undefined;
@@ -38,13 +41,13 @@ export type Read = { readonly document: SourceDocument } | { readonly problem: P
 
 /** YAML 1.1 types that have no JSON form, or that go-yaml (so kubectl) reads as text. */
 const LEFT_OUT = /^tag:yaml\.org,2002:(?:timestamp|binary|omap|pairs|set)$/;
-/** How kubectl reads YAML. */
+/** Options for parsing YAML as kubectl does. */
 export const AS_KUBECTL = {
   version: '1.1',
   customTags: (tags: Tags) =>
     tags.filter((tag) => typeof tag === 'string' || !(LEFT_OUT.test(tag.tag) || tag.format === 'TIME')),
 } as const;
-/** Not allowed in YAML (1.2.2, production 1) and refused by kubectl. */
+/** Characters that YAML forbids (1.2.2, production 1) and kubectl refuses. */
 const CONTROL = /(?![\t\n\r\u0085])\p{Cc}/u;
 /** Far beyond any manifest: code that calls itself per level must not run out of stack. */
 const DEEPEST = 200;
@@ -57,14 +60,16 @@ export function readDocuments(file: SourceFile, budget: Budget, take: (read: Rea
   new DocumentReader(file, budget, take).read();
 }
 
-/** All that a small file holds, within a budget of its own. */
+/** Reads all documents of a small file, with a budget of its own. */
 export function readAll(file: SourceFile): readonly Read[] {
   const found: Read[] = [];
   readDocuments(file, new Budget(), (read) => found.push(read));
   return found;
 }
 
-/** The value of the one document of a file. Undefined when it has a problem, or the file has none or several. */
+/**
+ * Reads the value of the only document of a file. Undefined: it has a problem, or the file has no document or several.
+ */
 export function readOneDocument(file: SourceFile): unknown {
   const [only, another] = readAll(file);
   return only && !another && 'document' in only ? only.document.value : undefined;
@@ -140,13 +145,13 @@ class DocumentReader {
         this.#held = token;
         this.#words = 0;
       }
-      // Nothing comes out: the document before has been taken.
+      // The composer yields nothing here: the last document was already taken.
       for (const _ of this.#composer.next(token));
     }
     return undefined;
   }
 
-  /** Takes the document that the composer holds. It would else be in memory together with the next one. */
+  /** Takes the document that the composer holds. Otherwise it would be in memory together with the next one. */
   #takeHeld(): void {
     for (const document of this.#composer.end()) this.#sortOut(document, this.#held);
     this.#held = undefined;
@@ -211,7 +216,7 @@ function toValue(document: Document.Parsed): { readonly value: unknown } | { rea
   }
 }
 
-/** Behind the `---` line, when there is one. */
+/** Returns the offset after the `---` line, if there is one. */
 function contentStart(document: Document.Parsed, token: CST.Token | undefined): number {
   if (token?.type !== 'document') return document.range[0];
   const marker = token.start.findLast(({ type }) => type === 'doc-start');

@@ -3,23 +3,32 @@ import * as z from 'zod';
 import { normalBase, parseUrl } from '../../shared/url.ts';
 import { DNS_SUBDOMAIN, isLabelValue, isQualifiedName, isQuantity, labelsIn, parseLabel, words } from './words.ts';
 
-/** Told beside a field when its default is no constant. Never part of the generated schemas. */
+/** Key of the text that is shown beside a field whose default is not a constant. It is not in the generated schemas. */
 export const DEFAULT_NOTE = 'defaultNote';
 
-/** The same schema with its text for the manual. `.meta()` would copy it. @param byDefault the default, when it is no constant */
+/**
+ * Adds the text of the manual to a schema. `.meta()` would copy the schema.
+ * @param byDefault the default, if it is not a constant
+ */
 export function described<T extends z.ZodType>(schema: T, description: string, byDefault?: string): T {
   z.globalRegistry.add(schema, { description, ...(byDefault !== undefined && { [DEFAULT_NOTE]: byDefault }) });
   return schema;
 }
 
-/** A list of mappings, empty by default. Its schema is made when a group has the field. @param what one of them is */
+/**
+ * A list of mappings, empty by default. Its schema is made only when a group has the field.
+ * @param what name of one element
+ */
 export const listOf = <S extends z.ZodRawShape>(most: number, what: string, shape: () => S) =>
   z.lazy(() => z.array(described(z.strictObject(shape()), what)).max(most)).default([]);
 
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 const DNS_LABEL_RULE = 'must be lower-case letters, digits and dashes, with a letter or digit at both ends';
 
-/** A string of this length. `rule`: what is said when the pattern does not fit. `check` tells what a pattern cannot. */
+/**
+ * A string of limited length. `rule`: message if the pattern does not match. `check`: for rules that a pattern cannot
+ * express.
+ */
 export function stringLike(
   least: number,
   most: number,
@@ -38,8 +47,8 @@ export function stringLike(
 }
 
 /**
- * A schema that is made when a group has the field: a start without it must not pay for it. `z.lazy` alone would be made as soon as an
- * optional field of it is read; what stands before it here keeps it from that.
+ * A schema that is made only when a group has the field: other starts need not make it. `z.lazy` alone would be made as
+ * soon as one of its optional fields is read; the preprocessing step prevents that.
  */
 export const whenWritten = <T extends z.ZodType>(make: () => T) => z.preprocess((written) => written, z.lazy(make));
 
@@ -125,13 +134,13 @@ export const url = (example: string) => {
   return stringLike(0, 2048, /^https?:\/\/[^\s\\?#@]+$/, rule, checkUrl);
 };
 
-/** The address of the API is below that of Gitea. */
+/** The API's address is below Gitea's. */
 const checkGiteaUrl = (text: string) =>
   /\/api\/v1\/*$/.test(text) ? 'must be the address of Gitea itself: leave out "/api/v1"' : undefined;
 
 export const giteaUrl = () => url('https://gitea.example.com').check(z.superRefine(words(checkGiteaUrl)));
 
-/** In the runner's grammar. */
+/** Checks a label by the runner's grammar. */
 function checkLabel(text: string): string | undefined {
   const parsed = parseLabel(text);
   if (!('wrong' in parsed)) return undefined;
@@ -165,7 +174,7 @@ export const objectLabels = z.record(z.string(), z.string()).superRefine((labels
 /** Bytes of all keys and values (Kubernetes `TotalAnnotationSizeLimitB`). */
 const MOST_ANNOTATION_BYTES = 262_144;
 
-/** One that the API server refuses ends the sync of all groups beside it. */
+/** Annotations of a group. One that the API server refuses ends the sync of all groups beside it. */
 export const objectAnnotations = z.record(z.string(), z.string()).superRefine((annotations, context) => {
   const bytes = Buffer.byteLength(Object.entries(annotations).flat().join(''));
   if (bytes > MOST_ANNOTATION_BYTES)
@@ -193,7 +202,7 @@ const proxyUrl = () => {
 const DIRECT_RULE =
   'must be a host name (with a dot before it: all hosts below it), an IP address or a CIDR block, e.g. .example.internal or 10.0.0.0/8';
 
-/** What comma-separated lists of all programs can hold: no comma, no space, no `*`. */
+/** A comma-separated list that all programs can read: no comma in an element, no space, no `*`. */
 const directHosts = () =>
   z
     .array(
@@ -215,7 +224,7 @@ function checkDirectHost(entry: string): string | undefined {
   return HOST.test(entry) || isIpv6(BRACKETED.exec(entry)?.[1] ?? entry) ? undefined : DIRECT_RULE;
 }
 
-/** In bits; -1 when it is no address. */
+/** Returns the longest prefix of the address, in bits. -1: it is not an address. */
 function longestPrefix(address: string): number {
   if (isIpv6(address)) return 128;
   return IPV4.test(address) && address.split('.').every((part) => Number(part) <= 255) ? 32 : -1;

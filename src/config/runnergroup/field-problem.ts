@@ -1,4 +1,7 @@
-/** Turns zod's issues into problems, in the words of a person who writes RunnerGroups: what came, what is wanted. */
+/**
+ * Turns zod's issues into problems, in the words of people who write RunnerGroups: the received value and the expected
+ * one.
+ */
 import type * as z from 'zod';
 import type { Path } from './documents.ts';
 import { isMapping, namesAt, valueAt } from './paths.ts';
@@ -7,7 +10,7 @@ import { ownedKey } from './runner-config.ts';
 import { OF_REPOSITORY } from './runner-group.ts';
 import { dnsLabelOf, nearestName, scalarInstead, shellLine } from './words.ts';
 
-/** A problem of a field, by its path. `toRunnerGroup` makes a `Problem` of it, which has a place in a file. */
+/** A problem of a field, by its path. `toRunnerGroup` makes a `Problem` with a place in a file of it. */
 export interface FieldProblem {
   readonly path: Path;
   readonly message: string;
@@ -15,7 +18,7 @@ export interface FieldProblem {
   /** The field that was probably meant: told here, it is not also reported as missing. */
   readonly meant?: string;
   readonly missing?: boolean;
-  /** Of several fields that do not go together. */
+  /** True if several fields contradict each other. */
   readonly together?: boolean;
 }
 
@@ -23,25 +26,25 @@ export interface FieldProblem {
 const NEVER_SHOWN =
   /^spec\.(?:registrationToken|authToken|gitea|giteaURL|proxy(?!\.noProxy)|cache|runnerConfig\.runner\.envs)(?:\.|$)/;
 
-/** What is a token and no name: of Gitea (40 hex digits), GitHub, GitLab, or a long string without dots and dashes. */
+/** Matches tokens, not names: of Gitea (40 hex digits), GitHub, GitLab, or a long string without dots and dashes. */
 const TOKEN =
   /^(?:[0-9a-f]{40}|gh[opsur]_\w{8,}|github_pat_\w+|glpat-[\w-]{8,}|gtr_\w+|(?=\w*\d)(?=\w*[A-Za-z])\w{32,})$/;
 const NEVER_IN_GIT =
   'holds what looks like a token: never put a token into git. Revoke it, put a new one into a Secret, and name the Secret';
 
-/** More than anybody reads; a hostile file could ask for a million. */
+/** Most problems of one document. Nobody reads more; a hostile file could ask for a million. */
 export const MOST_FIELD_PROBLEMS = 1000;
 
 export interface Surroundings {
   readonly schema: z.ZodType;
   readonly value: unknown;
-  /** The command that prints the schema; default: that of a RunnerGroup. */
+  /** Command that prints the schema. Default: the one for a RunnerGroup. */
   readonly schemaCommand?: string;
   /** A scalar as it is written in the file. */
   readonly writtenAt: (path: Path) => string | undefined;
 }
 
-/** One problem per field; an issue about several unknown fields becomes one per field. */
+/** Returns one problem per field. An issue about several unknown fields becomes one problem for each. */
 export function problemsOfIssue(issue: z.core.$ZodIssue, around: Surroundings): readonly FieldProblem[] {
   const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
   const missing = valueAt(around.value, path) === undefined;
@@ -91,7 +94,7 @@ const WANTED: Readonly<Record<string, string>> = {
 /** Names that a message lists. More would bury the field. */
 const MOST_NAMES = 8;
 
-/** Other names of fields. YAML reads a bare `no` as `false`. */
+/** Other names of our fields. YAML reads a bare `no` as `false`. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   no: 'noProxy',
   false: 'noProxy',
@@ -110,7 +113,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   template: 'podTemplate',
   owner: 'org',
   token: 'authToken',
-  // Of KEDA's cron trigger.
+  // From KEDA's cron trigger.
   start: 'from',
   end: 'to',
   desiredReplicas: 'runners',
@@ -119,7 +122,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 const OWN_SECRET = "Secrets of the RunnerGroup's own namespace are read: remove it";
 const OF_CONFIG = "is a section of the runner's config.yaml: write it below runnerConfig";
 
-/** Fields of other tools that no field of ours takes the place of. */
+/** Fields of other tools that have no counterpart here. */
 const OF_OTHERS: Readonly<Record<string, string>> = {
   'spec.githubConfigUrl': "ARC's: write gitea.url, and scope with org, user or repo",
   'spec.githubConfigSecret': "ARC's: write registrationToken and authToken",
@@ -189,7 +192,7 @@ function wrongType(path: Path, wanted: string, around: Surroundings): string {
   return `must be ${wanted}, not ${describe(path, value)}${example}${asWanted(path, wanted, value)}`;
 }
 
-/** How a string that means the right thing is written. */
+/** Returns the right spelling of a string that means the right value. */
 function asWanted(path: Path, wanted: string, value: unknown): string {
   if (typeof value !== 'string' || !isShown(path)) return '';
   if (wanted === 'a list') {
@@ -202,7 +205,7 @@ function asWanted(path: Path, wanted: string, value: unknown): string {
   return scalarInstead(String(path.at(-1)), wanted, value);
 }
 
-/** What was meant by a string of another form, where that can be told. */
+/** Returns the likely meaning of a string of another form, if there is one. */
 function formInstead(path: Path, around: Surroundings): string {
   const value = valueAt(around.value, path);
   const where = path.join('.');
@@ -215,7 +218,7 @@ function formInstead(path: Path, around: Surroundings): string {
   return hosts === undefined ? nameInstead(path, around) : `; write "${hosts}"`;
 }
 
-/** Nothing of a URL that may hold a password is repeated. */
+/** Returns the right form of a URL. It repeats no part that may hold a password. */
 function urlInstead(value: string): string {
   const [, host] = /^(?:(?:ssh:\/\/)?git@)?((?=[^/:]*\.)[\w.-]+(?::\d+)?)(?:[:/][\w./-]*)?$/.exec(value) ?? [];
   if (host !== undefined) return `; write "https://${host}"`;
@@ -349,7 +352,7 @@ const PLACEHOLDER =
 const OF_OTHERS_TEXT =
   /(?:^status|^spec\.(?:notify|runnerConfig|setupCommand)|\b(?:annotations|args|command|env|httpGet|options|subPathExpr|volumeAttributes))(?:\.|$)/;
 
-/** What a template has left, and nobody filled in. */
+/** Finds placeholders of a template that nobody filled in. */
 export function leftIn(text: string, path: Path): readonly FieldProblem[] {
   const [found] = PLACEHOLDER.exec(path.at(-1) === 'claimName' ? text.replaceAll(OF_REPOSITORY, '') : text) ?? [];
   const isGoodLabel = found?.startsWith('$') === false && /^(?:labels|defaultLabels)$/.test(String(path[1]));
@@ -370,7 +373,7 @@ function words(text: string): ReadonlySet<string> {
   return new Set(text.split(' '));
 }
 
-/** Where a field of a pod belongs; undefined for any other name. */
+/** Returns the right place of a pod's field. Undefined for any other name. */
 function placeInPod(name: string): string | undefined {
   if (OF_POD.has(name)) return `podTemplate: {spec: {${name}: …}}`;
   return OF_CONTAINER.has(name) ? `podTemplate: {spec: {containers: [{name: runner, ${name}: …}]}}` : undefined;

@@ -11,13 +11,13 @@ interface WrittenObject {
   readonly namespace: string;
   readonly name: string;
   readonly spec: unknown;
-  /** Those that mean something to us. */
+  /** The annotations that this program knows. */
   readonly annotations?: Readonly<Record<string, string>> | undefined;
   /** A policy may choose by them. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The group, or everything that is wrong with it in one text: the CRD admits more than we do. */
+/** Returns the group, or all its faults in one string: the CRD admits more than this program. */
 export function runnerGroupFromObject(
   object: WrittenObject,
   defaults?: GroupDefaults,

@@ -158,7 +158,10 @@ function findInFolder(real: string, shown: string, border: string, search: Searc
   }
 }
 
-/** Without hidden ones, sorted. One by one, because a folder can have more entries than memory has room for. */
+/**
+ * Returns the visible entries of a folder, sorted. Entries are read one by one, because a folder can have more of them
+ * than memory has room for.
+ */
 function entriesOf(real: string, shown: string, search: Search): readonly Dirent[] {
   const entries: Dirent[] = [];
   const folder = opendirSync(real);
@@ -218,7 +221,10 @@ function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-/** As it is seen from the current folder. An absolute PATH that leads elsewhere stays as it is: `/srv/a`, not `../../srv/a`. */
+/**
+ * Returns the path relative to the current folder. An absolute PATH outside stays absolute: `/srv/a`, not
+ * `../../srv/a`.
+ */
 function nameOf(path: string, cwd: string): string {
   const absolute = resolve(cwd, path);
   const fromCwd = relative(cwd, absolute);
@@ -234,13 +240,13 @@ const PIPE_BYTES = 65_536;
 /** Reads at most `room` bytes, whatever the file system says about the size. A pipe is read until its writers have closed it. */
 function readFound({ real, is }: Found, room: number): ReadBytes {
   if (is === 'standard input') return readToEnd(0, PIPE_BYTES, room);
-  // What was a file when it was found may be a pipe or device now: it is not waited for.
+  // A file may have become a pipe or device since it was found: opening must not wait for it.
   const file = openSync(real, constants.O_RDONLY | (is === 'pipe' ? 0 : constants.O_NONBLOCK));
   try {
     if (is === 'pipe') return readToEnd(file, PIPE_BYTES, room);
     const status = fstatSync(file);
     if (!status.isFile()) return { wrong: 'is no regular file' };
-    // One byte more than it has: the file may grow meanwhile, or not tell its size.
+    // One byte more than the size: the file may grow meanwhile, or may not tell its size.
     return status.size > room ? 'too much' : readToEnd(file, status.size + 1, room);
   } finally {
     closeSync(file);
@@ -267,10 +273,13 @@ function readToEnd(file: number, firstRoom: number, room: number): ReadBytes {
   }
 }
 
-/** How long to wait for bytes that are not there yet, ms. */
+/** Pause until the next attempt to read bytes that are not there yet, ms. */
 const PAUSE_MS = 5;
 
-/** As `readSync`, but waits. Standard input does not block when another process that shares it has said so (EAGAIN). */
+/**
+ * Reads like `readSync`, but waits. Standard input does not block if another process that shares it has set this
+ * (EAGAIN).
+ */
 function readSome(file: number, bytes: Uint8Array, at: number): number {
   for (;;) {
     try {

@@ -1,6 +1,6 @@
 /**
- * Rules that several fields follow together, and the normal form that results. Each rule works on the fields that passed the schema.
- * A field with a problem of its own is `unclear`: the rules report nothing about it, so that one cause gives one problem.
+ * Rules over several fields, and the resulting normal form. Each rule works on the fields that passed the schema. A
+ * field with a problem of its own is `unclear`: the rules report nothing about it, so that one cause gives one problem.
  */
 
 import type { Scope } from '../../shared/scope.ts';
@@ -35,17 +35,17 @@ export interface Draft {
   readonly spec: Partial<WrittenSpec>;
   /** `metadata.name`, when it is a good one. */
   readonly groupName: string | undefined;
-  /** True when the field at this path below `spec`, or something in it, has a problem of its own. */
+  /** True if the field at this path below `spec`, or a part of it, has a problem of its own. */
   readonly unclear: (...path: Path) => boolean;
 }
 
-/** Tells what is wrong at a path below `spec`. */
+/** Reports a fault at a path below `spec`. */
 type Report = (path: Path, message: string, more?: Partial<FieldProblem>) => undefined;
 
-/** The normal form. Undefined when a field has a problem: one that the rule has reported, or one of its own. */
+/** Returns the normal form. Undefined if a field has a problem: a reported one, or one of its own. */
 type Rule<T> = (draft: Draft, report: Report) => T | undefined;
 
-/** One rule per normal field, in the order of their problems. */
+/** One rule per normal field, in the order of the problems. */
 const RULES: { readonly [Field in keyof NormalFields]: Rule<NormalFields[Field]> } = {
   scope: ruleScope,
   giteaUrl: ruleGiteaUrl,
@@ -64,7 +64,7 @@ const RULES: { readonly [Field in keyof NormalFields]: Rule<NormalFields[Field]>
   runnerConfig: ruleRunnerConfig,
 };
 
-/** All rules together. `normal` is complete when neither a rule nor the schema has found a problem. */
+/** Runs all rules. `normal` is complete if neither a rule nor the schema has found a problem. */
 export function applyRules(draft: Draft): {
   readonly problems: readonly FieldProblem[];
   readonly normal: NormalFields;
@@ -80,7 +80,7 @@ export function applyRules(draft: Draft): {
 
 const OWNER_FIELDS = ['org', 'user', 'repo'] as const;
 
-/** Which of org, user and repo a scope needs and refuses. */
+/** Checks org, user and repo against the scope: which one it needs, and which ones it refuses. */
 function ruleScope(draft: Draft, report: Report): Scope | undefined {
   const { spec, unclear } = draft;
   const { scope, org, user, repo } = spec;
@@ -113,7 +113,7 @@ function ruleRepository(repo: string, { spec: { org, user }, unclear }: Draft, r
   return report([org === undefined ? 'user' : 'org'], message);
 }
 
-/** Both spellings of Gitea's URL. */
+/** Reads Gitea's URL from both spellings. */
 function ruleGiteaUrl({ spec: { gitea, giteaURL }, unclear }: Draft, report: Report): string | undefined {
   if (unclear('gitea') || unclear('giteaURL')) return undefined;
   const written = gitea?.url ?? giteaURL;
@@ -123,7 +123,7 @@ function ruleGiteaUrl({ spec: { gitea, giteaURL }, unclear }: Draft, report: Rep
   return report(['giteaURL'], 'differs from gitea.url: remove one of the two spellings');
 }
 
-/** Both spellings of a Secret's key. */
+/** Reads a Secret's key from both spellings. */
 function ruleSecret(
   field: 'registrationToken' | 'authToken',
   { spec, unclear }: Draft,
@@ -148,7 +148,10 @@ function isBound({ registration }: Draft['spec']): boolean {
   return registration?.for === 'repository';
 }
 
-/** Who registers the runners. A group that `serve` registers may name its registration Secret, too: for the day on which its pods register again. */
+/**
+ * Decides who registers the runners. A group that `serve` registers may name its registration Secret, too, for the day
+ * on which its pods register again.
+ */
 function ruleRegistration(draft: Draft, report: Report): SecretKey | undefined {
   const { spec, unclear } = draft;
   const token = ruleSecret('registrationToken', draft, report);
@@ -177,7 +180,7 @@ function hasOwnClaim(template: unknown): boolean {
   return Array.isArray(volumes) && volumes.some((volume) => nameOf(volume).includes(OF_REPOSITORY));
 }
 
-/** Own labels first, then the default ones that no own label replaces, then the group's name. */
+/** Returns the group's own labels, then the default labels that none of them replaces, then the group's name. */
 function ruleLabels(draft: Draft, report: Report): readonly RunnerLabel[] | undefined {
   const { spec, groupName, unclear } = draft;
   if (unclear('labels') || unclear('defaultLabels') || unclear('containerMode')) return undefined;
@@ -259,7 +262,10 @@ function ruleGracefulStop({ spec, unclear }: Draft, report: Report): number | un
   return report(['activeDeadlineSeconds'], message);
 }
 
-/** With a podTemplate its pod is asked (src/plan/final-pods.ts), as it may change both. */
+/**
+ * Checks requests and limits. With a podTemplate, src/plan/final-pods.ts checks the pod, because the template may
+ * change both.
+ */
 function ruleResources(written: Pick<Draft['spec'], 'resources' | 'podTemplate'>, path: Path, report: Report) {
   const [requests, limits] = [asTexts(written.resources?.requests ?? {}), asTexts(written.resources?.limits ?? {})];
   for (const fault of written.podTemplate ? [] : resourceFaults(requests, limits))
@@ -341,7 +347,10 @@ function asTexts(quantities: Readonly<Record<string, string | number>>): Readonl
 /** Kubernetes lets nobody make a PriorityClass with this prefix (docs, "Pod Priority and Preemption"). */
 const OF_KUBERNETES = 'system-';
 
-/** `maxActiveRunners`, else `maxWorkers`, else the last threshold of the tiers. Those that are written must be the same number. */
+/**
+ * Returns `maxActiveRunners`, else `maxWorkers`, else the last threshold of the tiers. Those that are written must be
+ * equal.
+ */
 function ruleCap({ spec, unclear }: Draft, report: Report): number | undefined {
   const { maxActiveRunners, maxWorkers, priorityTiers = [], podTemplate, minIdleRunners = 0 } = spec;
   if (unclear('maxActiveRunners') || unclear('maxWorkers') || unclear('priorityTiers')) return undefined;

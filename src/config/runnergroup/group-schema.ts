@@ -67,14 +67,14 @@ export const DEFAULT_LABELS: readonly string[] = [
 /** 3 hours, after which Gitea ends a CI job on its own (`ENDLESS_TASK_TIMEOUT`): no stop cuts one short (docs/adr/0018). */
 export const GRACEFUL_STOP_SECONDS = 10_800;
 
-/** As long as the cluster autoscaler waits for a node that it has asked for (`--max-node-provision-time`). */
+/** Default: the time that the cluster autoscaler waits for a requested node (`--max-node-provision-time`). */
 export const PENDING_DEADLINE_SECONDS = 900;
 
 /** Kubernetes' Pod Security Standards, the weakest first. */
 const SECURITY_PROFILES = ['privileged', 'baseline', 'restricted'] as const;
 /** Beyond any real installation; each Job costs about 270 bytes of the Application's status, which etcd limits. */
 const MOST_RUNNERS = 10_000;
-/** A plan looks at each of them, and at the names that their slots have used. */
+/** Most runners of a pool. A plan reads each of them, and the names that their indexes have used. */
 const MOST_IDLE = 500;
 const THIRTY_DAYS = 2_592_000;
 const ONE_DAY = 86_400;
@@ -101,7 +101,7 @@ const resources = () =>
     limits: described(quantities().default({}), 'Limits of the runner container.'),
   });
 
-/** What a server adds to an object that it stores. Applying it back is refused or undoes newer changes. */
+/** Fields that a server adds to stored objects. Applying them back is refused or undoes newer changes. */
 export const OF_THE_SERVER: readonly string[] = [
   'creationTimestamp',
   'deletionGracePeriodSeconds',
@@ -390,7 +390,7 @@ export const Spec = z.strictObject({
     wholeNumber(0, ONE_DAY).default(0),
     'How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a slot under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
   ),
-  // No pod starts faster than in some seconds: a smaller value would only start and prune runners in turn.
+  // No pod starts in less than some seconds: a smaller value would only start and prune runners in turn.
   spawnTimeoutSeconds: described(
     wholeNumber(30, ONE_DAY).default(300),
     'How long a runner may take to register. After that its job gets another one, which may take twice as long. Without live Jobs the other runners of the group that are on their way get more time, too, until one comes. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on.',

@@ -34,14 +34,14 @@ export function editorSchema(title: string, document: z.ZodType): JsonSchema {
   return { $schema: 'http://json-schema.org/draft-07/schema#', title, ...toJsonSchema(document) };
 }
 
-/** A zod schema of ours as JSON Schema of its input. Rules between fields have no place in it. */
+/** Converts a zod schema to the JSON Schema of its input. Rules between fields are left out. */
 export function toJsonSchema(schema: z.ZodType): JsonSchema {
   const { $schema: _$schema, ...rest } = z.toJSONSchema(schema, {
     io: 'input',
     target: 'draft-7',
     override: ({ jsonSchema: made }) => {
       delete made[DEFAULT_NOTE];
-      // The largest number of JavaScript is no rule of ours.
+      // The largest number of JavaScript is not a rule of the schema.
       if (made.maximum === Number.MAX_SAFE_INTEGER) delete made.maximum;
       if (made.minimum === Number.MIN_SAFE_INTEGER) delete made.minimum;
     },

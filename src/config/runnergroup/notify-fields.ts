@@ -1,4 +1,7 @@
-/** The field `notify`: who is told when CI jobs of the group end. No secret stands here: tokens are in the configuration of `serve`. */
+/**
+ * The field `notify`: receivers of messages about the end of the group's CI jobs. It holds no secret: tokens are in the
+ * configuration of `serve`.
+ */
 import * as z from 'zod';
 import { webhookUrlProblem } from '../../shared/url.ts';
 import { described, stringLike } from './field-kinds.ts';
@@ -8,7 +11,7 @@ import { words } from './words.ts';
 export const RECEIVERS = ['slack', 'webhook'] as const;
 export type ReceiverKind = (typeof RECEIVERS)[number];
 export const NEEDS_ONE_RECEIVER = `needs either ${RECEIVERS.join(' or ')}: write one entry for each`;
-/** For the table of fields. */
+/** Text of the field in the table of fields. */
 export const NOTIFY_HELP =
   'Who is told when a CI job on a runner of the group ends, at most 10: Slack channels and webhooks. The tokens are in the configuration of `serve` ([how](notifications.md)).';
 
@@ -56,7 +59,7 @@ function targets() {
     .max(MOST_NOTIFY_TARGETS);
 }
 
-/** Schema of `spec.notify`. It is made when a group has the field (field-kinds.ts says why). */
+/** Schema of `spec.notify`. It is made only when a group has the field (field-kinds.ts has the reason). */
 export const NotifyTargets = z.preprocess((written, context) => {
   if (!Array.isArray(written)) return written;
   return written.map((entry: unknown, index) => {

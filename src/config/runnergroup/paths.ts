@@ -14,7 +14,7 @@ export function namesAt(document: z.ZodType, path: Path): readonly string[] {
   return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 }
 
-/** What an optional, defaulted, piped or lazy schema wraps; undefined for others. */
+/** Returns the inner schema of an optional, defaulted, piped or lazy one. Undefined for others. */
 function unwrapped(schema: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodLazy)
     return schema.unwrap();
@@ -29,7 +29,7 @@ export function valueAt(value: unknown, path: Path): unknown {
   }, value);
 }
 
-/** As people write it: `spec.labels[0]`, `metadata.labels["a.b/c"]`. */
+/** Writes a path as people do: `spec.labels[0]`, `metadata.labels["a.b/c"]`. */
 export function pathText(path: Path): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`;
@@ -45,13 +45,13 @@ export function isMapping(value: unknown): value is Readonly<Record<string, unkn
 /** The key is absent where a field means the whole Secret. Made when it is needed: few starts do. */
 const refSchema = () => z.object({ name: z.string(), key: z.string().exactOptional() });
 
-/** With the path of its name. */
+/** A reference to a Secret, with the path of its name. */
 export type SecretRef = z.output<ReturnType<typeof refSchema>> & { readonly path: string };
 
 /** Fields that are read by names of their own. */
 const READ_ELSEWHERE = new Set(['registrationToken', 'authToken']);
 
-/** Every `secretRef` of the spec, however deep, without those of its tokens and its podTemplates. */
+/** Returns every `secretRef` of the spec at any depth, except for those of its tokens and its podTemplates. */
 export function otherSecrets(spec: unknown): readonly SecretRef[] {
   const ref = refSchema();
   // YAML aliases show one object at several places; each is looked at once.
@@ -69,7 +69,7 @@ export function otherSecrets(spec: unknown): readonly SecretRef[] {
   return below(spec, 'spec');
 }
 
-/** Names of the Secrets that hold tokens of Gitea, also of one that is written and not used. */
+/** Returns the names of the Secrets that hold tokens of Gitea, including one that is written and not used. */
 export function tokenSecrets({ authToken, manifest, registrationToken }: RunnerGroup): readonly string[] {
   const written = [['secretRef', 'name'], ['name']].map((path) =>
     valueAt(manifest, ['spec', 'registrationToken', ...path]),

@@ -9,13 +9,16 @@ import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 
 export interface LateProblem {
   readonly group: RunnerGroup;
-  /** From the document's root. */
+  /** Path from the document's root. */
   readonly path: Path;
   readonly message: string;
   readonly code: Problem['code'];
 }
 
-/** @param sources files by name; without that of a group, a problem has the place of the group. */
+/**
+ * Adds places to findings.
+ * @param sources files by name; if a group's file is missing, a problem has the place of the group
+ */
 export async function placed(
   problems: readonly LateProblem[],
   sources: ReadonlyMap<string, SourceFile>,

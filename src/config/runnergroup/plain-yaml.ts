@@ -22,16 +22,16 @@ const ORDINARY = /^[\n\x20-\x7e]*$/;
 /** A line that is neither empty nor a comment. */
 interface YamlLine {
   readonly indent: number;
-  /** Without indent. */
+  /** The line without its indent. */
   readonly text: string;
-  /** From 1. */
+  /** Number of the line, from 1. */
   readonly number: number;
 }
 
 /** Thrown inside of this file only: the text is left to the package. */
 class NotPlain extends Error {}
 
-/** All documents of a file; undefined when the package must read it. */
+/** Returns all documents of a file. Undefined: the package must read it. */
 export function readPlainYaml({ name, text }: SourceFile): readonly PlainDocument[] | undefined {
   if (text.length > MOST_CHARACTERS || !ORDINARY.test(text)) return undefined;
   try {
@@ -62,7 +62,9 @@ class Places {
     else this.#of.set(parent, new Map([[String(step), place]]));
   }
 
-  /** Of what is missing: where the last value on the way to it stands; undefined: at the root. */
+  /**
+   * Returns the place of a value. If it is missing: the place of the last value on the way to it. Undefined: the root.
+   */
   find(root: unknown, path: Path): Place | undefined {
     let [value, found]: [unknown, Place | undefined] = [root, undefined];
     for (const step of path) {
@@ -91,14 +93,17 @@ function documentsOf(text: string): readonly (readonly YamlLine[])[] {
   return documents;
 }
 
-/** What may stand behind a value on its line. */
+/** The part of a line after a value: spaces, and perhaps a comment. */
 const REST = / *(?: #.*)?$/y;
-/** No word of YAML 1.1 (`on` and `y` are booleans) and no number, so a text for every reader. */
+/** A string for every reader: neither a word of YAML 1.1 (`on` and `y` are booleans) nor a number. */
 const KEY = /(?!(?:y|n|yes|no|on|off|true|false|null|e[-+]?[0-9]+)\b)[A-Za-z][A-Za-z0-9_./-]{0,200}(?=:(?: |$))/iy;
-/** The same with spaces and colons in it; a colon before a space would make a key of it. A command's flag is a word. */
+/**
+ * Such a string with spaces and colons in it. A colon before a space would make a key of it. A command's flag is a
+ * word, too.
+ */
 const WORDS = /-{0,2}[A-Za-z/][\w./@+=-]*(?::[\w./@+=-]+)*(?: +[\w./@+=-]+(?::[\w./@+=-]+)*)*(?!:)/y;
 const WORD = /-{0,2}[A-Za-z/][\w./@+=-]*(?::[\w./@+=-]+)*(?!:)/y;
-/** For the package `E0` and `-e5` are numbers. */
+/** Words with another type in the package. `E0` and `-e5` are numbers there. */
 const YAML_WORD = /^(?:y|n|yes|no|on|off|true|false|null|-?e[-+]?[0-9]+)$/i;
 /** Such a number is the same in every version of YAML. */
 const WHOLE_NUMBER = /(?:0|[1-9][0-9]{0,14})(?![\w./@+=:-])/y;
@@ -134,7 +139,7 @@ class Reader {
     return mapping;
   }
 
-  /** What stands below a key: deeper, or a list at the same depth. */
+  /** Reads the value below a key: deeper, or a list at the same depth. */
   #below(indent: number, depth: number): unknown {
     this.#row += 1;
     const line = this.#lines[this.#row];
@@ -155,7 +160,7 @@ class Reader {
     return items;
   }
 
-  /** All that is left of the line, as one value. */
+  /** Reads the rest of the line as one value. */
   #rest(depth: number): unknown {
     this.#take(SPACES);
     const value = this.#flow(WORDS, depth);
@@ -250,7 +255,7 @@ class Reader {
     return pattern.test(this.#text());
   }
 
-  /** What matches here, and goes behind it. @param pattern sticky. */
+  /** Returns the match at the current position and moves behind it. @param pattern sticky */
   #take(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#column;
     const [found] = pattern.exec(this.#text()) ?? [];

@@ -2,21 +2,24 @@ import { Failure } from '../../shared/failure.ts';
 import { count, cut, firstLines, shortLine } from '../../shared/printable.ts';
 import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
 
-/** What can be wrong with the input. Codes are permanent; docs/errors.md says what each means. */
+/** Codes of faults of the input. Codes are permanent; docs/errors.md explains each. */
 export type ProblemCode = `GR-INPUT-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}` | 'GR-INPUT-10';
 
-/** What is valid and probably not meant. Only `validate` tells them. */
+/** Codes of valid input that is probably not intended. Only `validate` shows them. */
 export type WarningCode = `GR-WARN-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}` | `GR-WARN-1${0 | 1 | 2 | 3 | 4 | 5}`;
 
-/** One finding in an input file, with its place. While a file is read there are two earlier forms: `TextProblem` and `FieldProblem`. */
+/**
+ * A finding in an input file, with its place. While a file is read there are two earlier forms: `TextProblem` and
+ * `FieldProblem`.
+ */
 export interface Problem {
   readonly place: FilePlace;
   /** The field as people write it, e.g. `spec.labels[0]`; empty when the whole file or document is meant. */
   readonly path: string;
-  /** What was received and what to do. May hold text from the file: print it through `formatProblem` only. */
+  /** Received value and remedy. May hold text from the file: print it through `formatProblem` only. */
   readonly message: string;
   readonly code: ProblemCode | WarningCode | 'GR-POLICY-04';
-  /** The file or a document of it could not be read. What seems to be read of it may mean something else. */
+  /** True if the file or a document of it could not be read. The part that could be read may mean something else. */
   readonly isUnreadable?: true;
 }
 
@@ -29,11 +32,13 @@ export interface ReadInSpite {
   readonly groups: readonly RunnerGroup[];
   /** The pods of those that have problems elsewhere. */
   readonly pods: readonly RunnerGroup[];
-  /** Their files, by name. */
+  /** Files of the problems, by name. */
   readonly sources: ReadonlyMap<string, SourceFile>;
 }
 
-/** All problems of one run, in the order of files, lines and columns. `message` shows the first 15; `problems` has all. */
+/**
+ * All problems of one run, in the order of files, lines and columns. `message` shows the first 15; `problems` has all.
+ */
 export class InputProblems extends Failure {
   readonly problems: readonly Problem[];
   /** Absent: the problems were found after reading. */
@@ -54,7 +59,7 @@ export function formatProblem({ place, path, message, code }: Problem): string {
   return `${shortLine([where, path, message].filter((part) => part !== '').join(': '))} [${code}]`;
 }
 
-/** At most 60 characters of a value from a file, in quotes, for use inside a message; credentials of a URL are left out. */
+/** Quotes at most 60 characters of a value from a file, for use inside a message. Leaves out credentials of a URL. */
 export function quoted(text: string): string {
   return `"${cut(text.replace(/\/\/[^/@]*@/g, '//…@'), 60)}"`;
 }

@@ -28,36 +28,38 @@ type NamedObject = Readonly<Record<'apiVersion' | 'kind' | 'name' | 'namespace',
 /** A document of another kind. */
 export interface PassThrough {
   readonly place: FilePlace;
-  /** Its own text without `---`, valid as one document of a YAML stream. */
+  /** The document's own text without `---`, valid as one document of a YAML stream. */
   readonly text: string;
-  /** What it is, and all objects below `items`. Kept in place of the parsed document, which is large. */
+  /**
+   * The document's object and all objects below `items`. They are kept in place of the parsed document, which is large.
+   */
   readonly objects: readonly NamedObject[];
 }
 
-/** Which files are read, and what holds for groups without a namespace. */
+/** Selects the files, and the values for groups without a namespace. */
 export interface ReadOptions {
   /** Files and folders; none means the current folder. */
   readonly paths: readonly string[];
   readonly recursive: boolean;
   readonly cwd: string;
   readonly defaultNamespace: string;
-  /** Of the policy. */
+  /** Defaults of the policy. */
   readonly defaults?: GroupDefaults | undefined;
-  /** One group or file that is wrong does not stop the reading. `ReadResult.broken` and `hidden` tell of it. */
+  /** True if a wrong group or file does not stop the reading. `ReadResult.broken` and `hidden` report it. */
   readonly isolate?: boolean;
 }
 
 export interface ReadResult {
   readonly groups: readonly RunnerGroup[];
   readonly others: readonly PassThrough[];
-  /** With `isolate`. */
+  /** Groups with problems. Only with `isolate`. */
   readonly broken: readonly BrokenGroup[];
-  /** With `isolate`: problems of files that hold RunnerGroups alone, when it is not known how many and which. */
+  /** Problems of files that hold RunnerGroups alone, if it is not known how many and which. Only with `isolate`. */
   readonly hidden: readonly Problem[];
   readonly files: number;
   /** Files that hold no manifests, and documents that are none (`file:line`). Each caller has to print their names. */
   readonly skipped: readonly string[];
-  /** By name, the files that hold groups. What is found about a group after reading gets its place from them (placed.ts). */
+  /** Files with groups, by name. Later findings about a group get their place from them (placed.ts). */
   readonly sources: ReadonlyMap<string, SourceFile>;
 }
 
@@ -71,7 +73,7 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
     if (reader.readQuickly(file)) continue;
     // Loaded when a file needs it: the package `yaml` takes as long as all the rest of reading.
     const { readDocuments } = await import('./documents.ts');
-    // Not before: V8 takes no code cache that was made with other flags.
+    // Not earlier: V8 accepts no code cache that was made with other flags.
     saveMemory();
     readDocuments(file, reader.budget, (read) => reader.take(read, file));
   }
@@ -93,7 +95,7 @@ function resultOf(
   const canIsolate =
     options.isolate &&
     hidden.every(({ place }) => holdsGroupsAlone(text(place.file), unreadable.has(place.file), options));
-  // What is not read to its end may hold anything.
+  // The unread rest of a file may contain anything.
   if ((problems.length > 0 && !canIsolate) || reader.isDone) {
     const faulty = reader.faulty + broken.length;
     const found = [...problems, ...problemsOf(broken)].slice(0, MOST_PROBLEMS);
@@ -115,7 +117,7 @@ function isolate(
   broken: readonly BrokenGroup[],
   otherProblemsOf: (group: RunnerGroup | BrokenGroup) => readonly Problem[],
 ): Pick<ReadResult, 'groups' | 'broken'> {
-  // Their names are valid, so `brokenGroup` finds one.
+  // Their names are valid, so `brokenGroup` returns a group.
   const moved = groups
     .filter((group) => otherProblemsOf(group).length > 0)
     .flatMap(({ manifest, place, namespace }) => brokenGroup(manifest, place, namespace, []) ?? []);
@@ -145,7 +147,7 @@ const LARGE_INPUT = 65_536;
  * share one limit. Both flags together halve the peak of five documents of 78,000 words.
  */
 function saveMemory(): void {
-  // Not imported: loading node:v8 takes a start 1 ms.
+  // Not imported: loading node:v8 takes 1 ms of a start.
   const { setFlagsFromString } = process.getBuiltinModule('node:v8');
   // The room for young objects stays as large as it is now, and the old ones are collected each time they have grown by a fifth.
   setFlagsFromString('--semi-space-growth-factor=1');
@@ -159,7 +161,7 @@ class GroupReader {
   readonly broken: BrokenGroup[] = [];
   readonly problems: Problem[];
   readonly skipped: string[] = [];
-  /** Of groups with problems elsewhere. */
+  /** Groups whose problems are outside their podTemplates: their pods are judged all the same. */
   readonly pods: RunnerGroup[] = [];
   /** RunnerGroups with problems that are not in `broken`. */
   faulty = 0;
@@ -200,7 +202,10 @@ class GroupReader {
     else for (const object of sorted.objects) this.#takeGroup(object, file);
   }
 
-  /** What is wrong with a document is the trouble of the groups that it names (docs/adr/0081). Without all their names it may be any group. */
+  /**
+   * Refuses a document. Its problem belongs to the groups that it names (docs/adr/0081). If a name is missing, it may
+   * be any group.
+   */
   #refuse({ problem, holds = [] }: Refused): void {
     const { place } = problem;
     const { defaultNamespace, isolate = false } = this.#options;
@@ -259,7 +264,7 @@ function quickGroups(
   return groups;
 }
 
-/** `holds`: all objects in it. */
+/** A document with a problem. `holds`: all objects in it. */
 type Refused = { readonly problem: Problem; readonly holds?: readonly unknown[] };
 
 type Sorted =
@@ -268,7 +273,7 @@ type Sorted =
   | { readonly skipped: FilePlace }
   | Refused;
 
-/** What a document is. A `List` is opened when it holds RunnerGroups (`kubectl get -o yaml` prints one). */
+/** Sorts a document by kind. A `List` is opened if it holds RunnerGroups (`kubectl get -o yaml` prints one). */
 function sortOut(document: SourceDocument): Sorted {
   const { value, place } = document;
   const problemAt = (message: string, path = ''): Sorted => ({
@@ -315,7 +320,10 @@ function nameOf(value: unknown): NamedObject {
   return { apiVersion, kind, name, namespace };
 }
 
-/** In place of objects that are not passed on: their names, which Argo CD neither makes nor changes nor prunes (docs/adr/0020). */
+/**
+ * Returns documents with only the names of objects that are not passed on. Argo CD neither makes nor changes nor prunes
+ * such objects (docs/adr/0020).
+ */
 export function heldTexts(objects: readonly NamedObject[]): readonly string[] {
   const annotations = { [HOOK]: SKIP };
   const named = objects.filter(({ name, kind, apiVersion }) => name && kind && apiVersion);
@@ -373,7 +381,7 @@ function claim(apiVersion: unknown, kind: unknown): { readonly path: string; rea
 /** The line that a document lacks to be a RunnerGroup. Undefined: it lacks none, or it does not say that it is one. */
 function lackingLine(document: Readonly<Record<string, unknown>>): string | undefined {
   const { apiVersion, kind } = document;
-  // Also with other capitals, or with an invisible character.
+  // Also finds a field in other capitals, or with an invisible character.
   const has = (field: string) => Object.keys(document).some((key) => key.toLowerCase().includes(field));
   if (kind === KIND && !has('apiversion'))
     return `is a RunnerGroup without apiVersion: add "apiVersion: ${API_VERSION}"`;

@@ -1,9 +1,11 @@
-/** How much a pod asks for, as the scheduler counts it. */
+/** Calculates the requests of a pod as the scheduler does. */
 import { quantityValue } from './words.ts';
 
 type Quantities = Readonly<Record<string, string | number>> | null;
 
-/** What is read of the JSON of a container, or of a pod's spec: from Kubernetes 1.34 on, that has `resources` of its own. */
+/**
+ * The used part of the JSON of a container or of a pod's spec, which has its own `resources` from Kubernetes 1.34 on.
+ */
 interface Asking {
   readonly resources?: { readonly requests?: Quantities; readonly limits?: Quantities } | null;
   readonly restartPolicy?: unknown;
@@ -18,7 +20,10 @@ type Amounts = ReadonlyMap<string, number>;
 
 const sum = (a: number, b: number): number => a + b;
 
-/** By resource. A limit is a request, too, where there is none. @param spec JSON of a valid pod's spec */
+/**
+ * Returns the requests by resource. A limit without a request counts as a request.
+ * @param spec JSON of a valid pod's spec
+ */
 export function requestsOf(spec: unknown): Amounts {
   return together(spec, ({ resources }) => ({ ...resources?.limits, ...resources?.requests }));
 }

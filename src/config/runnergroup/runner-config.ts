@@ -6,7 +6,10 @@ import * as z from 'zod';
 import { stringLike, whenWritten } from './field-kinds.ts';
 import { words } from './words.ts';
 
-/** Bytes of all keys together. They are an annotation of each runner's Job, and Kubernetes allows 256 KiB of them for an object. */
+/**
+ * Most bytes of all keys together. They are an annotation of each runner's Job, and Kubernetes allows 256 KiB of
+ * annotations per object.
+ */
 export const RUNNER_CONFIG_LIMIT = 16_384;
 
 const text = () => z.string().max(4096).optional();
@@ -17,7 +20,7 @@ const DURATION = /^(?:0|(?:[0-9]+(?:\.[0-9]+)?(?:ns|us|ms|s|m|h))+)$/;
 const duration = () =>
   stringLike(0, 64, DURATION, 'must be a duration with its unit, e.g. 30s, 5m or 1h30m').optional();
 
-/** Bytes. The runner takes a plain number, too, which would need a type of its own in the CRD. */
+/** A size in bytes. The runner accepts a plain number, too, which would need a type of its own in the CRD. */
 const SIZE = /^[0-9]+(?:\.[0-9]+)? ?(?:[kmgt]i?)?b?$/i;
 const size = () => stringLike(0, 64, SIZE, 'must be a size, e.g. 10GB, 512MB or 0').optional();
 
@@ -123,7 +126,7 @@ export const NEWER_KEYS: Readonly<Record<string, string>> = {
   health_check: '2.2',
 };
 
-/** Keys that are ours: what is said of each, by `section.key`. */
+/** Keys that this program sets, with the message for each, by `section.key`. */
 export const OWNED_KEYS: Readonly<Record<string, string>> = {
   'runner.file': 'the runner and its registration must agree about the file: remove it',
   'runner.capacity': 'a runner runs one CI job: use spec.maxActiveRunners',
@@ -141,7 +144,7 @@ export const OWNED_KEYS: Readonly<Record<string, string>> = {
   'container.docker_timeout': 'use spec.containerMode',
 };
 
-/** What is said of a key below `spec.runnerConfig` that is ours; undefined for other fields. */
+/** Returns the message for a key below `spec.runnerConfig` that this program sets. Undefined for other fields. */
 export function ownedKey(path: readonly (string | number)[]): string | undefined {
   const [spec, field, ...rest] = path;
   if (spec !== 'spec' || field !== 'runnerConfig') return undefined;

@@ -25,7 +25,7 @@ export interface PodProxy {
   readonly secret?: string;
 }
 
-/** Where something stands in a file, 1-based. */
+/** Place in a file, 1-based. */
 export interface FilePlace {
   readonly file: string;
   readonly line: number;
@@ -34,7 +34,7 @@ export interface FilePlace {
 
 type Resources = { readonly requests: Texts; readonly limits: Texts };
 
-/** A size as it was written. What is absent is as in the group. */
+/** A size as it is written. An absent field has the group's value. */
 interface WrittenSize {
   readonly name: string;
   readonly weight: number;
@@ -47,21 +47,21 @@ export interface NormalFields {
   readonly scope: Scope;
   /** Base URL of Gitea: http or https, no trailing slash, no credentials, query or fragment; a sub-path stays. */
   readonly giteaUrl: string;
-  /** Own labels first, then the default ones that no own label replaces; unique by name. */
+  /** Own labels first, then the default labels that no own label replaces. Unique by name. */
   readonly labels: readonly RunnerLabel[];
   /** Undefined: `serve` registers the runners. */
   readonly registrationToken: SecretKey | undefined;
   readonly authToken: SecretKey;
   /** The cap, in whichever way it was written. */
   readonly maxActiveRunners: number;
-  /** At least `spawnTimeoutSeconds`. */
+  /** Value in seconds, at least `spawnTimeoutSeconds`. */
   readonly pendingDeadlineSeconds: number;
   readonly acceptUnlabelledJobs: boolean;
   readonly image: string;
   /** Kubernetes quantities by resource name, e.g. `{cpu: '2'}`. */
   readonly resources: Resources;
   readonly sizes: readonly WrittenSize[];
-  /** Each has a name, or `per`, or both. */
+  /** Limits. Each has a name, or `per`, or both. */
   readonly limits: WrittenSpec['limits'];
   readonly proxy: PodProxy | undefined;
   /** Sections and keys of the runner's own configuration; none of those that are ours. */
@@ -74,24 +74,27 @@ export interface NormalFields {
 export const SPELLINGS = ['org', 'user', 'repo', 'gitea', 'giteaURL', 'defaultLabels', 'maxWorkers'] as const;
 export type SpellingField = (typeof SPELLINGS)[number];
 
-/** All other fields of the spec are as the schema gives them: a new field needs its entry in `schema.ts` and nothing here. */
+/** All other fields of the spec keep the schema's form: a new field needs its entry in `schema.ts` and nothing here. */
 type SameFields = Readonly<Omit<WrittenSpec, keyof NormalFields | SpellingField>>;
 
 /** Absent: the default of docs/runnergroup.md. */
 export interface Images {
-  /** Of runners with containerMode `dind` and `host`. */
+  /** Image of runners with containerMode `dind` and `host`. */
   readonly runner?: string | undefined;
-  /** Of runners with containerMode `dind-rootless` and `buildkit`. */
+  /** Image of runners with containerMode `dind-rootless` and `buildkit`. */
   readonly rootless?: string | undefined;
-  /** Of dockerd in containerMode `dind`. */
+  /** Image of dockerd in containerMode `dind`. */
   readonly docker?: string | undefined;
-  /** Of BuildKit in containerMode `buildkit`. */
+  /** Image of BuildKit in containerMode `buildkit`. */
   readonly buildkit?: string | undefined;
 }
 
 /** A platform's own cdk8s app around ours (docs/platform.md). Like an image of the installation it says what pods look like. */
 export interface Platform {
-  /** Lets it change a `RunnersApp` and takes over what it made of it. Answers what it must not have done; then nothing is to be used. */
+  /**
+   * Lets the platform change a `RunnersApp` and takes over the result. Returns forbidden changes; if there are any, the
+   * result must not be used.
+   */
   readonly apply: (app: object) => readonly string[];
 }
 
@@ -99,17 +102,17 @@ export interface RunnerGroup extends SameFields, NormalFields {
   readonly place: FilePlace;
   readonly namespace: string;
   readonly name: string;
-  /** Of dockerd in containerMode `dind`, if the installation names one. */
+  /** Image of dockerd in containerMode `dind`, if the installation names one. */
   readonly dockerImage?: string;
-  /** The same of BuildKit in containerMode `buildkit`. */
+  /** Image of BuildKit in containerMode `buildkit`, if the installation names one. */
   readonly buildkitImage?: string;
-  /** Of the installation, if it has one. */
+  /** Platform of the installation, if it has one. */
   readonly platform?: Platform;
-  /** Those that the policy names for it. */
+  /** Images that the policy names for the group. */
   readonly images?: Images;
   /** The object as it was written (without `status`), for the copy that is emitted when the cluster knows the CRD. */
   readonly manifest: Readonly<Record<string, unknown>>;
-  /** Of a group that stands for one of its sizes (sizes.ts). */
+  /** Set if the group stands for one of its sizes (sizes.ts). */
   readonly size?: { readonly name: string; readonly weight: number; readonly index: number; readonly of: RunnerGroup };
 }
 
@@ -156,7 +159,7 @@ export const POD_FIELDS = Object.values(POD_JUDGES).flat();
 /** Each judge with its fields. */
 export const JUDGES = [...Object.entries<Judges[string]>(POD_JUDGES), ...Object.entries<Judges[string]>(OTHER_JUDGES)];
 
-/** What a Job is made of. A field of the pod that `POD_JUDGES` lacks does not compile in src/manifests. */
+/** The fields that a Job is made of. A field of the pod that `POD_JUDGES` lacks does not compile in src/manifests. */
 export type JobGroup = Pick<
   RunnerGroup,
   | In<typeof POD_JUDGES>
@@ -173,7 +176,7 @@ export type JobGroup = Pick<
   | 'ttlSecondsAfterFinished'
 >;
 
-/** In the name of a claim: the repository that the runner is bound to. */
+/** Placeholder in the name of a claim: the repository that the runner is bound to. */
 export const OF_REPOSITORY = '$' + '{REPOSITORY}';
 
 /** True for modes with a docker daemon. In the others labels with `docker://` cannot work. */
@@ -201,7 +204,7 @@ export function hasTimedPool({ idleSchedule, idleDemand }: Pick<RunnerGroup, Tim
   return idleSchedule.length > 0 || idleDemand !== undefined;
 }
 
-/** True for a group whose pod, or that of one of its sizes, is more than ours, or is to be checked. */
+/** True if the pod of the group or of one of its sizes has a template or must be checked. */
 export function hasOwnPod(group: Pick<RunnerGroup, 'podTemplate' | 'securityProfile' | 'sizes'>): boolean {
   const templates = [group, ...group.sizes].map(({ podTemplate }) => podTemplate);
   return group.securityProfile !== undefined || templates.some((template) => template !== undefined);

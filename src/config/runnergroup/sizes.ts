@@ -43,7 +43,10 @@ function ofSize(group: RunnerGroup, index: number): RunnerGroup {
   };
 }
 
-/** The image that a podTemplate names for container `runner`, and where it stands below `spec`. It is the group's image. */
+/**
+ * Returns the image that a podTemplate names for container `runner`, and its path below `spec`. It is the group's
+ * image.
+ */
 export function imageInTemplate(
   template: unknown,
 ): { readonly image: string; readonly path: readonly (string | number)[] } | undefined {

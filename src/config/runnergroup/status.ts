@@ -6,7 +6,10 @@ export const STALE_CHECK_MS = 300_000;
 
 /** Reason of the condition Ready of a group that the policy denies. */
 export const DENIED = 'PolicyDenied';
-/** The same of one whose Jobs wait for the credentials of their runners, and of the condition Registered if only those of some repositories do. */
+/**
+ * Reason of a group whose Jobs wait for the credentials of their runners, and of the condition Registered if only Jobs
+ * of some repositories wait.
+ */
 export const UNREGISTERED = 'RegistrationFailed';
 
 const count = () => z.int().min(0).max(2_147_483_647);

@@ -1,4 +1,4 @@
-/** One document that says it is a RunnerGroup -> its normal form, or everything that is wrong with it. */
+/** Converts a document with a RunnerGroup to its normal form, or returns all its faults. */
 import * as z from 'zod';
 import { FORBIDDEN_ANNOTATION, PROBLEM, PROBLEM_REASON, SILENT_SPEC } from './broken.ts';
 import type { Path, SourceDocument } from './documents.ts';
@@ -24,17 +24,17 @@ import {
 } from './runner-group.ts';
 import { imageInTemplate } from './sizes.ts';
 
-/** Where an object stands in its file, and what it was read from. */
+/** Place of an object in its file, and its source. */
 export interface SourceObject {
   readonly document: Pick<SourceDocument, 'placeOf' | 'writtenAt'>;
-  /** From the document's root: empty, or `items[n]` in a List. */
+  /** Path of the object from the document's root: empty, or `items[n]` in a List. */
   readonly base: Path;
   readonly value: unknown;
 }
 
 interface NoRunnerGroup {
   readonly problems: readonly Problem[];
-  /** Where in the object they are. Also fields that were probably meant by others. */
+  /** Paths of the problems in the object, and of the fields that misspelled ones probably mean. */
   readonly wrong: readonly Path[];
 }
 
@@ -47,7 +47,10 @@ const NO_FINALIZERS = 'would keep Argo CD from deleting the group, and every lat
 const NO_OWNER = 'would have Kubernetes delete the group again and again, if there is no such owner: remove it';
 const NO_HOOK = 'would make every sync of the Application wait for this group: remove it';
 
-/** What a policy says for a group that does not say it: the spec as if it were written there, and its images. */
+/**
+ * Returns the policy's values for a group that does not have its own: the spec as if they were written there, and its
+ * images.
+ */
 export type GroupDefaults = (group: RunnerGroup) => { readonly spec: object; readonly images: Images | undefined };
 
 /** Reads one RunnerGroup. `defaultNamespace`: for groups that name none. `manifest` stays as it is written. */
@@ -119,7 +122,7 @@ function sameFields(spec: WrittenSpec): Omit<WrittenSpec, SpellingField> {
   return Object.fromEntries(same) as Omit<WrittenSpec, SpellingField>;
 }
 
-/** What would stop or delay every sync of the group's Application (ADR 58). */
+/** Finds metadata that would stop or delay every sync of the group's Application (ADR 58). */
 function forbiddenMetadata(value: unknown): readonly FieldProblem[] {
   const metadata = valueAt(value, ['metadata']);
   if (!isMapping(metadata)) return [];
@@ -177,7 +180,10 @@ function meantPath({ path, meant }: FieldProblem): Path | undefined {
   return meant === undefined ? undefined : [...path.slice(0, -1), meant];
 }
 
-/** One cause, one problem: a missing field whose misspelled name was found is told there; one field is told once. */
+/**
+ * Removes repeated problems of one cause: a missing field whose misspelled name was found is reported there; each field
+ * is reported once.
+ */
 function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const seen = new Set<string>();
   const meant = new Set(problems.map((problem) => JSON.stringify(meantPath(problem))));
@@ -206,20 +212,20 @@ export function podOnly(
 ): RunnerGroup | undefined {
   const spec = valueAt(value, ['spec']);
   if (!isMapping(value) || !isMapping(spec)) return undefined;
-  // A misspelt field is as wrong as the one that was meant: its default may not be what the pod is to have.
+  // A misspelled field is as wrong as the intended one: its default may not be the wanted value.
   const bad = new Set(wrong.map(([root, field]) => (root === 'spec' ? field : undefined)));
   const deciding = ['podTemplate', 'securityProfile', 'containerMode'];
   if (deciding.some((field) => bad.has(field))) return undefined;
   const kept = [...deciding, ...POD_FIELDS].filter((field) => Object.hasOwn(spec, field) && !bad.has(field));
   const metadata = { name, namespace: 'default' };
-  // Without any label it would be wrong.
+  // A spec without any label would be wrong.
   const silent = { ...SILENT_SPEC, groupLabel: true, ...Object.fromEntries(kept.map((field) => [field, spec[field]])) };
   const { apiVersion, kind } = value;
   const result = toRunnerGroup({ document, base, value: { apiVersion, kind, metadata, spec: silent } }, 'default');
   return 'group' in result ? result.group : undefined;
 }
 
-/** What an installation says of the pods of all groups. */
+/** Values that an installation sets for the pods of all groups. */
 export interface InstallationPods extends Images {
   readonly platform?: Platform | undefined;
 }

@@ -2,7 +2,10 @@
 import type * as z from 'zod';
 import { cut } from '../../shared/printable.ts';
 
-/** One label as written, e.g. `ubuntu-latest:docker://image`, and its name, e.g. `ubuntu-latest`, which is all that Gitea sees. */
+/**
+ * A label as written, e.g. `ubuntu-latest:docker://image`, and its name, e.g. `ubuntu-latest`. Gitea sees only the
+ * name.
+ */
 export interface RunnerLabel {
   readonly name: string;
   readonly text: string;
@@ -13,7 +16,10 @@ export interface ParsedLabel extends RunnerLabel {
   readonly schema: 'host' | 'docker' | 'foreign';
 }
 
-/** What `scripts/run.sh` of the runner splits, expands or takes for an option: the variable stands there without quotes. */
+/**
+ * Rule for characters that `scripts/run.sh` of the runner splits or expands, or takes for an option: the script does
+ * not quote the variable.
+ */
 const UNSAFE_RULE =
   'must not contain spaces, commas, quotes, backslashes, "$", "`", "*", "?", "[", "]" or control characters: the runner\'s start script would split or expand it';
 const UNSAFE = /[\s,'"`\\$*?[\]\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
@@ -59,7 +65,7 @@ export function withoutTypography(text: string): string {
 
 const TYPOGRAPHY = /[\u00a0\u00ad\u2007\u200b-\u200d\u2010-\u2015\u2018-\u201f\u202f\u2060\u2212\ufeff]/;
 
-/** How a number, a quantity or a boolean is written that came as another string. */
+/** Returns how a number, quantity or boolean is written that came as another string. */
 export function scalarInstead(field: string, wanted: string, text: string): string {
   const [, amount = '', suffix] = (wanted === 'a quantity' && /^([0-9.]+) ?([KMGT]i?)b$/i.exec(text)) || [];
   if (suffix !== undefined) return `; write "${amount}${suffix}"`;
@@ -78,13 +84,13 @@ export function shellLine(text: string): string {
   return `setupCommand: ["sh", "-c", ${JSON.stringify(cut(text.trim(), 200))}]`;
 }
 
-/** A label of this name. Its jobs run as those of the first docker label, else on the host. */
+/** Returns a label with this name. Its jobs run as those of the first docker label, else on the host. */
 export function labelLike(labels: readonly RunnerLabel[], name: string): RunnerLabel {
   const docker = labels.find(({ name: { length }, text }) => text.startsWith(':docker:', length));
   return { name, text: `${name}${docker ? docker.text.slice(docker.name.length) : ':host'}` };
 }
 
-/** A check as zod wants it: it answers what is wrong, or nothing. */
+/** Wraps a check for zod. The check returns the fault, or nothing. */
 export function words<T>(check: (value: T) => string | undefined): (value: T, context: z.RefinementCtx) => void {
   return (value, context) => {
     const message = check(value);
@@ -130,7 +136,7 @@ export function isQuantity(text: string): boolean {
   return text.length <= LONGEST_QUANTITY && QUANTITY.test(text) && Number.isFinite(quantityValue(text));
 }
 
-/** The amount as a number, good enough to compare two of them; NaN when it is no quantity. */
+/** Returns the amount as a number, exact enough to compare two of them. NaN if it is not a quantity. */
 export function quantityValue(text: string): number {
   const { number, suffix = '' } = QUANTITY.exec(text)?.groups ?? {};
   if (number === undefined) return Number.NaN;
@@ -142,7 +148,7 @@ export function quantityValue(text: string): number {
 
 const PLAIN_RESOURCES = ['cpu', 'memory', 'ephemeral-storage'];
 
-/** What to write in place of a name that is no resource. */
+/** Returns the right name for one that is not a resource. */
 export function resourceInstead(name: string): string | undefined {
   if (PLAIN_RESOURCES.includes(name) || /^hugepages-[0-9]+[KMG]i$/.test(name)) return undefined;
   if (name.includes('/') && isQualifiedName(name)) return undefined;
@@ -153,7 +159,10 @@ export function resourceInstead(name: string): string | undefined {
 
 export type Quantities = Readonly<Record<string, string | number>>;
 
-/** What the API server says of the resources of each container (`ValidateContainerResourceRequirements`). @param limitOf where a limit stands */
+/**
+ * Returns the API server's faults of the resources of a container (`ValidateContainerResourceRequirements`).
+ * @param limitOf returns the path of a limit
+ */
 export function resourceFaults(requests: Quantities, limits: Quantities, limitOf = (name: string) => `limits.${name}`) {
   const wrong = (name: string, written: unknown, limit: unknown): string | undefined => {
     const [amount, most] = [written, limit].map((each) => quantityValue(String(each))) as [number, number];
@@ -174,12 +183,16 @@ export function resourceFaults(requests: Quantities, limits: Quantities, limitOf
   );
 }
 
-/** A longer name is no typing mistake, and the distance takes quadratic time. */
+/**
+ * Most characters of a name for which a similar one is searched. A longer name is not a typing mistake, and the
+ * distance takes quadratic time.
+ */
 export const LONGEST_MISTYPED = 64;
 
 /**
- * The known name that was most likely meant: the same but for case; a few typing mistakes away, one per three letters, and ties go to the
- * first name; or the only one that has all its words (`maxRunners` for `maxActiveRunners`).
+ * Returns the known name that was most likely meant: equal except for case; or a few typing mistakes away, one per
+ * three letters, where the first name wins a tie; or the only one with all its words (`maxRunners` for
+ * `maxActiveRunners`).
  */
 export function nearestName(written: string, known: readonly string[]): string | undefined {
   if (written.length > LONGEST_MISTYPED) return undefined;
