@@ -1,4 +1,7 @@
-/** lib/cli.cjs: every command of `gitea-runners`; lib/generate.cjs and lib/validate.cjs: one of them (scripts/build.mjs). */
+/**
+ * Entry of lib/cli.cjs, which has every command of `gitea-runners`, and of lib/generate.cjs and lib/validate.cjs, which
+ * have one each (scripts/build.mjs).
+ */
 import { CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ExitCode, Io } from '../shared/io.ts';
@@ -46,7 +49,7 @@ const COMMANDS: { readonly [C in CommandName]: Run<C> } = {
 export function main(): void {
   endOnClosedOutput();
   const args = process.argv.slice(2);
-  // One pass over files of a few lines: what V8 optimises in the background would be ready too late.
+  // `validate` passes once over files of a few lines. Code that V8 optimises in the background would be ready too late.
   if (args[0] === 'validate') process.getBuiltinModule('node:v8').setFlagsFromString('--no-opt');
   void runProgram(args, mainIo()).then((code) => {
     process.exitCode = code;

@@ -33,7 +33,7 @@ function endOnRefusedOutput(error: unknown): never {
     if (code !== 'EPIPE')
       writeSync(2, `error: GR-OUTPUT-01 print: ${code}. What was printed before it is not whole.\n`);
   } catch {
-    // It may be stderr itself that takes no more.
+    // stderr itself may be the stream that fails.
   }
   process.exit(1);
 }
@@ -41,7 +41,10 @@ function endOnRefusedOutput(error: unknown): never {
 /** Longest error text, in lines: Argo CD shows all of stderr in its UI and keeps it in Redis. */
 const MOST_LINES = 20;
 
-/** Prints `error: CODE message`. What is no `Failure` is a bug of ours: its message may hold anything, so only its name is told. */
+/**
+ * Prints `error: CODE message`. Any other error is a bug of this program: its message may hold anything, so only its
+ * name is printed.
+ */
 export function reportFailure(error: unknown, io: Io, verbose: boolean): ExitCode {
   if (error instanceof Failure) {
     const lines = error.message.split('\n').slice(0, MOST_LINES).map(printable);

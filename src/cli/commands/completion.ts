@@ -1,4 +1,7 @@
-/** A script for the shell, made of the tables of commands and flags. It starts no process while somebody types. */
+/**
+ * Prints a completion script for the shell, made from the tables of commands and flags. The script starts no process
+ * while a person types.
+ */
 
 import type { ExitCode, Io } from '../../shared/io.ts';
 import { COMMANDS, type CommandName, type Flag, helpOf, longName } from '../flags/flag.ts';
@@ -12,7 +15,7 @@ export function completion(shell: (typeof SHELLS)[number], io: Io): ExitCode {
   return 0;
 }
 
-/** As typed: `-R`, `--recursive`. */
+/** Returns the spellings of a flag: `-R`, `--recursive`. */
 function spellings([name, { short }]: readonly [string, Flag]): readonly string[] {
   return [...(short === undefined ? [] : [short]), longName(name)];
 }
@@ -34,7 +37,10 @@ function wordsOf(command: CommandName): readonly string[] {
   return command === 'completion' ? SHELLS : [...flagsWithPaths(command).flatMap(spellings), '--help'];
 }
 
-/** Without the package bash-completion: what is no flag is a file name, and so is a value that can be anything. */
+/**
+ * The script for bash. It does not need the package bash-completion: a word that is not a flag, and a free value, is
+ * completed as a file name.
+ */
 function bashScript(): string {
   const commands = COMMANDS.map((command) => `    ${command}) words='${wordsOf(command).join(' ')}' ;;`);
   const values = COMMANDS.flatMap((command) =>

@@ -1,4 +1,4 @@
-/** `gitea-runners doctor`: what of an installation is good, what is not, and how to mend it. It changes nothing. */
+/** `gitea-runners doctor`: judges an installation, and says how to repair each fault. It changes nothing. */
 
 import { type ExitCode, type Io, type Paper, painted, paperOf } from '../../shared/io.ts';
 import { jsonText, printable } from '../../shared/printable.ts';
@@ -10,10 +10,7 @@ import { askCluster, clusterSource } from '../reading/cluster-source.ts';
 import type { DoctorFinding } from '../reading/finding.ts';
 import { noCluster } from '../reading/own-kubeconfig.ts';
 
-/**
- * @returns 1 when something is bad.
- * @throws Failure when there is no cluster to look at, or it does not answer.
- */
+/** Runs the command. @returns 1 if something is bad @throws Failure if there is no cluster, or it does not answer */
 export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode> {
   const asJson = isJson('doctor', flags, io);
   const source = await clusterSource(flags, io);

@@ -27,7 +27,10 @@ import { type ExplainedPlan, fromFilesOrCluster, planOfCluster } from '../readin
 import { fromWithin } from '../reading/finding.ts';
 import { readAndPlan } from '../reading/read-and-plan.ts';
 
-/** @throws Failure exit 2 when there is no RunnerGroup: Gitea is not asked then, and "nothing is queued" would be a guess. */
+/**
+ * Runs the command.
+ * @throws Failure exit 2 if there is no RunnerGroup: Gitea is not asked then, and "nothing is queued" would be a guess
+ */
 export async function explain(args: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExitCode> {
   const asked = askedFrom(args, flags, io);
   const once = async () => {
@@ -109,7 +112,7 @@ function isUnservedSubject(subject: Subject, explanation: Explanation): boolean 
   return jobs.some((job) => job.state === 'unserved' && findGroup(groupOfJob(job), [group]) !== undefined);
 }
 
-/** RunnerGroups of files. Without PATH and without any in the current folder: those of the cluster. */
+/** Plans the RunnerGroups of files. Without PATH and without any in the current folder: those of the cluster. */
 async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExplainedPlan> {
   const ofFiles = async (settings: Settings): Promise<ExplainedPlan | undefined> => {
     const asked = { includeBlocked: true, isOnlyRead: true, settings };
@@ -127,7 +130,9 @@ async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io)
   });
 }
 
-/** Where the groups that fit look. Groups that could not be planned have no token, or a Gitea that is down. */
+/**
+ * Returns the looks of the matching groups. Groups that could not be planned have no token, or a Gitea that is down.
+ */
 async function targetsOf({ groups, settings, troubles }: ExplainedPlan, fits = (_: RunnerGroup): boolean => true) {
   const inTrouble = new Set(troubles.map(keyText));
   const { targets } = await findTargets(
@@ -157,7 +162,7 @@ async function runOf(wanted: RunWanted, planned: ExplainedPlan): Promise<Run | u
   );
 }
 
-/** As often as `serve` looks at most. */
+/** Time between two looks of `--watch`, ms: as often as `serve` looks at most. */
 const EVERY_MS = 5_000;
 /** Cursor to the top left, and nothing below it. The lines above, which the terminal keeps, stay. */
 const CLEAR = '\x1b[H\x1b[2J';

@@ -18,7 +18,10 @@ import { byHand, clusterByHand, noCluster } from '../reading/own-kubeconfig.ts';
 const TRIES = 5;
 const NAME = /^(?:pods?\/|jobs?(?:\.batch)?\/)?([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)$/;
 
-/** @throws Failure exit 2: no runner that stays is named; exit 1: there is none of that name, or the cluster refuses. */
+/**
+ * Runs the command.
+ * @throws Failure exit 2: no waiting runner is named; exit 1: no runner has this name, or the cluster refuses
+ */
 export async function extend(written: string, flags: FlagsOf<'extend'>, io: Io): Promise<ExitCode> {
   const name = NAME.exec(written)?.[1];
   if (name === undefined)
@@ -36,7 +39,7 @@ export async function extend(written: string, flags: FlagsOf<'extend'>, io: Io):
 
 type ExtendRequest = Readonly<{ namespace: string; name: string; forMs: number; timeoutMs: number; now: () => number }>;
 
-/** What is told to people: until when it stays. @throws Failure */
+/** Extends the stay of a runner. Returns the message with its new end. @throws Failure */
 export async function extendIn(config: ClusterConfig, request: ExtendRequest): Promise<string> {
   const deadline = new Deadline(request.timeoutMs);
   const clocks = new ServerClocks();
@@ -45,12 +48,12 @@ export async function extendIn(config: ClusterConfig, request: ExtendRequest): P
     for (let tries = 1; ; tries += 1) {
       const job = await findRunnerJob(client, request.namespace, request.name, deadline);
       const endedAtMs = keptSince(job);
-      // The clock of the cluster, not that of a laptop.
+      // The cluster's clock counts, not that of a laptop.
       const nowMs = request.now() + (clocks.of(client.origin)?.leastMs ?? 0);
       const mostMs = endedAtMs + LONGEST_KEEP_MS;
       const untilMs = Math.floor(Math.min(nowMs + request.forMs, mostMs) / 1000) * 1000;
       const { keepUntilMs = 0, extendUntilMs = 0 } = job.live;
-      // Until when it stays without us.
+      // End of the stay without this command.
       const standsMs = Math.max(keepUntilMs, extendUntilMs === 'unreadable' ? 0 : extendUntilMs);
       const stays = (toMs: number, word = ''): string => {
         const end = Math.min(toMs, mostMs);
@@ -69,7 +72,7 @@ export async function extendIn(config: ClusterConfig, request: ExtendRequest): P
   }
 }
 
-/** When its CI job failed. @throws Failure exit 2: it does not stay. */
+/** Returns when the runner's CI job failed. @throws Failure exit 2: the runner does not wait */
 function keptSince({ live: { namespace, name, state, endedAtMs, keepUntilMs } }: NamedJob): number {
   const ended = isOver(state);
   // A stay of no length: its CI job did not fail.

@@ -25,7 +25,7 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
   const { piecesOf } = await import('../../plan/output-of-plan.ts');
   const pieces = piecesOf(planned, { others, env: io.env });
   refuseLargeOutput(pieces);
-  // From here on nothing can fail but the writing itself.
+  // From here on, only the writing itself can fail.
   for (let at = 0; at < pieces.length; at += PIECES_AT_ONCE) {
     await io.out(pieces.slice(at, at + PIECES_AT_ONCE).join(''));
   }
@@ -37,7 +37,7 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
   return 0;
 }
 
-/** One text of all manifests would need as much memory again. */
+/** Most manifests in one write. One string of all would need as much memory again. */
 const PIECES_AT_ONCE = 100;
 
 /**
@@ -56,7 +56,10 @@ function refuseLargeOutput(pieces: readonly string[]): void {
   throw new Failure('GR-OUTPUT-02', 1, `print manifests: ${why}. ${todo}.`);
 }
 
-/** Undefined without an endpoint. Wrong settings are told and stop nothing: Argo CD would show an error and make no runners. */
+/**
+ * Opens the trace. Undefined without an endpoint. Wrong settings are reported and stop nothing: Argo CD would show an
+ * error and make no runners.
+ */
 async function openTrace(flags: FlagsOf<'generate'>, io: Io): Promise<EndTrace | undefined> {
   try {
     const settings = tracingFrom(flags, io);
@@ -70,7 +73,10 @@ async function openTrace(flags: FlagsOf<'generate'>, io: Io): Promise<EndTrace |
   }
 }
 
-/** One line that says what was decided, also what holds jobs back (elsewhere days were lost because nobody saw that a cap was hit). */
+/**
+ * Returns the line with the counts of the plan. It includes held jobs: in another project days were lost because nobody
+ * saw that a cap was reached.
+ */
 function countsLine(plan: Plan): string {
   const causes = groupBy(plan.jobs, (decision) => {
     if (decision.verdict !== 'held') return undefined;

@@ -1,4 +1,4 @@
-/** `gitea-runners import`: RunnerGroups made of what other tools have. It asks no server and changes none. */
+/** `gitea-runners import`: makes RunnerGroups from the files of other tools. It asks no server and changes none. */
 import { readFileSync, statSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -34,7 +34,10 @@ import { filled, fittingTemplate, lostNote, withoutNulls } from '../import/impor
 import { LOOSE_FILE, named } from '../import/import-variables.ts';
 import { toScope, type WhoseJobs } from '../init/answers.ts';
 
-/** One RunnerGroup for each object that starts Gitea runners; notes stand above it as comments. @throws Failure exit 2 */
+/**
+ * Prints one RunnerGroup for each object that starts Gitea runners, with notes as comments above it.
+ * @throws Failure exit 2
+ */
 export async function importGroups(files: readonly string[], flags: FlagsOf<'import'>, io: Io): Promise<ExitCode> {
   const owner = flagValue('owner', flags, io);
   const word = flagValue('scope', flags, io);
@@ -82,15 +85,18 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['EISDIR', 'it is a folder. Name the files in it'],
 ]);
 
-/** Other objects of the files that are named. */
+/** Most other objects that are named. The rest is counted. */
 const MOST_NAMED = 20;
 
 const List = z.looseObject({ items: z.array(z.unknown()) });
 
-/** Of Helm, before it is rendered. */
+/** Matches a Helm template before it is rendered. */
 const TEMPLATED = /\{\{-?\s*(?:\.|include|if|range|with|template|define|toYaml)/;
 
-/** The objects of a file, those of a `List` too. A config.yaml is one, as a ConfigMap with it would be. */
+/**
+ * Reads the objects of a file, including those of a `List`. A config.yaml counts as one object, like a ConfigMap with
+ * it.
+ */
 function read(file: string, io: Io): readonly unknown[] {
   const path = file === '-' ? 0 : resolve(io.cwd, file);
   try {
@@ -100,7 +106,7 @@ function read(file: string, io: Io): readonly unknown[] {
     return parseAllDocuments(text, { ...AS_KUBECTL, logLevel: 'silent' }).flatMap((document) => {
       const [error] = document.errors;
       if (TEMPLATED.test(text)) throw new Error(`it is a template. Render it first: ${HELM}`);
-      // In the words of `validate`, which reads less at once.
+      // The words of `validate`, which reads less at once.
       const wrong =
         error && readAll({ name: file, text }).flatMap((each) => ('problem' in each ? each.problem : []))[0];
       if (error) throw new Error(wrong ? `line ${wrong.place.line} ${wrong.message}` : error.message);
@@ -115,7 +121,7 @@ function read(file: string, io: Io): readonly unknown[] {
   }
 }
 
-/** A runner of which there is nothing but its config.yaml, e.g. on a machine of its own. */
+/** Returns the objects of a runner with nothing but its config.yaml, e.g. on a machine of its own. */
 function ofFileAlone(object: unknown): readonly unknown[] {
   const file = valueAt(object, ['kind']) === LOOSE_FILE ? String(valueAt(object, ['metadata', 'name'])) : undefined;
   if (file === undefined) return [];
@@ -124,7 +130,9 @@ function ofFileAlone(object: unknown): readonly unknown[] {
   return [{ kind: 'runner', metadata: { name: file.replace(/\.ya?ml$/, '') }, spec: { template } }];
 }
 
-/** The group with what of its podTemplate a runner can have; what is lost is told. The operator's has none. */
+/**
+ * Adds the allowed part of the old pod as podTemplate. Notes name the rest. Groups of the operator have no template.
+ */
 async function withTemplate(group: ImportedGroup): Promise<ImportedGroup> {
   const { metadata, spec, notes, isMoved } = group;
   if (!spec['podTemplate']) return group;
@@ -174,7 +182,7 @@ async function textOf({ metadata, spec, notes }: ImportedGroup, isTwin: boolean)
   return { text: `# ${problem}\n${text.replace(/^(?!#)(?=.)/gm, '# ')}`, problem };
 }
 
-/** What no file says: a registration token does not tell whose jobs it is for. From the command line. */
+/** Values from the command line that no file has: a registration token does not tell whose jobs it is for. */
 interface Known {
   readonly scope: WhoseJobs | undefined;
   readonly gitea: string | undefined;
@@ -184,7 +192,7 @@ interface ImportedGroup {
   /** The namespace is empty where no file names it. */
   readonly metadata: { readonly name: string; readonly namespace: string };
   readonly spec: Readonly<Record<string, unknown>>;
-  /** What was left out or made up, and what to do: one sentence each. */
+  /** One sentence for each value that was left out or made up, with what to do. */
   readonly notes: readonly string[];
   readonly isMoved?: boolean;
   /** The objects that it was made of. */
@@ -193,7 +201,7 @@ interface ImportedGroup {
   readonly missing: readonly string[];
 }
 
-/** The Secret with the API token: no other tool has one that is good for it. */
+/** Reference to the Secret with the API token: the tokens of other tools do not have its rights. */
 const AUTH_TOKEN = { secretRef: { name: API_SECRET, key: 'token' } };
 const REGISTRATION_TOKEN = { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } };
 const SecretRef = z.looseObject({ secretRef: z.looseObject({ name: z.string() }) });
@@ -307,7 +315,7 @@ function triggersOf(
   return { trigger, asked: Object.fromEntries(asked) as Readonly<Record<string, string>>, others };
 }
 
-/** How many runners there may be, and where that stands. A pod of a ScaledJob takes one CI job. */
+/** Returns the number of runners, and the field that it comes from. A pod of a ScaledJob takes one CI job. */
 function capOf(
   { kind, maxRunners, replicas, scaler, parallelism = 1 }: OldRunners,
   ofFile: number | undefined,
@@ -332,7 +340,10 @@ function capOf(
   return [pods * (ofFile ?? 1), `maxActiveRunners is ${where}${times}`];
 }
 
-/** Of KEDA's triggers `forgejo-runner` (`global`, `org`, `owner` with `repo`) and `github-runner` (`runnerScope`, `owner`, `repos`). */
+/**
+ * Returns the scope of KEDA's triggers `forgejo-runner` (`global`, `org`, `owner` with `repo`) and `github-runner`
+ * (`runnerScope`, `owner`, `repos`).
+ */
 function scopeOf(asked: Readonly<Record<string, string>>): Known['scope'] {
   const { owner, org } = asked;
   const repo = asked['repo'] ?? asked['repos']?.split(',')[0];
@@ -378,7 +389,7 @@ function fromOperator(
   };
 }
 
-/** Both spellings -> `secretRef`. */
+/** Converts both spellings of a reference to `secretRef`. */
 function selector(value: unknown): unknown {
   const flat = z.strictObject({ name: z.string(), key: z.string() }).safeParse(value);
   return flat.success ? { secretRef: flat.data } : value;

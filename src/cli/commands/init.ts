@@ -1,4 +1,7 @@
-/** `gitea-runners init`: writes what a new installation commits, applies and runs. It applies nothing and asks no server. */
+/**
+ * `gitea-runners init`: writes the files that a new installation commits, applies and runs. It applies nothing and asks
+ * no server.
+ */
 
 import { existsSync, mkdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -145,7 +148,7 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   'spec.containerMode': '--container-mode',
 };
 
-/** What answers that stand in no RunnerGroup must be. */
+/** Forms of the answers that are in no RunnerGroup. */
 const FORMS: readonly (readonly ['git' | 'path' | 'registration' | 'secretStore' | 'webhook', RegExp, string])[] = [
   ['git', /^(?:https?:\/\/|ssh:\/\/|[\w.-]+@)\S+$/, '--git must be the URL of a git repository'],
   ['registration', /^(?:pod|serve|bound)$/, '--registration must be pod, serve or bound'],
@@ -163,7 +166,7 @@ function problemsOf(answers: Answers): readonly string[] {
   const read = runnerGroupFromObject({ name, namespace, spec: manifestFrom(answers).spec });
   const wrong = FORMS.flatMap(([key, form, must]) => (form.test(answers[key]) ? [] : [must]));
   if (!('problem' in read)) return wrong;
-  // In the words of who answers: the file is not written yet.
+  // The message names flags, as the person knows them: the file is not written yet.
   const inFlags = read.problem.replaceAll(/(?<=^|; )(?:metadata|spec)\.[\w.]+/g, (path) => FLAG_OF[path] ?? path);
   return [inFlags, ...wrong];
 }

@@ -1,4 +1,7 @@
-/** `gitea-runners policy`: tests a policy, explains what it says of each group, and prints one to begin with. It asks no server. */
+/**
+ * `gitea-runners policy`: tests a policy, explains its rules for each group, and prints one to begin with. It asks no
+ * server.
+ */
 import * as z from 'zod';
 import type { Asker } from '../../config/policy/denial.ts';
 import { RULE_NAMES, type RuleName } from '../../config/policy/policy-schema.ts';
@@ -46,7 +49,7 @@ export async function policyCommand(words: readonly string[], flags: Flags, io: 
   return 0;
 }
 
-/** Each rule: where it stands, what it says, and what it has found. */
+/** Prints each rule with its level, its text and its findings. */
 async function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker: Asker, io: Io): Promise<string> {
   const { levelsOf, rowsOf } = await import('../../config/policy/check.ts');
   const all = [...levelsOf(policy, group).entries, policy];

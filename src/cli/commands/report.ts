@@ -1,4 +1,4 @@
-/** `gitea-runners report`: what ran in a period, and what it cost. What the figures mean: src/answers/usage.ts. */
+/** `gitea-runners report`: prints the runs of a period and their cost. src/answers/usage.ts defines the figures. */
 
 import * as z from 'zod';
 import {
@@ -45,7 +45,7 @@ export async function report(args: readonly string[], flags: FlagsOf<'report'>, 
   const file = flagValue('prices', flags, io);
   const prices = file === undefined ? undefined : await readPrices(file);
   const { groups, settings } = await groupsFrom(args, flags, io);
-  // Before Gitea: each of them has its CI job in a later answer.
+  // The cluster is read before Gitea: so the CI job of each Job is in Gitea's later answer.
   const cluster = await findCluster(settings);
   const namespaces = groups.map(({ namespace }) => namespace);
   const live = cluster && (await observeCluster(namespaces, cluster, requestOptions(settings)));
@@ -73,7 +73,7 @@ export async function report(args: readonly string[], flags: FlagsOf<'report'>, 
   return 0;
 }
 
-/** What `report -o json` prints, and all that the others are made from. */
+/** The data of `report -o json`. The other formats are made from it. */
 interface Report extends Usage {
   readonly from: string;
   readonly to: string;
@@ -84,7 +84,7 @@ interface Report extends Usage {
   readonly isClusterSeen: boolean;
 }
 
-/** RunnerGroups of files; without PATH and without any in the current folder those of the cluster. */
+/** Reads the RunnerGroups of files. Without PATH and without any in the current folder: those of the cluster. */
 async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io: Io) {
   const ofFiles = async (settings: Settings) => {
     const { groups } = await readGroups({ ...pathsFrom(args, flags, io), defaults: settings.policy?.defaults }, io);
@@ -113,7 +113,7 @@ function endedRunner(job: LiveJob): readonly EndedRunner[] {
 /** Bytes of the rows of all scopes together. */
 const MOST_BYTES = 128 * 1024 * 1024;
 
-/** One scope after another: history can wait, and Gitea has other things to do. */
+/** Reads one scope after another: history can wait, and Gitea has other work. */
 async function readHistories(
   groups: readonly RunnerGroup[],
   settings: Settings,
@@ -169,7 +169,7 @@ function reportText(result: Report, paper: Paper): string {
   return [`CI jobs that ended from ${period}\n`, table(head, [...lines, sum], paper), ...notes, ''].join('\n');
 }
 
-/** What the figures lack. */
+/** Returns notes on the gaps of the figures. */
 function notesOf({ isClusterSeen, isWhole, ofUnknownGroup, onOtherRunners, total, ...result }: Report) {
   const { byLabels, jobs, needlessStarts = 0, runnersSeen } = total;
   const unseen = isClusterSeen ? jobs - (runnersSeen - needlessStarts) : 0;
@@ -217,11 +217,11 @@ const price = { runnerHour: amount, cpuHour: amount, memoryGibHour: amount };
 const PriceFile = z.strictObject({
   currency: z.string().regex(/^[A-Z]{3}$/, 'must be three capitals, e.g. EUR'),
   ...price,
-  /** By `NAMESPACE/NAME` or `NAMESPACE/NAME/SIZE`: they take the place of the others. */
+  /** Prices by `NAMESPACE/NAME` or `NAMESPACE/NAME/SIZE`. They replace the general ones. */
   groups: z.record(z.string().max(500), z.strictObject(price)).default({}),
 });
 
-/** What an hour of a runner, a CPU and a GiB of memory costs, by a file. @throws Failure exit 2 */
+/** Reads the prices of an hour of a runner, a CPU and a GiB of memory from a file. @throws Failure exit 2 */
 async function readPrices(file: string) {
   const wrong = (what: string): Failure =>
     new Failure('GR-REPORT-01', 2, `read --prices ${file}: ${what}. ${manual('report.md#prices')} shows such a file.`);

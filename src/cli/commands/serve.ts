@@ -23,7 +23,10 @@ import { installationFrom, readCa, settingsFrom, tracingFrom } from '../reading/
 import { extendIn } from './extend.ts';
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
-/** After a signal the process ends by then. Giving the Lease back takes at most a second; other requests are broken off. */
+/**
+ * Time from a signal to the end of the process, ms. Giving the Lease back takes at most a second; other requests are
+ * broken off.
+ */
 const LAST_MS = 1_500;
 
 /** Serves until SIGTERM or SIGINT; exit code 0 then. With --once: 0 when all is well, else 1. */

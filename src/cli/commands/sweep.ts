@@ -1,4 +1,7 @@
-/** `gitea-runners sweep`: deletes dead registrations of our runners in Gitea. What is dead: src/tasks/sweep/choose.ts. */
+/**
+ * `gitea-runners sweep`: deletes dead registrations of our runners in Gitea. src/tasks/sweep/choose.ts decides which
+ * ones are dead.
+ */
 
 import { giteaClient } from '../../clients/gitea/observe-gitea.ts';
 import { observeCluster } from '../../clients/kubernetes/observe-cluster.ts';
@@ -74,7 +77,10 @@ export async function sweep(
   }
 }
 
-/** One pass, a second one when rows look dead, and more while the budget of a pass is too small. Each pass looks again. */
+/**
+ * Makes one pass, a second one if rows look dead, and more while the budget of a pass is too small. Each pass looks
+ * again.
+ */
 async function passes(sweeper: Sweeper, context: SweepContext, io: Io, clock: SweepClock): Promise<SweepReport> {
   const done: SweptRegistration[] = [];
   for (let waited = false; ; ) {
@@ -95,7 +101,7 @@ async function passes(sweeper: Sweeper, context: SweepContext, io: Io, clock: Sw
   }
 }
 
-/** What `sweep --json` prints, and all that the text is made from. */
+/** The data of `sweep --json`. The text is made from it. */
 interface SweepResult extends Omit<SweepReport, 'failures'> {
   readonly dryRun: boolean;
   readonly groups: number;

@@ -103,7 +103,7 @@ const ARGO_CD: Readonly<Record<RunnerFate['argocd'], string>> = {
   'prunes-it': 'deletes its Job',
 };
 
-/** What a change of groups makes of a reason. The others are told as everywhere. */
+/** Texts of reasons that a change of groups causes. The other reasons have their usual text. */
 const REMOVED: Readonly<Partial<Record<RunnerFate['because'], string>>> = {
   drained: 'goes: there is no slot for it in the pool',
   surplus: 'goes: there is no slot for it',

@@ -33,9 +33,10 @@ interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sour
 }
 
 /**
- * `gitea-runners validate`: reads RunnerGroups as `generate` does, without any request. Every problem and warning is one line on
- * stderr. With `--output` the report goes to stdout instead, whatever the exit code: it is the answer.
- * @throws Failure exit 2 when there is no RunnerGroup: a check that read nothing must not look good
+ * `gitea-runners validate`: reads RunnerGroups as `generate` does, without any request. It prints every problem and
+ * warning as one line on stderr. With `--output` the report is the answer, so it goes to stdout, whatever the exit
+ * code.
+ * @throws Failure exit 2 if there is no RunnerGroup: a check of nothing must not look good
  */
 export async function validate(args: readonly string[], flags: FlagsOf<'validate'>, io: Io): Promise<ExitCode> {
   const where = pathsFrom(args, flags, io);
@@ -92,7 +93,7 @@ async function check(io: Io, where: Paths, policy: InstalledPolicy | undefined):
   };
 }
 
-/** What can be read, and what is wrong with the rest. @throws Failure exit 2 when there is no RunnerGroup */
+/** Reads the valid groups, and the problems of the rest. @throws Failure exit 2 if there is no RunnerGroup */
 async function readInSpite(io: Io, where: Paths, policy: InstalledPolicy | undefined) {
   try {
     const { groups, files, sources, others } = await readGroups({ ...where, defaults: policy?.defaults }, io);
@@ -159,7 +160,7 @@ function summaryText({ errors, warnings, groups, files }: Report): string {
 
 const said = (path: string, message: string): string => (path === '' ? message : `${path}: ${message}`);
 
-/** As text for people, below the line that counts the groups. */
+/** Formats the comparison for people. It is printed below the line that counts the groups. */
 async function comparisonText(against: Comparison, io: Io): Promise<string> {
   const { summary, tables } = (await import('./validate-against.ts')).comparisonParts(against);
   const texts = tables.map(({ head, rows, rest }) => `\n${table(head, rows, paperOf(io))}${restText(rest)}`);
@@ -172,7 +173,8 @@ function restText(rest: number): string {
 
 /** `validate -o markdown`: a comment on a pull request. Its first line tells a workflow which comment is its own. */
 async function markdown(report: Report): Promise<string> {
-  // Authors of pull requests write these words. Gitea makes links and mentions of what is not code, also of references like &#64;.
+  // Authors of pull requests write these strings. Outside code, Gitea makes links and mentions of them, also of
+  // references like &#64;.
   const code = (text: string) => `\`${printable(text).replaceAll('`', "'")}\``;
   const rowText = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
   const found = report.findings.map(({ level, file, line, path, message }) => {
@@ -193,7 +195,8 @@ async function markdown(report: Report): Promise<string> {
 
 /** `validate -o github`: annotations, which Gitea Actions and GitHub Actions read from the log of a step. */
 function annotations({ findings }: Report): string {
-  // What ends a message or a property of an annotation, or begins an escape in it (@actions/core, `escapeData` and `escapeProperty`).
+  // Escapes the characters that end a message or a property of an annotation, or begin an escape in it (@actions/core,
+  // `escapeData` and `escapeProperty`).
   const data = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
   const property = (text: string) => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
   const texts = findings.map(({ level, file, line, column, path, message, code }) => {
@@ -237,7 +240,10 @@ function sarif({ findings }: Report): string {
   });
 }
 
-/** A denial of a field has the place of the field. Those of the whole Application come first. */
+/**
+ * Returns the problems of denials. A denial of a field has the place of the field. Denials of the whole Application
+ * come first.
+ */
 async function problemsOfDenials(
   denials: readonly Denial[],
   sources: ReadInSpite['sources'],

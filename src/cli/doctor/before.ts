@@ -1,4 +1,7 @@
-/** What an installation needs of a cluster, of Argo CD and of Gitea, judged before there is one. It changes nothing and starts no pod. */
+/**
+ * Judges the requirements of an installation before there is one: of the cluster, of Argo CD and of Gitea. It changes
+ * nothing and starts no pod.
+ */
 import * as z from 'zod';
 import { GiteaApi } from '../../clients/gitea/api.ts';
 import { giteaClient } from '../../clients/gitea/observe-gitea.ts';

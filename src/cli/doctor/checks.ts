@@ -52,7 +52,7 @@ const CHECKS: readonly (readonly [check: string, judge: (seen: Installation) => 
   ['dead rows in Gitea', deadRows],
 ];
 
-/** What also can be judged before an installation. */
+/** Names of the checks that also work before an installation. */
 const BEFORE = new Set(['Kubernetes', 'tracking in Argo CD', 'what Argo CD watches']);
 
 export function findingsOf(seen: Installation, isBefore = false): readonly DoctorFinding[] {

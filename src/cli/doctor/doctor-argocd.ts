@@ -47,7 +47,7 @@ export function tracking({ accounts, settings }: Installation): Judgements {
 }
 
 const PATTERNS = z.array(z.string()).default([]);
-/** `resource.exclusions` and `resource.inclusions`. What an entry leaves out means all. */
+/** `resource.exclusions` and `resource.inclusions`. An absent list of an entry means all. */
 const Filters = z.array(z.looseObject({ apiGroups: PATTERNS, kinds: PATTERNS }));
 
 export function watched({ accounts, argocdNamespace }: Installation): Judgements {
@@ -69,7 +69,7 @@ export function watched({ accounts, argocdNamespace }: Installation): Judgements
 
 const NARROW = `Narrow it, unless only administrators use it: ${manual('security.md#argo-cd-and-its-project')}`;
 
-/** What the account must be allowed, on the Applications of its project. */
+/** Rights that the account needs on the Applications of its project. */
 const NEEDED = ['get', 'sync'];
 
 export function rights({ rights: read, applications: apps, argocdNamespace }: Installation): Judgements {
@@ -120,7 +120,7 @@ function policyLines({ data }: WithData): readonly (readonly string[])[] {
     .map((line) => line.split(',').map((word) => word.trim()));
 }
 
-/** As the policy names an Application. */
+/** Names an Application as Argo CD's RBAC policy does. */
 const objectOf = ({ metadata, spec }: Application): string => `${spec.project}/${metadata.name}`;
 
 /** Argo CD's glob: `*` stands for any text, slashes too. */
@@ -129,7 +129,7 @@ function covers(pattern: string, object: string): boolean {
   return new RegExp(`^${parts.join('.*')}$`).test(object);
 }
 
-/** As Argo CD reads destinations: `!` turns a pattern round, and a namespace that is named so is denied. */
+/** Matches destinations as Argo CD does: `!` inverts a pattern, and a namespace that matches it is denied. */
 function mayDeployTo(to: string, { destinations }: AppProject['spec']): boolean {
   const fits = (pattern: string, text: string) => covers(pattern.replace('!', ''), text) !== pattern.startsWith('!');
   const isHere = (server: string, name: string) => fits(server, WANTED.destination.server) || fits(name, 'in-cluster');
@@ -158,7 +158,7 @@ function refusal(
   return refused.length === 0 ? undefined : `it does not allow ${refused.join(' and ')} (GROUP/KIND) in namespaces`;
 }
 
-/** What is wide is not bad: who may use a project is not known here. */
+/** Judges the projects. A wide project is not a fault: its users are not known here. */
 export function projects(seen: Installation): Judgements {
   const { projects: read, applications: apps, groups, argocdNamespace } = seen;
   const own = 'value' in apps ? apps.value.filter(hasPlugin) : [];
@@ -214,7 +214,7 @@ export function applications(seen: Installation): Judgements {
   });
 }
 
-/** What is wrong with where its manifests come from. Undefined: they come from the plugin. */
+/** Returns what is wrong with the source of the manifests. Undefined: they come from the plugin. */
 function sourceTrouble(found: Application): string | undefined {
   if (found.spec.sourceHydrator) return 'its source hydrator commits what is printed, and no wake runs the plugin';
   const count = pluginSources(found).length;
@@ -267,7 +267,7 @@ function comparedBy({ metadata }: Application): readonly string[] {
   return [metadata.annotations[COMPARE_OPTIONS] ?? []].flat().flatMap((text) => text.split(','));
 }
 
-/** What is missing, beside what is there. */
+/** Returns a patch that adds the missing parts. */
 function patchFor(found: Application) {
   const keyOf = (option: string): string | undefined => option.split('=')[0];
   const { syncPolicy, ignoreDifferences } = WANTED;
@@ -275,7 +275,7 @@ function patchFor(found: Application) {
   const others = (found.spec.syncPolicy?.syncOptions ?? []).filter((option) => !judgedBy.has(keyOf(option)));
   const compared = comparedBy(found).filter((text) => !text.includes('ServerSideDiff='));
   return {
-    // A merge patch removes what is null.
+    // A merge patch removes fields that are null.
     metadata: { annotations: { [COMPARE_OPTIONS]: [...compared, OPTION].join(','), [SKIP_RECONCILE]: null } },
     spec: {
       syncPolicy: {

@@ -28,11 +28,14 @@ export interface ScopeSeen {
   readonly groups: readonly RunnerGroup[];
   /** Digits of `/version`; absent: it was not told. */
   readonly version?: string;
-  /** Its runners are always asked for: that shows whether the token's user may see them. */
+  /** Look at the scope. Runners are always read: that shows whether the token's user may see them. */
   readonly look: Look | Failure;
   /** Absent: not asked, since the look failed or Gitea has no such list for this token. */
   readonly hooks?: readonly Hook[] | Failure;
-  /** Why a sender does not trust the certificate of a webhook, by its address. Seen from here: Gitea may know other CAs. */
+  /**
+   * Why a sender does not trust the certificate of a webhook, by its address. As seen from this machine: Gitea may know
+   * other CAs.
+   */
   readonly distrusted?: ReadonlyMap<string, Failure>;
   readonly actions?: ActionsSeen | Failure;
 }
@@ -40,7 +43,7 @@ export interface ScopeSeen {
 interface GiteaQuestions {
   readonly groups: readonly RunnerGroup[];
   readonly settings: Settings;
-  /** Where the installation's API tokens are. Undefined: in files. */
+  /** Reads the installation's API tokens. Undefined: they are in files. */
   readonly secrets: SecretReader | undefined;
   /** Registration tokens by group. They are compared and not kept. */
   readonly registrationTokens: ReadonlyMap<RunnerGroup, string>;
@@ -58,7 +61,10 @@ export async function lookAtGitea(questions: GiteaQuestions) {
   try {
     const looks = await observeEach([...targets.keys()], { ...options, http, versions });
     const scopes: ScopeSeen[] = [];
-    /** Whether the value in a registration Secret is the scope's; a Failure: it cannot be compared. Absent: there was nothing to compare. */
+    /**
+     * True if the registration Secret has the scope's token. A Failure: the two cannot be compared. Absent: nothing to
+     * compare.
+     */
     const registrations = new Map<RunnerGroup, boolean | Failure>();
     for (const [{ key, scope, token, url }, groups] of targets) {
       const access: GiteaAccess = { http, url, token, deadline, versions };
@@ -99,7 +105,7 @@ async function tokensOf({ groups, secrets, settings }: GiteaQuestions) {
     const own = await orFailure(findToken(group, sources));
     const hand = given ? await orFailure(findToken(group, settings)) : own;
     if (given && !(hand instanceof Failure)) byHand.set(group, hand);
-    // A token that is given stands in for one that you may not read, and for no other.
+    // A token from the command line replaces only one that this user may not read.
     const token = own instanceof Failure && isUnread(own) ? hand : own;
     if (token instanceof Failure) withoutToken.set(group, token);
     else tokens.set(group, token);
@@ -123,10 +129,16 @@ function targetsOf(tokens: ReadonlyMap<RunnerGroup, Token>): ReadonlyMap<GiteaTa
 
 /** Webhooks that are tried for each scope. */
 const MOST_TRIED = 5;
-/** For all of a scope. An address that is not reached from here must not take the time of the other questions. */
+/**
+ * Time limit for all addresses of a scope, ms. An address that this machine cannot reach must not take the time of the
+ * other requests.
+ */
 const TRYING_MS = 2_000;
 
-/** Tries those that may be of `serve`. Whether one answers says nothing: doctor may stand elsewhere than Gitea. */
+/**
+ * Connects to the addresses that may be those of `serve`, and returns the failures of untrusted certificates. Other
+ * results prove nothing: doctor may run elsewhere than Gitea.
+ */
 async function distrustedOf(addresses: readonly string[], { http }: GiteaAccess) {
   const urls = addresses.flatMap((each) => parseUrl(each) ?? []);
   const tried = urls.filter(({ href }) => /^https:.*\/webhook\/?$/.test(href)).slice(0, MOST_TRIED);

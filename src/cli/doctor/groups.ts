@@ -1,4 +1,4 @@
-/** Judges RunnerGroups and what each of them needs: its Gitea and the webhook there, its Secrets, its namespace, a node. Pure. */
+/** Judges RunnerGroups and their requirements: Gitea and the webhook there, Secrets, the namespace, a node. Pure. */
 
 import { correctText, ERROR_CODE } from '../../answers/not-created.ts';
 import { remedyOf } from '../../answers/remedies.ts';
@@ -29,7 +29,7 @@ const OF_SCOPE = [
   ['Actions of', actions] as const,
   ['webhook of', webhook] as const,
 ];
-/** What is judged of each group, and what stands behind its name. */
+/** The checks of each group, and the words after the group's name. */
 const OF_GROUP = [
   ['', token] as const,
   [', as serve sees it', ready] as const,
@@ -78,7 +78,7 @@ function look(scope: ScopeSeen, seen: Installation): Judgements {
   const text = `${found.code} ${found.message}`;
   if (!isOfConnection(found) || isRateLimit(found))
     return bad(text, `${manual('errors.md')} has ${found.code}. ${fixes.remedyOfFailure(found)}`);
-  // This machine may be where Gitea cannot be reached, although the cluster reaches it.
+  // This machine may be unable to reach Gitea although the cluster reaches it.
   return scope.groups.every((group) => ofServe(group, seen).is === 'good')
     ? unknown(`not reached from here: ${text}`, 'serve reaches it from the cluster, see below')
     : bad(
@@ -128,7 +128,7 @@ function token(group: RunnerGroup, { gitea }: Installation): Judgements {
   return unknown(text, 'Give a token to doctor as GITEA_TOKEN, with GITEA_URL');
 }
 
-/** What is known to be wrong with Gitea or the token is not said twice. */
+/** Judges the condition Ready. Known faults of Gitea or the token are not reported twice. */
 function ready(group: RunnerGroup, seen: Installation): Judgements {
   const { scopes, withoutToken } = seen.gitea;
   const failure = withoutToken.get(group);
@@ -141,7 +141,7 @@ function statusOf(group: RunnerGroup, { statuses }: Installation) {
   return statuses.find((each) => each.group === keyText(group));
 }
 
-/** What `serve` says, which reaches Gitea from within the cluster. */
+/** Returns the judgement of `serve`, which reaches Gitea from within the cluster. */
 function ofServe(group: RunnerGroup, seen: Installation): Judgement {
   const { nowMs } = seen;
   if (serveIsDown(seen)) return unknown('serve does not run');
@@ -212,7 +212,9 @@ function podSecurity(group: RunnerGroup, { namespaces }: Installation): Judgemen
   });
 }
 
-/** Before the classic proxy of a mesh runs, init containers have no network, so no runner registers. */
+/**
+ * Judges the proxy of a mesh. Init containers have no network before the classic proxy runs, so no runner registers.
+ */
 function meshProxy({ namespace, podTemplate = {} }: RunnerGroup, { namespaces }: Installation): Judgements {
   const read = namespaces.get(namespace);
   if (!read || 'unread' in read) return [];
@@ -298,9 +300,10 @@ const MANUAL = `Run the block of ${manual('install.md#webhooks')}`;
 const LOOK_IN_GITEA = 'Gitea shows its deliveries and their errors under Settings → Webhooks';
 
 /**
- * Is there a webhook that leads to `serve`, and do its deliveries come? Gitea does not list these; `serve` tells when the last one came, and
- * with which result. A webhook delivers when the last delivery was believed and is not older than the last end of a CI job. Without such
- * an end since `serve` started, nothing can be said. Undefined: nothing was asked.
+ * Judges the webhook: does one lead to `serve`, and do its deliveries arrive? Gitea does not list deliveries; `serve`
+ * tells when the last one came, and with which result. A webhook delivers if the last delivery was accepted and is not
+ * older than the last end of a CI job. Without such an end since `serve` started, nothing can be said. Undefined:
+ * nothing was asked.
  */
 export function webhook(scope: ScopeSeen, seen: Installation): Judgement | undefined {
   const { hooks } = scope;
@@ -317,7 +320,8 @@ export function webhook(scope: ScopeSeen, seen: Installation): Judgement | undef
   const usable = leading.find((hook) => faultsOf(hook).length === 0);
   if (usable === undefined) {
     const text = noneText(hooks, leading);
-    // A webhook of another level may do its work: that of the whole Gitea, or of a repository. Or it was removed a moment ago.
+    // A webhook of another level may deliver these events: that of the whole Gitea, or of a repository. Or the webhook
+    // was removed a moment ago.
     if (leading.length > 0 || delivered.is !== 'good') return bad(text, MANUAL);
     const fix = 'Start a CI job, then doctor again: that shows whether another webhook delivers';
     return unknown(`${text}. Yet ${delivered.text}`, fix);
@@ -330,7 +334,7 @@ export function webhook(scope: ScopeSeen, seen: Installation): Judgement | undef
   return unknown(text, fixes.AS_ADMINISTRATOR);
 }
 
-/** Why a webhook does not tell `serve` of CI jobs. */
+/** Returns why a webhook does not report CI jobs to `serve`. */
 const faultsOf = ({ isActive, hasJobEvents, contentType }: Hook): readonly string[] => [
   ...(isActive ? [] : ['it is switched off']),
   ...(hasJobEvents ? [] : ['it has not the event Workflow Job']),
@@ -346,13 +350,13 @@ function noneText(hooks: readonly Hook[], leading: readonly Hook[]): string {
     : `none here leads to serve: those for CI jobs go to ${others.join(', ')}`;
 }
 
-/** Without what may be secret. */
+/** Returns the address without parts that may be secret. */
 function addressOf(text: string): string {
   const url = parseUrl(text);
   return url ? `${url.origin}${url.pathname}` : 'no URL';
 }
 
-/** Whether this address leads to `serve`. A host that is none of the Service's may: it may be that of an Ingress. */
+/** True if the address may lead to `serve`. Another host than the Service's may be that of an Ingress. */
 function leadsToServe(text: string, { argocdNamespace }: Installation): boolean {
   const { hostname, pathname } = parseUrl(text) ?? { hostname: '', pathname: '' };
   if (pathname.replace(/\/+$/, '') !== '/webhook') return false;
@@ -360,7 +364,7 @@ function leadsToServe(text: string, { argocdNamespace }: Installation): boolean 
   return hostname === inside || hostname.startsWith(`${inside}.svc`) || !/\.svc(?:\.|$)/.test(hostname);
 }
 
-/** Why `serve` refuses what Gitea sends, and what to do. Refusals of other things are no webhook's. */
+/** Why `serve` refuses deliveries of Gitea, and what to do. Refusals of other requests are not caused by a webhook. */
 const REFUSED: Readonly<Record<string, readonly [string, string]>> = {
   'no-secret': ['serve has no secret for it', fixes.STEP_2],
   unsigned: ['it has no secret', `Delete it in Gitea. ${MANUAL}`],

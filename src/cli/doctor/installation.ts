@@ -1,4 +1,7 @@
-/** Reads what `doctor` judges. What cannot be read is no error here: it says why. */
+/**
+ * Reads the objects that `doctor` judges. An object that cannot be read is not an error here: the result has the
+ * reason.
+ */
 
 import * as z from 'zod';
 import { statusSeen } from '../../answers/where.ts';
@@ -31,11 +34,11 @@ export type Installation = Awaited<ReturnType<typeof readInstallation>>;
 /** Groups that are looked at; more would load Gitea and the API server. */
 export const MOST_GROUPS = 50;
 
-/** Reads everything. @throws Failure when the API server cannot be reached at all, or does not know who asks. */
+/** Reads everything. @throws Failure if the API server cannot be reached, or does not accept the login */
 export async function readInstallation(source: ClusterSource, reader: ClusterReader) {
   const { config, settings, namespaces: inNamespaces } = source;
   const { argocdNamespace, client, deadline } = reader;
-  // The first question alone: a server that cannot be reached, or does not know who asks, is one error, not ten.
+  // The first request runs alone: an unreachable server or a bad login is one error, not ten.
   const question = { what: 'ask the version of Kubernetes', path: '/version' };
   const answer = await client.send(question, deadline);
   if (answer.status === 401) throw unexpectedStatus(client.request(question), 401, '');
@@ -107,7 +110,10 @@ function registrationOf(group: RunnerGroup, secrets: ReadonlyMap<string, SeenOrN
   return text === '' ? [] : [[group, text] as const];
 }
 
-/** Where the API tokens are; undefined: in files. From outside they are read where the sidecar has them from. */
+/**
+ * Returns the source of API tokens. Undefined: files. From outside, they are read from the Secrets that the sidecar
+ * uses.
+ */
 function secretsOf(
   { isByHand, settings: { secrets } }: ClusterSource,
   { settings, repoServer }: Reads,
@@ -127,14 +133,14 @@ export function serveIsDown({ serve: read }: Pick<Reads, 'serve'>): boolean {
 
 type Deed = ReturnType<typeof deedsOf>[number];
 
-/** Only Argo CD makes and deletes Jobs, and nobody of ours lists Secrets. */
+/** Deeds that no part may do: only Argo CD makes and deletes Jobs, and no part lists Secrets. */
 const FORBIDDEN: readonly Deed[] = [
   { verb: 'create', group: 'batch', resource: 'jobs' },
   { verb: 'delete', group: 'batch', resource: 'jobs' },
   { verb: 'list', group: '', resource: 'secrets' },
 ];
 
-/** Where `serve` registers runners. */
+/** The right that `serve` needs where it registers runners. */
 const HAND_OVER: Deed = { verb: 'create', group: '', resource: 'secrets' };
 
 const NEEDED = { sidecar: deedsOf(SIDECAR_RULES), serve: deedsOf(SERVE_RULES) };
@@ -145,7 +151,7 @@ function deedsOf(rules: typeof SERVE_RULES) {
   );
 }
 
-/** What both parts may do: the API server is asked, which knows all roles and bindings. */
+/** Reads the rights of both parts. The API server answers, which knows all roles and bindings. */
 async function readAccesses(
   reader: ClusterReader,
   { repoServer, serve }: Reads,
@@ -165,7 +171,7 @@ async function readAccesses(
   return found;
 }
 
-/** What a part may do in a namespace, as far as it differs from what it should. Each is a deed: `list jobs.batch`. */
+/** Returns how the rights of a part in a namespace differ from the right ones. Each is a deed: `list jobs.batch`. */
 async function readAccess(
   reader: ClusterReader,
   part: keyof typeof NEEDED,
@@ -208,11 +214,11 @@ async function review(reader: ClusterReader, { verb, group, resource }: Deed, ac
   return shaped(Review, await readObject(reader, question, 'ask that'));
 }
 
-/** Of all pods of `serve` together. Times are ms since 1970, by the clocks of these pods. */
+/** Deliveries to all pods of `serve` together. Times are ms since 1970, by the clocks of these pods. */
 export interface Deliveries {
-  /** Since when all of them count. */
+  /** Since when all pods have counted. */
   readonly sinceMs: number;
-  /** When the last delivery with this result came: `accepted`, `forwarded`, or why it was refused. */
+  /** When the last delivery with each result came: `accepted`, `forwarded`, or why it was refused. */
   readonly lastMs: ReadonlyMap<string, number>;
 }
 
@@ -224,7 +230,10 @@ const ServePod = z.looseObject({
   status: z.looseObject({ phase: z.string().optional() }).default({}),
 });
 
-/** What `serve` knows of webhooks: its metrics, read from each of its pods. Gitea's API tells nothing of deliveries. A text: why nothing is known. */
+/**
+ * Reads deliveries from the metrics of each pod of `serve`. Gitea's API does not list deliveries. A string: why they
+ * cannot be read.
+ */
 async function readDeliveries({ client, argocdNamespace, deadline }: ClusterReader): Promise<Deliveries | string> {
   const pods = `/api/v1/namespaces/${encodeURIComponent(argocdNamespace)}/pods`;
   const get = async (what: string, path: string, query = {}): Promise<string | { readonly status: number }> => {

@@ -26,7 +26,7 @@ const Toleration = z.looseObject({
 });
 const Required = z.looseObject({ nodeSelectorTerms: z.array(Term).default([]) });
 const NodeAffinity = z.looseObject({ requiredDuringSchedulingIgnoredDuringExecution: Required.optional() });
-/** What of a pod's spec decides where it may run. */
+/** The fields of a pod's spec that decide where it may run. */
 export const PodPlace = z.looseObject({
   nodeSelector: texts.default({}),
   affinity: z.looseObject({ nodeAffinity: NodeAffinity.optional() }).optional(),
@@ -38,7 +38,7 @@ export const PodPlace = z.looseObject({
 });
 export type PodPlace = z.output<typeof PodPlace>;
 
-/** Why the node cannot take the pod, e.g. `it has not the label gpu=yes`; undefined: it can. */
+/** Returns why the node cannot take the pod, e.g. `it has not the label gpu=yes`. Undefined: it can. */
 export function whyNot(pod: PodPlace, node: Node): string | undefined {
   return byLabels(pod, node) ?? byTaints(pod, node) ?? bySize(pod, node) ?? byUserNamespaces(pod, node);
 }
@@ -69,14 +69,14 @@ const OPERATORS = new Map<string, (label: string | undefined, values: readonly s
   ['Lt', (label, [bound]) => Number(label) < Number(bound)],
 ]);
 
-/** An operator that is not known may hold: doubt is no cross. */
+/** True if the expression holds. An unknown operator may hold: a doubt is not a fault. */
 function holds({ key, operator, values }: Expression, labels: Readonly<Record<string, string>>): boolean {
   return OPERATORS.get(operator)?.(labels[key], values) ?? true;
 }
 
 const KEEPS_AWAY = ['NoSchedule', 'NoExecute'];
 
-/** What `kubectl cordon` leads to a moment later. */
+/** The taint that `kubectl cordon` leads to a moment later. */
 const CORDONED = { key: 'node.kubernetes.io/unschedulable', value: '', effect: 'NoSchedule' };
 
 function byTaints({ tolerations }: PodPlace, { spec: { taints, unschedulable } }: Node): string | undefined {

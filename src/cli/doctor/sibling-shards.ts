@@ -11,7 +11,7 @@ import type { Installation } from './installation.ts';
 /** An Application with the plugin. */
 interface Printing {
   readonly name: string;
-  /** What its plugin is told, e.g. `2/7`. Undefined: it prints all of its folder. */
+  /** The shard that its plugin gets, e.g. `2/7`. Undefined: it prints all of its folder. */
   readonly shard: string | undefined;
   /** Argo CD deletes its Jobs, those at work too, when it is removed. */
   readonly hasFinalizer: boolean;

@@ -1,4 +1,7 @@
-/** What Events, and Workloads of Kueue, tell of the Jobs of runners: why there is no pod, why one does not start, why the last one did not, and whether its node is well. */
+/**
+ * Adds facts from Events, and from Workloads of Kueue, about the Jobs of runners: why a pod is missing or does not
+ * start, why the last one did not start, and whether its node is well.
+ */
 import * as z from 'zod';
 import { byState } from '../../answers/explanation.ts';
 import { type ExplainedJob, type Explanation, emittedRunners, type Holder } from '../../answers/model.ts';
@@ -21,7 +24,7 @@ const MOST_JOBS = 3;
 const MOST_EVENTS = 500;
 /** Events of pods of all types, without what each pod that is well has. */
 const OF_PODS = 'involvedObject.kind=Pod,reason!=Scheduled,reason!=Created,reason!=Started,reason!=Killing';
-/** As the other sentences of Kubernetes (src/clients/kubernetes/kube-pods.ts). */
+/** Most characters of a message, as in src/clients/kubernetes/kube-pods.ts. */
 const LONGEST_MESSAGE = 300;
 
 /** Pods mostly start within this. Until then a volume that is not there yet may still come. */
@@ -35,7 +38,7 @@ const NOT_STARTED: ReadonlySet<string> = new Set([
   'Pulled',
 ]);
 const UNSCHEDULABLE = 'Unschedulable';
-/** What the cluster autoscaler and Karpenter say about a pod without a node. */
+/** Reasons of the cluster autoscaler's and Karpenter's Events about a pod without a node. */
 const SCALING: ReadonlySet<string> = new Set(['TriggeredScaleUp', 'NotTriggerScaleUp', 'Nominated']);
 const ON_THE_WAY: ReadonlySet<string> = new Set(['Pulling', 'TriggeredScaleUp', 'Nominated']);
 /** A node that has not come by then is given up (cluster autoscaler: max-node-provision-time). A pull may take as long, ms. */
@@ -78,22 +81,24 @@ const Workloads = z.object({
 type Workload = z.infer<typeof Workloads>['items'][number];
 type AskWorkloads = (namespace: string) => Promise<readonly Workload[]>;
 
-/** Each question is asked once. */
+/** Reads Events. Each question is asked once. */
 type AskEvents = (namespace: string) => (fieldSelector: string) => Promise<readonly Event[]>;
 
 type Reader = () => Promise<Pick<ClusterReader, 'client' | 'deadline'> | undefined>;
 
-/** What `serve` has written about a RunnerGroup (src/serve/writers.ts): `ci-7-1-9c31e0aa: FailedMount: timed out`. */
+/**
+ * Reasons of `serve`'s Events about a RunnerGroup (src/serve/writers.ts): `ci-7-1-9c31e0aa: FailedMount: timed out`.
+ */
 const COULD_NOT_START: ReadonlySet<string> = new Set(['WorkerPodStuckPending', 'WorkerPodStartFailed']);
 const TOLD = /^(\S+): (\w+)(?:: (.*))?$/s;
 
 /**
- * The same explanation, with what only Events tell. They are asked for only where there is something to tell. Who may not list them learns
- * less, and the rest goes on.
+ * Adds facts from Events to an explanation. Events are read only if they can add something. If this user may not list
+ * them, the explanation stays as it is.
  */
 export async function withEvents(explanation: Explanation, settings: Settings): Promise<Explanation> {
   if (!explanation.liveJobs) return explanation;
-  // Nothing may have to be asked, and to find the cluster may take a login.
+  // The client is opened late: perhaps nothing must be read, and a cluster may need a login.
   const clients: KubeClient[] = [];
   const reader = once(async () => {
     const config = await findCluster(settings);
@@ -122,8 +127,8 @@ export async function withEvents(explanation: Explanation, settings: Settings): 
 }
 
 /**
- * Why Kubernetes creates no pod for a Job: a quota, an admission rule, a namespace that goes. Why a pod does not get as far as its
- * containers: a volume, its network, an image that is being pulled, a node that comes.
+ * Adds why Kubernetes creates no pod for a Job: a quota, an admission rule, a namespace that is being deleted. Adds why
+ * a pod does not reach its containers: a volume, its network, an image that is being pulled, a node that is on its way.
  */
 async function withTroubles(
   explanation: Explanation,
@@ -143,7 +148,7 @@ async function withTroubles(
       ? placeOf(job, job.trouble, askWorkloads)
       : troubleOf(job, ask, nowMs);
   };
-  // All in a namespace share one answer.
+  // All Jobs in a namespace share one answer.
   const namespaces = new Set([...new Set(needing.map(({ namespace }) => namespace))].slice(0, MOST_JOBS));
   const asked = needing.filter((job) => namespaces.has(job.namespace));
   const troubles = new Map(await Promise.all(asked.map(async (job) => [job.name, await tell(job)] as const)));
@@ -155,7 +160,7 @@ async function withTroubles(
     }),
     runners: explanation.runners.map((each) => {
       const trouble = troubles.get(each.runner);
-      // When it counts as late is decided by the planner, which does not read Events.
+      // The planner decides when a pod is late. It does not read Events.
       const comes = trouble?.comesByMs !== undefined && { isLate: false };
       return each.emit && trouble
         ? { ...each, trouble: { isLate: false, ...each.trouble, ...trouble, ...comes } }
@@ -164,7 +169,9 @@ async function withTroubles(
   };
 }
 
-/** Why the pod of the runner before did not start. Its Job is gone, and the next one has not started. */
+/**
+ * Adds why the pod of the last runner did not start. The Job of that runner is gone, and the next one has not started.
+ */
 async function withLastTries(explanation: Explanation, ask: AskEvents): Promise<readonly ExplainedJob[]> {
   const { jobs, liveJobs = [] } = explanation;
   const emitted = emittedRunners(explanation);
@@ -195,7 +202,10 @@ async function withLastTries(explanation: Explanation, ask: AskEvents): Promise<
   });
 }
 
-/** That the node of a runner which is offline is not ready. Kubernetes says it of the pod, and deletes the pod some five minutes later. */
+/**
+ * Adds that the node of an offline runner is not ready. Kubernetes reports it in an Event of the pod, and deletes the
+ * pod some five minutes later.
+ */
 async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise<readonly ExplainedJob[]> {
   const asked = new Set(jobs.filter(({ offline }) => offline).slice(0, MOST_JOBS));
   const told = await Promise.all(
@@ -215,11 +225,11 @@ async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise
   return away.size === 0 ? told : told.map((job) => ({ ...job, ...(job.holders && { holders: toldOf(job.holders) }) }));
 }
 
-/** Why Kueue does not let a Job start yet, in the words of its Workload. */
+/** Returns why Kueue does not start a Job yet, in the words of its Workload. */
 async function waitOf(job: LiveJob, ask: AskWorkloads): Promise<PodTrouble | undefined> {
   const { conditions, admissionChecks } = (await workloadOf(job, ask))?.status ?? {};
   const reserved = conditions?.find(({ type }) => type === 'QuotaReserved');
-  // It has quota here. A check, for example the other clusters of MultiKueue, has not said yes.
+  // The Job has quota here. A check, for example the other clusters of MultiKueue, has not agreed.
   const check = reserved?.status === 'True' ? admissionChecks?.find(({ state }) => state !== 'Ready') : undefined;
   const words = check && `admission check ${check.name} is ${check.state}${check.message ? `: ${check.message}` : ''}`;
   const message = cut(words ?? reserved?.message);
@@ -238,11 +248,11 @@ async function workloadOf({ name, namespace }: LiveJob, ask: AskWorkloads): Prom
 
 type Told = PodTrouble & Pick<RunnerTrouble, 'comesByMs'>;
 
-/** Why a Job has no running pod, in the words of its events. */
+/** Returns why a Job has no running pod, in the words of its Events. */
 async function troubleOf(job: LiveJob, ask: AskEvents, nowMs: number): Promise<Told | undefined> {
   const { name, trouble, stillSinceMs } = job;
   const isUnscheduled = trouble?.reason === UNSCHEDULABLE;
-  // Its pod is there, and its status names no fault of its own.
+  // The pod exists, and its status has no fault.
   if (!trouble || isUnscheduled || stillSinceMs !== undefined) {
     const wanted = isUnscheduled ? SCALING : NOT_STARTED;
     const last = newest((await eventsOfPod(job, ask)).filter(({ reason }) => wanted.has(reason ?? '')));
@@ -264,12 +274,15 @@ async function troubleOf(job: LiveJob, ask: AskEvents, nowMs: number): Promise<T
 /** @param of the Job */
 async function eventsOfPod(of: Pick<LiveJob, 'namespace' | 'name'>, ask: AskEvents): Promise<readonly Event[]> {
   const all = await ask(of.namespace)(OF_PODS);
-  // Normal ones that fill an answer hide no warning.
+  // If normal Events fill the answer, warnings are read separately.
   const warnings = all.length < MOST_EVENTS ? [] : await ask(of.namespace)('involvedObject.kind=Pod,type=Warning');
   return [...all, ...warnings].filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${of.name}-`));
 }
 
-/** The items of a list that have the wanted shape. None if the list is refused. @param api the group and version, as in a path */
+/**
+ * Returns the items of a list that have the right shape. Empty if the list is refused.
+ * @param api the group and version, as in a path
+ */
 async function itemsIn<T>(
   list: z.ZodType<{ readonly items: readonly T[] }>,
   { api, kind, namespace, query }: Readonly<Record<'api' | 'kind' | 'namespace', string> & { query: Texts }>,

@@ -1,4 +1,7 @@
-/** `explain WHAT` for people: a short paragraph. A pure function of the explanation; the text of each decision is that of the table (causes.ts). */
+/**
+ * Formats `explain WHAT` for people: a short paragraph. A pure function of the explanation. The text of each decision
+ * is the same as in the table (causes.ts).
+ */
 
 import {
   aroundLines,
@@ -57,7 +60,7 @@ export function answerText(subject: Subject, explanation: Explanation, paper: Pa
   }
 }
 
-/** Without a terminal. */
+/** Width without a terminal. */
 const USUAL_COLUMNS = 100;
 
 /** A bold sentence, and below it lines that begin with a word. All names from outside are made printable. */
@@ -79,7 +82,7 @@ function linesText(below: readonly Line[], paper: Paper): string {
   return texts.join('');
 }
 
-/** One job in all that is known of it, several as a table: what they share is said once. */
+/** Describes one job with all details, or several as a table: common facts are printed once. */
 function jobsText({ jobs, run }: SubjectThat<'jobs'>, explanation: Explanation, paper: Paper): string {
   const [first] = jobs;
   if (first === undefined) return '';
@@ -88,7 +91,7 @@ function jobsText({ jobs, run }: SubjectThat<'jobs'>, explanation: Explanation, 
   if (jobs.length === 1) {
     const { job, state } = first;
     const ofJob = `Job ${job.id} "${job.name}" of ${job.repository} ${STATE_WORDS[state]}.`;
-    // Its pod may wait for what `serve` is to do.
+    // The pod may wait for a task of `serve`.
     const status = explanation.where?.statuses.find((each) => state === 'starting' && each.group === groupKey(first));
     const all = [...jobLines(first, explanation, run), ...line('Status', status?.notReady)];
     return [...ofRun, paragraph(ofJob, all, paper)].join('\n');
@@ -116,7 +119,7 @@ function runTitle({ actor, branch, conclusion, event, number, repository, status
   const of = [workflow, actor ? `${event} by ${actor}` : event, ...(branch === '' ? [] : [`branch ${branch}`])].join(
     ', ',
   );
-  // Gitea's API says `waiting` for what is blocked.
+  // Gitea's API says `waiting` for a blocked job.
   const word = status === 'waiting' ? 'blocked' : status.replace('_', ' ');
   return `Run ${repository}#${number} (${of}): ${conclusion ?? word}`;
 }

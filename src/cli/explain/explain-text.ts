@@ -25,7 +25,7 @@ import { whereText } from '../reading/surroundings.ts';
 
 interface ExplainOptions extends TableOptions {
   readonly wide?: boolean;
-  /** All jobs are of one run, which is named above. */
+  /** True if all jobs belong to the run that is named above. */
   readonly isOfRun?: boolean;
 }
 
@@ -119,7 +119,10 @@ function leftoverTable({ runners, groups }: Explanation, nowMs: number, options:
   ];
 }
 
-/** What helps jobs that wait for a person: one line per cause, all in one string. Nothing when there is nothing to do. */
+/**
+ * Returns the advice for jobs that wait for a person: one line per cause, all in one string. Empty if nobody can do
+ * anything.
+ */
 function adviceText(explanation: Explanation, columns = Number.POSITIVE_INFINITY): readonly string[] {
   const { jobs, groups, runners } = explanation;
   const unread = Math.max(0, ...groups.map(({ unreadJobs = 0 }) => unreadJobs));
@@ -129,7 +132,7 @@ function adviceText(explanation: Explanation, columns = Number.POSITIVE_INFINITY
     ...jobs.flatMap((job) => (isNotCovered(job) ? [] : adviceFor(job, groups))),
     ...runnersAdvice(runners.filter(({ runner }) => !told.has(runner))),
     ...[downFor(jobs, explanation)?.next ?? []].flat(),
-    // What has stopped comes before what was never to run.
+    // Jobs that were stopped come before jobs that no group covers.
     ...advicesFor(jobs.filter(isNotCovered), (job) => adviceFor(job, groups)),
   ]);
   const folded = (line: string): string => broken(printable(line), Math.max(20, columns - 6)).join('\n      ');

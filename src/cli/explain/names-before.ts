@@ -8,10 +8,13 @@ import { Failure, orFailure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { coverOf } from '../../shared/scope.ts';
 
-/** Each name is a question to Gitea. */
+/** Most names. Each is a request to Gitea. */
 const MOST_ASKED = 50;
 
-/** Asks for the names that the nearest group of a job without runner has, and no job. Gitea answers a name of before with the one of now. */
+/**
+ * Asks Gitea for the current names of a group's owners and repositories. Only if the group is the nearest one of a job
+ * without a runner, and no job has the name. Gitea answers a former name with the current one.
+ */
 export async function withNamesBefore(
   explanation: Explanation,
   groups: readonly RunnerGroup[],

@@ -1,4 +1,7 @@
-/** What a run tells of its jobs: Gitea's list of jobs has neither its event nor the settings of its repository. */
+/**
+ * Adds facts of a run to its jobs: Gitea's list of jobs has neither the event of the run nor the settings of its
+ * repository.
+ */
 
 import { byState } from '../../answers/explanation.ts';
 import type { ExplainedJob, Explanation } from '../../answers/model.ts';
@@ -10,7 +13,9 @@ import { Failure, orFailure } from '../../shared/failure.ts';
 /** A queued job that is younger waits as any other one. */
 const OLD_MS = 60_000;
 
-/** Asks for runs only when a job is blocked, or waits for longer than usual. Without an answer the jobs are told as they are. */
+/**
+ * Reads runs only if a job is blocked, or waits for longer than usual. Without an answer, the jobs stay as they are.
+ */
 export async function withRuns(
   explanation: Explanation,
   targets: readonly GiteaTarget[],
@@ -34,7 +39,10 @@ export async function withRuns(
   return { ...explanation, jobs: jobs.sort(byState) };
 }
 
-/** What has started the run tells whether a job may wait for an approval. Without Actions in the repository no job of it is given away. */
+/**
+ * Adds the event of the run, which tells whether a job may wait for approval, and whether the repository has Actions
+ * switched off: then no runner gets the job.
+ */
 export function withRun(job: ExplainedJob, { event, isActionsOff }: Run): ExplainedJob {
   const isWaiting = isActionsOff && job.verdict !== 'running';
   return { ...job, event, ...(isWaiting && { isActionsOff, state: 'unserved' }) };

@@ -1,4 +1,4 @@
-/** What of an explanation is told: which argument is WHAT, what it names, and what the filters leave. */
+/** Selects a part of an explanation: which argument is WHAT, which object it names, and which rows the filters keep. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { brokenLines } from '../../answers/answer.ts';
@@ -22,7 +22,7 @@ export type What =
   | { readonly is: 'run'; readonly repository: string; readonly number: number }
   /** `17`, `#17`, `job/17`: the first column of the table. With a repository when it comes from an address of Gitea's API. */
   | { readonly is: 'job'; readonly id: number }
-  /** Of an address: the end of its path, from the repository on. */
+  /** An address: the end of its path, from the repository on. */
   | { readonly is: 'page'; readonly path: string; readonly origin: string }
   /** `group/ci`, `runner/ci-7-1-9c31e0aa`, `runners/ci`, `ci`: a RunnerGroup, a runner or its pod. */
   | {
@@ -42,15 +42,16 @@ interface ExplainArguments {
 const REPOSITORY_RUN = /^([\w.-]+\/[\w.-]+)#(\d{1,15})$/;
 const JOB_ID = /^(?:#|jobs?\/)?(\d{1,15})$/;
 const PAGE = /\/[\w.-]+\/[\w.-]+\/actions\/(?:runs|jobs)\/\d+(?:\/(?:jobs|attempts)\/\d+)*\/?$/;
-/** What a person calls a kind, as kubectl takes it: `pod/NAME`. */
+/** Prefixes for kinds, as kubectl takes them: `pod/NAME`. */
 const KINDS: ReadonlyMap<string, 'group' | 'runner'> = new Map([
   ...['group', 'rg', 'runnergroup', 'runnergroups'].map((word) => [word, 'group'] as const),
   ...['runner', 'pod', 'pods', 'job'].map((word) => [word, 'runner'] as const),
 ]);
 
 /**
- * Tells WHAT from PATHs, in any order. A file or folder that exists is a PATH. So is what looks like one: it begins with a dot, slash or
- * tilde, ends with a slash, has two slashes, or is named `*.yaml`, `*.yml` or `*.json`. @throws Failure exit 2 for two WHATs, or an address that is not Gitea's
+ * Separates WHAT from PATHs, in any order. An existing file or folder is a PATH. So is a string of that form: it begins
+ * with a dot, slash or tilde, ends with a slash, has two slashes, or is named `*.yaml`, `*.yml` or `*.json`.
+ * @throws Failure exit 2 for two WHATs, or an address that is not Gitea's
  */
 export function splitArguments(args: readonly string[], cwd: string): ExplainArguments {
   const paths: string[] = [];
@@ -101,9 +102,9 @@ function readAddress(text: string): What {
 export type Subject =
   /** Unfinished jobs, the worst first. */
   | { readonly is: 'jobs'; readonly jobs: readonly ExplainedJob[]; readonly run?: Run }
-  /** Only finished jobs, or none. */
+  /** Only finished jobs were found, or none. */
   | { readonly is: 'finished'; readonly jobs: readonly Job[]; readonly run?: Run }
-  /** No group has jobs of the repository. */
+  /** No group has jobs of this repository. */
   | { readonly is: 'out-of-scope'; readonly repository: string }
   | { readonly is: 'group'; readonly group: ExplainedGroup }
   /** A RunnerGroup of the cluster that cannot be served. */
@@ -117,7 +118,7 @@ interface SearchedIn {
   readonly findRun: (wanted: RunWanted) => Promise<Run | undefined>;
 }
 
-/** Of a run or job that Gitea does not list. */
+/** Returns the advice for a run or job that Gitea does not list. */
 const whyUnseen = (run: string): string =>
   `Open its repository in Gitea. If it has another name or owner there, ask with that: gitea-runners explain ${run}. If not, it is an old one, or the token may not read it`;
 
@@ -136,7 +137,7 @@ export function nameNow(path: string, scopes: readonly Scope[]): string {
   return names[0] ?? path;
 }
 
-/** The same by the name that Gitea has for a repository now. */
+/** Replaces a former name of a repository by Gitea's current name. */
 export function namedNow(what: What, scopes: readonly Scope[]): What {
   if (what.is === 'run') return { ...what, repository: nameNow(what.repository, scopes) };
   return what.is === 'page' ? { ...what, path: `/${nameNow(what.path.slice(1), scopes)}` } : what;
@@ -182,7 +183,7 @@ export async function findSubject(what: What, written: string, places: SearchedI
   }
 }
 
-/** Their jobs are not looked for. */
+/** Names the broken groups: their jobs are not searched. */
 function brokenHere({ explanation }: SearchedIn): string {
   return brokenLines(explanation)
     .map(([, text]) => `. ${text.replace(/[.?]$/, '')}`)
@@ -200,7 +201,7 @@ function withFactsOf(run: Run, found: Subject & { readonly is: 'jobs' }) {
   return { ...found, jobs: found.jobs.map((job) => (job.job.runId === run.id ? withRun(job, run) : job)) };
 }
 
-/** The run is not asked for where nothing of it is told: its job runs, or needs another one. */
+/** Adds the run of waiting jobs. The run is not read if it adds nothing: its job runs, or needs another one. */
 async function withRunOfWaiting(found: JobsSubject, { findRun }: SearchedIn): Promise<Subject> {
   if (found.is === 'finished') return found;
   const waiting = found.jobs.find(({ job, runHas }) => job.status === 'queued' || runHas?.length === 0);
@@ -208,7 +209,7 @@ async function withRunOfWaiting(found: JobsSubject, { findRun }: SearchedIn): Pr
   const { repository, runId } = waiting.job;
   const run = await findRun({ repository, id: runId });
   if (!run) return found;
-  // Of a job that only waits for a runner, its run has nothing to add.
+  // If the job only waits for a runner, its run adds nothing.
   return { ...withFactsOf(run, found), ...(waiting.job.status === 'blocked' && { run }) };
 }
 
@@ -265,7 +266,10 @@ function namesOfGroups(explanation: Explanation): string {
   return `RunnerGroups: ${firstNames(groupKeys(explanation).map(keyText), SHOWN) || 'none'}`;
 }
 
-/** A pod has the name of its Job, which is that of the runner, and five characters behind it. */
+/**
+ * Finds the runner of a pod or Job. A pod's name is the name of its Job, which is that of the runner, plus five
+ * characters.
+ */
 function findRunner(name: string, { runners, liveJobs = [] }: Explanation): Subject | undefined {
   const names = [name, name.replace(/-[a-z0-9]{5}$/, '')];
   for (const runner of names) {

@@ -1,7 +1,7 @@
-/** What a flag is made of. */
+/** The parts of a flag. */
 import { Failure } from '../../shared/failure.ts';
 
-/** In the order of the manual. */
+/** Commands in the order of the manual. */
 export const COMMANDS = [
   'generate',
   'explain',
@@ -21,34 +21,34 @@ export const COMMANDS = [
 ] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
-/** One flag, e.g. `secretsDir`: on the command line `--secrets-dir`, in the environment `GITEA_RUNNERS_SECRETS_DIR`. */
+/** A flag, e.g. `secretsDir`: on the command line `--secrets-dir`, in the environment `GITEA_RUNNERS_SECRETS_DIR`. */
 export interface Flag {
   /** The commands that have it. */
   readonly of: readonly CommandName[];
-  /** One letter with its dash, e.g. `-v`. */
+  /** Short form with its dash, e.g. `-v`. */
   readonly short?: string;
-  /** What the value is called in the help, e.g. `DIR`. Absent: a switch, which is on or off. */
+  /** Placeholder of the value in the help, e.g. `DIR`. Absent: the flag is a switch, on or off. */
   readonly value?: string;
   /** The values that a command takes, for completion, when they are not the same for all. */
   readonly choices?: Readonly<Partial<Record<CommandName, readonly string[]>>>;
   /** Variables of a standard that count, in this order, when ours is not set. */
   readonly standard?: readonly string[];
   readonly default?: string | number;
-  /** For the help, when the default is no constant: what holds without the flag. */
+  /** Behaviour without the flag, for the help. Only if the default is not a constant. */
   readonly defaultNote?: string;
-  /** For `--help` and the manual: a phrase without a full stop. */
+  /** Text for `--help` and the manual: a phrase without a full stop. */
   readonly help: string;
-  /** For `--help` of a command where the flag means less than `help` says. */
+  /** Other text for `--help` of a command in which the flag means less than `help` says. */
   readonly helpIn?: Readonly<Partial<Record<CommandName, string>>>;
-  /** For `--help` of a command where another default holds than `default` or `defaultNote` says. */
+  /** Other text for `--help` of a command with another default than `default` or `defaultNote`. */
   readonly defaultIn?: Readonly<Partial<Record<CommandName, string>>>;
-  /** For the manual: sentences that come after `help`. Markdown. */
+  /** Sentences for the manual after `help`. Markdown. */
   readonly more?: string;
   /** Reads the value. Absent: the string as it is. @throws Failure exit 2 */
   readonly read?: (text: string, source: Source) => unknown;
 }
 
-/** Where a value was written, for error messages. */
+/** Place of a value, for error messages. */
 export interface Source {
   /** `--timeout` or `GITEA_RUNNERS_TIMEOUT`. */
   readonly name: string;

@@ -45,7 +45,7 @@ const IMAGE = { value: 'IMAGE', read: readers.readImage } as const;
 const ADDRESS = { value: 'ADDRESS', read: readers.readAddress } as const;
 const TRUSTED_FILE = { value: 'FILE', read: readers.readTrustedPath } as const;
 
-/** What each command prints beside text for people. */
+/** Formats that each command prints beside text for people. */
 const OUTPUTS = {
   explain: ['json', 'wide'],
   validate: ['json', 'sarif', 'github', 'markdown'],
@@ -73,7 +73,7 @@ function of<const C extends readonly CommandName[], const F extends Readonly<Rec
   return Object.fromEntries(entries) as { readonly [K in keyof F]: F[K] & { readonly of: C } };
 }
 
-/** The order is that of `--help` and of the manual. */
+/** All flags, in the order of `--help` and of the manual. */
 export const FLAGS = {
   recursive: {
     of: [...PATH.of, 'policy'],
@@ -405,7 +405,7 @@ export const FLAGS = {
     },
   }),
   dryRun: { of: ['sweep'], help: 'only say what would be deleted, and why' },
-  // What is shown of an answer or a report, and how it is printed.
+  // Flags that select and format an answer or a report.
   output: {
     of: ['explain', 'validate', 'sweep', 'report', 'doctor', 'version', 'policy'],
     short: '-o',
@@ -474,7 +474,7 @@ export const FLAGS = {
     read: readers.readKind,
   },
   speed: { of: ['demo'], value: 'FACTOR', default: 1, help: 'how many times faster', read: readers.readSpeed },
-  // What a new installation is made of.
+  // Flags with the values of a new installation.
   ...of(['init', 'import'], {
     gitea: {
       value: 'URL',
@@ -539,7 +539,7 @@ export const FLAGS = {
 type Flags = typeof FLAGS;
 export type FlagName = keyof Flags;
 
-/** Some flags as the command line gives them: those that it does not name are absent. */
+/** Flags as the command line gives them. Flags that it does not name are absent. */
 export type GivenFlags<N extends FlagName> = {
   readonly [K in N]?: Flags[K] extends { readonly value: string } ? string : boolean;
 };
@@ -572,7 +572,7 @@ export function flagsOf(command: CommandName): readonly (readonly [string, Flag]
 type PrintingCommand = keyof typeof OUTPUTS;
 type OutputOf<C extends PrintingCommand> = (typeof OUTPUTS)[C][number];
 
-/** What `-o` asks for; undefined: nothing. @throws Failure exit 2 when the command does not print that */
+/** Returns the format of `-o`. Undefined: none. @throws Failure exit 2 if the command does not print this format */
 export function askedOutput<C extends PrintingCommand>(
   command: C,
   given: GivenFlags<'output'>,
@@ -591,7 +591,7 @@ export function askedOutput<C extends PrintingCommand>(
   throw new Failure('GR-FLAG-16', 2, message);
 }
 
-/** Whether a command that prints text or JSON is to print JSON. @throws Failure exit 2 for another format */
+/** True if a command with text and JSON should print JSON. @throws Failure exit 2 for another format */
 export function isJson(command: PrintingCommand, given: GivenFlags<'output' | 'json'>, io: Pick<Io, 'env'>): boolean {
   return askedOutput(command, given, io) === 'json' || flagValue('json', given, io);
 }

@@ -210,7 +210,7 @@ export function makeProgram(
   return program;
 }
 
-/** Words of kubectl and other programs, and the command of ours that does that. */
+/** Commands and words of kubectl and other programs, with our command for each. */
 const HABITS = {
   explain: ['get', 'describe', 'status', 'list', 'ls', 'logs', 'top', 'events', 'plan', 'diff', 'why'],
   generate: ['render', 'template', 'synth', 'manifests'],
@@ -222,14 +222,17 @@ const HABITS = {
   import: ['convert', 'migrate'],
 } satisfies Partial<Record<CommandName, readonly string[]>>;
 
-/** Adds what was probably meant, where commander finds no command of a similar name. */
+/** Adds the command that the person probably meant, if commander finds no similar name. */
 function withHabit(text: string): string {
   const word = /^error: unknown command '(.+)'\n$/.exec(text)?.[1];
   const [command] = Object.entries(HABITS).find(([, words]) => words.some((each) => each === word)) ?? [];
   return command === undefined ? text : `${text}(Did you mean ${command}?)\n`;
 }
 
-/** Of `help WORD` commander prints the whole help when there is no such command. @throws CommanderError for such a word */
+/**
+ * Refuses `help WORD` for an unknown command. commander would print the whole help.
+ * @throws CommanderError for such a word
+ */
 export function refuseUnknownTopic(program: Command, [command, topic]: readonly string[]): void {
   if (command !== 'help' || topic === undefined || topic.startsWith('-') || topic === 'help') return;
   if (program.commands.some((each) => each.name() === topic)) return;
@@ -265,7 +268,10 @@ function optionOf(name: string, flag: Flag, command: CommandName): Option {
   return name === 'policy' ? option.argParser(onlyOnce) : option;
 }
 
-/** Of other flags the last one counts, as everywhere. Here the rules of the first file would vanish without a word. */
+/**
+ * Refuses a second policy file. For other flags the last value counts, but here the rules of the first file would be
+ * lost without a message.
+ */
 function onlyOnce(file: string, before: string | undefined): string {
   if (before === undefined) return file;
   throw new InvalidArgumentError(`It is given twice, and only one file counts: write all rules into one.`);

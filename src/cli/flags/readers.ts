@@ -66,7 +66,7 @@ export function readShard(text: string, source: Source): Shard {
   throw wrong('GR-FLAG-27', source, 'K/N, N from 1 to 100 and K from 0 to N - 1, e.g. 2/7');
 }
 
-/** It becomes a part of a path. */
+/** A value that becomes a part of a path. */
 const DNS_LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 export const readNamespace = matching('GR-FLAG-02', DNS_LABEL, 'the name of a namespace');
 export const readRepository = matching('GR-FLAG-17', /^[\w.-]+\/[\w.-]+$/, 'a repository, written OWNER/NAME');
@@ -82,13 +82,13 @@ export const readSecretTool = oneOf('GR-INIT-05', SECRET_TOOLS, 'kubectl, extern
 
 const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** The sum of `1h30m`, in ms. What is no number with a unit does not count. */
+/** Returns the sum of a duration such as `1h30m`, in ms. Parts that are not a number with a unit do not count. */
 export function durationMs(text: string): number {
   const parts = [...text.matchAll(/([0-9.]+)([smhd])/g)];
   return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS], 0);
 }
 
-/** In ms. */
+/** Reads a duration. Returns ms. */
 const timeUpTo = (mostMs: number, form: RegExp, must: string): Reader<number> => {
   return (text, source) => {
     const ms = form.test(text) ? durationMs(text) : 0;
@@ -126,7 +126,7 @@ export function readBaseUrl(text: string, source: Source): string {
   throw wrong('GR-FLAG-25', source, 'a base URL of http or https, without login, query and fragment');
 }
 
-/** Where browsers keep cookies of it safe: https, or this machine. */
+/** Reads the URL of the page. https, or this machine: only there browsers keep its cookies safe. */
 export function readPageUrl(text: string, source: Source): string {
   const base = readBaseUrl(text, source);
   const { hostname, origin, protocol } = new URL(base);
@@ -135,7 +135,7 @@ export function readPageUrl(text: string, source: Source): string {
   throw wrong('GR-FLAG-25', source, 'https, or http on localhost, and have no path');
 }
 
-/** What is said there is sealed by itself, and replicas are asked by their addresses: no certificate names them. */
+/** Reads the URL of looks. http only: the body is encrypted, and no certificate names the address of a pod. */
 export function readLooksUrl(text: string, source: Source): string {
   const base = readBaseUrl(text, source);
   const { origin, protocol } = new URL(base);
@@ -156,7 +156,7 @@ export function readList(text: string): readonly string[] {
   return text.split(',').filter((word) => word !== '');
 }
 
-/** What one reads in a moment. Each costs a question to Gitea every five minutes. */
+/** Most registration Secrets. Each is a request to Gitea every five minutes. */
 const MOST_SECRETS = 100;
 
 /** Names of Secrets between commas: they become parts of paths. */
@@ -183,7 +183,7 @@ export function readStates(text: string, source: Source): readonly JobState[] {
 export const MOST_ATTRIBUTES = 32;
 const LONGEST_ATTRIBUTE = 255;
 
-/** As `OTEL_RESOURCE_ATTRIBUTES` is written: values are percent-encoded. */
+/** Reads attributes in the form of `OTEL_RESOURCE_ATTRIBUTES`: values are percent-encoded. */
 export function readAttributes(text: string, source: Source): Readonly<Record<string, string>> {
   const pairs = text.split(',').filter((pair) => pair.trim() !== '');
   const read = pairs.flatMap((pair) => {

@@ -1,10 +1,16 @@
-/** What becomes of each field around the pod. One that no table knows is told, so nothing is lost in silence. */
+/**
+ * Says what `import` does with each field around the pod. A field that no table has is named in a note, so nothing is
+ * lost in silence.
+ */
 
 import { isMapping, valueAt } from '../../config/runnergroup/paths.ts';
 import { manual } from '../../shared/installed/installed-names.ts';
 import { lostNote } from './import-template.ts';
 
-/** Of all kinds that are read: what code reads, and what means nothing here. `PATH=VALUE` is for one value. */
+/**
+ * Fields of all kinds that need no note: those that other code reads, and those without a meaning here. `PATH=VALUE` is
+ * for one value.
+ */
 const SILENT = [
   '{apiVersion,kind,status,data,stringData,binaryData,type,immutable}',
   'metadata.{name,namespace,uid,resourceVersion,generation,creationTimestamp,managedFields,selfLink,labels,ownerReferences}',
@@ -45,10 +51,10 @@ const TOLD = {
   'spec.resourcePolicy': 'write the requests into spec.resources',
 };
 
-/** By path, elements of lists without their number. */
+/** Fates by path. Elements of lists have no number. */
 const FATES: ReadonlyMap<string, string> = new Map([...SILENT, ...Object.entries(TOLD)]);
 
-/** Each of the other triggers is told as a whole. */
+/** True for a trigger of a forge. Each other trigger is named as a whole. */
 export function asksForge(trigger: unknown): boolean {
   return /^(?:forgejo|github)-runner$/.test(String(valueAt(trigger, ['type'])));
 }

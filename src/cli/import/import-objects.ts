@@ -1,4 +1,4 @@
-/** The objects of the files: which of them start runners, what scales those, and what the others are. */
+/** Sorts the objects of the files: those that start runners, those that scale these, and the others. */
 import * as z from 'zod';
 import { isMapping, valueAt } from '../../config/runnergroup/paths.ts';
 import { RUNNER_IMAGE } from '../../config/runnergroup/words.ts';
@@ -12,7 +12,7 @@ const Head = z.looseObject({ kind: z.string(), metadata: Metadata });
 const count = z.int().optional();
 const Target = z.looseObject({ kind: z.string().default('Deployment'), name: z.string() }).optional();
 
-/** Of ScaledJobs, ScaledObjects and autoscalers of Kubernetes. */
+/** Fields of ScaledJobs, ScaledObjects and autoscalers of Kubernetes. */
 const Scaling = z.looseObject({
   scaleTargetRef: Target,
   targetRef: Target,
@@ -29,10 +29,10 @@ const Scaling = z.looseObject({
 });
 const Scaler = Head.extend({ spec: Scaling });
 
-/** With what stands around the template. */
+/** A workload: its template and the fields around it. */
 const Workload = Scaling.extend({
   ...Head.shape,
-  // Other operators of Gitea runners have these beside their template.
+  // Fields of other operators of Gitea runners beside their template.
   ...{ maxRunners: count, minRunners: count, labels: z.array(z.string()).optional() },
   ...{ replicas: count, parallelism: count, activeDeadlineSeconds: count, ttlSecondsAfterFinished: count },
   template: Pod,
@@ -92,7 +92,7 @@ export function nameOf(object: unknown): string {
   return printable([kind, name].filter((word) => typeof word === 'string').join(' '));
 }
 
-/** What the objects around a pod say and a RunnerGroup does not: each field once. */
+/** Returns the fields of the objects around a pod that a RunnerGroup does not have, each once. */
 export function aroundThePod(objects: readonly unknown[]): readonly string[] {
   return objects.flatMap((object) => untold(asWorkload(object), nameOf(object)));
 }

@@ -9,11 +9,14 @@ import type { OldContainer, Pod, PodSpec } from './import-shapes.ts';
 import { filled, lostNote, mayBeSecret, pointsInto } from './import-template.ts';
 import { mapsOf, ownFilesOf, tokenOf, variablesOf } from './import-variables.ts';
 
-/** Told by fields of the RunnerGroup, or of the old pod's docker: they mean nothing in a pod of ours. */
+/** Fields that RunnerGroups have elsewhere, or that belong to the old pod's docker. They mean nothing in a new pod. */
 const HANDLED =
   /^(?:GITEA_(?:INSTANCE_URL|RUNNER_(?:REGISTRATION_TOKEN(?:_FILE)?|LABELS|NAME|EPHEMERAL))|CONFIG_FILE|DOCKER_(?:HOST|CERT_PATH|TLS_VERIFY|TLS_CERTDIR))$/;
 
-/** With such a token anybody registers runners, and gets everybody's jobs. CI jobs see the variables of the runner. */
+/**
+ * Variables with a registration token. Anybody with it registers runners and gets everybody's jobs, and CI jobs see the
+ * variables of the runner.
+ */
 const OF_OLD_RUNNER = /^(?:\w+_)?(?:RUNNER|REGISTRATION)_(?:\w+_)?TOKEN$/;
 
 function isPlainSecret({ name, value }: OldContainer['env'][number]): boolean {
@@ -22,7 +25,10 @@ function isPlainSecret({ name, value }: OldContainer['env'][number]): boolean {
 
 const PROXY = /^(?:https?|no)_proxy$/i;
 
-/** As the RunnerGroup has it: the container that registers needs it, too. Undefined: it has none, or one of another form. */
+/**
+ * Returns the proxy as a RunnerGroup has it, because the container that registers needs it, too. Undefined: there is
+ * none, or it has another form.
+ */
 function proxyOf(said: ReturnType<typeof variablesOf>) {
   const [http, https, direct] = ['http_proxy', 'https_proxy', 'no_proxy'].map(
     (name) => said(name.toUpperCase())?.value ?? said(name)?.value,
@@ -31,7 +37,7 @@ function proxyOf(said: ReturnType<typeof variablesOf>) {
   return (http ?? https) === undefined ? undefined : read.data;
 }
 
-/** What other fields tell. `volumes`: those of the old runner's own files. */
+/** Parts of the pod that other fields of the RunnerGroup replace. `volumes`: those of the old runner's own files. */
 interface Told {
   readonly volumes: readonly string[];
   readonly isProxied: boolean;
@@ -97,7 +103,9 @@ export function fromPod({ metadata, spec }: Pod, beside: readonly unknown[]) {
   };
 }
 
-/** What each container of the pod is. `registers`: it has made the old runner known to Gitea, and ends before the runner starts. */
+/**
+ * Role of each container of the pod. `registers`: registers the old runner in Gitea, and ends before the runner starts.
+ */
 interface Parts {
   readonly runner: OldContainer;
   readonly docker: OldContainer | undefined;
@@ -118,7 +126,7 @@ const NO_PROBES = { livenessProbe: undefined, readinessProbe: undefined, startup
 const ASKS_OLD = 'it asks the old program, and a probe that fails ends the runner with its CI job';
 const OF_A_HOME = /^\/(?:root|home\/[^/]+)\//;
 
-/** The old pod as a podTemplate, and what of it is not even tried. */
+/** Returns the old pod as a podTemplate, and the parts that are not tried. */
 function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volumes: own, isProxied, ofToken }: Told) {
   const { securityContext, serviceAccountName, restartPolicy: _always, serviceAccount, ...others } = pod;
   const isKept = ({ name, persistentVolumeClaim }: PodSpec['volumes'][number]) =>
@@ -131,7 +139,7 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume
   const beside = all.filter((each) => !used.includes(each) && !registers.includes(each));
   const inits = beside.filter((each) => pod.initContainers.includes(each) && !isRunner(each));
   const left = beside.filter((each) => !inits.includes(each));
-  // A mount goes with its volume: a volume of ours may have the same name.
+  // A mount is removed with its volume: a volume of ours may have the same name.
   const lostMounts = [...used, ...inits].flatMap((each) => each.volumeMounts.filter((mount) => !isMounted(mount)));
   const isHandled = (name: string) => HANDLED.test(name) || OF_OLD_RUNNER.test(name) || (isProxied && PROXY.test(name));
   const isOfToken = ({ secretRef }: OldContainer['envFrom'][number]) =>
@@ -226,7 +234,7 @@ const OF_OTHERS: readonly (readonly [RegExp, string])[] = [
   [/gitlab-runner/i, "GitLab's"],
 ];
 
-/** By its image, by what it is told, or by what it starts. */
+/** True for a container with a runner, by its image, its variables or its command. */
 function isRunner(container: OldContainer): boolean {
   const { image, env } = container;
   if (isDaemon(container)) return false;
@@ -240,7 +248,10 @@ function isDaemon(each: OldContainer): boolean {
   return starts(each, 'dockerd(?:-entrypoint\\.sh)?') && !starts(each, 'act_runner|gitea-runner|run\\.sh');
 }
 
-/** As the first word of a command: of the container, behind `sh -c` or `--`, or in a script. */
+/**
+ * True if the container starts one of these programs: as the first word of a command, behind `sh -c` or `--`, or in a
+ * script.
+ */
 function starts({ command, args }: OldContainer, programs: string): boolean {
   const first = new RegExp(
     `(?:^|[\\n;&|(]|(?:\\b(?:exec|then|do|else)|\\s--)\\s)\\s*(?:[\\w./-]*/)?(?:${programs})(?=\\s|$)`,

@@ -7,7 +7,7 @@ import { durationMs } from '../flags/readers.ts';
 import { filled, lostNote, withoutNulls } from './import-template.ts';
 
 const optionalText = z.string().optional().catch(undefined);
-/** A value that cannot be read is told, as a key without a meaning is. */
+/** A value that cannot be read is named, like a key without a meaning. */
 const Told = z.looseObject({
   labels: z.array(z.string()).optional().catch(undefined),
   capacity: z.int().min(1).optional().catch(undefined),
@@ -35,7 +35,7 @@ const OF_THE_OLD_POD: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 const SECTIONS = ['log', 'runner', 'cache', 'container', 'host', 'metrics', 'server', 'health_check'];
 
-/** What becomes of a key. `silent`: it says nothing, or another field tells it. */
+/** Returns what `import` does with a key. `silent`: the key has no meaning, or another field replaces it. */
 function fateOf(section: string, key: string, of: unknown, isRead: boolean): 'kept' | 'silent' | 'old' | 'lost' {
   const name = `${section}.${key}`;
   const isLeftOut = LEFT_OUT.has(name) || LEFT_OUT.has(section);
@@ -44,11 +44,11 @@ function fateOf(section: string, key: string, of: unknown, isRead: boolean): 'ke
   return !isLeftOut && RunnerConfigKeys.safeParse({ [section]: { [key]: of } }).success ? 'kept' : 'lost';
 }
 
-/** What the values of a chart have, beside a `runner` of their own. */
+/** Keys by which the values of a chart are recognized: they may have a `runner` of their own. */
 const OF_CHARTS =
   /^(?:image|replica(?:Count|s)|persistence|resources|nodeSelector|tolerations|affinity|serviceAccount|\w*Override|pod\w+)$/;
 
-/** Undefined: this is no config.yaml of a runner. */
+/** Reads a config.yaml. Undefined: it is not the config.yaml of a runner. */
 export function fromRunnerFile(value: unknown) {
   const file = withoutNulls(value);
   if (!isMapping(file) || !SECTIONS.some((name) => isMapping(file[name]))) return undefined;
@@ -75,17 +75,17 @@ export function fromRunnerFile(value: unknown) {
     labels: told.labels ?? [],
     /** CI jobs that one runner took at once. */
     capacity: told.capacity ?? 1,
-    /** Where the old runner kept what Gitea gave it. */
+    /** File of the old runner's registration. */
     place: told.file,
     spec: filled({ activeDeadlineSeconds: seconds, runnerConfig: kept }),
     notes,
   };
 }
 
-/** What Gitea has given an old runner (`.runner`). With its token anybody is that runner. */
+/** Registration of an old runner (`.runner`). Anybody with its token is that runner. */
 const Registration = Told.extend({ uuid: z.string(), token: z.string(), address: optionalText });
 
-/** Which of the old runner's own files a text is. It may be no YAML at all. */
+/** Returns which of the old runner's own files a string is. It may be no YAML. */
 export function ownFileIn(text: string) {
   try {
     const value: unknown = parse(text, { logLevel: 'silent', maxAliasCount: 100, merge: true });

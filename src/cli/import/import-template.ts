@@ -1,6 +1,6 @@
 /**
- * What of an old pod can be a podTemplate. `validate` decides: each field that it refuses is taken away, and told with its reason.
- * So no list of known fields can be out of date.
+ * Makes a podTemplate from an old pod. `validate` decides: each field that it refuses is removed and named with the
+ * reason. So no list of known fields can be out of date.
  */
 
 import * as z from 'zod';
@@ -16,15 +16,15 @@ import type { OldContainer } from './import-shapes.ts';
 
 type Written = Parameters<typeof runnerGroupFromObject>[0];
 
-/** Each round takes one field away: another one may then be judged otherwise. */
+/** Most rounds. Each round removes one field, and the others may then be judged otherwise. */
 const MOST_ROUNDS = 200;
 /** Characters of a value in a comment. */
 const SHOWN = 200;
-/** In a name: what it names may be a secret, and is not for Git. An author is none, nor where a secret is. */
+/** Words in the name of a secret, which does not belong into Git. `author` is not one, nor is the name of a Secret. */
 const SECRET = '(?:token|secret|passw|credential|private|api[_-]?key|access[_-]?key|auth(?!or(?!i[sz])))';
 const IS_PLACE = '(?<!name|ref|file|path|dir)';
 const SECRET_NAME = new RegExp(`${SECRET}.*${IS_PLACE}$`, 'is');
-/** What a shell puts in place, or a switch. */
+/** Values that are not secret: substitutions of a shell, and switches. */
 const NO_SECRET = /^(?:\$[({\w].*|true|false)?$/s;
 const LITERAL = String.raw`["'\\]*(?!(?:bearer|basic|token)\s+["'\\]*\$)(?![\s"'\\$<&|;)-]|id=|$)`;
 /** A value that is written out: `TOKEN=abc`, `password: abc`, `--token abc`, `-u me:abc`, `login -p abc`, `https://me:abc@host`, or a long key. */
@@ -38,12 +38,12 @@ const SECRET_IN_TEXT = new RegExp(
   'i',
 );
 
-/** By its name, or by what is written out in it. A word in a command line makes no secret. */
+/** True if a value may be secret, by its name or by its text. A word in a command line makes no secret. */
 export function mayBeSecret(name: string, value: string): boolean {
   return !NO_SECRET.test(value) && (SECRET_NAME.test(name) || SECRET_IN_TEXT.test(value));
 }
 
-/** In any text below. The words of a command are one text. */
+/** True if a string below may be secret. The words of a command are one string. */
 function holdsSecret(value: unknown, name: string): boolean {
   if (typeof value !== 'object' || value === null) return mayBeSecret(name, String(value));
   if (Array.isArray(value) && value.every((each) => typeof each !== 'object'))
@@ -109,7 +109,10 @@ function plainSecrets(value: unknown, path: FieldPath = []): readonly TemplateFa
   return steps.flatMap((step) => plainSecrets(valueAt(value, [step]), [...path, step]));
 }
 
-/** Of a volume or a mount all goes. What lacks a part goes as a whole. */
+/**
+ * Removes a field and returns the notes. A volume or a mount is removed as a whole, and so is an element that lacks a
+ * part.
+ */
 function remove(template: Mapping, path: FieldPath, message: string): readonly string[] {
   const mounts = path.findIndex((step) => step === 'volumeMounts' || step === 'volumeDevices');
   const end = mounts >= 0 ? mounts + 2 : path.length;
@@ -123,7 +126,7 @@ function remove(template: Mapping, path: FieldPath, message: string): readonly s
   return [note];
 }
 
-/** And what holds nothing more since: an empty list or mapping, a container of which the name is left. */
+/** Removes a field, and then everything that is empty: a list or mapping, or a container with nothing but a name. */
 function takeAway(template: Mapping, path: FieldPath): void {
   const above = path.slice(0, -1);
   const parent = valueAt(template, above);
@@ -154,7 +157,7 @@ export function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, entry]) => [key, withoutNulls(entry)]));
 }
 
-/** Spec without what is undefined, an empty list or an empty mapping. */
+/** Returns the spec without undefined values, empty lists and empty mappings. */
 export function filled(spec: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const isFilled = (value: unknown): boolean => typeof value !== 'object' || Object.keys(value ?? {}).length > 0;
   return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined && isFilled(value)));

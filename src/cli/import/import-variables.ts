@@ -1,4 +1,4 @@
-/** What a runner was told by its pod: variables, Secrets and files, as far as the files beside it say. */
+/** Reads how the pod configures its runner: variables, Secrets and files, as far as the given files have them. */
 import { posix } from 'node:path';
 import * as z from 'zod';
 import { ownFileIn } from './import-runner-file.ts';
@@ -7,7 +7,7 @@ import type { OldContainer, PodSpec } from './import-shapes.ts';
 type KeyRef = { readonly name: string; readonly key: string };
 
 export const TOKEN = 'GITEA_RUNNER_REGISTRATION_TOKEN';
-/** The kind that a config.yaml gets which is a file of its own. */
+/** Kind for a config.yaml in a file of its own. */
 export const LOOSE_FILE = 'config.yaml';
 
 /** The object of this kind and name in the files. Namespaces are not compared: manifests often leave them out. */
@@ -59,7 +59,7 @@ export function mapsOf(containers: readonly OldContainer[], beside: readonly unk
   return refs.flatMap((ref) => named('ConfigMap', ref?.name, beside) ?? []);
 }
 
-/** What the first of these containers is told that is told it: a runner may have been registered by an init container. */
+/** Reads each variable from the first container that has it: an init container may register the runner. */
 export function variablesOf(containers: readonly OldContainer[], beside: readonly unknown[]) {
   return (name: string): Said | undefined =>
     containers.flatMap((container) => variableOf(container, name, beside) ?? []).at(0);
@@ -74,7 +74,10 @@ function sourcesOf({ configMap, secret, projected }: PodSpec['volumes'][number])
   ]);
 }
 
-/** Where the registration token is: a variable, a file in a volume, or some key of a Secret of which all keys are variables. */
+/**
+ * Returns the place of the registration token: a variable, a file in a volume, or some key of a Secret whose keys all
+ * are variables.
+ */
 export function tokenOf(pod: PodSpec, containers: readonly OldContainer[], beside: readonly unknown[]) {
   const said = variablesOf(containers, beside);
   const token = said(TOKEN);

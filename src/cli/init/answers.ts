@@ -1,4 +1,4 @@
-/** What `init` must know, from flags, from questions on a terminal, or from defaults. */
+/** Collects the answers for `init`: from flags, from questions on a terminal, or from defaults. */
 import { Failure } from '../../shared/failure.ts';
 import type { Io } from '../../shared/io.ts';
 import { printable } from '../../shared/printable.ts';
@@ -11,22 +11,22 @@ export interface Answers {
   readonly namespace: string;
   readonly gitea: string;
   readonly scope: WhoseJobs;
-  /** As it was written when it is no number: then the RunnerGroup is not valid, and says so. */
+  /** Cap, or the given string if it is not a number: then the RunnerGroup is not valid, and the error shows it. */
   readonly cap: number | string;
   readonly mode: string;
   /** Who registers the runners: `pod`, `serve`, or `bound` for `serve` and one repository each. */
   readonly registration: string;
-  /** The git repository that Argo CD reads, and the folder of the RunnerGroups in it. */
+  /** Git repository that Argo CD reads, and the folder of the RunnerGroups in it. */
   readonly git: string;
   readonly path: string;
   readonly secretTool: SecretTool;
   /** Name of the ClusterSecretStore, for External Secrets. */
   readonly secretStore: string;
-  /** Where Gitea reaches `serve`. */
+  /** URL at which Gitea reaches `serve`. */
   readonly webhook: string;
 }
 
-/** Whose CI jobs get runners, as `spec` has it. */
+/** Scope of the CI jobs, as `spec` has it. */
 export type WhoseJobs =
   | { readonly scope: 'global' }
   | { readonly scope: 'org'; readonly org: string }
@@ -39,12 +39,12 @@ export type AskPerson = (question: string, byDefault: string | undefined) => Pro
 const SCOPES = ['global', 'org', 'user', 'repo'] as const;
 const SCOPE_RULE = '--scope must be global, org, user or repo';
 
-/** What is wrong with an answer; undefined: nothing. */
+/** Returns the fault of an answer. Undefined: none. */
 type Rule = (answer: string) => string | undefined;
 
 /**
- * What no flag says and has no default is asked, until `check` finds nothing wrong.
- * @throws Failure exit 2 that names all that is missing
+ * Returns all answers. A value without a flag and a default is asked for, until `check` finds no fault.
+ * @throws Failure exit 2 that names all missing values
  */
 export async function answersOf(
   given: FlagsOf<'init'>,

@@ -14,7 +14,7 @@ import {
 import { API_VERSION, KIND } from '../../shared/marks.ts';
 import type { Answers, WhoseJobs } from './answers.ts';
 
-/** What only a group needs whose pods register their runners. */
+/** Returns the value only for groups whose pods register their runners. */
 function ifByPod<T>({ registration }: Pick<Answers, 'registration'>, given: T): readonly T[] {
   return registration === 'pod' ? [given] : [];
 }
@@ -31,7 +31,7 @@ export function manifestFrom({ group, namespace, gitea, scope, cap, mode, regist
       containerMode: mode,
       // A pod without requests is the first to go when its node is short of memory.
       resources: { requests: { cpu: '500m', memory: '1Gi' } },
-      // Without docker a group has no labels by itself.
+      // Without docker a group has no default labels.
       ...(!hasDocker(mode) && { labels: ['linux:host'] }),
       ...(registration === 'pod'
         ? { registrationToken: { secretRef: { name: REGISTRATION_SECRET, key: 'registration-token' } } }
@@ -92,14 +92,14 @@ function externalSecret(
   };
 }
 
-/** Where Gitea's API has the registration token and the webhooks of a scope. */
+/** Returns the path in Gitea's API of the registration token and the webhooks of a scope. */
 function levelOf(scope: WhoseJobs): string {
   if (scope.scope === 'org') return `/orgs/${scope.org}`;
   if (scope.scope === 'repo') return `/repos/${scope.repo}`;
   return scope.scope === 'user' ? '/user' : '/admin';
 }
 
-/** What the two tokens must be allowed to do, for Gitea's API and as owner. */
+/** Rights of the two tokens: of Gitea's API, and as owner. */
 const RIGHTS: Readonly<Record<WhoseJobs['scope'], readonly [api: string, owner: string]>> = {
   global: ['read:admin, of a site administrator', 'write:admin, of a site administrator'],
   org: ['read:organization, of an owner of the organization', 'write:organization, of an owner of it'],
@@ -107,7 +107,10 @@ const RIGHTS: Readonly<Record<WhoseJobs['scope'], readonly [api: string, owner: 
   repo: ['read:repository, of an owner of the repository', 'write:repository, of an owner of it'],
 };
 
-/** `setup.sh` holds no secret: tokens come from the environment. It can be run again, and stops at the first thing that fails. */
+/**
+ * Makes `setup.sh`. It holds no secret: tokens come from the environment. It can be run again, and stops at the first
+ * failure.
+ */
 export function setupScript(answers: Answers): string {
   return [head(answers), fetched(answers), SECRETS[answers.secretTool](answers), webhook(answers)].join('\n');
 }
@@ -205,7 +208,7 @@ esac
 `;
 }
 
-/** For a POSIX shell. */
+/** Quotes a string for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -39,7 +39,11 @@ export interface ClusterSource {
   readonly isByHand: boolean;
 }
 
-/** That of `--kubeconfig`, of the service account of this pod, else of kubectl. Undefined: there is none. @throws Failure (exit 1, 2) */
+/**
+ * Finds the cluster: that of `--kubeconfig`, of the service account of this pod, or else of kubectl. Undefined: there
+ * is none.
+ * @throws Failure (exit 1, 2)
+ */
 export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<ClusterSource | undefined> {
   const given = byHand(await settingsFrom(flags, io));
   if (given.cluster === 'off') return undefined;
@@ -56,9 +60,9 @@ export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<
 }
 
 /**
- * What `ofFiles` answers. Without PATH and without RunnerGroups in the current folder: what `ofCluster` answers.
- *
- * @param ofFiles answers undefined when they hold no RunnerGroup @throws Failure exit 2 when there is no cluster either
+ * Returns the result of `ofFiles`. Without PATH and without RunnerGroups in the current folder: that of `ofCluster`.
+ * @param ofFiles returns undefined if the files hold no RunnerGroup
+ * @throws Failure exit 2 if there is no cluster either
  */
 export async function fromFilesOrCluster<T>(
   paths: readonly string[],
@@ -80,7 +84,7 @@ export async function fromFilesOrCluster<T>(
   return await askCluster(source, argocdNamespace, (reader) => ofCluster(source, reader, none));
 }
 
-/** The time limit is that of all questions together. The connection is closed then. */
+/** Runs requests to the cluster within one time limit, and closes the connection. */
 export async function askCluster<T>(
   { config, settings }: ClusterSource,
   argocdNamespace: string,
@@ -88,7 +92,7 @@ export async function askCluster<T>(
 ): Promise<T> {
   const clocks = new ServerClocks();
   const client = new KubeClient(config, { ...settings, clock: { ...systemClock, now: settings.now }, clocks });
-  /** How far this machine's clock is ahead of the cluster's. */
+  /** Returns how far this machine's clock is ahead of the cluster's, ms. */
   const aheadMs = (): number => backBy(clocks.of(client.origin));
   const now = (): number => settings.now() - aheadMs();
   const reader = { client, deadline: new Deadline(settings.timeoutMs), argocdNamespace, now };
@@ -101,7 +105,7 @@ export async function askCluster<T>(
   });
 }
 
-/** A greater difference is told. */
+/** Largest difference of the clocks without a warning, ms. */
 const CLOCK_OFF_MS = 60_000;
 
 /** `-n`, `-A`, those that `serve` has in this pod, else the context's, as kubectl does. */
@@ -132,7 +136,7 @@ export async function planOfCluster(
     includeBlocked: true,
     // `sortedOut` has judged them.
     pods: { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() },
-    // One group's trouble must not hide what is to be told of the others.
+    // The trouble of one group must not hide the others.
     isolate: [],
     printedBy: shardsOf(objects),
   });
@@ -148,7 +152,7 @@ export async function planOfCluster(
     }));
     return { ...planned.value, groups, settings: seen, where: { ...where, broken: [...broken, ...left] } };
   }
-  // Where Gitea does not answer, this is all that is known.
+  // If Gitea does not answer, this is the only information.
   io.err(`${whereText(where)}\n`);
   const { reason } = planned;
   const isRefused = reason instanceof Failure && reason.kind === 'cluster-forbidden';

@@ -19,7 +19,10 @@ export type LookFlags = GivenFlags<
 
 export type ImageFlags = GivenFlags<'runnerImage' | 'runnerImageRootless' | 'dockerImage' | 'buildkitImage' | 'app'>;
 
-/** @throws Failure exit 2 for a value that is no image, and when there is no app at that place */
+/**
+ * Reads the settings of the installation.
+ * @throws Failure exit 2 for a value that is not an image, and if the app does not exist
+ */
 export async function installationFrom(flags: ImageFlags, io: Pick<Io, 'env' | 'cwd'>): Promise<InstallationPods> {
   const app = flagValue('app', flags, io);
   return {
@@ -102,15 +105,18 @@ export async function refusalsOf(
   return refusalsBy(policy.file, groups, denials);
 }
 
-/** For a command that does nothing by halves. @throws Failure exit 3 with all denials of the policy, if there is one */
+/**
+ * Refuses denied groups, for a command that does nothing by halves.
+ * @throws Failure exit 3 with all denials of the policy
+ */
 export async function refuseDenied(settings: Settings, groups: readonly RunnerGroup[], io: Io): Promise<void> {
   const { all } = settings.policy ? await refusalsOf(settings.policy, groups, io) : {};
   if (all) throw all;
 }
 
 /**
- * Who asks, as Argo CD's build environment says. A repository's author cannot set these variables: theirs begin with ARGOCD_ENV_. One of
- * them is enough to know that it is Argo CD who asks. It never asks `validate`.
+ * Returns the caller, from Argo CD's build environment. A repository's author cannot set these variables: his begin
+ * with ARGOCD_ENV_. One of them proves that Argo CD calls. It never calls `validate`.
  */
 export function askerFrom({ env, now }: Pick<Io, 'env' | 'now'>, isValidate = false): Asker {
   const told = (name: string) => env[`ARGOCD_APP_${name}`] || undefined;
@@ -135,7 +141,7 @@ export function tracingFrom(
     const message = `read ${headers}: headers may hold a token, and the environment is no place for one. Remove the variable. Let the network protect the collector: a NetworkPolicy, mutual TLS of a mesh.`;
     throw new Failure('GR-FLAG-23', 2, message);
   }
-  // In the standard variables http says by itself that the connection is plain.
+  // In the standard variables, http alone says that the connection is plain.
   const isStandard = !flags.tracingEndpoint && !io.env[variableOf('tracingEndpoint')] && endpoint.startsWith('http:');
   return {
     url: urlOf(endpoint, isStandard || flagValue('tracingInsecure', flags, io)),

@@ -8,7 +8,7 @@ export interface DoctorFinding {
   /** `unknown`: it may not be read, or it is not there yet and need not be. */
   readonly is: 'good' | 'bad' | 'unknown';
   readonly text: string;
-  /** What to do. Always there when it is bad. */
+  /** Remedy. Always present for a bad finding. */
   readonly fix?: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export function named(check: string, judgements: Judgements): readonly DoctorFin
   return [judgements].flat().map((each) => ({ check, ...each }));
 }
 
-/** Judges what was read. What cannot be read is bad only if it is not there. */
+/** Judges an object. An object that cannot be read is bad only if it does not exist. */
 export function judged<T>(read: SeenOrNot<T>, fix: string, judge: (value: T) => Judgements): Judgements {
   if ('value' in read) return judge(read.value);
   return read.isMissing ? bad(read.unread, fix) : unknown(read.unread);
@@ -39,7 +39,7 @@ export const STEP_2 = `Repeat step 2 of ${INSTALL}, which makes it`;
 export const STEP_3 = `Do step 3 of ${INSTALL}: kubectl apply -f install/examples/project.yaml -f install/examples/application.yaml, with your repository in them`;
 export const API_TOKEN = `Make a token in Gitea and repeat step 1 of ${INSTALL} with it: the Secret gets the keys token and url`;
 export const AS_ADMINISTRATOR = 'Run this again with --kubeconfig of a cluster administrator';
-/** What helps against a failure. A new token helps only where it is the token that is refused. */
+/** Remedies by kind of failure. A new token helps only if the token is refused. */
 const BY_KIND: Readonly<Record<FailureKind, string>> = {
   unauthorized: API_TOKEN,
   forbidden: API_TOKEN,
@@ -87,6 +87,6 @@ export const newHandOver = (namespace: string): string =>
 export const describePods = (argocdNamespace: string, deployment: string): string =>
   `kubectl -n ${argocdNamespace} describe pods, and logs of deployment/${deployment}: a missing Secret or image is the usual cause`;
 
-/** For a Gitea that this machine does not reach. */
+/** Remedy for a Gitea that this machine does not reach. */
 export const fromWithin = (argocdNamespace: string): string =>
   `From inside the cluster: kubectl -n ${argocdNamespace} exec deploy/${NAME} -- gitea-runners explain`;

@@ -28,7 +28,7 @@ export function oddValues(group: RunnerGroup): readonly LateProblem[] {
 
 const when = (is: boolean, path: Path, message: string): readonly Odd[] => (is ? [[path, message]] : []);
 
-/** What each value says of itself. */
+/** Returns the odd values in a value, without its surroundings. */
 function within(value: unknown, path: Path): readonly Odd[] {
   if (Array.isArray(value)) return value.flatMap((each, index) => within(each, [...path, index]));
   if (isMapping(value)) return Object.entries(value).flatMap(([key, each]) => within(each, [...path, key]));
@@ -101,7 +101,7 @@ function aboutNamespace({ namespace, manifest }: RunnerGroup): readonly Odd[] {
 
 const OTHER_FORGES = /^(?:[\w-]+\.)?(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)$/;
 
-/** Another forge, or the address of the organization in a browser. */
+/** Warns of another forge, and of the address of an organization in a browser. */
 function aboutGitea({ giteaUrl, manifest, scope }: RunnerGroup): readonly Odd[] {
   const { hostname, origin, pathname } = new URL(giteaUrl);
   const path = valueAt(manifest, ['spec', 'giteaURL']) === undefined ? ['spec', 'gitea', 'url'] : ['spec', 'giteaURL'];
@@ -129,7 +129,7 @@ function aboutTime({ manifest }: RunnerGroup): readonly Odd[] {
   });
 }
 
-/** Names of no repository, or of those of others. */
+/** Warns of names that are no repository, or are repositories of others. */
 function aboutRepositories({ manifest, scope }: RunnerGroup): readonly Odd[] {
   const { org, user, owner } = { org: '', user: '', owner: '', ...scope };
   const own = org || user || owner;
@@ -157,7 +157,7 @@ function aboutLimits({ manifest, limits = [], maxActiveRunners }: RunnerGroup): 
 /** Images of Gitea, of other forges' runners, and of CI jobs. */
 const NO_RUNNER =
   /^(?:docker\.io\/)?(?:library\/)?(?:ubuntu|debian|alpine|node|golang|python|busybox|docker)(?:[:@]|$)|(?:^|\/)(?:gitea\/gitea|gitea\.com\/gitea|runner-images|catthehacker\/\w+|forgejo\/forgejo|actions-runner|github-runner)(?:[:@]|$)/;
-/** One of the runner project, with its tag. */
+/** An image of the runner project, with its tag. */
 const OF_PROJECT = /^(?<base>(?:.*\/)?gitea\/(?:act_)?runner:[\w.-]+?)(?<daemon>-dind(?:-rootless)?)?$/;
 
 function aboutImage({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
@@ -203,7 +203,7 @@ function aboutSecrets({ manifest }: RunnerGroup): readonly Odd[] {
     });
 }
 
-/** By what `uname -m` and images say. */
+/** Names of architectures in `uname -m` and in images. */
 const ARCHITECTURES: ReadonlyMap<string, string> = new Map([
   ...['x86_64', 'x86-64', 'x64', 'AMD64', 'intel'].map((name) => [name, 'amd64'] as const),
   ...['aarch64', 'arm64v8', 'armv8', 'ARM64'].map((name) => [name, 'arm64'] as const),
@@ -250,7 +250,7 @@ function aboutNodes({ manifest }: RunnerGroup): readonly Odd[] {
   return [...when((system ?? 'linux') !== 'linux', selector, foreign), ...tolerant, ...architectures];
 }
 
-/** What is spread are the group's own pods. An affinity may be to others. */
+/** Warns of a spread that selects other pods than the group's own. An affinity may select others. */
 function aboutSpread({ manifest, name }: RunnerGroup): readonly Odd[] {
   const [path, below] = [
     [...POD, 'topologySpreadConstraints'],
@@ -267,7 +267,9 @@ function aboutSpread({ manifest, name }: RunnerGroup): readonly Odd[] {
   );
 }
 
-/** Its daemon is for a user that is not root, in a container that is privileged. Other runtimes may do without. */
+/**
+ * Warns if the rootless daemon gets no privileged container, or runs as root. Other runtimes may need no privileges.
+ */
 function aboutRootless({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   const isOther = ['runtimeClassName', 'hostUsers'].some((field) => valueAt(manifest, [...POD, field]) !== undefined);
   if (containerMode !== 'dind-rootless' || isOther) return [];
@@ -311,7 +313,9 @@ function aboutMachines({ manifest, labels }: RunnerGroup): readonly Odd[] {
 const DEVICE = /"(?:[a-z0-9.-]+\/[\w.-]*(?:gpu|mig-|cuda)|runtimeClassName"|tolerations"|resourceClaims")/i;
 const DEVICE_LINE = 'resources: {limits: {nvidia.com/gpu: 1}}';
 
-/** Variables of docker's client belong together, and a daemon of ours has a socket without TLS. */
+/**
+ * Warns of single variables of docker's client: they belong together, and a daemon of ours has a socket without TLS.
+ */
 function aboutDaemon({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   const isOfDocker = (of: unknown) => of === 'runner' || (of === 'docker' && hasDocker(containerMode));
   const leads = /^DOCKER_(?:HOST|TLS|TLS_VERIFY|TLS_CERTDIR|CERT_PATH|CONTEXT)$/;
@@ -340,7 +344,7 @@ const SECOND_RUNNER: Readonly<Record<string, string>> = {
 const LASTS =
   'does not end with the CI job, so its pod stays: make it an init container with restartPolicy: Always, or remove it';
 
-/** Containers of the podTemplate that are not `runner`. What the reader read is what JSON can say, and may have any form. */
+/** Warns of containers of the podTemplate except `runner`. The parsed template has only JSON values, in any form. */
 function containers({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   const ofOwn = hasDocker(containerMode) ? `: containerMode ${containerMode} has a daemon of its own` : '';
   return containersIn(manifest).flatMap(({ list, path, container }): readonly Odd[] => {
@@ -353,7 +357,7 @@ function containers({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   });
 }
 
-/** Of an init container. */
+/** Returns the fault of an init container. */
 function oddBefore(container: unknown, image: string, ofDaemon: string): string | undefined {
   const [command, args] = [listAt(container, ['command']), listAt(container, ['args'])];
   const said = [...command, ...args].join(' ');
@@ -364,7 +368,7 @@ function oddBefore(container: unknown, image: string, ofDaemon: string): string 
   return 'does not end, so the runner never starts: write "restartPolicy: Always" here';
 }
 
-/** These are merged over what our own pod has. */
+/** Containers that are merged over those of our own pod. */
 const OF_OURS: ReadonlySet<string> = new Set(['runner', 'docker', 'buildkit']);
 
 export function listAt(value: unknown, path: Path): readonly unknown[] {

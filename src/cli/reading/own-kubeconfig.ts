@@ -1,4 +1,4 @@
-/** The cluster of commands that people type: that of kubectl, with the login that its kubeconfig names. */
+/** Finds the cluster for commands that people type: that of kubectl, with the login that its kubeconfig names. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { execLogin } from '../../clients/kubernetes/exec-login.ts';
@@ -10,7 +10,7 @@ export function byHand<S extends Pick<Settings, 'env' | 'timeoutMs'>>(settings: 
   return { ...settings, logIn: execLogin(settings) };
 }
 
-/** The cluster that is named, or that of this pod, or that of kubectl. `config` undefined: there is none. */
+/** Returns the named cluster, or that of this pod, or that of kubectl. `config` undefined: there is none. */
 export async function clusterByHand(choice: ClusterChoice) {
   const kubeconfig = choice.kubeconfig ?? (await ownKubeconfig(choice.env));
   return { config: await findCluster({ ...choice, kubeconfig }), kubeconfig };
@@ -27,7 +27,7 @@ async function ownKubeconfig(env: ClusterChoice['env']): Promise<string | undefi
   if (await findCluster({ cluster: 'auto', env })) return undefined;
   const { KUBECONFIG = '', HOME = '' } = env;
   const named = KUBECONFIG.split(':').filter((file) => file !== '');
-  // As kubectl, which passes over files that are not there. It would also join the others.
+  // kubectl skips missing files, too. Unlike here, it would merge the others.
   if (named.length > 0) return named.find((file) => existsSync(file)) ?? named[0];
   const usual = join(HOME, '.kube', 'config');
   return HOME !== '' && existsSync(usual) ? usual : undefined;

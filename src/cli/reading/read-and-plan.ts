@@ -20,9 +20,12 @@ import {
 import { readGroups } from './read-groups.ts';
 
 interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
-  /** For manifests: one group's trouble is its own where live Jobs are seen; elsewhere fields that need them are refused (docs/adr/0036). */
+  /**
+   * True to print the other groups if one has trouble. Only if live Jobs are seen; otherwise fields that need them are
+   * refused (docs/adr/0036).
+   */
   readonly isolate?: boolean;
-  /** Default: those of the flags. */
+  /** Settings. Default: those of the flags. */
   readonly settings?: Settings;
   /** Absent: all of the plan is printed. */
   readonly shard?: Shard | undefined;
@@ -30,7 +33,10 @@ interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
   readonly plan?: typeof lookAndPlan;
 }
 
-/** What `generate`, `explain` and `cdk8s synth` have in common, so that they cannot disagree: flags, files, look, plan. */
+/**
+ * Reads flags and files, looks, and plans. `generate`, `explain` and `cdk8s synth` share it, so that they cannot
+ * disagree.
+ */
 export async function readAndPlan(
   args: readonly string[],
   flags: LookFlags & ImageFlags & GivenFlags<'recursive'>,
@@ -48,11 +54,11 @@ export async function readAndPlan(
   const namespaces = new Set(allowed.map(({ namespace }) => namespace));
   const denied = [...refusals.of].map(([group, failure]): BrokenGroup => {
     const { namespace, name, place } = group;
-    // In a namespace that is not judged good, nothing of the group is printed as it is written.
+    // In a namespace that was not judged as good, nothing of the group is printed as it is written.
     return { namespace, name, place, problems: [], failure, ...(namespaces.has(namespace) && { group }) };
   });
   const broken = [...read.broken, ...denied];
-  // What a file hides may live in any namespace that is open to the Application.
+  // Groups that a file hides may be in any namespace that is open to the Application.
   const isOpen =
     !io.env['ARGOCD_APP_NAMESPACE'] || settings.policy?.policy.namespaces?.some((each) => each.destinations);
   if (read.hidden.length > 0 && isOpen) refuseAll([{ problems: read.hidden }, ...broken]);

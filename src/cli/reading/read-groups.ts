@@ -1,4 +1,4 @@
-/** Reads RunnerGroups for a command, and tells what in their folders is no manifest, or where there are none. */
+/** Reads RunnerGroups for a command. Reports files that are not manifests, and folders without RunnerGroups. */
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { readFiles, STANDARD_INPUT } from '../../config/runnergroup/group-files.ts';
@@ -10,7 +10,7 @@ import { firstNames, printable } from '../../shared/printable.ts';
 /** Files that a message names; the others are counted. */
 const SHOWN = 5;
 
-/** Reads what `paths` name. One line on stderr names what was skipped. @throws InputProblems exit 2 */
+/** Reads the groups of `paths`. One line on stderr names the skipped files. @throws InputProblems exit 2 */
 export async function readGroups(
   where: Pick<ReadOptions, 'paths' | 'recursive' | 'isolate' | 'defaults'>,
   io: Io,
@@ -24,7 +24,7 @@ export async function readGroups(
   return read;
 }
 
-/** What other tools' files hold, and what to do with them. The first that fits counts. */
+/** Files of other tools, and what to do with them. The first match counts. */
 const OF_OTHERS: readonly (readonly [RegExp, string])[] = [
   [
     /^\s*"?githubConfigUrl"?:/m,
@@ -42,7 +42,7 @@ export function noGroups(options: {
   readonly paths: readonly string[];
   readonly recursive: boolean;
   readonly cwd: string;
-  /** For a command that would have asked Gitea: why it says nothing of it. */
+  /** True for a command that would have asked Gitea: its message says why it reports nothing about Gitea. */
   readonly asksGitea?: boolean;
 }): Failure {
   const { paths, recursive, cwd, asksGitea = false } = options;

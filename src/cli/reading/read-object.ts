@@ -8,7 +8,7 @@ export interface ClusterReader {
   readonly client: KubeClient;
   readonly deadline: Deadline;
   readonly argocdNamespace: string;
-  /** By the clock of the API server, as the times in its objects. Until it has answered: by this machine's. */
+  /** Returns the time of the API server's clock, as in its objects. Until its first answer: this machine's time. */
   readonly now: () => number;
 }
 
@@ -22,7 +22,7 @@ export async function readObject(
   question: Omit<KubeQuestion, 'what'>,
   may?: string,
 ): Promise<SeenOrNot<unknown>> {
-  // `what` is told by failures, and of these only the code is kept.
+  // `what` is for failures, and only the code of these is kept.
   const answer = await orFailure(client.send({ what: 'read an object', ...question }, deadline));
   return answer instanceof Failure ? notKnown(`the cluster did not answer (${answer.code})`) : jsonOf(answer, may);
 }

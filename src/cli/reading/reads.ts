@@ -1,4 +1,4 @@
-/** What `doctor` reads of the cluster: where each object is, and which of its fields count. A new read is a row of `READS`. */
+/** Reads of `doctor` in the cluster: the place of each object, and its used fields. A new read is a row of `READS`. */
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { ClusterSecrets, SecretPlace } from '../../clients/kubernetes/cluster-secrets.ts';
@@ -149,7 +149,7 @@ export const READS = {
   repoServer: at((namespace) => `/apis/apps/v1/${namespace}/deployments/argocd-repo-server`, Deployment),
   deployments: at((namespace) => `/apis/apps/v1/${namespace}/deployments`, listOf(Deployment)),
   serve: at((namespace) => `/apis/apps/v1/${namespace}/deployments/${NAME}`, Deployment),
-  /** With Argo CD's token and the secret of webhooks. */
+  /** Secret with Argo CD's token and the secret of webhooks. */
   serveSecret: at((namespace) => `/api/v1/${namespace}/secrets/${SERVE_SECRET}`, WithData),
   service: at((namespace) => `/api/v1/${namespace}/services/${NAME}`, Service),
   networkPolicy: at((namespace) => `/apis/networking.k8s.io/v1/${namespace}/networkpolicies/${NAME}`, anything),
@@ -160,7 +160,7 @@ export const READS = {
   applications: at((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/applications`, listOf(Application)),
   projects: at((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/appprojects`, listOf(AppProject)),
   nodes: at(() => '/api/v1/nodes', listOf(Node)),
-  /** What the cluster autoscaler and Karpenter leave behind: nodes may come when a pod needs them. */
+  /** Traces of the cluster autoscaler and of Karpenter: nodes may be added when a pod needs them. */
   autoscaler: at(() => '/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status', anything),
   nodePools: at(() => '/apis/karpenter.sh/v1/nodepools', listOf(anything)),
 };
@@ -225,7 +225,9 @@ export function installedSecrets(
   return { read, placeOf, readUrl: async () => undefined };
 }
 
-/** Names of Secrets by the folder of the sidecar that they are mounted at; undefined: there is no sidecar. */
+/**
+ * Returns the names of Secrets by the folder of the sidecar that they are mounted at. Undefined: there is no sidecar.
+ */
 function mountedSecrets({ spec }: Deployment): ReadonlyMap<string, string> | undefined {
   const { containers, volumes } = spec.template.spec;
   const sidecar = containers.find(({ name }) => name === NAME);

@@ -1,4 +1,7 @@
-/** Which cluster `explain` looked at, and what stands there besides Jobs and pods: `serve`, Argo CD's Applications, statuses. Reading it, and its text. */
+/**
+ * Reads which cluster `explain` looked at, and its objects besides Jobs and pods: `serve`, Argo CD's Applications,
+ * statuses. Also formats them.
+ */
 import * as z from 'zod';
 import { LOOK_LATE_MS } from '../../answers/not-created.ts';
 import {
@@ -134,7 +137,7 @@ const InGit = z.object({
 });
 const IsAutomated = z.object({ spec: z.object({ syncPolicy: z.object({ automated: Automated }) }) });
 
-/** @param below what is told below: of that only the first words stand here */
+/** Formats the surroundings. @param below texts that follow below: here only their first words are printed */
 export function whereText(
   { server, context, namespaces, lookedAt, serve, applications, broken, statuses }: WhereIAm,
   below = '',

@@ -1,4 +1,7 @@
-/** What is valid and probably not meant. Pure, but for the code that reads podTemplates, which is loaded when a group has one. */
+/**
+ * Warns of values that are valid and probably not intended. Pure, except for the code that reads podTemplates, which is
+ * loaded if a group has one.
+ */
 
 import { machineOf } from '../../answers/uncovered-labels.ts';
 import { askedWithoutPolicy, PASS_WORKLOADS, refusedDocuments } from '../../config/policy/without-policy.ts';
@@ -66,7 +69,7 @@ function warningsIn(group: RunnerGroup): readonly Warning[] {
   const isPerJob = limits.some(dependsOnJob);
   const isOneKey = authToken.name === registrationToken?.name && authToken.key === registrationToken.key;
   const { protocol, hostname } = new URL(giteaUrl);
-  // What stays on this machine is not seen by others.
+  // Traffic on one machine is not visible to others.
   const isHere = /^(?:localhost|127\..*|\[::1\])$/.test(hostname);
   const when = (is: boolean, ...warning: Warning): readonly Warning[] => (is ? [warning] : []);
   return [
@@ -170,15 +173,15 @@ interface Overlap {
 }
 
 /**
- * By group, the first one before it that overlaps: same Gitea, a scope in common and a label in common. Suspended groups serve nothing.
- * Groups are compared within their owner only, so that thousands of tenants are no work.
+ * Finds for each group the first one before it that overlaps: same Gitea, a common scope and a common label. Suspended
+ * groups serve nothing. Groups are compared within their owner only, so thousands of tenants take little time.
  */
 function overlappingGroup(groups: readonly RunnerGroup[]): ReadonlyMap<RunnerGroup, Overlap> {
   const overlaps = new Map<RunnerGroup, Overlap>();
   const listOf = memo((_: string): RunnerGroup[] => []);
   for (const group of groups.filter(({ suspend }) => !suspend)) {
     const { giteaUrl } = group;
-    // In lower case, as Gitea compares. `*`: all owners.
+    // In lower case, as Gitea compares names. `*`: all owners.
     const owner = ownerOf(coverOf(group.scope) ?? '*');
     const all = listOf(giteaUrl);
     const own = listOf(`${giteaUrl} ${owner}`);

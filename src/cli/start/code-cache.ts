@@ -23,7 +23,7 @@ const START = Buffer.from('(function (exports, require, module) {');
 const END = Buffer.from('\n})');
 const loaded = new Map<string, unknown>();
 
-/** Compiles and runs a file of ours, with its code cache when that fits; once. Answers what it exports. */
+/** Compiles and runs a file of the program once, with its code cache if that fits. Returns its exports. */
 export function load(file: string): unknown {
   if (!loaded.has(file)) {
     const source = readSource(file);
@@ -36,7 +36,7 @@ export function load(file: string): unknown {
   return loaded.get(file);
 }
 
-/** A file of ours as a function. In one piece: V8 would copy what is put together. */
+/** Reads a file of the program, wrapped in a function. One Buffer holds all of it: V8 would copy joined parts. */
 export function readSource(file: string): Buffer {
   return inFile(file, (fd) => {
     const { size } = fstatSync(fd);
@@ -54,8 +54,9 @@ export function compile(source: Buffer, file: string, cachedData?: Buffer): Scri
 }
 
 /**
- * Runs a compiled file as Node runs a CommonJS module, but `require` finds Node's own modules and other parts only: all else is bundled.
- * @param loadPart loads the part beside this one that is called `./NAME.cjs`.
+ * Runs a compiled file as Node runs a CommonJS module. `require` finds only Node's own modules and other parts: all
+ * else is bundled.
+ * @param loadPart loads the part `./NAME.cjs` beside this one
  */
 export function run(script: Script, loadPart: (name: string) => unknown): unknown {
   const module: { exports: unknown } = { exports: {} };
@@ -64,7 +65,7 @@ export function run(script: Script, loadPart: (name: string) => unknown): unknow
   return module.exports;
 }
 
-/** What makes a cache, as far as V8 does not look at it itself. */
+/** The properties of the process that make a cache, as far as V8 does not compare them itself. */
 type Maker = Pick<NodeJS.Process, 'version' | 'arch' | 'platform'>;
 
 /** The bytes of `FILE.cache`. */

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { load, type ProgramPart } from './code-cache.ts';
 
 const [, , command = ''] = process.argv;
-// What compares RunnerGroups plans them, too.
+// The comparison of RunnerGroups also plans them.
 const compares = process.env['GITEA_RUNNERS_AGAINST'] || process.argv.some((word) => word.startsWith('--against'));
 const part = command === 'generate' || (command === 'validate' && !compares) ? command : 'cli';
 (load(join(__dirname, `${part}.cjs`)) as ProgramPart).main();

@@ -161,7 +161,7 @@ class GroupReader {
   readonly broken: BrokenGroup[] = [];
   readonly problems: Problem[];
   readonly skipped: string[] = [];
-  /** Groups whose problems are outside their podTemplates: their pods are judged all the same. */
+  /** Broken groups, reduced to their pods: the pods are judged all the same. */
   readonly pods: RunnerGroup[] = [];
   /** RunnerGroups with problems that are not in `broken`. */
   faulty = 0;
