@@ -33,7 +33,7 @@ const MOST_ADVISED = 200;
 
 export type Line = readonly [name: string, text: string];
 
-/** No line if there is no text. */
+/** Returns the line, or none if there is no text. */
 export function line(name: string, text: string | undefined): readonly Line[] {
   return lines(name, text ? [text] : []);
 }
@@ -78,7 +78,7 @@ export function jobLines(
   ];
 }
 
-/** Adds to each job what the text says of it, for `-o json`. `until`: by then the wait has ended, or its cause is another one. */
+/** Adds to each job its sentences, for `-o json`. `until`: by then the wait has ended or has another cause. */
 export function withSentences<T extends Pick<Explanation, 'jobs'>>(answer: T, explanation: Explanation) {
   const sentences = sentencesOf(explanation);
   return { ...answer, jobs: answer.jobs.map((job) => ({ ...job, ...sentences(job) })) };
@@ -121,7 +121,7 @@ function untilOf(job: ExplainedJob): number | undefined {
   return job.state === 'starting' ? job.waitUntilMs : job.endsByMs;
 }
 
-/** What is awaited, and until when, if there is nothing to do. */
+/** Returns what the job waits for, and until when, if nobody can do anything. */
 function waitText({ state, waitUntilMs, ...job }: ExplainedJob, nowMs: number): string {
   if (job.verdict === 'served' && state !== 'starting')
     return seeWhy(job.group, job.runner, `pods -l job-name=${job.runner}`);
@@ -130,7 +130,7 @@ function waitText({ state, waitUntilMs, ...job }: ExplainedJob, nowMs: number): 
   return `wait${until}: its runner takes it as soon as it has registered${until && '. After that another one is tried'}`;
 }
 
-/** The runner of a job, or the last one that it had. */
+/** Returns the runner of a job, or its last one. */
 function runnerOf(job: ExplainedJob): string | undefined {
   return job.verdict === 'served' ? job.runner : (job.ended?.runner ?? job.job.runner);
 }
@@ -158,7 +158,7 @@ export function nextSteps(explanation: Explanation): (job: ExplainedJob, isChain
   };
 }
 
-/** `serve` is down, and what these jobs wait for says nothing of it. */
+/** Returns the trouble of a `serve` that is down, if the cause of these jobs does not say it. */
 export function downFor(jobs: readonly ExplainedJob[], { where }: Explanation): NotCreated | undefined {
   const isUntold = jobs.some(({ notCreated, verdict }) => verdict === 'served' && !notCreated);
   return where && isUntold ? downOf(where, where.applications[0]) : undefined;
@@ -170,11 +170,11 @@ export function toldWith(job: ExplainedJob): readonly string[] {
   return job.ended && !hasLogs(job.ended) ? [job.ended.runner, ...waiting] : waiting;
 }
 
-/** What else helps somebody who asks about this job. The table of all jobs leaves it out. */
+/** Returns further advice for a person who asks about this job. The table of all jobs leaves it out. */
 function askedAdvice(job: ExplainedJob, isChained: boolean): readonly string[] {
   if (job.isActionsOff) return [];
   if (job.verdict === 'held' && job.because === 'blocked') return blockedAdvice(job, isChained);
-  // How its last runner failed comes first: to wait helps nobody then.
+  // How the last runner failed comes first: waiting does not help then.
   const { ended, notCreated } = job;
   return notCreated && !notCreated.isUnserved && !notCreated.isKnown && !ended ? [notCreated.next] : [];
 }
@@ -215,7 +215,7 @@ function isFaulty(decision: RunnerDecision): boolean {
   return !isLate && !isSuspended && stillSinceMs === undefined && comesByMs === undefined;
 }
 
-/** A job that no group covers may be meant for one that is broken. */
+/** Names the broken groups: a job that no group covers may be meant for one of them. */
 export function brokenLines({ where }: Explanation): readonly Line[] {
   const texts = (where?.broken ?? []).map(
     ({ group, problem }) => `RunnerGroup ${group} cannot be served, so it does not count: ${problem}`,

@@ -1,4 +1,4 @@
-/** What a job may wait for that Gitea calls blocked, and what helps. Pure. */
+/** Says what a job waits for that Gitea calls blocked, and what to do. Pure. */
 import type { JobDecision, Plan } from '../planner/decisions.ts';
 import type { Job } from '../planner/evidence.ts';
 import { baseName } from '../planner/ready-since.ts';
@@ -13,7 +13,7 @@ export interface BlockedBy {
   readonly repositoryHas: readonly OtherJob[];
 }
 
-/** A blocked job, with what is known of why. */
+/** A blocked job with the likely causes. */
 type BlockedJob = Partial<BlockedBy> & { readonly event?: string; readonly job: Pick<Job, 'name'> };
 
 const MOST_OF_REPOSITORY = 5;
@@ -21,13 +21,12 @@ const MOST_OF_RUN = 100;
 const MOST_NAMED = 3;
 
 /**
- * What each blocked job of a plan may wait for. Gitea's API says only that it is blocked. What its lists show, in this order (1.27.3:
- * services/actions/clear_tasks.go and notifier_helper.go):
- *
- *   1. A job of the same run is queued or in progress: it probably needs that one.
- *   2. Else another run of the repository has such a job: that run may hold the concurrency group. A run between two of its jobs has
- *      none in progress, so queued jobs count if none is in progress.
- *   3. Else it waits for approval (only pull requests from forks need one) or for its concurrency group.
+ * Finds what each blocked job of a plan may wait for. Gitea's API says only that it is blocked. Its lists show more, in
+ * this order (1.27.3: services/actions/clear_tasks.go and notifier_helper.go):
+ * 1. A job of the same run is queued or in progress: the blocked job probably needs it.
+ * 2. Else another run of the repository has such a job: that run may hold the concurrency group. A run between two of
+ * its jobs has none in progress, so queued jobs count if none is in progress.
+ * 3. Else the job waits for approval (only pull requests from forks need one) or for its concurrency group.
  */
 export function blockedBy({ jobs }: Plan): (decision: JobDecision) => Partial<BlockedBy> {
   const isInProgress = ({ job }: JobDecision): boolean => job.status === 'in_progress';
@@ -42,7 +41,7 @@ export function blockedBy({ jobs }: Plan): (decision: JobDecision) => Partial<Bl
   return (decision) => {
     if (decision.verdict !== 'held' || decision.because !== 'blocked') return {};
     const { origin, job } = decision;
-    // At most 5 of these 10 are of its own run.
+    // At most 5 of these 10 belong to its own run.
     const ofRepository = repositories.get(`${origin} ${job.repository}`)?.slice(0, 2 * MOST_OF_REPOSITORY) ?? [];
     const ofOtherRuns = ofRepository.filter((each) => each.job.runId !== job.runId);
     const running = ofOtherRuns.filter(isInProgress);
@@ -54,7 +53,10 @@ export function blockedBy({ jobs }: Plan): (decision: JobDecision) => Partial<Bl
   };
 }
 
-/** Another leg of its matrix comes first. All of them need the same jobs, so only max-parallel is left (Gitea's pull request 36357). */
+/**
+ * True if another leg of the matrix comes first. All legs need the same jobs, so only max-parallel is left as the cause
+ * (Gitea's pull request 36357).
+ */
 export function isHeldByMatrix({ job, runHas = [] }: BlockedJob): boolean {
   return runHas.some(({ name }) => name !== job.name && baseName({ name }) === baseName(job));
 }

@@ -1,4 +1,7 @@
-/** What happens to a job, why, and what to do: the row of its reason, and what only jobs with a runner have. Pure. */
+/**
+ * Describes each job: what happens to it, why, and what to do. Joins the row of its reason with the facts of its
+ * runner. Pure.
+ */
 import type { EmittedRunner } from '../planner/decisions.ts';
 import { keyText } from '../shared/keys.ts';
 import { count, duration } from '../shared/printable.ts';
@@ -10,7 +13,10 @@ import { notCoveredAdvice } from './uncovered-labels.ts';
 type RunningJob = ExplainedJob & { readonly verdict: 'running' };
 type ServedJob = ExplainedJob & { readonly verdict: 'served' };
 
-/** @param isShared the text is of several jobs: it leaves out what each of them has for itself */
+/**
+ * Returns the sentence about a job.
+ * @param isShared true if several jobs share the text: it leaves out the details of each
+ */
 export function verdictText(...[job, nowMs, runners, isShared = false]: Parameters<typeof causeText>): string {
   const text = causeText(job, nowMs, runners, isShared);
   if (job.isActionsOff || job.verdict !== 'served') return text;
@@ -34,14 +40,14 @@ export function causeText(
   return servedText(job, runners, nowMs);
 }
 
-/** What to do about several jobs, once for each cause. */
+/** Returns the advice for several jobs, once for each cause. */
 export function advicesFor(jobs: readonly ExplainedJob[], adviceOf: (job: ExplainedJob) => readonly string[]) {
   const lacksLabels = (job: ExplainedJob): boolean => isNotCovered(job) && !job.isActionsOff;
   const advice = jobs.filter((job) => !lacksLabels(job)).flatMap((job) => adviceOf(job));
   return [...new Set([...advice, ...notCoveredAdvice(jobs.filter(lacksLabels))])];
 }
 
-/** What to do about a job. Empty: nothing but to wait. */
+/** Returns the advice for a job. Empty: it only has to wait. */
 export function adviceFor(job: ExplainedJob, groups: readonly ExplainedGroup[]): readonly string[] {
   const switchOn = `switch Actions on in the settings of ${job.job.repository}; if the job is not to run, cancel its run then`;
   if (job.isActionsOff) return [switchOn];
@@ -62,7 +68,7 @@ function servedText(job: ServedJob, runners: ReadonlyMap<string, EmittedRunner>,
   return parts.filter(Boolean).join('; ');
 }
 
-/** What came of the runners that the job had before. Undefined: it had none, or nothing is known. */
+/** Returns what became of the job's last runners. Undefined: it had none, or nothing is known. */
 function historyText({ ended, idleMs, inVain }: ServedJob, triedBefore: number): string | undefined {
   if (ended) return endedText(ended);
   if (inVain === 'idle' && idleMs === undefined) return 'its last runner was idle: Gitea did not give it the job';
@@ -77,7 +83,7 @@ function servedAdvice(job: ServedJob): readonly string[] {
   return isUnseen ? ['to see whether its runner starts, have the cluster looked at: add --kubeconfig'] : [];
 }
 
-/** What helps if its last runners came to nothing. */
+/** Returns the advice for a job whose last runners failed. */
 function historyAdvice(job: ServedJob): readonly string[] {
   const { ended, group, inVain } = job;
   if (ended) return endAdvice(job);
@@ -120,7 +126,7 @@ function runningAdvice(job: RunningJob): readonly string[] {
 const RERUN = 're-run the job when Gitea has failed it';
 const GITEA_DOCTOR = 'on the host of Gitea: gitea doctor check --run fix-actions-unfinished-run-status --fix';
 
-/** What to do for people who can read a job and own no group: whom to ask, and for what. */
+/** Returns the advice for people who can read a job and own no group: whom to ask, and for what. */
 export function askAdvice(job: ExplainedJob, ownersAdvice: readonly string[]): readonly string[] {
   const group = groupOfJob(job);
   const askOwner = `ask an owner of ${group ? `group ${keyText(group)}` : 'the groups here'}`;

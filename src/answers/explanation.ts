@@ -43,7 +43,7 @@ import { durationsIn, estimateWaits, overtimeOf } from './wait-estimate.ts';
 /** Jobs of runners in Kubernetes, by name. */
 type Lives = ReadonlyMap<string, LiveJob>;
 
-/** Of jobs that have not finished: others wait for nothing. */
+/** Explains the jobs that have not finished. Finished jobs wait for nothing. */
 export function explanationOf(...evidence: Parameters<typeof explainerOf>): Explanation {
   const { details, outline } = explainerOf(...evidence);
   const explanation = outline();
@@ -51,8 +51,9 @@ export function explanationOf(...evidence: Parameters<typeof explainerOf>): Expl
 }
 
 /**
- * An explanation in two steps, for `serve`: people may queue 10,000 jobs, and a turn of the event loop must be short. `outline` has no
- * more of a job than its state. `details` adds the rest to jobs that are shown. What many jobs share is calculated for the first of them.
+ * Explains in two steps, for `serve`: people may queue 10,000 jobs, and a turn of the event loop must be short.
+ * `outline` has only the state of each job. `details` adds the rest to the jobs that are shown. Common facts of many
+ * jobs are calculated at the first of them.
  */
 export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: number, seen?: PlanOfNow['seen']) {
   const cluster = seen?.evidence.cluster;
@@ -84,7 +85,7 @@ export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: n
         ...(cluster?.is === 'seen' && { liveJobs: cluster.jobs.filter(({ state }) => state !== 'complete') }),
       };
     },
-    /** Each call begins with hints of its own: they have a bound (`MOST_STEPS`). */
+    /** Each call makes its own hints: their number has a bound (`MOST_STEPS`). */
     details: () => {
       const hints = once(() => hintsFor(withNamesNow(groups, plan).flatMap(withSizes)));
       return <T extends OpenDecision>(job: T) => ({
@@ -264,7 +265,7 @@ function stateIn(
     if (decision.verdict === 'running') return 'running';
     if (decision.verdict === 'served') {
       const { trouble } = emitted.get(decision.runner) ?? {};
-      // Nothing says why it does not come. Then time decides.
+      // Nothing says why the runner does not come. Then time decides.
       const isOverdue = decision.by === 'own-runner' && !trouble && waitUntilMs < nowMs;
       return trouble?.isLate || isOverdue || progress(decision).inVain ? 'unserved' : 'starting';
     }
@@ -284,7 +285,7 @@ export function byState(a: ExplainedJob, b: ExplainedJob): number {
 /** A registered runner asks Gitea every two seconds or so. */
 const IDLE_TOO_LONG_MS = 60_000;
 
-/** Why runners came to nothing for the job that they were made for: their Job failed, or they were given up. */
+/** Reasons of runners that failed the job they were made for: their Job failed, or they were given up. */
 const CAME_TO_NOTHING: ReadonlySet<RunnerDecision['because']> = new Set([
   'back-off-record',
   'stuck',
@@ -302,7 +303,7 @@ function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, no
   const pastRunners = plan.runners.filter(({ because }) => CAME_TO_NOTHING.has(because));
   const stayOf = staysOf(groups);
   const lastRunnerOfJob = new Map(pastRunners.map((decision) => [stayOf(decision), decision]));
-  /** How a runner ended, or why its pod did not start. */
+  /** Returns how a runner ended, or why its pod did not start. */
   const endOf = (runner: string): Pick<Progress, 'ended'> => {
     const { trouble, end = trouble } = lives.get(runner) ?? {};
     return end ? { ended: { runner, ...end } } : {};
@@ -321,7 +322,7 @@ function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, no
     if (!last) return {};
     const { because, runner } = last;
     if (because === 'disabled') return { ended: { runner, ...DISABLED } };
-    // It has another runner already, which has no Job.
+    // The job has another runner already, whose Job does not exist yet.
     const isReplaced = decision.verdict === 'served' && decision.by === 'new-runner';
     if (because === 'surplus') return isReplaced ? { inVain: 'idle' } : {};
     return { ...endOf(runner), ...(because !== 'back-off-record' && { inVain: 'tried' }) };
@@ -336,7 +337,7 @@ function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, no
     const runner = decisionOfRunner.get(decision.runner);
     const { runningSinceMs = Number.NaN } = lives.get(decision.runner) ?? {};
     const idleMs = nowMs - Math.max(runningSinceMs, job.createdAtMs);
-    // Its own runner was made when its job was ready. Others may have been idle before that.
+    // The job's own runner was made when the job was ready. Other runners may have been idle before.
     if (decision.by === 'own-runner' && row?.online && !row.busy && idleMs >= IDLE_TOO_LONG_MS)
       return { idleMs, inVain: 'idle' };
     const isAgain = runner?.emit && runner.triedBefore !== undefined && !row?.online;
@@ -347,7 +348,7 @@ function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, no
 /** Adds to jobs why the runner that they want has no Job in the cluster, or why its pod waits for credentials. */
 export function withNotCreated(explanation: Explanation): Explanation {
   const { liveJobs, where } = explanation;
-  // Nobody looked: a Job that is not seen may be there.
+  // Nobody looked: an unseen Job may exist.
   if (!liveJobs) return explanation;
   const liveJobOf = new Map(liveJobs.map((each) => [each.name, each]));
   const emitted = emittedRunners(explanation);

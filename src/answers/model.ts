@@ -1,4 +1,4 @@
-/** What is told of jobs and groups, as data: `explain -o json` prints it, and all sentences are made of it. Pure. */
+/** Data about jobs and groups: `explain -o json` prints it, and all sentences are made from it. Pure. */
 import type { EmittedRunner, GroupKey, GroupSummary, JobDecision, Plan } from '../planner/decisions.ts';
 import type { LiveJob, PodEnd, PodTrouble } from '../planner/evidence.ts';
 import { isSame } from '../shared/keys.ts';
@@ -17,14 +17,14 @@ export interface Explanation {
   /** Unfinished jobs: the worst state first, then the oldest. */
   readonly jobs: readonly ExplainedJob[];
   readonly runners: Plan['runners'];
-  /** Jobs of ours in Kubernetes that have not ended well. Absent: nobody looked. */
+  /** Jobs of this program in Kubernetes that have not ended well. Absent: nobody looked. */
   readonly liveJobs?: readonly LiveJob[];
 }
 
 /** A decision about a job that has not finished. */
 export type OpenDecision = Exclude<JobDecision, { readonly verdict: 'done' }>;
 
-/** A job that has not finished, and what only people need to know of it. */
+/** A job that has not finished, with facts for people. */
 export type ExplainedJob = OpenDecision &
   Partial<BlockedBy> &
   Wait &
@@ -33,21 +33,21 @@ export type ExplainedJob = OpenDecision &
     readonly state: JobState;
     /** A name of its repository from before a rename, by which the group chooses it. Absent: none is known. */
     readonly chosenBefore?: string;
-    /** For `blocked`: what has started its run. Absent: not known. */
+    /** With `blocked`: the event that started its run. Absent: not known. */
     readonly event?: string;
     /** Actions is switched off in its repository. Absent: it is on, or that was not asked. */
     readonly isActionsOff?: true;
-    /** Its runner is wanted, and nobody looked whether Kubernetes has it. */
+    /** The runner is wanted, and nobody looked whether Kubernetes has its Job. */
     readonly isUnseen?: true;
-    /** Its runner is wanted. Kubernetes has no Job for it, or its pod waits for credentials from `serve`. */
+    /** The runner is wanted. Kubernetes has no Job for it, or its pod waits for credentials from `serve`. */
     readonly notCreated?: NotCreated;
-    /** Before this time its runner is not late, ms since 1970. */
+    /** Before this time the runner is not late, ms since 1970. */
     readonly waitUntilMs?: number;
   };
 
 /** For a job held by the cap or a limit: its wait. For a job with a slot: what may keep that slot taken. */
 export interface Wait extends SlotDelay {
-  /** How long it will wait. Absent: no finished job tells, or many jobs come before it. */
+  /** Estimated wait. Absent: no finished job gives an estimate, or many jobs come first. */
   readonly estimate?: WaitEstimate;
   readonly cap?: number;
   /** Slots that it takes. Absent: 1. */
@@ -56,14 +56,14 @@ export interface Wait extends SlotDelay {
   readonly holders?: readonly Holder[];
 }
 
-/** Why a slot may not come free soon. */
+/** Why a slot may stay taken for long. */
 export interface SlotDelay {
-  /** Its CI job has run for far longer than those of its name. */
+  /** Set if the CI job has run for far longer than others of its name. */
   readonly overtime?: Overtime;
   /** Its pod is being deleted, and may finish until then, ms since 1970. `disruption`: by whom, as Kubernetes says. */
   readonly endsByMs?: number;
   readonly disruption?: PodEnd;
-  /** Its pod cannot start. */
+  /** Why the pod cannot start. */
   readonly trouble?: PodTrouble;
   /** Gitea has not heard of its runner for a minute. `why`: what Kubernetes says of the pod. `isGone`: there is no Job of it. */
   readonly offline?: { readonly why?: string; readonly isGone?: true };
@@ -81,15 +81,18 @@ export interface Holder extends SlotDelay {
 export interface Progress extends Pick<SlotDelay, 'offline'> {
   /** How the job's last runner ended. Present only if it failed, was given up or is lost. */
   readonly ended?: PodTrouble & { readonly runner: string };
-  /** For so long its runner has been registered and idle, ms. Gitea does not give it the job. */
+  /** How long the runner has been registered and idle, ms. Gitea does not give it the job. */
   readonly idleMs?: number;
-  /** Another runner alone does not help: its runners stay `idle`, or several were `tried`. */
+  /** Why another runner alone does not help: its runners stay `idle`, or several were `tried`. */
   readonly inVain?: 'idle' | 'tried';
-  /** It runs in Gitea, and its runner is gone. `outlived`: Gitea shows it in progress for longer than a runner lives. */
+  /**
+   * Gitea shows the job running, and its runner is gone. `outlived`: Gitea has shown it in progress for longer than a
+   * runner lives.
+   */
   readonly loss?: 'lost' | 'outlived';
 }
 
-/** Why the Kubernetes Job of a runner that is wanted is not there, and what to do. */
+/** Why the Kubernetes Job of a wanted runner does not exist, and what to do. */
 export interface NotCreated {
   readonly why: string;
   readonly next: string;
@@ -105,9 +108,9 @@ export interface ExplainedGroup extends GroupKey, Omit<GroupSummary, 'group'> {
   readonly scope: string;
   readonly labels: readonly string[];
   readonly suspended: boolean;
-  /** Who suspended it in the cluster, and why. Absent: it is not suspended there. */
+  /** Who suspended the group in the cluster, and why. Absent: it is not suspended there. */
   readonly suspension?: string;
-  /** Nobody looked at its Jobs, so nothing is known of runners that Gitea does not show. */
+  /** Nobody looked at the group's Jobs, so runners that Gitea does not show are unknown. */
   readonly isUnseen?: true;
   /** Runners that take slots although their pods cannot start. */
   readonly cannotStart: number;

@@ -1,4 +1,4 @@
-/** Why the runner of a CI job does not come, as far as `serve`, Argo CD and the RunnerGroup's status tell. Pure. */
+/** Finds why the runner of a CI job does not come, from `serve`, Argo CD and the RunnerGroup's status. Pure. */
 import type { GroupKey } from '../planner/decisions.ts';
 import { type LiveJob, NO_POD, siblingOf } from '../planner/evidence.ts';
 import { ARGOCD_NAMESPACE, manual, NAME, PLUGIN, serveLogs } from '../shared/installed/installed-names.ts';
@@ -17,7 +17,7 @@ interface WaitingJob {
   readonly group: GroupKey;
   /** The shard that its runner falls to. Absent: there are none. */
   readonly shard?: number | undefined;
-  /** Before this time its runner is not late, ms since 1970. */
+  /** Before this time the runner is not late, ms since 1970. */
   readonly waitUntilMs?: number;
 }
 
@@ -57,7 +57,10 @@ export function whyNotCreated(where: WhereIAm | undefined, job: WaitingJob, nowM
   };
 }
 
-/** Why the Application of its shard creates nothing. After the spawn timeout the runner may fall to another shard (docs/adr/0109). */
+/**
+ * Returns why the Application of the job's shard creates nothing. After the spawn timeout, the runner may fall to
+ * another shard (docs/adr/0109).
+ */
 function failureOfShard(application: ApplicationSeen, job: WaitingJob): NotCreated | undefined {
   const { shard } = job;
   const failure = failureOf(application) ?? leftOut(application, job);
@@ -115,7 +118,7 @@ function unready(status: StatusSeen, application: ApplicationSeen | undefined): 
 /** Reasons of the condition `Ready` whose cause is in Argo CD. */
 const ARGOCD_REASONS = new Set(['ComparisonError', 'PlanDiffers', 'SyncFailed', 'ForeignApplication']);
 
-/** Its pod waits for credentials, and `serve` says why it cannot hand them over. */
+/** Returns why `serve` cannot register the runner, if its pod waits for credentials. */
 export function unregistered({ statuses }: WhereIAm, job: WaitingJob, live: LiveJob): NotCreated | undefined {
   const status = statuses.find((each) => each.group === keyText(job.group));
   const { registeredAt, state, stillSinceMs, trouble } = live;
@@ -126,7 +129,7 @@ export function unregistered({ statuses }: WhereIAm, job: WaitingJob, live: Live
   return { why: `serve cannot register its runner at ${refusal.at}: ${refusal.message}`, next, isUnserved: true };
 }
 
-/** Why the Application creates nothing. Undefined: it shows no cause. */
+/** Returns why the Application creates nothing. Undefined: it shows no cause. */
 export function failureOf(application: ApplicationSeen): NotCreated | undefined {
   const { name, end, error, idleSinceMs, isMissing, lastsMs, pluginless, says = '' } = application;
   if (isMissing) {
@@ -185,7 +188,10 @@ const WINDOW_REMEDY =
 
 const STEP_1 = `repeat step 1 of ${manual('install.md#install-three-steps')}`;
 
-/** What helps against what Argo CD says (3.5.3, and master of August 2026). The first expression that matches counts. `APP`: the Application, as its commands take it. */
+/**
+ * Remedies for messages of Argo CD (3.5.3, and master of August 2026). The first expression that matches counts. `APP`:
+ * the Application, as its commands take it.
+ */
 const ARGOCD_REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   [
     /find cmp-server plugin|(?:cmp.server|fork\/exec).*(?:permission denied|read-only|no such file)/,
@@ -284,9 +290,9 @@ const ARGOCD_REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/transport: .* dial/, 'start argocd-repo-server again: kubectl -n argocd get pods shows why it does not answer'],
 ];
 
-/** What the API server says of an object that it does not take. Only this has the remedies of pods. */
+/** Matches messages of the API server about a refused object. Only these have the remedies of pods. */
 const REFUSED = /is (?:forbidden|invalid)\b|denied the request|failed calling webhook|etcdserver|Internal error/;
-/** What is refused for good. Of the rest Argo CD tries a sync again, five times within three minutes. */
+/** Matches final refusals. After others, Argo CD tries a sync again, five times within three minutes. */
 const FINAL =
   /not permitted|allowed destinations|\w+ResourceWarning|syncOptions has|is (?:invalid|immutable|not managed|installed)|no matching|denied (?:the )?request|cannot \w+ resource|" not found/;
 
@@ -298,7 +304,7 @@ function argocdRemedy(says: string, key: string): string | undefined {
   return remedy?.replace('APP', `-n ${namespace} ${application}`) ?? ofRefused;
 }
 
-/** What helps against an error of Argo CD in this Application, `argocd/runners`. */
+/** Returns the remedy for an error of Argo CD in this Application, `argocd/runners`. */
 export function afterError(error: string, key: string): string {
   const remedy = ERROR_CODE.test(error) ? undefined : argocdRemedy(error, key);
   return `${remedy ?? correctText(error)}, then argocd app get ${key.split('/')[1]} --hard-refresh`;
@@ -306,7 +312,10 @@ export function afterError(error: string, key: string): string {
 
 export const ERROR_CODE = /\bGR-[A-Z]+-\d+/;
 
-/** A message with a code ends in what to do, and who reads this has just read it. */
+/**
+ * Returns the next step after a message with a code. The message itself ends in its remedy, which the reader has just
+ * read.
+ */
 export function correctText(error: string): string {
   const [code] = ERROR_CODE.exec(error) ?? [];
   return code === undefined ? 'correct what it says' : `do what it says (${manual('errors.md')} has ${code})`;

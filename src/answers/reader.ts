@@ -21,12 +21,12 @@ export interface Audience {
 
 export const STRANGER: Audience = { mayRead: () => false, owns: () => false };
 
-/** Everybody who may read this repository. */
+/** Returns the readers of this repository, as one audience. */
 export function readersOf(repository: string): Audience {
   return { ...STRANGER, mayRead: (other) => other.toLowerCase() === repository.toLowerCase() };
 }
 
-/** The whole text may name addresses, repositories of others, and what Argo CD says of the Application. */
+/** Replaces a text that may name addresses, other repositories, and messages of Argo CD about the Application. */
 const NOT_READY: NotCreated = {
   why: 'its runner cannot be started: owners of the group see why',
   next: 'tell an owner of the group',
@@ -54,7 +54,7 @@ export function jobForReader(job: ExplainedJob, reader: Audience): ExplainedJob 
   };
 }
 
-/** For people who do not own its group. */
+/** Returns the part of a job for people who do not own its group. */
 function jobForStrangers(job: ExplainedJob): ExplainedJob {
   const { disruption, ended, notCreated } = job;
   const whyNotCreated = notCreated?.isUnserved ? NOT_READY : NOT_CREATED_YET;
@@ -67,7 +67,10 @@ function holdersForReader(holders: readonly Holder[], reader: Audience) {
   return holders.flatMap((each) => (reader.mayRead(each.repository) ? podForReader(each, each.group, reader) : []));
 }
 
-/** Its scope may be a repository of others. Which Jobs of other Applications have its slots is for owners. */
+/**
+ * Returns the part of a limit for a reader. Its scope may be a repository of others. Only owners see which Jobs of
+ * other Applications have its slots.
+ */
 function limitForReader(limit: HoldingLimit, repository: string, isOwner: boolean, reader: Audience): HoldingLimit {
   const { of: scope, others, ...rest } = limit;
   const mayNameLimitScope = isUnderLimit(repository, limit) || reader.mayRead(scope ?? '');
@@ -84,7 +87,7 @@ type PodWords = Partial<Record<'disruption' | 'end' | 'trouble', PodTrouble>> & 
   readonly offline?: SlotDelay['offline'];
 };
 
-/** What says how the pod of a runner of this group does. */
+/** Returns the part of a pod's state that a reader may see. */
 export function podForReader<T extends PodWords>(pod: T, group: GroupKey | undefined, reader: Audience): T {
   if (ownsGroup(group, reader)) return pod;
   const { disruption, end, trouble, offline } = pod;

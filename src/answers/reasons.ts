@@ -38,9 +38,12 @@ export type HeldJob = ExplainedJob & { readonly verdict: 'held' };
 
 interface HeldReason {
   readonly state: JobState;
-  /** Who holds it back, if anybody does: `heldJobs`, HELD, the metric and the last line of `explain` count these jobs, and no others. */
+  /**
+   * Who holds the job back, if anybody: `heldJobs`, HELD, the metric and the last line of `explain` count these jobs
+   * only.
+   */
   readonly heldBack: 'by-its-group' | 'for-its-labels' | 'no';
-  /** For a line of counts: `2 held back by the cap`. Absent: it is not counted there. */
+  /** Words for a line of counts: `2 held back by the cap`. Absent: the reason is not counted there. */
   readonly short?: string;
   readonly text: (job: HeldJob, nowMs: number) => string;
   /** Absent: nothing helps but to wait. */
@@ -58,7 +61,7 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
   blocked: {
     ...{ state: 'blocked', heldBack: 'no' },
     text: (job) => `blocked: ${blockedText(job)}${job.missing ? `; after that, ${notCoveredText(job)}` : ''}`,
-    // What is no typo may be for runners of others.
+    // A label without a typing mistake may be meant for other runners.
     advice: (job) => (job.didYouMean ? notCoveredAdvice([job]) : []),
   },
   'no-labels': {
@@ -134,7 +137,10 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
 /** The reasons for which a group holds jobs back. */
 export const BY_GROUPS = (Object.keys(HELD) as HeldBecause[]).filter((each) => HELD[each].heldBack === 'by-its-group');
 
-/** True for a ready job that gets no runner now: because of its group, or because it has no labels. It may be unserved, too. */
+/**
+ * True for a ready job that gets no runner now, because of its group or because it has no labels. Its state may also be
+ * `unserved`.
+ */
 export function isHeldBack(decision: JobDecision): boolean {
   return decision.verdict === 'held' && HELD[decision.because].heldBack !== 'no';
 }
@@ -176,7 +182,7 @@ function limitAdvice({ holders = [], limit }: HeldJob, group: ExplainedGroup | u
   return [...holderAdvice(holders), `${raise}${slotHoldersText(limit)}`];
 }
 
-/** For owners only. The cause itself is shown to all who may read the repository. */
+/** Names the holders of slots, for owners only. All readers of the repository see the cause itself. */
 function slotHoldersText({ others = [] }: Partial<HoldingLimit> = {}): string {
   const names = others.map(({ name, application = '<unknown>' }) => `${name} (Application ${application})`);
   return names.length === 0 ? '' : `. Jobs of other Applications have slots there: ${names.join(', ')}`;
@@ -216,12 +222,12 @@ function ordinal(value: number): string {
   return `${value}${(isTeen ? undefined : ['th', 'st', 'nd', 'rd'][value % 10]) ?? 'th'}`;
 }
 
-/** The file of a group. It is not known in a cluster whose Argo CD does not tell the source of the Application. */
+/** Returns the file of a group. It is unknown if Argo CD does not tell the source of the Application. */
 function placeOf(group: ExplainedGroup): string {
   return group.file === keyText(group) ? `of RunnerGroup ${group.file}` : `in ${group.file}`;
 }
 
-/** What helps depends on who holds the slots. */
+/** Returns the advice for a full cap. It depends on the holders of the slots. */
 function capAdvice(explained: ExplainedGroup, { holders = [], weight = 1 }: HeldJob): string {
   const { cap, busy, debugging, cannotStart, slots: taken = runnersIn(explained) } = explained;
   const group = `group ${keyText(explained)}`;
@@ -291,7 +297,7 @@ interface RunnerReason {
 
 /** A runner that a job is to have. */
 interface ServingReason extends RunnerReason {
-  /** What the job is told of it. */
+  /** Words about the runner for its job. */
   readonly serves: string;
 }
 
@@ -369,7 +375,7 @@ function warmText({ runner, group }: EmittedRunner, groups: readonly ExplainedGr
   return index === undefined || index > size ? `kept warm: one of ${size}` : `kept warm: slot ${index} of ${size}`;
 }
 
-/** What somebody can do with the runner of a failed CI job (docs/debugging.md). */
+/** Returns what a person can do with the runner of a failed CI job (docs/debugging.md). */
 function debuggingText({ runner, group, job, keep }: EmittedRunner, _: unknown, nowMs: number): string {
   const { untilMs, extension } = keep ?? { untilMs: nowMs };
   const jobText = job ? ` ${job.repository} ${job.name} (job ${job.id})` : '';
@@ -383,7 +389,7 @@ const EXTENSION: Readonly<Record<NonNullable<HeldUntil['extension']>, string>> =
   'too-long': '; its annotation gitea.bpg.pw/extend-until is later than a runner may stay, 24 hours after the failure',
 };
 
-/** Why a pod does not start, and for how long it has not if it may start by itself. */
+/** Returns why a pod does not start. If it may still start by itself: also for how long it has not. */
 export function podTroubleText(trouble: RunnerTrouble, nowMs: number): string {
   const { comesByMs, isSuspended, queue, stillSinceMs } = trouble;
   const text = troubleText(trouble);
@@ -391,7 +397,7 @@ export function podTroubleText(trouble: RunnerTrouble, nowMs: number): string {
   if (isSuspended) return `it is held, and whoever does that (Kueue, for example) lets it start: ${text}`;
   if (stillSinceMs === undefined)
     return `its pod ${comesByMs === undefined ? 'cannot start' : 'waits for a node'}: ${text}`;
-  // Whole minutes: pods of one cause are told together.
+  // Whole minutes: pods with one cause share a line.
   return `its pod has not started: ${text}, for ${duration(nowMs - stillSinceMs - ((nowMs - stillSinceMs) % 60_000))}`;
 }
 
@@ -425,7 +431,7 @@ export function runnerAdvice(decision: RunnerDecision): readonly string[] {
   return decision.emit && decision.trouble ? [podAdvice(decision.trouble, decision.group, decision.runner)] : [];
 }
 
-/** One piece of advice for all runners with the same cause. */
+/** Returns one piece of advice for all runners with the same cause. */
 export function runnersAdvice(decisions: readonly RunnerDecision[]): readonly string[] {
   const causeOf = (decision: RunnerDecision): string => {
     const { reason, container } = (decision.emit && decision.trouble) || {};

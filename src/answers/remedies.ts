@@ -1,4 +1,7 @@
-/** What helps against what keeps a pod from starting, or has ended its runner: one remedy for each reason, as in docs/symptoms.md. Pure. */
+/**
+ * Remedies for troubles that keep a pod from starting, or have ended its runner: one for each reason, as in
+ * docs/symptoms.md. Pure.
+ */
 import type { GroupKey, RunnerTrouble } from '../planner/decisions.ts';
 import { NO_POD, type PodTrouble } from '../planner/evidence.ts';
 import { manual } from '../shared/installed/installed-names.ts';
@@ -22,7 +25,7 @@ const PROFILE =
 const EVICTED =
   'give the pod requests for what its node ran out of, in spec.podTemplate: pods without them are evicted first';
 
-/** What helps against `REASON: MESSAGE`, the words of Kubernetes or our own. The first expression that matches counts. */
+/** Remedies for `REASON: MESSAGE`, in Kubernetes' words or our own. The first expression that matches counts. */
 const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/^ErrImageNeverPull/, 'load that image onto the nodes, or correct imagePullPolicy in spec.podTemplate'],
   [/^\w*Image.* no space left/, `the disk of that node is full: ${NODE}`],
@@ -158,7 +161,7 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   ],
   [/^(?:OutOf|UnexpectedAdmissionError|NodeAffinity)/, `nothing, if the next pod starts. Else ${NODE}`],
   [/^DeadlineExceeded/, 'raise spec.activeDeadlineSeconds, or make the CI job shorter'],
-  // Why there is no pod, in the words of the API server.
+  // Why there is no pod, in the API server's words.
   [/^NoPod.*exceeded quota/, `raise that quota, or let fewer runners run: ${QUOTA}`],
   [/^NoPod.*(?:failed quota|imum .*usage)/, 'change spec.resources by what that quota or LimitRange asks for'],
   [/^NoPod.*PodSecurity/, `${PROFILE} command`],
@@ -194,7 +197,7 @@ export function remedyOf({ message = '', reason }: PodTrouble): string | undefin
   return REMEDIES.find(([words]) => words.test(`${reason}: ${message}`))?.[1];
 }
 
-/** What helps, and how to see more of one of the runners that have this trouble. */
+/** Returns the remedy, and a command that shows more of one of the runners with this trouble. */
 export function podAdvice(
   trouble: PodTrouble & Pick<RunnerTrouble, 'comesByMs'>,
   group: GroupKey,
@@ -256,7 +259,10 @@ export function offlineAdvice(namespace: string | undefined, runners: readonly s
   return `${see}. A pod whose node stays away is deleted after some five minutes, and its job is lost${orElse}`;
 }
 
-/** It stands before the advice to raise the cap: such jobs would fill a higher cap, too. */
+/**
+ * Returns the advice about holders of slots. It comes before the advice to raise the cap: such jobs would fill a higher
+ * cap, too.
+ */
 export function holderAdvice(holders: readonly Holder[]): readonly string[] {
   const long = holders.filter(({ overtime }) => overtime);
   const leaving = holders.filter(({ endsByMs }) => endsByMs !== undefined);

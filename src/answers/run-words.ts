@@ -6,7 +6,10 @@ import { cut } from '../shared/printable.ts';
 /** Characters of a branch or a workflow. */
 const LONGEST = 60;
 
-/** `acme/shop #128`, `Mend the cart`, `feature/x`, `3f2a91c`, `ci.yml`, `push by ann`. What is not known is left out. */
+/**
+ * Formats a run: `acme/shop #128`, `Mend the cart`, `feature/x`, `3f2a91c`, `ci.yml`, `push by ann`. Leaves out unknown
+ * parts.
+ */
 export function runWords({ branch = '', commit, repository }: Job, run?: Run): readonly [string, ...string[]] {
   const { actor, event, number, title, workflow = '' } = run ?? {};
   const trigger = [event, actor && `by ${actor}`].filter(Boolean).join(' ');

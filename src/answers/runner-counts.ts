@@ -1,10 +1,10 @@
 import type { GroupSummary } from '../planner/decisions.ts';
 import { count } from '../shared/printable.ts';
 
-/** What the runners of a group are for. */
+/** Uses of a group's runners. */
 type Use = 'busy' | 'waiting' | 'debugging' | 'spare' | 'warm';
 
-/** All runners of a group, whatever they are for. */
+/** Returns the number of all runners of a group, of any use. */
 export function runnersIn({ busy, waiting, debugging, spare, warm }: Pick<GroupSummary, Use>): number {
   return busy + waiting + debugging + spare + warm;
 }

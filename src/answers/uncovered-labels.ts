@@ -34,25 +34,28 @@ export interface Uncovered {
   readonly missing?: readonly string[];
 }
 
-/** With these corrections of its `runs-on` the group would cover the job. Without any: it covers the job, and could not be planned. */
+/**
+ * Corrections of the job's `runs-on` with which the group would cover the job. Empty: the group covers it, and could
+ * not be planned.
+ */
 interface LabelHint {
   readonly group: GroupKey;
   readonly labels: readonly { readonly written: string; readonly meant: string }[];
 }
 
-/** Where the labels of an uncovered job are. */
+/** Where the labels of an uncovered job exist. */
 export type LabelsElsewhere =
-  /** One group has all of them, but its scope or its Gitea does not have the job. */
+  /** One group has all of the labels, but its scope or its Gitea does not have the job. */
   | { readonly is: 'other-scope'; readonly group: GroupKey; readonly scope: string; readonly gitea?: string }
-  /** Each is in a group that has the job, but no group has all. */
+  /** Each label is in a group that has the job, but no group has all of them. */
   | { readonly is: 'several-groups'; readonly places: readonly { readonly label: string; readonly group: GroupKey }[] };
 
-/** What hints may cost, in letters that are compared. It takes about 10 ms: authors of workflows choose the labels of 10,000 jobs. */
+/** Most letters that hints may compare. It takes about 10 ms: authors of workflows choose the labels of 10,000 jobs. */
 export const MOST_STEPS = 1_000_000;
 
 /**
- * Hints for jobs that no group covers, also while Gitea blocks them, and nothing for the others. A label is compared once with the names of a group. When the steps are
- * used up, there are no further hints.
+ * Returns hints for jobs that no group covers, also for blocked ones. Other jobs get none. A label is compared once
+ * with the names of a group. When the steps are used up, there are no further hints.
  */
 export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS): (decision: JobDecision) => Uncovered {
   let stepsLeft = mostSteps;
@@ -68,11 +71,14 @@ export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS)
       if (written.length > LONGEST_MISTYPED || hasFault(written) || !mayTake(written.length * letters))
         return undefined;
       const meant = nearestName(written, names) ?? alike(written, names);
-      // A label of another machine is no typo.
+      // A label of another machine is not a typing mistake.
       return meant !== undefined && machineOf(written) === machineOf(meant) ? { written, meant } : undefined;
     });
   });
-  /** The corrections with which the group covers these labels. Empty: one of them is like no name of the group. */
+  /**
+   * Returns the corrections with which the group covers these labels. Empty: one label is similar to no name of the
+   * group.
+   */
   const hintIn = (group: RunnerGroup, labels: readonly string[]): LabelHint | readonly [] => {
     const wrong = labels.filter((label) => !namesOf(group).has(label));
     const corrections = wrong.flatMap((label) => nearestIn(group)(label) ?? []);
@@ -98,7 +104,7 @@ export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS)
     if (!isBlocked && (decision.verdict !== 'held' || decision.because !== 'labels-not-covered')) return {};
     const { job, origin } = decision;
     const labels = [...new Set(job.labels)];
-    // To look a label up takes longer than to compare a letter.
+    // Looking up a label takes longer than comparing a letter.
     if (!mayTake(4 * groups.length * labels.length)) return {};
     const [owner = '', repo = ''] = job.repository.split('/');
     const ofScope = groups.filter(({ giteaUrl, scope }) => giteaUrl === origin && hasJobsOf(scope, owner, repo));
@@ -111,7 +117,10 @@ export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS)
   };
 }
 
-/** The first name of the same letters, or one that is the begin of the other: `lunix`, `ubuntu`, `linux-latest`. */
+/**
+ * Returns the first name with the same letters, or of which one is the start of the other: `lunix`, `ubuntu`,
+ * `linux-latest`.
+ */
 function alike(written: string, names: readonly string[]): string | undefined {
   const lettersOf = (text: string) => [...text].sort().join('');
   const lower = written.toLowerCase();
@@ -134,13 +143,16 @@ export function labelsText(labels: readonly string[], between = ', '): string {
 /** Signs of templates and shells around a word: `$RUNNER`, `ubuntu-${VERSION}`, `%RUNNER%`, `<runner>`. */
 const PLACEHOLDER = /\$[({]?(?<variable>[A-Za-z_]\w*)|^%(?<word>\w+)%$|^<.*>$/;
 
-/** What is left of an expression or a template, and is no name that somebody wrote. Undefined: it may be one. */
+/**
+ * Returns the fault of a label that is the rest of an expression or a template. Undefined: a person may have written
+ * it.
+ */
 function faultOfExpression(label: string, written: string): string | undefined {
   if (label === '')
     return 'one name is empty: an expression without a value. Gitea knows no outputs of other jobs there';
   if (label.includes('${{')) return `Gitea has not evaluated ${written}`;
   if (label.includes('{{')) return `${written} is no expression of Gitea. Write ${label.replace(/\{\{/g, '${{')}`;
-  // What fromJSON answers, in Go's words (modules/actions/jobparser of 1.27.3).
+  // Results of fromJSON in Go's words (modules/actions/jobparser of 1.27.3).
   if (label === 'Array' || label === 'Object')
     return `Gitea makes the one name ${label} of a list from fromJSON. Write the list in runs-on, or one name`;
   if (/^(?:true|false|null|undefined|NaN)$/.test(label))
@@ -156,10 +168,10 @@ function faultOfExpression(label: string, written: string): string | undefined {
     : undefined;
 }
 
-/** True for a label that Gitea has made of an expression. It is no typing mistake. */
+/** True for a label that Gitea has made from an expression. It is not a typing mistake. */
 const hasFault = (label: string): boolean => faultOfExpression(label, '') !== undefined;
 
-/** Why no group should have this name of `runs-on`. Undefined: one may have it. */
+/** Returns why no group should have this name of `runs-on`. Undefined: a group may have it. */
 function faultOf(label: string, hasRule: boolean): string | undefined {
   const written = labelsText([label]);
   const fault = faultOfExpression(label, written);
@@ -177,7 +189,7 @@ function faultOf(label: string, hasRule: boolean): string | undefined {
   return `write ${name}. The rest belongs in the label of a group, and an image may stand under container`;
 }
 
-/** The rule of the schema that a label breaks. One that holds several names is written as a list. */
+/** Returns the schema's rule that a label breaks. A label with several names should be a list. */
 function ruleText(label: string, rule: string): string {
   const names = labelsIn(label).filter((name) => !name.includes(':'));
   if (names.length <= 1) return `: it ${rule.replace(/; write .*/, '')}`;
@@ -185,7 +197,9 @@ function ruleText(label: string, rule: string): string {
   return label.includes(',') ? `. Write ${list}` : `: it must not contain spaces. Of several names write ${list}`;
 }
 
-/** Why the first such name of `runs-on` can be in no group. The rule of the schema is long: only `hasRule` adds it. */
+/**
+ * Returns why the first such name of `runs-on` can be in no group. The schema's rule is long: only `hasRule` adds it.
+ */
 function faultIn({ job: { labels } }: UncoveredJob, hasRule = false): string | undefined {
   return labels.map((label) => faultOf(label, hasRule)).find((fault) => fault !== undefined);
 }
@@ -257,7 +271,7 @@ function remedyFor(uncovered: UncoveredJob): Remedy {
     };
   }
   if (fault !== undefined) return withoutLabels(`correct runs-on in the workflow: ${fault}`);
-  // Not to be added to a group of Linux machines: its runners would take the job, and could not run it.
+  // A group of Linux machines must not get this label: its runners would take the job, and could not run it.
   const machineLabel = missing.find((label) => machineOf(label) !== undefined);
   if (machineLabel === undefined)
     return { labels: labelsText(missing), sentence: (labels) => `add ${labels} ${toGroup}, or correct its runs-on` };

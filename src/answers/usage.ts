@@ -26,7 +26,7 @@ import { hasJobsOf } from '../shared/scope.ts';
 
 export type Dimension = 'group' | 'organization' | 'repository' | 'workflow';
 
-/** What a runner asks for: CPUs, and GiB of memory. */
+/** Requests of a runner: CPUs, and GiB of memory. */
 interface Asked {
   readonly cpu: number;
   readonly memoryGib: number;
@@ -34,7 +34,7 @@ interface Asked {
   readonly size?: string;
 }
 
-/** A Kubernetes Job of ours that has ended. Times in ms since 1970, by the clock of Kubernetes. */
+/** An ended Kubernetes Job of this program. Times in ms since 1970, by the clock of Kubernetes. */
 export interface EndedRunner extends GroupKey, Asked {
   readonly createdAtMs: number;
   readonly endedAtMs: number;
@@ -62,7 +62,10 @@ export interface UsageEvidence {
 /** A sum that may lack something. */
 export interface AtLeast {
   readonly atLeast: number;
-  /** Kubernetes showed the runner of each CI job in it. Needless starts that it shows no more are in no sum. */
+  /**
+   * True if Kubernetes showed the runner of each CI job in the sum. Needless starts that it no longer shows are in no
+   * sum.
+   */
   readonly isExact: boolean;
 }
 
@@ -80,7 +83,7 @@ export type Usage = Readonly<ReturnType<typeof usageOf>>;
 const CLOCKS_MS = 5 * 60_000;
 const HOUR_MS = 3_600_000;
 
-/** One row for each group, organization, repository or workflow. */
+/** Returns one row for each group, organization, repository or workflow. */
 export function usageOf(evidence: UsageEvidence, dimension: Dimension) {
   const { finder, giteas, jobs } = jobsIn(evidence);
   const withoutJob = giteas.flatMap((gitea) => runnersWithoutJob(gitea, finder, evidence));
@@ -94,8 +97,8 @@ export function usageOf(evidence: UsageEvidence, dimension: Dimension) {
       })
       .sort((a, b) => compareText(a.gitea, b.gitea) || compareText(a.name, b.name)),
     total: figuresOf(uses, evidence),
-    // What is in no row: CI jobs on runners of others, those whose runner Gitea has forgotten and that not one group alone covers, and
-    // ended Jobs that may or may not have run a CI job.
+    // Jobs that are in no row: CI jobs on foreign runners, those with a forgotten runner that several groups or none
+    // cover, and ended Jobs that may or may not have run a CI job.
     onOtherRunners: jobs.filter((use) => use === 'on-other-runner').length,
     ofUnknownGroup: jobs.filter((use) => use === 'of-unknown-group').length,
     unmatchedRunners: withoutJob.filter((use) => use === 'unmatched').length,
@@ -130,7 +133,7 @@ function joined(scopes: readonly GiteaHistory[]) {
   return {
     url: scopes[0]?.url ?? '',
     byId,
-    /** Each job once, by id. */
+    /** Each job once, sorted by id. */
     jobs: [...byId.values()].sort((a, b) => a.id - b.id),
     users: new Set(scopes.flatMap(({ users }) => [...users])),
     hidden: scopes.flatMap(({ hidden }) => hidden),
@@ -147,12 +150,12 @@ interface Use {
   readonly repository: string | undefined;
   readonly runId: number | undefined;
   readonly job?: RanJob;
-  /** How long its CI job ran. */
+  /** Duration of the CI job. */
   readonly ciMs: number;
   readonly wait?: Range;
   /** Absent: Kubernetes does not show it any more. */
   readonly runner?: EndedRunner | undefined;
-  /** It asked for one of these. */
+  /** Possible requests of the runner: it had one of these. */
   readonly asked: readonly Asked[];
 }
 
@@ -173,7 +176,7 @@ function ranJobs(gitea: WholeGitea, finder: GroupFinder, { period, runners = [] 
   });
 }
 
-/** Runners that ended without a CI job. Where that is not certain: `unmatched`. */
+/** Returns the runners that ended without a CI job. `unmatched`: it is not certain. */
 function runnersWithoutJob(gitea: WholeGitea, finder: GroupFinder, { period, runners = [] }: UsageEvidence) {
   const { byId, hidden, isWhole, jobs, url, users } = gitea;
   const unnamed = jobs.flatMap(({ ran }) => (ran && ran.runner === undefined ? [ran.startedAtMs] : []));
@@ -183,7 +186,7 @@ function runnersWithoutJob(gitea: WholeGitea, finder: GroupFinder, { period, run
     const group = finder.byRunner(url, name);
     const isInPeriod = endedAtMs >= period.fromMs && endedAtMs < period.toMs;
     if (!group || group.namespace !== namespace || !isInPeriod || users.has(name)) return [];
-    // It may have run a job whose runner has no name, or one whose row is now that of a re-run.
+    // The runner may have run a job whose runner has no name, or one whose row now belongs to a re-run.
     const mayHaveRun = hidden.some(
       ({ fromMs, toMs }) => fromMs <= endedAtMs + CLOCKS_MS && toMs >= createdAtMs - CLOCKS_MS,
     );
@@ -205,7 +208,10 @@ function nameOf({ gitea, group, repository, runId }: Use, dimension: Dimension):
 
 type RanJob = EndedJob & Required<Pick<EndedJob, 'ran'>>;
 
-/** From 1.27 on a re-run copies the rows of jobs that are not re-run (services/actions/rerun.go `execRerunPlan`), with runner and times. */
+/**
+ * Removes copied rows. From 1.27 on, a re-run copies the rows of jobs that are not re-run (services/actions/rerun.go
+ * `execRerunPlan`), with runner and times.
+ */
 function withoutCopies(jobs: readonly EndedJob[]): readonly RanJob[] {
   const ran = jobs.filter((job): job is RanJob => job.ran !== undefined);
   const copies = groupBy(ran, (job) => `${job.runId} ${job.ran.runnerId} ${job.ran.startedAtMs}`);
@@ -239,7 +245,8 @@ function groupFinder({ groups, instance }: UsageEvidence) {
       return another ? undefined : only;
     },
     /**
-     * What a runner may have asked for that Kubernetes shows no more, as its group is now. Only a runner of a size runs a job that names it.
+     * Returns the possible requests of a runner that Kubernetes no longer shows, by its group as it is now. Only a
+     * runner of a size runs a job that names it.
      * @param madeFor labels of the job that the runner was made for. Undefined: not known
      */
     askedBy: (group: RunnerGroup, { labels }: RanJob, madeFor: readonly string[] | undefined): readonly Asked[] => {
@@ -263,7 +270,7 @@ function waits(jobs: readonly EndedJob[], { fromMs }: Period): (job: RanJob) => 
     const atMost = Math.max(0, startedAtMs - createdAtMs) / 1000;
     if (isRerunInPlace) return { atLeast: 0, atMost };
     const lastEndMs = endsOf.get(runId)?.find(({ completedAtMs }) => completedAtMs <= startedAtMs)?.completedAtMs ?? 0;
-    // What of its run ended before the period is not known.
+    // Jobs of its run that ended before the period are unknown.
     const unseenMs = createdAtMs < fromMs ? Math.min(fromMs, startedAtMs) : 0;
     const readyByMs = Math.max(createdAtMs, lastEndMs, unseenMs);
     return { atLeast: Math.max(0, startedAtMs - readyByMs) / 1000, atMost };
@@ -278,7 +285,7 @@ function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence) {
   const runnersSeen = countOf(({ runner }) => runner);
   const waitsOfAll = uses.flatMap(({ wait }) => wait ?? []);
   const isExact = runnersSeen === uses.length;
-  // Without the runner's Job, the time of its CI job counts.
+  // If the runner's Job is gone, the time of its CI job counts.
   const hoursOf = ({ ciMs, runner }: Use): number => (runner ? runner.endedAtMs - runner.createdAtMs : ciMs) / HOUR_MS;
   const perHour = (rateOf: (use: Use, asked: Asked) => number): AtLeast => {
     const leastRate = (use: Use): number => Math.min(...use.asked.map((asked) => rateOf(use, asked)));
@@ -304,7 +311,7 @@ function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence) {
   };
 }
 
-/** The percentile of the lower bounds, and that of the upper bounds. */
+/** Returns the percentile of the lower bounds, and that of the upper bounds. */
 function percentile(ranges: readonly Range[], share: number): Range {
   const rank = (values: readonly number[]): number =>
     values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(share * values.length) - 1)] ?? 0;

@@ -1,4 +1,7 @@
-/** How long a job held by the cap will wait, estimated from CI jobs of the same name. docs/explain.md tells how far off it is. Pure. */
+/**
+ * Estimates how long a job held by the cap will wait, from CI jobs of the same name. docs/explain.md has the error of
+ * the estimate. Pure.
+ */
 import { memo } from '../planner/collections.ts';
 import type { Job } from '../planner/evidence.ts';
 import { groupBySeveral } from '../shared/keys.ts';
@@ -23,16 +26,19 @@ interface Slots {
 
 /** Jobs that count, the newest ones: workflows change. */
 const MOST_SAMPLES = 20;
-/** If fewer jobs of the name have finished, those of the repository count, or all. With fewer than this of all, nothing is estimated. */
+/**
+ * Fewest finished jobs for an estimate. With fewer jobs of the name, those of the repository count, or all. With fewer
+ * of all, nothing is estimated.
+ */
 const FEWEST_SAMPLES = 3;
-/** From a free slot to the begin of the next CI job: a wake of Argo CD, a pod, a registration. */
+/** Time from a free slot to the begin of the next CI job, ms: a wake of Argo CD, a pod, a registration. */
 const START_MS = 5_000;
 /** Jobs of one line that get an estimate. Others wait so long that none helps, and each costs a search among all slots. */
 const MOST_ESTIMATED = 1_000;
 /** A job that has run longer than all before it needs this share of its time more. */
 const OVERTIME = 0.25;
 
-/** How long a job has run, and how long those of its name usually do, ms. */
+/** How long a job has run, and how long jobs of its name usually run, ms. */
 export type Overtime = Readonly<Record<'ranMs' | 'usualMs', number>>;
 
 /** A job that has run so many times as long as all before it, and longer than this time, may hang. */
@@ -47,7 +53,7 @@ export function overtimeOf(job: Job, durationsOf: DurationsOf, nowMs: number): O
   return isLong && samples.length >= FEWEST_SAMPLES ? { ranMs, usualMs: quantile(samples, 0.5) } : undefined;
 }
 
-/** How long jobs like this one have taken, ascending, ms. Empty: nothing has finished. */
+/** Returns the durations of similar jobs, ascending, ms. Empty: none has finished. */
 type DurationsOf = (job: Job) => readonly number[];
 
 /** @param jobs of one Gitea. Only completed ones count */
@@ -105,7 +111,7 @@ function waitsAt(
   });
 }
 
-/** How much longer a job takes. Only samples that took longer than it has run so far count. */
+/** Returns how much longer a job will run. Only samples that took longer than its time so far count. */
 function remaining(part: number, job: Job, durationsOf: DurationsOf, nowMs: number): number {
   const samples = durationsOf(job);
   if (job.startedAtMs === undefined) return START_MS + quantile(samples, part);
@@ -118,7 +124,7 @@ function quantile(ascending: readonly number[], part: number): number {
   return ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * part))] ?? 0;
 }
 
-/** By name, by repository and for all: the narrowest key comes first. */
+/** Returns keys by name, by repository and for all: the narrowest key comes first. */
 function keysOf({ repository, name }: Job): readonly string[] {
   return [`${repository} ${name}`, repository, ''];
 }

@@ -1,4 +1,6 @@
-/** What stands in the cluster besides Jobs and pods, for `explain`: `serve`, Argo CD's Applications, statuses of RunnerGroups. */
+/**
+ * State of the cluster besides Jobs and pods, for `explain`: `serve`, Argo CD's Applications, statuses of RunnerGroups.
+ */
 import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
 import { RunnerGroupStatus } from '../config/runnergroup/status.ts';
 import { defined } from '../shared/defined.ts';
@@ -11,17 +13,17 @@ export interface WhereIAm {
   readonly context?: string;
   /** Empty: all. */
   readonly namespaces: readonly string[];
-  /** When, by the clock of the cluster, ISO 8601. */
+  /** Time of the look by the cluster's clock, ISO 8601. */
   readonly lookedAt: string;
   readonly serve: ServeSeen;
   readonly applications: readonly ApplicationSeen[];
   /** RunnerGroups that cannot be served. They are in no other list. */
   readonly broken: readonly UnservedGroup[];
-  /** What `serve` wrote into the RunnerGroups. */
+  /** Statuses that `serve` wrote into the RunnerGroups. */
   readonly statuses: readonly StatusSeen[];
 }
 
-/** Who leads `serve`. `unread`: why nothing is known. Times are ISO 8601. */
+/** The leader of `serve`. `unread`: why it is not known. Times are ISO 8601. */
 export type ServeSeen =
   | { readonly leader: string; readonly renewedAt?: string; readonly isLate: boolean }
   /** `isMissing`: it is known that no replica leads. */
@@ -34,9 +36,9 @@ export interface ApplicationSeen {
   readonly health?: string;
   /** The last error of the Application or of its last sync. */
   readonly error?: string;
-  /** What Argo CD says of the operation under way, and in conditions that are no errors. */
+  /** Argo CD's words about the operation under way, and in conditions that are not errors. */
   readonly says?: string;
-  /** For so long the operation under way has lasted, ms, if that is too long. `end`: the command that ends it. */
+  /** Duration of the operation under way, ms, if it is too long. `end`: the command that ends it. */
   readonly lastsMs?: number;
   readonly end?: string;
   /** The operation asked for does not begin: when Argo CD last compared the Application. */
@@ -52,7 +54,7 @@ export interface ApplicationSeen {
   /** Argo CD syncs it by itself. Absent: not known. */
   readonly isAutomated?: boolean;
   readonly unread?: string;
-  /** It is known that there is none. */
+  /** True if the Application is known not to exist. */
   readonly isMissing?: true;
 }
 
@@ -74,18 +76,18 @@ export function statusSeen({ metadata, status }: RunnerGroupObject, application?
   return defined({
     group: keyText(metadata),
     application,
-    /** When `serve` last looked at Gitea for it. */
+    /** When `serve` last looked at Gitea for the group. */
     lastCheckTime: data?.lastCheckTime,
-    /** What `serve` waits for while the cluster does not show the plan, and until when. */
+    /** What `serve` waits for while the cluster differs from the plan, and until when. */
     waits: synced?.reason === 'Waiting' ? synced.message : undefined,
-    /** Its pods that cannot start: Kubernetes' reason for the first one. */
+    /** Pods that cannot start: Kubernetes' reason for the first one. */
     stuck: stuck?.status === 'True' ? { reason: stuck.reason, message: stuck.message } : undefined,
-    /** Where `serve` cannot register runners, and what it says if the group is ready nevertheless. */
+    /** Levels at which `serve` cannot register runners, with its message, also if the group is ready. */
     unregistered: data?.unregistered?.length ? data.unregistered : undefined,
     unregisteredText: messageOf('Registered', 'False'),
     /** Jobs are held back. */
     full: messageOf('AtCapacity', 'True'),
-    /** Why it is not ready: reason and message. */
+    /** Why the group is not ready: reason and message. */
     notReady: isUnready ? `${ready.reason}: ${ready.message}` : undefined,
     reason: isUnready ? ready.reason : undefined,
   });

@@ -18,13 +18,13 @@ export interface ServeSettings extends Omit<ServeOptions, 'tasks' | 'features'> 
   readonly sweep: boolean;
   /** Names of the Secrets that are kept filled with registration tokens. */
   readonly registrationSecrets?: readonly string[];
-  /** Absent: nobody is told that CI jobs have ended. */
+  /** Settings of notifications. Absent: none are sent. */
   readonly notify?: NotifyOptions;
-  /** Absent: there is no page. */
+  /** Settings of the page. Absent: there is none. */
   readonly page?: PageOptions;
 }
 
-/** What a process does with it. Its subscribers hear of the process, too. */
+/** Makes the tasks, features and subscribers of a process. The subscribers receive events of the process, too. */
 export function openServe(settings: ServeSettings) {
   const options = { ...settings, ...tasksOf(settings) };
   const tell = tellAll(settings.subscribers);
@@ -49,7 +49,7 @@ export function tasksOf(settings: ServeSettings) {
     ],
     features: [
       ...(notify ? [(context: FeatureContext) => openNotifier(notify, context)] : []),
-      // Its packages are loaded for a page only.
+      // The packages of the page are loaded only if there is one.
       ...(page ? [async (context: FeatureContext) => (await import('../page/page.ts')).openPage(page, context)] : []),
     ],
   };

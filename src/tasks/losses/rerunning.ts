@@ -23,13 +23,15 @@ interface FollowedRun {
   readonly run: LostRun;
   tries: number;
   isTold: boolean;
-  /** This Gitea cannot end it: it will give the lost jobs up by itself. */
+  /** This Gitea cannot end the run: it will give up the lost jobs by itself. */
   cannotEnd?: true;
-  /** It was asked to. */
+  /** True if Gitea was asked to end the run. */
   isEnded?: true;
 }
 
-/** What a visit has done. `over`: a reconcile adds it again, if something is left. `later`: some of its losses wait. */
+/**
+ * Result of a visit. `over`: if something is left, a reconcile adds the run again. `later`: some of its losses wait.
+ */
 type Visit = 'over' | 'later' | 'ended' | 'cannot-end';
 
 /** @param timeoutMs for all requests of one run. */
@@ -48,7 +50,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
     const waitsForNote = ({ at }: LostRun, loss: LostJob): boolean =>
       loss.endAskedAt !== undefined && !book.isAskNoted(at.live.key, loss);
 
-    /** Has Gitea end the run, if nothing but lost jobs is at work in it. @throws Failure */
+    /** Ends the run in Gitea if only lost jobs are at work in it. @throws Failure */
     const endRunOf = async (access: GiteaAccess, run: LostRun, jobs: readonly JobOfRun[]): Promise<Visit> => {
       const { group, live } = run.at;
       const toEnd = decideEnd(run.losses, jobs, group.maxEvictionRetries);
@@ -130,7 +132,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
   };
 }
 
-/** When a run is visited again. */
+/** Returns when a run is visited again. */
 function againAfter(done: Visit, followed: FollowedRun | undefined): Again | undefined {
   if (!followed) return undefined;
   const { run, tries } = followed;
@@ -155,7 +157,7 @@ const LONGEST_PAUSE_MS = 300_000;
 /** `key`: the same while any of its jobs is lost. */
 function lostRuns(groups: readonly GroupAtLoss[]) {
   return groups.flatMap((at) => {
-    // Its repository may have got another name since.
+    // The repository may have been renamed meanwhile.
     const runs = groupBy(at.lost, ({ runId }) => `${at.live.key} ${runId}`);
     return [...runs].map(([key, losses]) => {
       const { repository = '', runId = 0 } = losses.at(-1) ?? {};
@@ -182,8 +184,9 @@ function mayEnd({ at: { look }, losses, runId }: LostRun): boolean {
 }
 
 /**
- * The lost jobs for which Gitea is to end the run now. Empty: that would end another job, too, or the jobs could not be re-run. Pure.
- * Gitea ends blocked jobs with the run. One request re-runs all failed jobs of a run. So none may have failed before.
+ * Returns the lost jobs for which Gitea should end the run now. Empty: another job would end, too, or the jobs could
+ * not be re-run. Gitea ends blocked jobs with the run. One request re-runs all failed jobs of a run, so no other job
+ * may have failed before. Pure.
  */
 export function decideEnd(
   losses: readonly LostJob[],
@@ -213,9 +216,11 @@ function isExpired({ lostAt }: LostJob, nowMs: number): boolean {
 }
 
 /**
- * Pure. Gitea's rows are the memory: one that has the name of the lost runner was not re-run since (src/clients/gitea/runs.ts). So one loss
- * is re-run once, also when several leaders ask about it. @param losses all of one run. @param jobs all of its latest attempt.
- * Answers the losses that need nothing more, and what to ask for now with the losses that it covers, unless the run is not done.
+ * Returns the losses that need nothing more, and the next request with the losses that it covers, unless the run is not
+ * done. Gitea's rows are the memory: a row with the name of the lost runner was not re-run since
+ * (src/clients/gitea/runs.ts). So each loss is re-run once, also by several leaders. Pure.
+ * @param losses all of one run
+ * @param jobs all of its latest attempt
  */
 export function decideRerun(losses: readonly LostJob[], jobs: readonly JobOfRun[], maxRetries: number) {
   const drop = new Map<LostJob, DropReason>();
@@ -228,10 +233,11 @@ export function decideRerun(losses: readonly LostJob[], jobs: readonly JobOfRun[
   }
   const [first] = failed;
   if (!first || jobs.some(({ isDone }) => !isDone)) return { drop };
-  // One request re-runs them all. Where other jobs failed, too, it would re-run those: then one job after the other.
+  // One request re-runs all lost jobs. If other jobs failed, too, it would also re-run those: then each lost job gets
+  // its own request.
   const lostRows = new Set(failed.values());
   const others = jobs.filter(hasFailed);
-  // Those that no runner had were ended with the lost ones.
+  // Jobs without a runner were ended together with the lost ones.
   const areEnded = [...failed.keys()].some(({ endAskedAt }) => endAskedAt !== undefined);
   const isOurs = (job: JobOfRun): boolean =>
     lostRows.has(job) || (areEnded && job.conclusion === 'cancelled' && job.runner === undefined);

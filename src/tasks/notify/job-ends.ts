@@ -32,11 +32,14 @@ interface AskedJob extends OurJob {
   readonly dueMs: number;
 }
 
-/** A cancelled job cleans up before it is listed. After the last pause nothing is told of it. */
+/**
+ * Pauses before a job is looked up again, ms. A cancelled job cleans up before it is listed. After the last pause, no
+ * message is sent.
+ */
 const PAUSES_MS = [1_000, 5_000, 30_000, 120_000];
 /** Jobs that wait for an answer. More end at once only after an outage; the oldest ones are not told. */
 const MOST_WAITING = 1_000;
-/** Scopes that are asked at the same time: one that hangs holds up no other. */
+/** Most scopes that are read at the same time: one that hangs delays no other. */
 const WIDTH = 8;
 
 /**
@@ -82,7 +85,7 @@ export function tellJobEnds(timeoutMs: number, notifyDefaults: readonly NotifyTa
         const { job, notify, runners } = asked;
         const end = found?.ends.find(({ id, attempt }) => id === job.id && attempt === job.attempt);
         if (!end) later(asked);
-        // Cancelled while it waited, or run by a runner of others: nothing to tell.
+        // The job was cancelled while it waited, or ran on a foreign runner: no message.
         else if (end.runner !== undefined && runners.includes(end.runner)) {
           const notice = noticeOf(asked, end.result, end.runner, found?.workflows.get(end.runId), clock.now());
           tell({ is: 'job-ended', notice, notify });
@@ -128,7 +131,7 @@ async function readEnds(access: GiteaAccess, { scope }: GiteaTarget, asked: read
   return { ends: ends.flat(), workflows: new Map(workflows.flatMap((each) => [...(each ?? [])])) };
 }
 
-/** In the order in which the manual shows it: a plain webhook sends it so. */
+/** Makes the notice. Its fields have the order of the manual: a plain webhook sends it so. */
 function noticeOf(
   { job, origin: gitea, group: { namespace, name: group, keepFailedSeconds } }: AskedJob,
   result: JobEnd['result'],
@@ -148,7 +151,7 @@ function noticeOf(
     namespace,
     group,
     runner,
-    // By our clock; the plan goes by Gitea's. People need the minute.
+    // By this machine's clock; the plan uses Gitea's. People need the minute only.
     keptUntilMs: result === 'failure' && keepFailedSeconds > 0 ? nowMs + keepFailedSeconds * 1000 : undefined,
   });
 }
@@ -180,13 +183,13 @@ interface OurJob {
   readonly runners: readonly string[];
 }
 
-/** What was seen of one Application: the time of its first plan, and the jobs that run or are served, by key. */
+/** What was seen of one Application: the time of its first plan, and the running or served jobs, by key. */
 interface Seen {
   readonly sinceMs: number;
   readonly active: ReadonlyMap<string, OurJob>;
 }
 
-/** Ended jobs that are remembered, so that none is told twice. A look shows 150 completed jobs of a scope. */
+/** Most remembered ended jobs, so that no end is reported twice. A look shows 150 completed jobs of a scope. */
 const MOST_REMEMBERED = 20_000;
 
 export class EndedJobs {
@@ -204,7 +207,7 @@ export class EndedJobs {
         const known = before ?? { sinceMs: atMs, active: new Map() };
         const own = jobsOfOurRunners(plan);
         const ended = this.#endedIn(plan, own, known);
-        // What the first plan shows as done had ended before it.
+        // Jobs that are done in the first plan had ended before it.
         if (before) found.push(...ended);
         const active = new Map([...own].filter(([, { job }]) => job.status !== 'completed'));
         seen.set(application, { sinceMs: known.sinceMs, active });
@@ -217,8 +220,9 @@ export class EndedJobs {
   #endedIn(plan: Plan, own: ReadonlyMap<string, OurJob>, { sinceMs, active }: Seen): readonly OurJob[] {
     const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(stayKey));
     const gone = [...active].filter(([key]) => !listed.has(key));
-    // A look reads no completed jobs while nothing is queued or runs. So a plan may list jobs for the first time that ended long before it.
-    // Gitea's times are whole seconds. An end in the second of `sinceMs` may be one that an earlier leader has told, so it is not told.
+    // A look reads no completed jobs while nothing is queued or runs. So a plan may list jobs for the first time that
+    // ended long before it. Gitea's times are whole seconds. An end in the second of `sinceMs` may have been reported
+    // by an earlier leader, so it is not reported.
     const sinceSecondMs = Math.floor(sinceMs / 1000) * 1000;
     const isNew = ({ completedAtMs = Number.POSITIVE_INFINITY }: Job): boolean => completedAtMs > sinceSecondMs;
     const done = [...own].filter(([, { job }]) => job.status === 'completed' && isNew(job));

@@ -24,10 +24,10 @@ import { Failure, orFailure, systemCode } from '../../shared/failure.ts';
 
 export interface Message {
   readonly to: ReceiverKind;
-  /** Its lane in the outbox. `/debug/queue` shows it. */
+  /** Key of the lane in the outbox. `/debug/queue` shows it. */
   readonly addressee: string;
   readonly namespace: string;
-  /** One attempt; nothing: it was accepted. @throws Failure: the next attempt may work. */
+  /** Makes one attempt. Undefined: the message was accepted. @throws Failure: the next attempt may work */
   readonly send: () => Promise<Refusal | undefined>;
 }
 
@@ -42,7 +42,7 @@ export interface Receiver {
   readonly messageFor: (target: NotifyTarget, notice: JobNotice) => Message | Failure | undefined;
   /** Requests to this path on the port of webhooks are for it. */
   readonly requests?: { readonly path: string; readonly listener: RequestListener };
-  /** What it does beside, until the signal is aborted. Never rejects. */
+  /** Background work of the receiver until the signal is aborted. Never rejects. */
   readonly run?: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -62,7 +62,7 @@ export interface NotifyOptions {
 }
 
 export const ATTEMPT_MS = 5_000;
-/** What an addressee answers is not read. */
+/** Most bytes of an answer. Its content is not used. */
 const LONGEST_ANSWER = 64 * 1024;
 
 /** @throws Failure when a receiver cannot begin. */
@@ -102,7 +102,7 @@ export async function openNotifier(
  * last one the message has failed.
  */
 const TIMES = { gapMs: 1_000, pausesMs: [2_000, 10_000, 60_000] };
-/** Messages that wait in one lane: more than a minute of them is no news any more. */
+/** Most waiting messages of one lane: with one per second, older ones would be late by more than a minute. */
 export const MOST_IN_LANE = 100;
 /** Addressees with messages under way. */
 export const MOST_LANES = 200;
@@ -112,15 +112,16 @@ export const MOST_LANES_OF_ONE = 50;
 const LONGEST_SEND_MS = 60_000;
 
 interface Lane {
-  /** Whose message has opened it. */
+  /** Namespace whose message has opened the lane. */
   readonly namespace: string;
   readonly waiting: Message[];
   tries: number;
 }
 
 /**
- * Messages on their way. A lane sends one at a time, at most one per second, and tries again after a failure. So an addressee that is dead
- * delays nobody else, and memory is bounded: what does not fit is dropped and counted. @param tell what became of a message.
+ * Holds the messages on their way. A lane sends one at a time, at most one per second, and tries again after a failure.
+ * So a dead addressee delays no other, and memory is bounded: messages above the bound are dropped and counted.
+ * @param tell receives the result of each message
  */
 export function openOutbox(
   queue: WorkQueue,
@@ -180,7 +181,7 @@ export async function readSecretFile(file: string): Promise<string> {
   return secret;
 }
 
-/** The file `--notify-file`: what `spec.notify` is for RunnerGroups that have none. @throws Failure exit 2 */
+/** Reads the file `--notify-file`: the default of `spec.notify`. @throws Failure exit 2 */
 export async function readNotifyFile(file: string): Promise<readonly NotifyTarget[]> {
   const wrong = (what: string): Failure =>
     new Failure('GR-NOTIFY-06', 2, `read --notify-file ${file}: ${what}. Write a list like spec.notify.`);

@@ -1,6 +1,7 @@
 /**
- * Presses of the button "Keep 1 h longer", as Slack sends them: as requests, or over a connection of ours. Slack shows the button to all
- * members of the channel, and each may press it. Sources: Slack, "Verifying requests from Slack" and "Using Socket Mode".
+ * Receives presses of the button "Keep 1 h longer" from Slack: as requests, or over a connection that `serve` opens.
+ * Slack shows the button to all members of the channel, and each may press it. Sources: Slack, "Verifying requests from
+ * Slack" and "Using Socket Mode".
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
@@ -30,7 +31,7 @@ const WINDOW_MS = 300_000;
 const MOST_REMEMBERED = 10_000;
 /** Slack repeats the whole message in a press; ours have about 2 KB. */
 const MAX_PRESS_BYTES = 64 * 1024;
-/** All bodies that are not complete yet. The oldest one gives way. */
+/** Bytes of all incomplete bodies. At the limit the oldest body is dropped. */
 const MEMORY_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -117,7 +118,9 @@ const OPEN_MS = 10_000;
 const LONGEST_PAUSE_MS = 300_000;
 /** Pauses are up to a quarter shorter, by chance. */
 const JITTER = 0.25;
-/** Slack renews connections about once an hour. One that ends sooner than this has failed. */
+/**
+ * Shortest life of a good connection, ms. Slack renews connections about once an hour. One that ends sooner has failed.
+ */
 const SHORT_MS = 60_000;
 
 /** The request for an address, and whatever fails about the connection. */
@@ -219,7 +222,7 @@ function connect(url: URL, env: Env, signal: AbortSignal): WebSocket {
   return new WebSocket(url, { dispatcher });
 }
 
-/** A network that loses everything ends no connection: one that answers no ping is over. */
+/** Resolves when the connection answers no ping. A network that drops all packets ends no connection by itself. */
 async function untilDead(socket: WebSocket, clock: Clock, pingMs: number, signal: AbortSignal): Promise<void> {
   const pongs = channel('undici:websocket:pong');
   let isAnswered = true;

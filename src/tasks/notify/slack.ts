@@ -90,7 +90,7 @@ export async function openSlack(
   };
 }
 
-/** A method of Slack's Web API, and what is told when it fails. */
+/** A method of Slack's Web API, with the words of its failure. */
 type SlackMethod = Readonly<Record<'method' | 'code' | 'what' | 'remedy', string>>;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -112,7 +112,7 @@ const TRANSIENT = new Set([
   'request_timeout',
 ]);
 
-/** An answer: nothing of it is told but the word of an error. */
+/** An answer of Slack. Only the word of an error is repeated. */
 const Answer = z.object({
   ok: z.literal(true).optional().catch(undefined),
   error: z
@@ -124,7 +124,7 @@ const Answer = z.object({
 });
 type Answer = z.output<typeof Answer>;
 
-/** Slack's answer, or why there is no good one. @throws Failure when no answer came. */
+/** Returns Slack's answer, or why it is not good. @throws Failure if no answer came */
 async function callSlack(
   { clock, http }: ReceiverContext,
   url: URL,
@@ -181,7 +181,7 @@ export function slackMessage(notice: JobNotice, hasButton: boolean) {
     value: `${namespace}/${runner}`,
   };
   return {
-    // For lists and notifications of devices.
+    // Text for lists and for notifications of devices.
     text: `${escaped(repository)}: ${escaped(name)} ${WORDS[result]}`,
     blocks: [
       { type: 'section', text: { type: 'mrkdwn', text: `${link} *${WORDS[result]}*`, verbatim: true } },

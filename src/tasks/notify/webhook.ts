@@ -69,7 +69,7 @@ function signedBody({ keptUntilMs, ...notice }: JobNotice, nowMs: number, secret
     body,
     headers: {
       'x-gitea-runners-event': 'job-ended',
-      // Each attempt to deliver it has this id.
+      // Each attempt to deliver the message has the same id.
       'x-gitea-runners-delivery': hash('sha256', `${gitea} ${jobId} ${attempt}`).slice(0, 32),
       'x-gitea-runners-timestamp': timestamp,
       ...(signature && { 'x-gitea-runners-signature': signature }),

@@ -29,7 +29,7 @@ import { groupBy, keyText } from '../../shared/keys.ts';
 import { type Scope, scopeWord } from '../../shared/scope.ts';
 import { normalBase } from '../../shared/url.ts';
 
-/** Also how long a token that was replaced in Gitea stays in the Secret. */
+/** Time between two checks of a good Secret, ms. So long a token that was replaced in Gitea may stay in the Secret. */
 const WELL_MS = 300_000;
 const FIRST_MS = 15_000;
 const LONGEST_MS = 600_000;
@@ -41,7 +41,7 @@ const LONGEST_MS = 600_000;
 export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): StartTask {
   return ({ cluster, giteas, queue, secretsClient: client, targetOf, tell: tellAll }) => {
     let byId: ReadonlyMap<string, TokenKey> = new Map();
-    /** What they follow from. */
+    /** Inputs of the current keys. */
     let from: readonly unknown[] = [];
 
     const tell = (id: string, failure?: Failure): void => {
@@ -74,7 +74,7 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
       const { token, now } = await giteas.ask(target, timeoutMs, (access) => ask(access, tokenKey, target), signal);
       const own = holderOf({ giteaUrl: target.url, scope: { ...target.scope, now } });
       const isSame = keys(tokenKey.key)?.trim() === token;
-      // An equal token is that of this scope, whatever the scope's name was when it was written there.
+      // An equal token belongs to this scope, whatever the scope's name was when it was written.
       if (!isSame) checkHolder(tokenKey, own, holder);
       if (isSame && bound !== undefined && holder === own) return 'same';
       if (signal.aborted) return 'changed';
@@ -141,16 +141,16 @@ export function againMs(failures: number): number {
   return failures === 0 ? WELL_MS : doubled(FIRST_MS, failures - 1, LONGEST_MS);
 }
 
-/** One key of a Secret, and the groups whose runners register with it. */
+/** A key of a Secret, and the groups whose runners register with it. */
 interface TokenKey {
   /** `<namespace>/<name>` of the Secret, and the key. */
   readonly id: string;
   readonly namespace: string;
   readonly name: string;
   readonly key: string;
-  /** In the order of their names. */
+  /** RunnerGroups in the order of their names. */
   readonly objects: readonly RunnerGroupObject[];
-  /** Whose token is asked for, and with which API token. A Failure: nothing may be written there. */
+  /** The scope of the token, and the API token to request it with. A Failure: nothing may be written there. */
   readonly target: GiteaTarget | Failure;
   /** Name of a group of the namespace that may name this key, too, for a scope that is not known. */
   readonly unclear?: string;
@@ -160,8 +160,9 @@ type Known = LiveGroup & { readonly group: RunnerGroup };
 type ByPod = LiveGroup & { readonly group: RunnerGroup & { readonly registrationToken: SecretKey } };
 
 /**
- * @param groups all of them. Nobody knows which Secrets one with an invalid spec names.
- * @param names the only Secrets that may be written.
+ * Finds the keys to fill.
+ * @param groups all RunnerGroups. The Secrets of one with an invalid spec are unknown.
+ * @param names the only Secrets that may be written
  */
 export function tokenKeys(
   groups: readonly LiveGroup[],
@@ -207,7 +208,7 @@ function conflict({ registrationToken: { key } }: ByPod['group'], sharing: reado
 /** A place that reads a key of a Secret, or the whole Secret. */
 type Use = Omit<SecretRef, 'path'> & { readonly why: string };
 
-/** What a group reads besides its registration token. */
+/** Returns the values that a group reads besides its registration token. */
 function usesOf({ group }: Known): readonly Use[] {
   const inPod = templateAsks(group, 'secret').map(({ path, value }) => ({ path, name: value }));
   const others = [...otherSecrets(group.manifest['spec']), ...inPod];
@@ -222,7 +223,7 @@ function otherUse({ name, key }: SecretKey, uses: readonly Use[]): string | unde
   return use && `${use.why}. Name another one in registrationToken`;
 }
 
-/** Why nothing is written there, and what to do: without a full stop. */
+/** Returns why nothing is written to the key, and what to do: without a full stop. */
 export function refused({ key, name, namespace }: Pick<TokenKey, 'key' | 'name' | 'namespace'>, why: string): Failure {
   return new Failure('GR-TOKEN-11', 1, `write key ${key} of Secret ${name} of namespace ${namespace}: ${why}.`);
 }
@@ -236,10 +237,10 @@ export function refused({ key, name, namespace }: Pick<TokenKey, 'key' | 'name' 
  */
 export const REGISTRATION_MARK = 'gitea.bpg.pw/registration-tokens';
 
-/** Whose token a group's runners register with. */
+/** Names the owner of the token with which a group's runners register. */
 function holderOf({ giteaUrl, scope }: { readonly giteaUrl: string; readonly scope: Scope }): string {
   return `${scopeWord(scope)} at ${normalBase(giteaUrl)}`;
 }
 
-/** Holders by key of the Secret. What somebody else has written there is none. */
+/** Holders by key of the Secret. A value that somebody else has written counts as none. */
 const Holders = z.record(z.string(), z.string().optional().catch(undefined)).catch({});

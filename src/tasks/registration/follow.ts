@@ -1,4 +1,7 @@
-/** Which runners `serve` is to register, and whose rows may be left in Gitea. Pure: `registering.ts` asks. */
+/**
+ * Decides which runners `serve` registers, and whose rows may be left in Gitea. Pure: `registering.ts` sends the
+ * requests.
+ */
 
 import { RUNNERS } from '../../answers/reasons.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
@@ -27,12 +30,12 @@ export interface Wish {
    */
   readonly is: 'wanted' | 'starting' | 'alive' | 'used';
   readonly runner: string;
-  /** Its level, as `scopeWord` writes it. */
+  /** Level of the runner, as `scopeWord` writes it. */
   readonly at: string;
-  /** Uid of its Job; empty: it has none. */
+  /** Uid of the runner's Job. Empty: it has none. */
   readonly uid: string;
   readonly object: LiveGroup['object'];
-  /** Its group, and the size of it that it is of, if any. */
+  /** The runner's group, or the size of the group that it belongs to. */
   readonly group: RunnerGroup;
   readonly own: RunnerGroup;
   readonly target: GiteaTarget | Failure | undefined;
@@ -43,9 +46,10 @@ export interface Wish {
 export type Wishes = ReadonlyMap<string, Wish>;
 
 /**
- * By key of the runner.
- * @param before what the groups of an Application that cannot be planned now wished last, they still do
- * @param isTaken true while another pod of this name may live than that of the Job with this uid: its runner has the name
+ * Returns the wanted registrations by key of the runner.
+ * @param before the last ones of Applications that cannot be planned now: they stay
+ * @param isTaken true while another pod may live under this name than that of the Job with this uid: its runner has the
+ * name
  */
 export function wishesOf(
   verdicts: readonly AppVerdict[],
@@ -81,7 +85,10 @@ export function wishesOf(
   return wishes;
 }
 
-/** Kueue may let it wait for days: its row would be swept. It is registered when it may start. */
+/**
+ * True while Kueue holds the Job. That may take days, and the row would be swept. The runner is registered when its Job
+ * may start.
+ */
 function waitsInQueue(decision: RunnerDecision, live: LiveRunner | undefined): boolean {
   return live ? live.job.trouble?.queue !== undefined : decision.emit && decision.queue !== undefined;
 }
@@ -102,7 +109,8 @@ export function unused(before: Wishes, now: Wishes): readonly Wish[] {
 }
 
 /**
- * Where a runner is registered. The level stands in an annotation of its Job, which others may write: it must be one that its group gives.
+ * Returns the level at which a runner is registered. It is read from an annotation of its Job, which others may write:
+ * it must be a level of its group.
  * @throws Failure for another one
  */
 export function levelOf({ at, group, renamedTo, runner }: Wish): Scope {

@@ -31,22 +31,28 @@ import { type Scope, scopeWord } from '../../shared/scope.ts';
 import { levelOf, levelsSeen, unused, type Wish, type Wishes, wishesOf } from './follow.ts';
 
 /**
- * How long credentials wait for their Job. Less than the 75 s between two observations of a sweep (`SIGHTINGS_APART_MS`): a row that was
- * seen twice without a Job is one that nobody will use.
+ * How long credentials wait for their Job, ms. Less than the 75 s between two observations of a sweep
+ * (`SIGHTINGS_APART_MS`): a row that was seen twice without a Job is one that nobody will use.
  */
 export const AHEAD_MS = 60_000;
-/** More are registered when their Jobs come. */
+/** Most credentials in memory. Further runners are registered when their Jobs come. */
 const MOST_AHEAD = 200;
 const MOST_TOKENS = 200;
-/** A token is of a repository, whatever it is called. Somebody may make another one of that name, or an owner may get the name of another. */
+/**
+ * How long a registration token is kept, ms. It belongs to a repository, whatever its name. Somebody may make another
+ * repository of that name, or an owner may get the name of another.
+ */
 const TOKEN_MS = 60_000;
-/** Somebody may delete a Secret, or it is that of a Job before this one. Kubernetes checks each look for it like a write. */
+/**
+ * Pause before the next look for the Secret, ms. Somebody may delete it, or it may belong to an earlier Job. Kubernetes
+ * checks each look like a write.
+ */
 const lookAgainMs = (looks: number): number => doubled(1_000, looks, 60_000);
 const tryAgainMs = (failures: number): number => doubled(1_000, failures - 1, 10_000);
 
 interface Ahead {
   readonly wish: Wish;
-  /** Absent: its Job did not come in time. It is registered again when it does. */
+  /** Registration file. Absent: the Job did not come in time. The runner is registered again when the Job comes. */
   readonly file?: string;
   readonly untilMs: number;
 }
@@ -85,7 +91,7 @@ export function registerRunners(timeoutMs: number): StartTask {
     const perf = { now: () => clock.steadyMs() };
     const tokens = new LRUCache<string, string>({ max: MOST_TOKENS, ttl: TOKEN_MS, ttlResolution: 0, perf });
 
-    /** Nobody will use its row, if it has one. */
+    /** Notes that nobody will use the runner's row, if there is one. */
     const leave = ({ at, object, target }: Pick<Wish, 'at' | 'object' | 'target'>, guess?: { isGuess: true }): void => {
       if (target && !(target instanceof Failure)) tell({ is: 'row-left', object, target, at, ...guess });
     };
@@ -133,7 +139,7 @@ export function registerRunners(timeoutMs: number): StartTask {
       const visit = async (access: GiteaAccess) => {
         const names = own.labels.map((label) => label.name);
         const token = await tokenFor(access, tokenKey, scope);
-        // Its row may be seen before the answer comes.
+        // The row may be seen before the answer comes.
         untilMs = clock.steadyMs() + AHEAD_MS;
         const made = await orFailure(registerRunner(access, token, { name, labels: names }));
         if (!(made instanceof Failure)) return made;

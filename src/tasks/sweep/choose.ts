@@ -39,13 +39,13 @@ export const VANISHED_APART_MS = 3_600_000;
 export interface ChosenGroup extends Pick<Group, 'namespace' | 'name' | 'look'> {
   /** Base URL of its Gitea. */
   readonly giteaUrl: string;
-  /** It is none of the given groups. */
+  /** True if the row belongs to none of the given groups. */
   readonly vanished?: true;
   /** `serve` registers its runners, and deletes their rows whether or not it sweeps. */
   readonly byServe?: boolean;
 }
 
-/** How many registrations a sweep deletes per minute. Gitea answers each deletion in some milliseconds. Other clients must notice nothing. */
+/** Deletions per minute. Gitea answers each in some milliseconds. Other clients must notice nothing. */
 export const DEFAULT_BUDGET = 60;
 export const LARGEST_BUDGET = 600;
 
@@ -53,7 +53,7 @@ export interface SweepEvidence {
   /** `GITEA_RUNNERS_INSTANCE`. */
   readonly instance: string;
   readonly groups: readonly ChosenGroup[];
-  /** `groups` are all there are: others in their namespaces are gone. Default: nobody knows. */
+  /** True if no RunnerGroup exists beside `groups`: other groups of their namespaces are gone. Default: not known. */
   readonly areAll?: boolean;
   /** Looks that succeeded, with their runner lists. Of a group without a look nothing is chosen. */
   readonly looks: ReadonlyMap<string, Look>;
@@ -78,7 +78,7 @@ export type Verdict =
   /** `witness`: the runner that lives elsewhere, for `group-elsewhere`. */
   | { readonly is: 'kept'; readonly because: StaysBecause; readonly witness?: string };
 
-/** What earlier looks saw of rows, by Gitea and id. A row that does not fit any more is forgotten. */
+/** Observations of earlier looks, by Gitea and id. A row that no longer matches is forgotten. */
 export type RowObservations = ReadonlyMap<string, RowObservation>;
 
 interface RowObservation {
@@ -98,12 +98,12 @@ interface OwnRow {
   readonly row: RegisteredRunner;
 }
 
-/** Judges every row of ours. @param earlier `observations` of the previous call, none at first. */
+/** Judges every row of this program. @param earlier `observations` of the last call, empty at first */
 export function deadRegistrations(evidence: SweepEvidence, earlier: RowObservations) {
   const { own, foreign } = findOwn(evidence);
   const facts = gatherFacts(evidence);
   const observations = new Map<string, RowObservation>();
-  /** For how long the row has seemed so. */
+  /** Notes the observation of a row, and returns for how long it has been the same, ms. */
   const seenMs = (key: string, name: string, seems: RowObservation['seems']): number => {
     const known = earlier.get(key);
     const sinceMs = known?.name === name && known.seems === seems ? known.sinceMs : evidence.nowMs;
@@ -133,9 +133,9 @@ export function deadRegistrations(evidence: SweepEvidence, earlier: RowObservati
   return {
     /** By Gitea and id: always the same order. */
     registrations,
-    /** For the next call. */
+    /** Observations for the next call. */
     observations: observations as RowObservations,
-    /** Rows of other runners in the same lists. They are never touched. */
+    /** Number of rows of other runners in the same lists. They are never touched. */
     foreign,
   };
 }
@@ -179,7 +179,7 @@ function vanishedFinder(instance: string, groups: readonly ChosenGroup[]) {
   };
 }
 
-/** What is known of names, over all looks: a scope's runner may be listed by a wider one, too. */
+/** Gathers the facts about names over all looks: a wider scope may also list a runner of a narrower one. */
 function gatherFacts({ groups, looks, liveJobs }: SweepEvidence) {
   /** `<Gitea> <name>` of rows that are online or busy, and of runners that jobs in progress name. */
   const online = new Set<string>();

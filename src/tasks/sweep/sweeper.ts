@@ -37,7 +37,7 @@ export type SweepGroup = Pick<ChosenGroup, keyof GroupKey | 'byServe'> & { reado
 
 export interface SweeperOptions {
   readonly instance: string;
-  /** Has one look at a scope, or one deletion with its checks, done when it may ask this Gitea. */
+  /** Runs `work` when this Gitea may be asked: one look at a scope, or one deletion with its checks. */
   readonly ask: <T>(target: GiteaTarget, work: (access: GiteaAccess) => Promise<T>) => Promise<T>;
   /** Deletions per minute; also the most that one pass deletes, so that no pass acts on an old look. */
   readonly budget: number;
@@ -50,11 +50,11 @@ export interface SweepContext {
   readonly groups: readonly SweepGroup[];
   /** False for a Gitea that is to be left alone in this pass. Default: none is. */
   readonly mayAsk?: (target: GiteaTarget) => boolean;
-  /** As `SweepEvidence.areAll`. */
+  /** True if no further RunnerGroup exists (`SweepEvidence.areAll`). */
   readonly areAll?: boolean;
   /**
-   * All Jobs of ours in the groups' namespaces, asked for after Gitea's lists were read; undefined when nobody can look: then nothing is
-   * deleted. May throw `Failure`, which ends the pass.
+   * Lists all Jobs of this program in the groups' namespaces. It is called after Gitea's lists were read. Undefined:
+   * nobody can look, so nothing is deleted. May throw `Failure`, which ends the pass.
    */
   readonly liveJobs: () => Promise<readonly LiveJob[] | undefined>;
 }
@@ -70,7 +70,7 @@ export type SweepOutcome =
   | { readonly is: 'kept'; readonly because: StaysBecause | 'changed'; readonly witness?: string };
 
 export type SweepReport = Readonly<Awaited<ReturnType<Sweeper['pass']>>>;
-/** A row of ours and what became of it. */
+/** A row of this program with its outcome. */
 export type SweptRegistration = SweepReport['registrations'][number];
 
 /** Asks without waiting for a turn. @param timeoutMs for each look and each deletion. */
@@ -87,7 +87,7 @@ async function lookAt(access: GiteaAccess, target: GiteaTarget) {
   return level && { target, level, look: await readRegistrations(access, level) };
 }
 
-/** Sweeps again and again; `pass` must not be called before the one before has ended. */
+/** Makes one pass after the other. `pass` must not be called before the last one has ended. */
 export class Sweeper {
   readonly #options: SweeperOptions;
   #observations: RowObservations = new Map();
@@ -129,7 +129,7 @@ export class Sweeper {
       const done = await this.#actOn(judged, mayDelete ? looks.get(look) : undefined, signal);
       const isFailed = done instanceof Failure;
       if (!isFailed && done.is === 'deleted') deletions += 1;
-      // What a token may not do once it may not do for the next row either, and a server that fails is left alone.
+      // A right that the token lacks is missing for the next row, too, and a failing server is left alone.
       if (isFailed) stopped.add(look);
       if (isFailed) failures.push(done);
       outcomes.set(judged, isFailed ? { is: 'failed', code: done.code } : done);
@@ -147,7 +147,7 @@ export class Sweeper {
       foreign: choice.foreign,
       /** Scopes whose runners Gitea shows to their user alone. */
       unlisted,
-      /** What could not be read or deleted; the other scopes were swept all the same. */
+      /** Failed reads and deletions. The other scopes were swept all the same. */
       failures,
     };
   }
@@ -187,15 +187,18 @@ function inTurns(registrations: readonly JudgedRegistration[]): readonly JudgedR
 const PAUSE_MS = 60_000;
 /** A count costs each scope two or three requests. */
 const COUNT_PAUSE_MS = 600_000;
-/** What became of a dead row that is still there. */
+/** Outcomes of dead rows that still exist. */
 const LEFT: ReadonlySet<SweepOutcome['is']> = new Set(['would-delete', 'postponed', 'failed']);
-/** How long a group that is gone is remembered: its last runners end after it. */
+/** How long a deleted group is remembered, ms: its last runners end after it. */
 const REMEMBERED_MS = 3_600_000;
 const MOST_REMEMBERED = 1000;
-/** All scopes of all Giteas, within their request budgets. */
+/** Time limit of a pass over all scopes of all Giteas, within their request budgets, ms. */
 const LONGEST_PASS_MS = 3_600_000;
 const ALL = 'all';
-/** Repositories where rows may be left: of how many the rows are read in a pass, and how often. One may delete when it has seen them twice. */
+/**
+ * Most repositories whose left rows are read in one pass. `PASSES`: how many passes read a repository. Two suffice to
+ * delete a row.
+ */
 const MOST_PLACES = 10;
 const PASSES = 5;
 /** Passes for a group that is only guessed: enough to see a row twice, 75 s apart. Others go first. */
@@ -235,7 +238,7 @@ export function sweepDeadRows(deletes: boolean, instance: string, timeoutMs: num
       dryRun: !deletes,
       clock,
     });
-    /** Where looks fail nothing is swept, and where Jobs cannot be seen. */
+    /** Sweeps once. If looks fail or Jobs cannot be seen, nothing is deleted. */
     const sweep = async (_: string, { signal }: Turn): Promise<Again> => {
       const readable = [...groups.at(clock.now()), ...nextPlaces()].filter(({ namespace }) =>
         cluster.mayRead(namespace),
@@ -257,7 +260,7 @@ export function sweepDeadRows(deletes: boolean, instance: string, timeoutMs: num
     const line = queue.open('sweep', {
       width: 1,
       deadlineMs: LONGEST_PASS_MS,
-      // Without `--sweep` nobody needs to hear that a count failed.
+      // Without `--sweep`, a failed count is not reported.
       onFailure: (_, failure) => deletes && tell({ is: 'sweep-failed', failure, of: 'all' }),
       backOffMs: pauseMs,
       run: sweep,
@@ -290,10 +293,13 @@ export function sweepDeadRows(deletes: boolean, instance: string, timeoutMs: num
 /** The groups whose registrations are swept: those that exist, and those that went not long ago. */
 export class SweptGroups {
   #existing: readonly SweepGroup[] = [];
-  /** Since when each is gone, the latest last. */
+  /** Since when each group has been gone. The latest is last. */
   readonly #gone = new Map<string, { readonly group: SweepGroup; readonly sinceMs: number }>();
 
-  /** To be told at each change, not once per pass: a group may come and go between two passes, and its runners leave rows. */
+  /**
+   * Sets the existing groups. Call it at each change, not once per pass: a group may come and go between two passes,
+   * and its runners leave rows.
+   */
   exist(groups: readonly SweepGroup[], nowMs: number): void {
     const keys = new Set(groups.map(keyOf));
     for (const group of this.#existing)

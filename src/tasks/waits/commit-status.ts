@@ -35,11 +35,11 @@ interface Wait {
   job: Job;
   /** Key of its group. */
   readonly group: string;
-  /** When it was first seen queued, by Gitea's clock. */
+  /** When the job was first seen queued, by Gitea's clock. */
   readonly sinceMs: number;
-  /** What is to be said. Undefined: nothing yet. */
+  /** Text of the next status. Undefined: none yet. */
   text?: string | undefined;
-  /** It does not wait any more: this is the last word. */
+  /** True if the job no longer waits: this is the last status. */
   isOver: boolean;
   /** The last words, also those that were given up. */
   said?: string;
@@ -50,9 +50,9 @@ interface Wait {
 
 const MOST_FOLLOWED = 200;
 const BETWEEN_WORDS_MS = 120_000;
-/** After a refusal, such as of a token without the scope, nothing is asked of that Gitea for this scope so long. */
+/** Pause after a refusal, such as of a token without the scope, ms. No status of this scope is written in that time. */
 const REFUSED_MS = 600_000;
-/** After so many tries these words are given up. */
+/** Most tries of one status. */
 const MOST_TRIES = 3;
 const GONE = 'waits no more';
 const LONGEST_NAME = 100;
@@ -122,7 +122,7 @@ function isUnsaid({ said, text }: Wait): boolean {
   return text !== undefined && text !== said;
 }
 
-/** The jobs that wait, and those that did and of which that is to be said. What is known of them stays. */
+/** Returns the waiting jobs, and those that ended and still need a last status. Known facts stay. */
 function followed(verdicts: readonly AppVerdict[], known: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
   const waits = verdicts.flatMap((verdict) => waitsIn(verdict, known, targetOf));
   const shown = waits.filter(([key], at) => known.has(key) || at < MOST_FOLLOWED);
@@ -131,9 +131,9 @@ function followed(verdicts: readonly AppVerdict[], known: ReadonlyMap<string, Wa
   for (const [key, wait] of known) {
     const group = groups.get(wait.group);
     if (next.has(key) || !group || !asks(group)) continue;
-    // While a group is in trouble nothing is known of its jobs.
+    // While a group is in trouble, its jobs are unknown.
     if (group.facts.counts === undefined || wait.isOver) next.set(key, wait);
-    // It was cancelled, or has ended between two looks: nothing else is known of it.
+    // The job was cancelled, or ended between two looks: more is not known.
     else if (wait.said !== undefined) next.set(key, Object.assign(wait, { isOver: true, text: GONE }));
   }
   return next;
@@ -168,14 +168,17 @@ function waitsIn({ groups, planning }: AppVerdict, known: ReadonlyMap<string, Wa
   });
 }
 
-/** What everybody may know who reads the repository: nobody else's repository, and no word of a pod but Kubernetes' reason. */
+/**
+ * Returns the text for everybody who reads the repository. It names no other repository, and of a pod only Kubernetes'
+ * reason.
+ */
 export function wordsFor({ plan, atMs, seen }: Planning & { readonly is: 'planned' }, groups: readonly RunnerGroup[]) {
   const details = once(() => explainerOf(groups, plan, atMs, seen).details());
   const runners = once(() =>
     emittedRunners({ runners: plan.runners.map((decision) => runnerForReader(decision, STRANGER)) }),
   );
   return (decision: JobDecision & { readonly verdict: 'held' | 'served' }): string => {
-    // Its state is in no sentence.
+    // No sentence contains the state.
     const job = jobForReader(details()({ ...decision, state: 'held' }), readersOf(decision.job.repository));
     return verdictText(job, atMs, runners());
   };
