@@ -1,4 +1,7 @@
-/** Who asks, and whether Gitea lets them: tokens, scopes and rights, with Gitea's own words (routers/api/v1/api.go). */
+/**
+ * Judges who sends a request, and whether Gitea allows it: tokens, scopes and rights, with Gitea's own words
+ * (routers/api/v1/api.go).
+ */
 import type { IncomingMessage } from 'node:http';
 import type { RepoRow, State, TokenRow, UserRow } from './model.ts';
 import { ownsRepo, readsRepo } from './people.ts';
@@ -16,7 +19,7 @@ export class ErrorAnswer extends Error {
   }
 }
 
-/** Who asks. Without a user nothing but public, scope-less pages is shown. */
+/** The sender of a request. Without a user, only public pages without a scope are shown. */
 export interface Doer {
   readonly user?: UserRow;
   readonly token?: TokenRow;
@@ -47,7 +50,7 @@ export function authenticate(state: State, request: Pick<IncomingMessage, 'heade
   return { user, token };
 }
 
-/** What a page is about, as token scopes name it. */
+/** Subject of a page, as token scopes name it. */
 export type Category = 'admin' | 'organization' | 'repository' | 'user';
 
 /** @throws ErrorAnswer 403 when the token lacks the scope. Without a token nothing is checked here (tokenRequiresScopes). */
@@ -83,7 +86,7 @@ export function notFound(
   return new ErrorAnswer(404, old[0], old[1] === undefined ? null : [old[1]]);
 }
 
-/** Only site admins. @throws ErrorAnswer 403 */
+/** Allows site admins only. @throws ErrorAnswer 403 */
 export function requireAdmin(user: UserRow): void {
   if (!user.admin) throw new ErrorAnswer(403, 'user should be the site admin');
 }
@@ -96,7 +99,7 @@ export function requirePlace(state: State, user: UserRow, orgName: string, place
   if (!org?.members.includes(user.name)) throw new ErrorAnswer(403, 'Must be an organization member');
 }
 
-/** @throws ErrorAnswer 404 when the repository is not there or hidden from the one who asks. */
+/** Returns the repository. @throws ErrorAnswer 404 if it does not exist or is hidden from the sender */
 export function visibleRepo(state: State, doer: Doer, fullName: string): RepoRow {
   const repo = state.repos.get(fullName);
   const owner = fullName.split('/')[0] ?? '';

@@ -1,9 +1,9 @@
-/** One request to the simulated Gitea and its answer, without sockets. */
+/** Sends one request to the simulated Gitea and returns its answer, without sockets. */
 import type { Doer } from './access.ts';
 import type { DatabaseOrder, Paging } from './lists.ts';
 import type { State } from './model.ts';
 
-/** How this Gitea is set up. */
+/** Configuration of this Gitea. */
 export interface Setup extends Paging {
   /** ROOT_URL without a trailing slash: the start of every URL in an answer. */
   readonly root: string;

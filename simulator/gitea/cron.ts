@@ -1,4 +1,4 @@
-/** What Gitea does by itself, when it is told that the time has come (modules/setting/actions.go has the periods). */
+/** Runs Gitea's periodic tasks when a test says that the time has come (modules/setting/actions.go has the periods). */
 import { mustGet, type State, seconds } from './model.ts';
 import { cancelJob, endTask } from './queue.ts';
 

@@ -43,7 +43,7 @@ export type GiteaRunner = Readonly<RunnerRow>;
 export class Gitea {
   readonly state: State;
 
-  /** @param now milliseconds since 1970; Gitea's own times are whole seconds of it. */
+  /** @param now ms since 1970. Gitea's own times are whole seconds of it */
   constructor(version: GiteaVersion, now: () => number) {
     this.state = emptyState(version, now);
   }
@@ -103,7 +103,7 @@ export class Gitea {
     approve(this.state, runId);
   }
 
-  /** Cancels a run, as the web page's button does; there is no API for it. */
+  /** Cancels a run, as the web page's button does. The API has no request for it. */
   cancelRun(runId: number): void {
     cancelRun(this.state, runId);
   }
@@ -118,7 +118,7 @@ export class Gitea {
     return rerun(this.state, runId, jobId);
   }
 
-  /** The token with which runners of a scope register now. Its first question makes it. */
+  /** Returns the current registration token of a scope. The first call makes it. */
   registrationToken(scope: RunnerScope): string {
     return registrationToken(this.state, scope);
   }
@@ -181,12 +181,12 @@ export class Gitea {
     cleanUp(this.state);
   }
 
-  /** One job. */
+  /** Returns one job. */
   job(jobId: number): GiteaJob {
     return mustGet(this.state.jobs, jobId, 'job');
   }
 
-  /** All jobs, also those of older attempts, by id. */
+  /** Returns all jobs by id, including those of older attempts. */
   jobs(): readonly GiteaJob[] {
     return [...this.state.jobs.values()];
   }
@@ -201,7 +201,7 @@ export class Gitea {
     return [...this.state.runners.values()].filter((runner) => !runner.deleted);
   }
 
-  /** What the runner works on. */
+  /** Returns the job that the runner works on. */
   jobOfRunner(runnerId: number): GiteaJob | undefined {
     return jobOfRunner(this.state, runnerId);
   }

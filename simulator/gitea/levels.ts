@@ -14,11 +14,11 @@ import type { Ask } from './ask.ts';
 import type { RepoRow, RunnerRow, RunnerScope } from './model.ts';
 import { readsRepo } from './people.ts';
 
-/** What one of the four levels (admin, org, user, repo) shows, and to whom. */
+/** Data of one of the four levels (admin, org, user, repo), and who may read it. */
 export interface ListedLevel {
   readonly repos: (repo: RepoRow) => boolean;
   readonly runners: (runner: RunnerRow) => boolean;
-  /** Where runners register with its token. */
+  /** Scope at which runners register with the level's token. */
   readonly scope: RunnerScope;
   readonly requireReader: () => void;
   readonly requireOwner: () => void;
@@ -86,7 +86,8 @@ export function repoLevel({ state, doer, method }: Ask, fullName: string): Liste
     repos: (other) => other.id === repo.id,
     runners: ({ scope }) => scope.kind === 'repo' && scope.repo === repo.fullName,
     scope: { kind: 'repo', repo: repo.fullName },
-    // Whoever sees the repository reads its Actions here; repositories without the Actions unit are not simulated.
+    // Everybody who sees the repository reads its Actions here; repositories without the Actions unit are not
+    // simulated.
     requireReader: state.traits.repoJobsFor === 'owners' ? requireOwner : () => {},
     requireOwner,
   };

@@ -12,7 +12,7 @@ export interface Paging {
   readonly defaultPagingNum: number;
 }
 
-/** Go's strconv.ParseInt with the error dropped: anything that is no number counts as 0. */
+/** Go's strconv.ParseInt with the error dropped: anything that is not a number counts as 0. */
 function formInt(query: URLSearchParams, name: string): number {
   const text = query.get(name) ?? '';
   return /^[+-]?\d+$/.test(text) ? Number(text) : 0;

@@ -39,7 +39,7 @@ export interface RepoRow {
   readonly ownerId: number;
   readonly name: string;
   readonly private: boolean;
-  /** Without Actions its jobs are listed as before, and given to no runner. */
+  /** False: jobs are listed as before, and no runner gets them. */
   hasActions: boolean;
 }
 
@@ -82,7 +82,7 @@ export interface JobRow {
   readonly caller: boolean;
   /** The caller row that this job belongs to, 0 for none. */
   readonly parentId: number;
-  /** Which attempt of the run this row belongs to. Up to 1.26 there is one row for all attempts. */
+  /** Attempt of the run that this row belongs to. Up to 1.26 there is one row for all attempts. */
   readonly runAttempt: number;
   readonly created: number;
   status: Status;
@@ -106,7 +106,7 @@ export interface TaskRow {
   updated: number;
 }
 
-/** Where a runner is registered. `owner` is an org or a user. */
+/** Level at which a runner is registered. `owner` is an org or a user. */
 export type RunnerScope =
   | { readonly kind: 'global' }
   | { readonly kind: 'owner'; readonly owner: string }
@@ -119,7 +119,7 @@ export interface RunnerRow {
   readonly scope: RunnerScope;
   readonly labels: readonly string[];
   readonly ephemeral: boolean;
-  /** It tells Gitea that it can clean up after a cancel (1.27). */
+  /** True if the runner tells Gitea that it can clean up after a cancel (1.27). */
   readonly canClean: boolean;
   disabled: boolean;
   lastOnline: number;
@@ -130,7 +130,7 @@ export interface RunnerRow {
   deleted: boolean;
 }
 
-/** All rows of one Gitea. */
+/** A status of a commit. The newest one of a context counts; older ones stay. */
 /** A text beside a commit. The newest of a context counts; older ones stay. */
 export interface CommitStatusRow {
   readonly repoId: number;
@@ -151,7 +151,7 @@ export interface State {
   readonly repos: Map<string, RepoRow>;
   /** Names that users and organizations had, in lower case, and whose they were. */
   readonly ownerRedirects: Map<string, { readonly id: number }>;
-  /** The same of repositories, by `repoKey`. */
+  /** New names of repositories, by the old `repoKey`. */
   readonly repoRedirects: Map<string, { readonly id: number }>;
   readonly tokens: Map<string, TokenRow>;
   readonly runs: Map<number, RunRow>;
@@ -165,7 +165,7 @@ export interface State {
   /** Version of the queue by scope (models/actions/tasks_version.go). */
   readonly tasksVersions: Map<string, number>;
   readonly lastIds: Map<string, number>;
-  /** The one that is valid now, by scope; absent: none was asked for yet. */
+  /** Valid registration tokens by scope. Absent: none was requested yet. */
   readonly registrationTokens: Map<string, string>;
   /** Oldest first. */
   readonly commitStatuses: CommitStatusRow[];
@@ -223,7 +223,7 @@ export function isDone(status: Status): boolean {
   return status === 'success' || status === 'failure' || status === 'cancelled' || status === 'skipped';
 }
 
-/** To be called for a new row and after every change of its status. */
+/** Indexes a job. Call it for a new row and after every change of its status. */
 export function indexJob(state: State, job: JobRow): void {
   if (isDone(job.status)) state.openJobs.delete(job.id);
   else state.openJobs.set(job.id, job);

@@ -28,7 +28,7 @@ export interface JobSpec {
   /** Default `['ubuntu-latest']`. */
   readonly runsOn?: readonly string[] | null;
   readonly needs?: readonly string[];
-  /** One job for each leg, named `name (leg)`; `max-parallel` is not enforced by Gitea. */
+  /** Legs of a matrix: one job for each, named `name (leg)`. Gitea does not enforce `max-parallel`. */
   readonly matrix?: readonly string[];
   /** `if: always()`: runs although a need failed. */
   readonly always?: boolean;
@@ -187,7 +187,7 @@ function callerStatus(jobs: readonly JobRow[], caller: JobRow): Status {
   return aggregate(jobs.filter((job) => job.parentId === caller.id));
 }
 
-/** Ends a job that has a task, and its ephemeral runner's row with it (models/actions/task.go, UpdateTask). */
+/** Ends a job that has a task, and deletes the row of its ephemeral runner (models/actions/task.go, UpdateTask). */
 export function endTask(state: State, job: JobRow, status: Status): void {
   const task = mustGet(state.tasks, job.taskId, 'task');
   task.status = status;

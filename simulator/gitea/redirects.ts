@@ -1,10 +1,11 @@
-/** What Gitea answers who asks by an old name. */
+/** Answers requests for former names. */
 import type { Answer, Ask } from './ask.ts';
 import { repoKey } from './renames.ts';
 
 /**
- * Where the one who asks is sent. Undefined: nowhere. Gitea replaces the first text that looks like the name, wherever it is in the path
- * (services/context: `RedirectToUser` with 307, `RedirectToRepo` with 301; read in 1.26.0 and 1.27.3).
+ * Returns the redirect of a request for a former name. Undefined: none. Gitea replaces the first text that looks like
+ * the name, wherever it is in the path (services/context: `RedirectToUser` with 307, `RedirectToRepo` with 301; read in
+ * 1.26.0 and 1.27.3).
  */
 export function redirectOf({ state, setup, path, query }: Ask): Answer | undefined {
   const [, , , room, first = '', second = '', third = ''] = path.split('/');

@@ -16,7 +16,7 @@ export function newRegistrationToken(state: State, scope: RunnerScope): string {
   return token;
 }
 
-/** What this one registers at. Undefined: it is not valid. */
+/** Returns the scope of a registration token. Undefined: the token is not valid. */
 export function scopeOfToken(state: State, token: string): RunnerScope | undefined {
   const [key] = [...state.registrationTokens].find(([, valid]) => valid === token) ?? [];
   return key === undefined ? undefined : (JSON.parse(key) as RunnerScope);

@@ -1,6 +1,6 @@
 /**
- * People give users, organizations and repositories other names. Gitea then sends who asks by the old name to the same path with the new one,
- * until somebody else takes the old name (models/user/redirect.go, models/repo/redirect.go).
+ * Renames users, organizations and repositories. Gitea then redirects requests for the former name to the same path
+ * with the new one, until somebody else takes the former name (models/user/redirect.go, models/repo/redirect.go).
  */
 import { mustGet, type RepoRow, type RunnerScope, type State } from './model.ts';
 
@@ -33,7 +33,7 @@ export function renameRepo(state: State, fullName: string, to: string): RepoRow 
   return redirectRepo(state, repo, moveRepo(state, repo, repo.owner, to));
 }
 
-/** Who asks for the old name is sent to the new one. */
+/** Redirects requests for the former name to the new one. */
 export function redirectRepo(state: State, before: RepoRow, now: RepoRow): RepoRow {
   state.repoRedirects.delete(repoKey(now.ownerId, now.name));
   state.repoRedirects.set(repoKey(before.ownerId, before.name), { id: before.id });
@@ -65,7 +65,7 @@ function moveRepo(state: State, repo: RepoRow, owner: string, name: string): Rep
   return moved;
 }
 
-/** What is registered there goes with it. */
+/** Moves the runners and tokens of a scope to its new name. */
 export function moveScope(state: State, before: RunnerScope, now: RunnerScope): void {
   const [was, is] = [JSON.stringify(before), JSON.stringify(now)];
   for (const runner of state.runners.values())

@@ -12,13 +12,16 @@ import {
 } from './model.ts';
 import { setStatus, settle, wakeRunners } from './queue.ts';
 
-/** Why Gitea refuses a rerun with HTTP 400. */
+/** Gitea refuses the rerun with HTTP 400. The message has the reason. */
 export class RerunRefused extends Error {}
 
-/** Which jobs of a run are rerun: one, the failed and cancelled ones (GetFailedJobsForRerun), or all. Always with all that need them. */
+/**
+ * Jobs of a run to rerun: one, the failed and cancelled ones (GetFailedJobsForRerun), or all. Always with all that need
+ * them.
+ */
 export type RerunChoice = number | 'failed' | undefined;
 
-/** These jobs and all that need them, directly or not (GetAllRerunJobs). */
+/** Returns these jobs and all that need them, directly or not (GetAllRerunJobs). */
 function withDependents(jobs: readonly JobRow[], first: readonly JobRow[]): Set<JobRow> {
   const chosen = new Set(first);
   for (let grown = true; grown; ) {
@@ -33,7 +36,7 @@ function withDependents(jobs: readonly JobRow[], first: readonly JobRow[]): Set<
   return chosen;
 }
 
-/** True when the job needs one that is rerun as well: it starts blocked. */
+/** True if the job needs one that is rerun as well: then it starts blocked. */
 function waitsFor(chosen: ReadonlySet<JobRow>, job: JobRow): boolean {
   const keys = new Set([...chosen].map((other) => other.key));
   return job.needs.some((need) => keys.has(need));
@@ -41,8 +44,8 @@ function waitsFor(chosen: ReadonlySet<JobRow>, job: JobRow): boolean {
 
 /**
  * Reruns a finished run, or jobs of it with their dependents.
- * @returns the rows of the new attempt. Up to 1.26 these are the old rows.
- * @throws RerunRefused while the run is not done.
+ * @returns the rows of the new attempt. Up to 1.26 these are the old rows
+ * @throws RerunRefused while the run is not done
  */
 export function rerun(state: State, runId: number, choice?: RerunChoice): JobRow[] {
   const run = mustGet(state.runs, runId, 'run');

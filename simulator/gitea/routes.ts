@@ -1,4 +1,4 @@
-/** The pages of `/api/v1` that runners' generators, sweepers and tests use. One request in, one answer out; no sockets here. */
+/** The pages of `/api/v1` that generators, sweepers and tests use. One request in, one answer out; no sockets here. */
 import { hash } from 'node:crypto';
 import { ErrorAnswer, notFound, publicOnly, requireScope, requireUser, visibleRepo } from './access.ts';
 import type { Answer, Ask } from './ask.ts';
@@ -20,8 +20,8 @@ const WRONG_METHOD: Answer = { status: 405 };
 const REGISTER = '/api/actions/runner.v1.RunnerService/Register';
 
 /**
- * `Register` without `Declare`, in JSON (routers/api/actions/runner/runner.go): the row is offline until its runner comes. Who calls it needs
- * a registration token and no login.
+ * Handles `Register` without `Declare`, in JSON (routers/api/actions/runner/runner.go): the row is offline until its
+ * runner comes. The request needs a registration token and no login.
  */
 function registerOnly({ state, body }: Ask): Answer {
   const {
@@ -253,7 +253,7 @@ function disabledOf(body: string): boolean {
       return form.disabled;
     }
   } catch {
-    // Falls through: a body that is no JSON lacks the field, too.
+    // A body that is not JSON lacks the field, too.
   }
   throw new ErrorAnswer(422, '[Disabled]: Required');
 }
@@ -263,7 +263,7 @@ function repoPages(ask: Ask, level: ListedLevel, repo: RepoRow, below: readonly 
   const { state, setup, method } = ask;
   const shape = below.map((part) => (/^\d+$/.test(part) ? 'N' : part)).join('/');
   const [first, second] = below.filter((part) => /^\d+$/.test(part)).map(Number);
-  // For whoever may read the repository's Actions, in all versions. Rows are not simulated.
+  // All who may read the repository's Actions, in all versions. Rows are not simulated.
   if (shape === 'tasks') return { status: 200, body: { workflow_runs: null, total_count: 0 } };
   level.requireReader();
   if (shape === 'jobs/N') {

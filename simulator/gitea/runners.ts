@@ -16,7 +16,7 @@ import {
 } from './model.ts';
 import { endTask, setStatus } from './queue.ts';
 
-/** What a runner says when it registers. */
+/** Data that a runner registers with. */
 export interface RunnerSpec {
   readonly name: string;
   readonly scope: RunnerScope;
@@ -147,8 +147,10 @@ function mayPick(state: State, runner: RunnerRow): boolean {
 }
 
 /**
- * FetchTask of one runner. It tries only when the queue's version differs from the one it has seen; a new runner always tries.
- * @returns the claimed job. @throws 'unregistered runner' when its row is gone.
+ * FetchTask of one runner. It tries only if the queue's version differs from the one that it has seen; a new runner
+ * always tries.
+ * @returns the claimed job
+ * @throws 'unregistered runner' if its row is gone
  */
 export function poll(state: State, runnerId: number): JobRow | undefined {
   const runner = contact(state, runnerId, 'poll');

@@ -31,7 +31,7 @@ export interface SimulatorOptions {
   readonly databaseOrder?: Setup['databaseOrder'];
 }
 
-/** One request as it came in. Headers are left out on purpose: they hold tokens. */
+/** One received request. Headers are left out on purpose: they hold tokens. */
 export interface SeenRequest {
   readonly method: string;
   /** Path and query as sent, sub-path included. */
@@ -40,7 +40,7 @@ export interface SeenRequest {
 
 /**
  * Called before each request is answered. It may change the simulator's state (a job claimed between two pages), or
- * answer itself and return true: an injected error.
+ * send an error by itself and return true.
  */
 export type Intercept = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
 

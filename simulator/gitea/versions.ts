@@ -3,15 +3,18 @@
 /** The next release after 1.27 is 28.0. Its `force-cancel` was read in the source after it was merged (#38756); it was never run here. */
 export type GiteaVersion = '1.25.4' | '1.26.0' | '1.27.3' | '28.0.0';
 
-/** What one version does differently from another. Each line was read in that version's source. */
+/** Differences of one version from others. Each line was read in that version's source. */
 export interface Traits {
   /** 1.27: `sort=id&order=asc|desc`, default id ascending (routers/api/v1/utils/sort.go). Before: parameters ignored, the database decides. */
   readonly ordersJobs: boolean;
   /** `X-Total-Count` and `Link` on jobs and runs lists, from 1.26 (#36521). Runner lists never have them. */
   readonly countHeaders: boolean;
-  /** Who may list an org's jobs. `readable`: members, cut down to repositories whose Actions they may read (1.27, shared/action.go). */
+  /**
+   * Users who may list an org's jobs. `readable`: members, but only repositories whose Actions they may read (1.27,
+   * shared/action.go).
+   */
   readonly orgJobsFor: 'owners' | 'members' | 'readable';
-  /** Who may list a repository's jobs (routers/api/v1/api.go, addActionsRoutes). */
+  /** Users who may list a repository's jobs (routers/api/v1/api.go, addActionsRoutes). */
   readonly repoJobsFor: 'owners' | 'readers';
   /** `same-row`: id kept (services/actions/rerun.go, rerunWorkflowJob). `new-rows`: the whole run gets new ids (1.27, execRerunPlan). */
   readonly rerun: 'same-row' | 'new-rows';

@@ -1,12 +1,13 @@
 /**
- * What a Kubernetes API server keeps, as far as tests meet it: objects with versions, and what a question or a write does to them. It has no
- * network and no clock: test/support/api-server.ts gives it HTTP, test/simulation/serve/kubernetes.ts virtual time and faults.
+ * Objects of a Kubernetes API server, as far as tests need them: objects with versions, and the effect of reads and
+ * writes. It has no network and no clock: test/support/api-server.ts gives it HTTP, test/simulation/serve/kubernetes.ts
+ * virtual time and faults.
  */
 
 const KINDS = ['runnergroups', 'jobs', 'pods', 'leases', 'secrets', 'events'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** As it is asked for; the rest is anything. */
+/** An object as clients read it. Other fields may be anything. */
 export interface KubeObject {
   readonly metadata: {
     readonly namespace: string;
@@ -40,7 +41,7 @@ export interface Change {
   readonly before: StoredObject | undefined;
 }
 
-/** What a path names. Without a namespace: all of them; without a name: a list. */
+/** Object of a path. Without a namespace: all of them; without a name: a list. */
 export interface Place {
   readonly kind: Kind;
   readonly namespace: string | undefined;
@@ -72,7 +73,7 @@ export class KubeObjects {
     this.#onChange = onChange;
   }
 
-  /** Of the newest change. */
+  /** Version of the newest change. */
   get version(): number {
     return this.#version;
   }
@@ -81,7 +82,7 @@ export class KubeObjects {
     return this.#of(kind).get(`${namespace}/${name}`);
   }
 
-  /** In the order in which they were made. */
+  /** Returns all objects in the order in which they were made. */
   all(kind: Kind, namespace?: string): readonly StoredObject[] {
     const all = [...this.#of(kind).values()];
     return namespace === undefined ? all : all.filter(({ metadata }) => metadata.namespace === namespace);

@@ -1,4 +1,4 @@
-/** What each address of the page shows: the same data in HTML and as JSON. */
+/** Data of each address of the page: the same in HTML and as JSON. */
 import { LRUCache } from 'lru-cache';
 import { JOB_STATES } from '../answers/job-state.ts';
 import { once } from '../shared/once.ts';
@@ -9,7 +9,7 @@ import { type Figures, groupFor, groupsFor, type JobsWanted, jobFor, jobsFor, ty
 /** `data` as JSON, the same as `content` in HTML. */
 type Found = Readonly<{ title: string; data: object; content: () => Markup }>;
 
-/** What a reader may see, and the trends if the address is that of trends. */
+/** The part of the figures that a reader may see, and the trends if the address is that of trends. */
 type Seen = Readonly<{ figures: Figures; reader: Reader; trends: Trends | undefined }>;
 
 /** Answers that are kept. Readers with the same rights share them, until there are newer figures. */

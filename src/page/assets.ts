@@ -1,4 +1,4 @@
-/** Style and script of the page. They come from this page alone, and their paths change with them. */
+/** Style and script of the page. They come from this page only, and their paths change with them. */
 import { createHash } from 'node:crypto';
 
 /** Contrasts are at least 4.5 to 1, in light and dark. */
@@ -48,7 +48,7 @@ figure { margin: 0; } svg { width: 15rem; height: .8rem; } .longest { fill: var(
 figcaption { color: var(--dim); }
 `;
 
-/** Asks for the page again when the server has looked, while somebody sees it. Focus and what is written stay. */
+/** Script that loads the page again after the server has looked, while the page is visible. Focus and input stay. */
 const SCRIPT = `
 'use strict';
 let source;

@@ -1,4 +1,4 @@
-/** The page as HTML, from the data of view.ts. `html` escapes all that is put into it. It needs no JavaScript. */
+/** Renders the page as HTML, from the data of view.ts. `html` escapes all values. It needs no JavaScript. */
 import { html } from 'hono/html';
 import { JOB_STATES, type JobState } from '../answers/job-state.ts';
 import { labelsText } from '../answers/uncovered-labels.ts';
@@ -20,12 +20,15 @@ import type {
 /** HTML whose texts are escaped. */
 export type Markup = ReturnType<typeof html>;
 
-/** What each page shows around its content. */
+/** The parts around the content of each page. */
 export interface Frame {
   readonly title: string;
   /** Absent: nobody is signed in. */
   readonly login?: string;
-  /** When the figures were made, and now, by this machine's clock. `trouble`: why they are not newer. Absent: the page has no figures. */
+  /**
+   * When the figures were made, and now, by this machine's clock. `trouble`: why they are not newer. Absent: the page
+   * has no figures.
+   */
   readonly age?: { readonly atMs: number; readonly nowMs: number; readonly trouble: string | undefined };
   readonly path: string;
 }
@@ -167,7 +170,7 @@ function jobFacts(job: JobRow, now: string): Markup | undefined {
   ]);
 }
 
-/** Without a page it is no link. */
+/** Returns the name as a link, or as plain text if it has no page. */
 function linked(name: string, page: string | undefined): Markup | string {
   return page === undefined ? name : html`<a href="${page}">${name}</a>`;
 }
@@ -266,7 +269,7 @@ function table(headingId: string, names: readonly (Markup | string)[], rows: rea
   </table></section>`;
 }
 
-/** A bar for each hour. All of it is the longest wait, and its first part the median. */
+/** Draws a bar for each hour. The whole bar is the longest wait, and its first part the median. */
 function chart(waits: readonly HourOfWaits[]): Markup {
   const jobs = waits.reduce((sum, hour) => sum + hour.jobs, 0);
   if (jobs === 0) return html`<p>No job of the last hours is known that began on a runner of this group.</p>`;
@@ -284,7 +287,7 @@ function chart(waits: readonly HourOfWaits[]): Markup {
   </figure>`;
 }
 
-/** Two bars, one over the other. They repeat what a table says. */
+/** Draws two bars, one over the other. A table has the same figures. */
 function barOf(width: number, longer: number, shorter = 0): Markup {
   return html`<svg viewBox="0 0 ${width} 1" preserveAspectRatio="none" aria-hidden="true">
       <rect class="longest" width="${longer}" height="1"/><rect class="median" width="${shorter}" height="1"/></svg>`;

@@ -1,6 +1,7 @@
 /**
- * What the page shows, seen by each replica for itself: the copies of the cluster that every replica has, and looks at Gitea of its own.
- * It looks while somebody looks at the page, and not more often than its part of the request budget allows.
+ * Keeps the figures of the page, for each replica by itself: copies of the cluster, which every replica has, and looks
+ * at Gitea of its own. It looks while a person has the page open, and not more often than its part of the request
+ * budget allows.
  */
 import { LRUCache } from 'lru-cache';
 import { explainerOf, withNotCreated } from '../answers/explanation.ts';
@@ -33,15 +34,15 @@ interface LookerOptions extends FeatureContext {
   readonly cpuMs: () => number;
 }
 
-/** What is known, and why it is not newer. */
+/** The last figures, and why they are not newer. */
 interface Shown {
   readonly figures?: Figures;
-  /** When the look that made them had ended, by this machine's clock. */
+  /** When the look behind the figures ended, by this machine's clock. */
   readonly atMs: number;
   readonly trouble?: Pick<Failure, 'kind' | 'message'>;
 }
 
-/** What a look brings: figures, or why there are none. */
+/** Result of a look: figures, or why there are none. */
 type Seen = (Figures & { readonly costMs: number }) | Pick<Failure, 'kind' | 'message'>;
 
 /** Younger figures are shown without another look. */
@@ -50,7 +51,7 @@ export const FRESH_MS = 5_000;
 const CPU_PARTS = 8;
 /** The queue of looks at Gitea. */
 export const LOOK = 'look';
-/** So long a person who opens the page waits for a look. After that the page shows the last figures. */
+/** How long a person who opens the page waits for a look, ms. After that the page shows the last figures. */
 const PATIENCE_MS = 2_000;
 const KEY = 'page';
 /** Runs that are remembered, half a KB each, and the time for all questions about them in one look. */
@@ -114,7 +115,7 @@ export function startLooker(options: LookerOptions) {
     shown: async (): Promise<Shown> => {
       if (clock.steadyMs() < nextMs) return shown;
       const wait = new AbortController();
-      // It stops at once, so that no other look follows for it.
+      // Stops at once, so that no further look is made for this person.
       const stop = watch(() => {
         stop();
         wait.abort();
@@ -147,7 +148,7 @@ async function look(
   // Ended jobs are shown, too.
   const wanted = [...targets].map((target) => ({ ...target, readsEnds: true as const }));
   const looks = await observeEach(wanted, asking);
-  // Others have their turn between two computations.
+  // Other work has its turn between two computations.
   await clock.nextTurn();
   const begunMs = cpuMs();
   const planning = planSeen({
@@ -158,7 +159,7 @@ async function look(
       return withTemplates(group, { lookKey, look: isFailed ? target : looks.get(lookKey) });
     }),
     broken: [],
-    // Not all who see the page may know who suspended a group, and why.
+    // Some readers of the page must not know who suspended a group, and why.
     suspended: new Map([...suspendedOf(live.map(({ object }) => object)).keys()].map((key) => [key, ''])),
     cluster: {
       origin: kubernetes,
@@ -184,7 +185,7 @@ async function look(
   const { details, outline } = explainerOf(sound, plan, atMs, seen);
   const explanation = withNotCreated({ ...outline(), where: { ...around, broken, statuses } });
   const costMs = cpuMs() - begunMs;
-  // Last: what was seen is planned before it is older.
+  // Last step: planning follows at once, before the answers are older.
   const deadline = new Deadline(RUNS_MS, clock);
   const jobsOf = ({ key }: GiteaTarget) => successes(looks).get(key)?.jobs ?? [];
   await Promise.all(

@@ -1,4 +1,4 @@
-/** The page for developers, on a port of its own. Without an address there is no page. This file puts its parts together. */
+/** The page for developers, on a port of its own. Without an address there is no page. This file connects its parts. */
 
 import { type ListenAddress, startHttpServer } from '../serve/http/http-server.ts';
 import { Giteas, type GiteasOptions } from '../serve/looks/giteas.ts';
@@ -15,9 +15,9 @@ import { startTrends } from './trends.ts';
 export interface PageOptions extends SignInSettings {
   readonly listen: ListenAddress;
   readonly clientSecretFile: string;
-  /** One key per line; the first one encrypts. */
+  /** File with one key per line. The first one encrypts. */
   readonly keyFile: string;
-  /** '': there are no links to logs. */
+  /** Template for links to logs. '': there are none. */
   readonly logUrl: string;
   /** CPU time of this process. Default: what the system says. */
   readonly cpuMs?: () => number;
@@ -53,7 +53,7 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
       logUrl,
       onMistake: (error) => context.tell(mistakeOf(error)),
       rights: readerRights(gitea, giteas, clock),
-      // A line that is too short is none: it may be one that somebody writes just now.
+      // A line that is too short is not a key: somebody may be writing it just now.
       sessions: sessionsOf(() => keys().filter(isLong), clock, url.startsWith('https:')),
       oauth: oauthOf(options, () => secrets()[0] ?? '', giteas, clock),
     }),
@@ -65,13 +65,16 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
   };
 }
 
-/** The page's requests to Gitea. Looks, rights and sign-ins have equal parts of them, and strangers a tenth. */
+/**
+ * Returns the budgets of the page's requests to Gitea. Looks, rights and sign-ins have equal parts, and strangers a
+ * tenth.
+ */
 export function ownGiteas(gitea: string, options: Omit<GiteasOptions, 'pollMs'>): Giteas {
   const giteas = new Giteas({
     ...options,
     giteaRequests: options.giteaRequests * SHARE,
     pollMs: FRESH_MS,
-    // What the page waits for is no trouble of the looks of serve.
+    // A failure of the page's requests is not a failure of serve's looks.
     tell: (event) => event.is === 'gitea-request' && options.tell(event),
   });
   const queues = [LOOK, QUEUES.rights, QUEUES.signIn];

@@ -24,19 +24,19 @@ import { atMost } from '../shared/keys.ts';
 import type { Scope } from '../shared/scope.ts';
 import type { Figures, Reader } from './view.ts';
 
-/** An answer is asked for again after this time. It counts for twice as long at most. */
+/** How long an answer is used before Gitea is asked again, ms. It counts for twice as long at most. */
 const FRESH_MS = 120_000;
 const LONGEST_MS = 240_000;
 /**
- * Tokens that are remembered, and answers about all of them: 10 MiB. There are no more within four minutes: strangers and sign-ins are
- * limited to fewer tokens, and the budget of requests to fewer answers, so nobody pushes out what belongs to others.
+ * Most remembered tokens, and answers of all of them: 10 MiB. Four minutes bring fewer: strangers and sign-ins are
+ * limited to fewer tokens, and the budget of requests to fewer answers, so nobody removes entries of others.
  */
 const MOST_TOKENS = 5_000;
 const MOST_ANSWERS = 50_000;
 /** Questions about one person at one visit. The next visit asks on. */
 const MOST_QUESTIONS = 300;
 const AT_ONCE = 8;
-/** For all questions of a visit. */
+/** Time limit for all requests of a visit, ms. */
 const VISIT_MS = 5_000;
 const LONGEST_TOKEN = 2_048;
 
@@ -45,7 +45,7 @@ export class NotSignedIn extends Error {}
 /** Gitea does not answer whose token it is. */
 export class GiteaIsDown extends Error {}
 
-/** Somebody with a token of Gitea. `login`: the name of a person who has signed in, as it was then. */
+/** A client with a token of Gitea. `login`: name of a signed-in person at the time of sign-in. */
 export type Visitor = Readonly<{ token: string; login?: string }>;
 export type Sends = Pick<Giteas, 'send'>;
 /** The queues at Gitea in which this room asks. */
@@ -87,7 +87,7 @@ export function readerRights(url: string, giteas: Sends, clock: Clock) {
     return await visit.finally(() => visits.get(key) === visit && visits.delete(key));
   };
 
-  /** A function that asks Gitea. It answers undefined if Gitea does not. */
+  /** Returns a function that asks Gitea. It returns undefined if Gitea does not answer. */
   const asking =
     (secret: string, queue: Queue, deadline: Deadline) => async (question: Omit<RightsQuestion, 'yes'>) => {
       const token = new Token(secret, url, 'token', 'the person who looks');
@@ -193,7 +193,7 @@ function questionOfRepository(repository: string): RightsQuestion | undefined {
 
 const OWNER = z.object({ is_owner: z.literal(true) });
 const ADMINISTRATOR = z.object({ permissions: z.object({ admin: z.literal(true) }) });
-/** Yes: the token of this site administrator may read organizations. */
+/** Succeeds if the token of this site administrator may read organizations. */
 const ANY_ORG: RightsQuestion = { path: '/user/orgs', query: [['limit', '1']], yes: z.unknown() };
 
 function isOfUser(scope: Scope, { login }: Person): boolean {

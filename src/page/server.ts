@@ -51,15 +51,15 @@ const HEADERS = {
 /** Streams of events: of all people, and of one. */
 export const MOST_STREAMS = 100;
 export const MOST_OF_ONE = 5;
-/** After this time the browser connects again, and is asked who it is. */
+/** Longest life of a stream, ms. Then the browser connects again, and its session is checked. */
 const LONGEST_STREAM_MS = 300_000;
 /** A proxy ends a stream that says nothing. */
 const HEARTBEAT_MS = 20_000;
-/** Bytes that a browser has not taken. With more of them its stream ends. */
+/** Most bytes that a browser has not received. Above it, its stream ends. */
 const MOST_UNSENT = 16 * 1024;
 
 const TOKEN_NAMES = ['access_token', 'token', 'authorization', 'private_token'];
-/** All strangers together. */
+/** Budget of all strangers together. */
 const STRANGERS = { burst: 20, perS: 5 };
 const TOO_MANY = 'Too many requests. Wait a few seconds.';
 const RETRY = { 'retry-after': '5' };
@@ -81,12 +81,14 @@ type Answer = Readonly<{ status: number; headers: OutgoingHttpHeaders; body: str
 
 export function pageRequests(options: PageServerOptions): RequestListener {
   const { clock, cpuMs, logUrl, looker, oauth, onMistake, rights, sessions, trends: trendsOf, url: ownUrl } = options;
-  // By Gitea's login: a person can have any number of tokens. A page with live updates asks for one every five seconds.
+  // Requests by Gitea's login: a person can have any number of tokens. A page with live updates sends one every five
+  // seconds.
   const requestsOf = tokenBuckets({ burst: 30, perS: 2, mostCallers: 1_000 }, clock);
-  // Milliseconds of CPU time: an eighth of a core for all, and half of that for one. Looks have another eighth.
+  // Milliseconds of CPU time: an eighth of a core for all clients, and half of that for one. Looks have another eighth.
   const cpuOfOne = tokenBuckets({ burst: 1_000, perS: 62.5, mostCallers: 1_000 }, clock);
   const cpuOfAll = tokenBuckets({ burst: 2_000, perS: 125 }, clock);
-  // Each request with an unknown token costs a request to Gitea. People who come back from a sign-in have a budget of their own.
+  // Each request with an unknown token costs a request to Gitea. People who return from a sign-in have a separate
+  // budget.
   const [strangers, signIns] = [tokenBuckets(STRANGERS, clock), tokenBuckets(STRANGERS, clock)];
   const streams = new Map<ServerResponse, string>();
   const lookUp = contentFinder(logUrl);
@@ -98,7 +100,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   };
 
   /**
-   * Whose token it is. A stranger causes no look at anything: Gitea must know the token first.
+   * Returns the login of the token's owner. A stranger causes no other request: Gitea must know the token first.
    * @throws Refusal, NotSignedIn, GiteaIsDown, as `visit` and `events` do
    */
   const admit = async ({ login: signedIn, token }: Visitor): Promise<string> => {
@@ -120,7 +122,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     }
   };
 
-  /** What a visitor sees of the newest figures. */
+  /** Returns the newest figures for a visitor. */
   const visit = async (visitor: Visitor, path: string) => {
     await admit(visitor);
     const { atMs, figures, trouble } = await looker.shown();
@@ -266,7 +268,9 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   };
 }
 
-/** Which server does not answer. The message of a failure may name repositories of others, so it is left out. */
+/**
+ * Names the server that does not answer. The message of the failure may name repositories of others, so it is left out.
+ */
 function silentText({ kind }: Pick<Failure, 'kind'>): string {
   if (kind === 'cluster' || kind === 'cluster-forbidden') return 'The Kubernetes cluster does not answer.';
   if (kind === 'unauthorized' || kind === 'forbidden' || kind === 'user-refused')
@@ -278,7 +282,7 @@ function silentText({ kind }: Pick<Failure, 'kind'>): string {
 function tokenBuckets(limits: Readonly<{ burst: number; perS: number; mostCallers?: number }>, clock: Clock) {
   const { burst, mostCallers, perS } = limits;
   const buckets = new LRUCache<string, { readonly tokens: number; readonly atMs: number }>({ max: mostCallers ?? 1 });
-  /** Takes `cost`. Answers what was there before; may go below 0. */
+  /** Takes `cost`. Returns the amount before; the amount may go below 0. */
   const pay = (caller: string, cost: number): number => {
     const [key, atMs] = [mostCallers === undefined ? 'all' : caller, clock.steadyMs()];
     const before = buckets.get(key) ?? { tokens: burst, atMs };
@@ -296,9 +300,9 @@ function tokenBuckets(limits: Readonly<{ burst: number; perS: number; mostCaller
   };
 }
 
-/** @throws Refusal: another site has sent it, or it is none of ours */
+/** Refuses foreign requests. @throws Refusal: another site has sent it, or its address is not ours */
 function refuseForeign(ownUrl: string, { headers, method = 'GET' }: IncomingMessage, url: URL): void {
-  // Another name may be that of a foreign site that leads here.
+  // Another host name may belong to a foreign site that points here.
   if (headers.host !== new URL(ownUrl).host) throw new Refusal(421, `This page is ${ownUrl} only.`);
   const isSignOut = url.pathname === '/sign-out';
   const allowed = isSignOut ? ['POST'] : ['GET', 'HEAD'];

@@ -9,13 +9,13 @@ import { EncryptJWT, type JWTPayload, jwtDecrypt } from 'jose';
 import * as z from 'zod';
 import type { Clock } from '../shared/clock.ts';
 
-/** Who is signed in: the token is Gitea's, for this person. */
+/** Session of a signed-in person: Gitea's token, and the login. */
 const Session = z.object({ token: z.string().min(1), login: z.string() });
 /** A sign-in under way. `to`: the path that follows it. */
 const SignIn = z.object({ state: z.string(), verifier: z.string(), to: z.string() });
 export type SignIn = z.output<typeof SignIn>;
 
-/** So long a person may take to sign in at Gitea. */
+/** Time limit of a sign-in at Gitea, seconds. */
 export const SIGN_IN_S = 600;
 /** Browsers keep 4096 bytes. */
 const LONGEST_COOKIE = 3_800;
@@ -44,7 +44,7 @@ export function sessionsOf(keys: () => readonly string[], clock: Pick<Clock, 'no
 
     end: `${name}=${attributes}; Max-Age=0`,
 
-    /** What the cookie says. Undefined: there is none, or it is not ours, or it is too old. */
+    /** Reads the cookie. Undefined: there is none, or it is foreign or too old. */
     read: async ({ headers }: Pick<IncomingMessage, 'headers'>): Promise<T | undefined> => {
       const sealed = parse(headers.cookie ?? '', name)[name];
       if (!sealed) return undefined;

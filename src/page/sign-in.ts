@@ -24,7 +24,7 @@ import { parseUrl } from '../shared/url.ts';
 import { GiteaIsDown, QUEUES, type Sends } from './rights.ts';
 import type { SignIn } from './session.ts';
 
-/** They are for reading: who the person is, the repositories and their Actions, and whether he owns an organization. */
+/** Scopes for reading: who the person is, the repositories and their Actions, and whether he owns an organization. */
 const SCOPES = 'read:user read:repository read:organization';
 /** Gitea's default, `ACCESS_TOKEN_EXPIRATION_TIME`. A session is never longer. */
 const LONGEST_SESSION_S = 3_600;
@@ -64,7 +64,7 @@ export function oauthOf(settings: SignInSettings, clientSecret: () => string, gi
   };
 
   return {
-    /** @param to where the browser wants to go; what is no path of this page becomes `/` */
+    /** Begins a sign-in. @param to target path; a value that is not a path of this page becomes `/` */
     begin: async (to: string): Promise<{ readonly signIn: SignIn; readonly location: string }> => {
       const signIn = { state: generateRandomState(), verifier: generateRandomCodeVerifier(), to: ownPath(to, page) };
       const query = new URLSearchParams({
@@ -80,9 +80,11 @@ export function oauthOf(settings: SignInSettings, clientSecret: () => string, gi
     },
 
     /**
+     * Ends a sign-in.
      * @param answer the query with which Gitea sends the browser back
-     * @returns the token and how long it is valid. Undefined: the person said no, the state is not that of the cookie, or Gitea does not
-     *   take the code @throws GiteaIsDown
+     * @returns the token and its lifetime. Undefined: the person refused, the state is not that of the cookie, or Gitea
+     * does not accept the code
+     * @throws GiteaIsDown
      */
     end: async (answer: URLSearchParams, { state, verifier }: SignIn) => {
       try {

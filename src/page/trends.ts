@@ -1,6 +1,6 @@
 /**
- * How a group did in the last days, from Gitea's history. It is read when an owner of the group asks for it: a scope once an hour at most,
- * one scope at a time, its newest pages alone, in the turn of what is asked besides looks.
+ * Reads how a group did in the last days, from Gitea's history. Only when an owner of the group asks: each scope once
+ * an hour at most, one scope at a time, its newest pages only, in the budget for requests besides looks.
  */
 import { LRUCache } from 'lru-cache';
 import { trendsOf, type UsageEvidence } from '../answers/usage.ts';
@@ -33,7 +33,7 @@ export type Trends = ReturnType<typeof trendsOf> &
   Readonly<Record<'group' | 'from' | 'to', string> & { isWhole: boolean }>;
 type Reading = Failure | ((group: string) => Trends);
 
-/** Undefined: there is no such group. */
+/** Returns the trends of a group. Undefined: the group does not exist. */
 export type TrendsOf = (group: string) => Trends | Failure | 'asked' | undefined;
 
 export function startTrends(context: FeatureContext, giteas: Giteas, ownGroups: () => readonly OwnGroup[]): TrendsOf {
@@ -43,7 +43,7 @@ export function startTrends(context: FeatureContext, giteas: Giteas, ownGroups: 
   const line = queue.open('page-trends', {
     width: 1,
     deadlineMs: LONGEST_TURN_MS + timeoutMs,
-    // Somebody who asks again is the next try.
+    // The next try comes when a person asks again.
     mostTries: 1,
     onFailure: (key, failure) => void readings.set(key, failure, { ttl: AGAIN_MS }),
     run: async (key, { signal }) => {
@@ -63,7 +63,7 @@ export function startTrends(context: FeatureContext, giteas: Giteas, ownGroups: 
       const histories = [{ ...history, url, scope }];
       const evidence: UsageEvidence = { instance, groups, histories, runners: undefined, period };
       const [from = '', to = ''] = [period.fromMs, toMs].map((ms) => new Date(ms).toISOString());
-      // It takes some ms for 2,000 jobs, so it is done once for each group and reading.
+      // It takes some ms for 2,000 jobs, so it is calculated once for each group and reading.
       readings.set(
         key,
         memo((group) => ({ ...trendsOf(evidence, group), group, from, to, isWhole: history.isWhole })),

@@ -31,26 +31,26 @@ import type { Scope } from '../shared/scope.ts';
 import { parseUrl } from '../shared/url.ts';
 import type { Trends } from './trends.ts';
 
-/** One look at Gitea and the cluster, whoever may read it. */
+/** Result of one look at Gitea and the cluster, for all readers. */
 export interface Figures {
-  /** Of each job no more than its state: most are not shown. */
+  /** State of each job, without details: most jobs are not shown. */
   readonly explanation: Explanation;
   /** Adds the rest to jobs that are shown. Call it once for each visit: its hints have a bound. */
   readonly details: () => (job: ExplainedJob) => ExplainedJob;
   /** The repositories of all CI jobs. */
   readonly repositories: ReadonlySet<string>;
-  /** By group. A group whose spec is not valid is left out. */
+  /** Scopes by group. A group with an invalid spec is left out. */
   readonly scopes: ReadonlyMap<string, Scope>;
   /** CI jobs that have ended, and those that run. */
   readonly begun: readonly Job[];
   /** Undefined: Gitea has not told of this run. */
   readonly runOf: (id: number) => Run | undefined;
-  /** By `<namespace>/<runner>`. */
+  /** Places of pods by `<namespace>/<runner>`. */
   readonly pods: ReadonlyMap<string, RunnerPlace>;
   readonly instance: string;
 }
 
-/** Who looks, and what Gitea says that he may see. */
+/** A reader, with the rights that Gitea gives him. */
 export interface Reader extends Audience {
   readonly login: string;
   readonly isAdmin: boolean;
@@ -68,7 +68,10 @@ const MOST_RUNNERS = 200;
 export const CHART_HOURS = 12;
 const HOUR_MS = 3_600_000;
 
-/** What `explain` answers, without all that names a job of a repository that the person may not read, or the scope of a group not his. */
+/**
+ * Explains like `explain`, without jobs of repositories that the person may not read, and without the scope of a group
+ * that is not his.
+ */
 function explanationFor({ details, explanation }: Figures, reader: Reader) {
   const mayRead = memo(reader.mayRead);
   const withDetails = details();
@@ -78,10 +81,10 @@ function explanationFor({ details, explanation }: Figures, reader: Reader) {
       ...explanation,
       jobs: explanation.jobs.filter(({ job }) => mayRead(job.repository)),
       runners: explanation.runners.map((decision) => runnerForReader(decision, { ...reader, mayRead })),
-      // What is wrong with a group that cannot be read may quote all of it, and nobody knows whose it is.
+      // The problems of a group that cannot be read may quote all of it, and its owner is not known.
       ...(where && !reader.isAdmin && { where: { ...where, broken: [] } }),
     },
-    /** Adds to a job of this explanation all that the person may read of it. */
+    /** Adds the details that the person may read to a job of this explanation. */
     detailed: (job: ExplainedJob): ExplainedJob => jobForReader(withDetails(job), reader),
   };
 }
@@ -112,7 +115,7 @@ export function jobsFor(figures: Figures, reader: Reader, wanted: JobsWanted = A
   return {
     checkedAt: explanation.checkedAt,
     counts: Object.fromEntries(JOB_STATES.map((each) => [each, countOf(each)])) as Readonly<Record<JobState, number>>,
-    /** From 1. */
+    /** Number of the page, from 1. */
     page: shownPage,
     pages,
     jobs: jobs
@@ -158,7 +161,10 @@ function endedRow(job: Job, figures: Figures): JobRow {
   return rowOf(job, figures, 'ended', job.conclusion ?? 'success', job.runner);
 }
 
-/** @param what what happens to it, and why; of one that has ended: `success`, `failure`, `cancelled` or `skipped` */
+/**
+ * Makes the row of a job.
+ * @param what its state and the reason; of a finished one: `success`, `failure`, `cancelled` or `skipped`
+ */
 function rowOf(job: Job, { runOf }: Figures, state: JobState | 'ended', what: string, runner: string | undefined) {
   const { branch, commit, completedAtMs, createdAtMs, id, labels, name, repository, runId, startedAtMs, url } = job;
   const run = runOf(runId);
@@ -315,7 +321,7 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
   };
 }
 
-/** How long CI jobs that began within one hour had waited since their creation. An hour without a job is there, too. */
+/** Waiting times of CI jobs since their creation, by the hour in which they began. Includes hours without a job. */
 export type HourOfWaits = GroupAnswer['waits'][number];
 
 function waitsOf({ begun, explanation, instance }: Figures, group: GroupKey) {
@@ -340,7 +346,7 @@ function waitsOf({ begun, explanation, instance }: Figures, group: GroupKey) {
   });
 }
 
-/** Repositories in trends. Gitea is asked for each of them whether the person may read it. */
+/** Most repositories in trends. For each of them, Gitea is asked whether the person may read it. */
 const MOST_REPOSITORIES = 20;
 
 /** The repositories with the most CI minutes. */
@@ -351,7 +357,7 @@ export function repositoriesIn({ repositories }: Trends): readonly string[] {
 
 export type TrendsAnswer = Readonly<ReturnType<typeof trendsFor>>;
 
-/** For owners of the group. Days are those of UTC. A day without CI jobs is left out. */
+/** Returns the trends for owners of the group. Days are those of UTC. A day without CI jobs is left out. */
 export function trendsFor(trends: Trends, reader: Reader) {
   const { days, repositories, ...period } = trends;
   const names = repositoriesIn(trends).filter(reader.mayRead);
@@ -367,7 +373,11 @@ export function trendsFor(trends: Trends, reader: Reader) {
   };
 }
 
-/** @param template `https://logs.example.com/?pod={pod}`, with `namespace`, `pod`, `node` and `runner`. '': there are no links */
+/**
+ * Makes the link to a pod's log.
+ * @param template `https://logs.example.com/?pod={pod}`, with `namespace`, `pod`, `node` and `runner`. '': there are no
+ * links
+ */
 function logLink(template: string, words: Readonly<Record<string, string>>): string | undefined {
   return linkOf(template.replace(/\{(\w+)\}/g, (_, word: string) => encodeURIComponent(words[word] ?? '')));
 }

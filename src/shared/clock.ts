@@ -1,9 +1,10 @@
 /**
- * The one place that knows the time and sets timers. Code that waits gets a `Clock` as an argument. So a test can let hours pass in a moment.
- * It loads nothing: it is part of the start-up path. Not `performance.now()`, which loads eight modules at its first use.
+ * Knows the time and sets timers, as the only file. Code that waits gets a `Clock` as an argument. So a test can let
+ * hours pass in a moment. It loads nothing: it is part of the start-up path. Not `performance.now()`, which loads eight
+ * modules at its first use.
  */
 export interface Clock {
-  /** This machine's clock, ms since 1970. It may be set back. */
+  /** Time of this machine's clock, ms since 1970. It may be set back. */
   readonly now: () => number;
   /** A clock that is never set, ms since any moment. */
   readonly steadyMs: () => number;

@@ -1,6 +1,6 @@
 type OptionalKey<T> = { [K in keyof T]: undefined extends T[K] ? K : never }[keyof T];
 
-/** The fields of `T`. Those that may be undefined are optional, and have a value if they are there. */
+/** The fields of `T`. A field that may be undefined is optional, and has a value if it is present. */
 type Defined<T> = Omit<T, OptionalKey<T>> & { readonly [K in OptionalKey<T>]?: Exclude<T[K], undefined> };
 
 /** Leaves out fields that are undefined: `defined({ id, branch })` has no `branch` if there is none. */

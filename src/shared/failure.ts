@@ -25,17 +25,17 @@ export class Failure extends Error {
   }
 }
 
-/** What somebody in this program asks about a failure. */
+/** Kinds of failures that the program itself distinguishes. */
 export type FailureKind =
-  /** No connection, or what came is no usable answer of HTTP. */
+  /** No connection, or the answer is not usable HTTP. */
   | 'unreachable'
-  /** No TLS connection, for its certificate or otherwise. */
+  /** No TLS connection, because of the certificate or otherwise. */
   | 'untrusted'
   | 'timeout'
   | 'too-long'
   /** The server asks to be left alone. */
   | 'rate-limited'
-  /** It does so for longer than the request may take. */
+  /** The server wants to be left alone for longer than the request may take. */
   | 'told-to-wait'
   | 'server-error'
   | 'unauthorized'
@@ -64,7 +64,10 @@ export function isRateLimit({ kind }: Failure): boolean {
 /** Causes that `joinFailures` tells: more would not fit into Argo CD's message. The others are counted. */
 const MOST_CAUSES = 5;
 
-/** All causes as one failure, each message once. It has the codes of the first one. @param after lines that follow */
+/**
+ * Joins all causes to one failure, each message once. It has the codes of the first one.
+ * @param after lines that follow
+ */
 export function joinFailures(failures: readonly [Failure, ...Failure[]], after: readonly string[] = []): Failure {
   const [first] = failures;
   const causes = [...new Map(failures.map(({ code, message }) => [message, code]))];
@@ -72,7 +75,7 @@ export function joinFailures(failures: readonly [Failure, ...Failure[]], after: 
   return new Failure(first.code, first.exit, [...firstLines(lines, MOST_CAUSES), ...after].join('\n'), first.kind);
 }
 
-/** What was answered, or why not. */
+/** Returns the answer, or the failure. */
 export async function orFailure<T>(asked: Promise<T>): Promise<T | Failure> {
   try {
     return await asked;
@@ -101,7 +104,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'it is no address of this machine',
 };
 
-/** What the system says, in words for people: `no such file (ENOENT)`. */
+/** Returns the system's error in words for people: `no such file (ENOENT)`. */
 export function systemReason(error: unknown): string {
   const code = systemCode(error);
   const reason = REASONS[code];

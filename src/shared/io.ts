@@ -1,15 +1,15 @@
 import { styleText } from 'node:util';
 
-/** The process as commands see it. It is passed on as a value, so that a test can pass its own. */
+/** The process as commands see it. It is an argument, so that a test can pass its own. */
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /** True when stdout is a terminal: only then colours and cursor movement are allowed. */
   readonly terminal: boolean;
-  /** `COLUMNS`, else the width of the terminal; 80 when stdout is no terminal. */
+  /** Width: `COLUMNS`, else that of the terminal; 80 if stdout is not a terminal. */
   readonly columns: number;
   readonly now: () => number;
-  /** A promise when not all of it has left the process: the rest is in memory. Code that prints much waits for it. */
+  /** Writes to stdout. Returns a promise if a part is still in memory: code with much output waits for it. */
   readonly out: (text: string) => unknown;
   readonly err: (text: string) => void;
 }
@@ -31,7 +31,10 @@ export function paperOf({ terminal, columns, env }: Pick<Io, 'terminal' | 'colum
   return { colour: canColour({ terminal, env }), ...(isLimited && { columns }) };
 }
 
-/** Any non-empty `NO_COLOR` switches colours off (no-color.org), and so does a terminal that can only print. */
+/**
+ * True if colours may be used. A non-empty `NO_COLOR` (no-color.org) forbids them, and so does a terminal that can only
+ * print.
+ */
 export function canColour({ terminal, env }: Pick<Io, 'terminal' | 'env'>): boolean {
   return terminal && !env['NO_COLOR'] && canMove({ terminal, env });
 }

@@ -16,16 +16,16 @@ const MANAGER = 'argocd-gitea-runners';
 /** Selects our Jobs and their pods, and nothing else. */
 export const OUR_SELECTOR = `${MANAGED_BY}=${MANAGER}`;
 
-/** Label: name of the RunnerGroup. Its namespace is that of the Job. */
+/** Label: name of the RunnerGroup, which is in the Job's namespace. */
 export const GROUP_NAME = 'gitea.bpg.pw/runnergroup-name';
 /** Label: id of the CI job that the runner was made for. Absent on a runner of a warm pool. */
 export const JOB_ID = 'gitea.bpg.pw/job-id';
-/** Label: the attempt of that CI job. */
+/** Label: attempt of the CI job. */
 export const RUN_ATTEMPT = 'gitea.bpg.pw/run-attempt';
 
 /** Annotation: page of the CI job that the runner runs or waits for. */
 export const JOB_URL = 'gitea.bpg.pw/job-url';
-/** Annotation: repository of that CI job. */
+/** Annotation: repository of the CI job. */
 export const REPOSITORY = 'gitea.bpg.pw/repository';
 /** Annotation: the size of its group that the runner is of. Absent: it is of none. */
 export const SIZE = 'gitea.bpg.pw/size';
@@ -39,23 +39,28 @@ export const LIMITS = 'gitea.bpg.pw/limits';
  */
 export const SCOPE = 'gitea.bpg.pw/scope';
 /**
- * Annotation of a Job whose runner `serve` registers: at which level, as `scopeWord` writes it. Absent: its pod registers. A runner at
- * `repo:owner/name` is bound to that repository. What lives keeps it, whatever its group says now.
+ * Annotation of a Job whose runner `serve` registers: the level, as `scopeWord` writes it. Absent: its pod registers. A
+ * runner at `repo:owner/name` is bound to that repository. A living Job keeps it, whatever its group says now.
  */
 export const REGISTERED_AT = 'gitea.bpg.pw/registered-at';
-/** Label of a Job that waits for its place in a queue of Kueue (docs/adr/0100). What lives keeps it, whatever its group says now. */
+/**
+ * Label of a Job that waits in a queue of Kueue (docs/adr/0100). A living Job keeps it, whatever its group says now.
+ */
 export const QUEUE = 'kueue.x-k8s.io/queue-name';
 /** Label: the shard that prints the Job (docs/adr/0109). Absent: it was made where there were none. */
 export const SHARD = 'gitea.bpg.pw/shard';
 /** Annotation of a RunnerGroup, printed by shard 0: how many shards there are. */
 export const SHARDS = 'gitea.bpg.pw/shards';
-/** Type of the Secret with the credentials of one runner. It is named as the Job that owns it. */
+/** Type of the Secret with the credentials of one runner. The Secret has the name of the Job that owns it. */
 export const CREDENTIALS_TYPE = 'gitea.bpg.pw/runner';
-/** Its only key: the file that the runner reads. */
+/** The only key of that Secret: the file that the runner reads. */
 export const CREDENTIALS_KEY = '.runner';
-/** Annotation: runners before it that the plan gave up one after the other. Absent: none. Printed by the plan, and read by it. */
+/**
+ * Annotation: number of runners before it that the plan gave up in a row. Absent: none. The plan prints it and reads
+ * it.
+ */
 export const TRIED_BEFORE = 'gitea.bpg.pw/tried-before';
-/** Annotation: when the CI job of a runner whose pod waits ended, RFC 3339. Printed by the plan, and read by it. */
+/** Annotation: end of the CI job of a runner whose pod waits, RFC 3339. The plan prints it and reads it. */
 export const ENDED_AT = 'gitea.bpg.pw/ended-at';
 /** Annotation: until when such a runner stays, RFC 3339. Printed by the plan, for people: Argo CD reverts other values. */
 export const KEEP_UNTIL = 'gitea.bpg.pw/keep-until';
@@ -68,7 +73,9 @@ export const EXTEND_UNTIL = 'gitea.bpg.pw/extend-until';
 export const SUSPENDED = 'gitea.bpg.pw/suspended';
 /** Annotation of a RunnerGroup: a new value has `serve` look at Gitea at once. Written as `SUSPENDED` is. */
 export const LOOK_NOW = 'gitea.bpg.pw/look-now';
-/** Annotation of the pod template: the runner's configuration file. One object less to apply and to prune. */
+/**
+ * Annotation of the pod template: the runner's configuration file. It saves an object that would be applied and pruned.
+ */
 export const RUNNER_CONFIG = 'gitea.bpg.pw/runner-config';
 
 /** Annotation of the pod template: which ids of the pod's user namespace BuildKit may use, as /etc/subuid has them. */
@@ -92,7 +99,7 @@ export const COMPARE_OPTIONS = 'argocd.argoproj.io/compare-options';
 /** The option that keeps a pinned Job, which the output may lack, from making the Application OutOfSync. */
 export const IGNORE_EXTRANEOUS = 'IgnoreExtraneous';
 export const HOOK = 'argocd.argoproj.io/hook';
-/** No hook: the word by which Argo CD leaves an object as it is, and does not create it either. */
+/** Not a hook: with this value, Argo CD leaves an existing object as it is, and does not create a missing one. */
 export const SKIP = 'Skip';
 /** Argo CD shows its value as a link. */
 export const EXTERNAL_LINK = 'link.argocd.argoproj.io/external-link';

@@ -36,14 +36,18 @@ export function count(amount: number, noun: string): string {
   return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }
 
-/** It leaves no half of a character: that is no Unicode, and a receiver may refuse it. */
+/** Cuts a string. It never splits a surrogate pair: half of one is not Unicode, and a receiver may refuse it. */
 export function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most).replace(/\p{Cs}$/u, '')}…` : text;
 }
 
-/** One printable line: breaks of others become blanks. Long ones are cut in the middle: what others write around a cause stands before it. */
+/**
+ * Makes one printable line: line breaks become blanks. A long string is cut in the middle: the words around a cause
+ * come before it.
+ */
 export function oneLine(text: string, most: number): string {
-  // Before escaping, so that an endless text costs nothing; and after, so that escapes do not make it long again.
+  // Cut before escaping, so that an endless string costs nothing; and after it, so that escapes do not make it long
+  // again.
   return cutMiddle(printable(cutMiddle(text.trim().replace(/\s+/g, ' '), most)), most);
 }
 
@@ -64,7 +68,10 @@ export function firstNames(names: readonly string[], most: number): string {
   return `${names.slice(0, most).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
-/** The first ones, and a line for the rest: `… and 3 more`. @param where the others are told: it ends that line */
+/**
+ * Returns the first lines, and a line for the rest: `… and 3 more`.
+ * @param where place of the others: it ends that line
+ */
 export function firstLines(lines: readonly string[], most: number, where?: string): readonly string[] {
   const rest = lines.length - most;
   return rest > 0 ? [...lines.slice(0, most), `… and ${rest} more${where === undefined ? '' : `: ${where}`}`] : lines;
@@ -78,7 +85,7 @@ export function unreadText(jobs: number): string {
 export const UNREAD_ADVICE =
   'cancel the runs that nobody needs, in Gitea under Actions of the repository that has most of them';
 
-/** `19.4 s`: limits of time are what is left of others, with many digits. */
+/** Formats seconds: `19.4 s`. Time limits may be the rest of others, with many digits. */
 export function secondsText(ms: number): string {
   return `${Math.round(ms / 100) / 10} s`;
 }

@@ -1,4 +1,4 @@
-/** Whose jobs a group serves, as Gitea divides runners. */
+/** The jobs that a group serves, as Gitea divides runners. */
 export type Scope = (
   | { readonly kind: 'global' }
   | { readonly kind: 'org'; readonly org: string }
@@ -25,12 +25,15 @@ export function coverOf(scope: Scope): string | undefined {
   }
 }
 
-/** A scope in one word, as a policy names it: `org:acme`. A policy judges what is written, before any look tells another name. */
+/** Writes a scope as a policy does: `org:acme`. A policy judges the written name, before any look shows another one. */
 export function scopeWord(scope: Scope): string {
   return scope.kind === 'global' ? scope.kind : `${scope.kind}:${scope.now ?? coverOf(scope)}`;
 }
 
-/** True when the jobs of a repository are in the scope, by its old name or that of now. Gitea's names are not case-sensitive. */
+/**
+ * True if the jobs of a repository are in the scope, by its former or current name. Gitea's names are not
+ * case-sensitive.
+ */
 export function hasJobsOf(scope: Scope, owner: string, repo: string): boolean {
   const covers = [coverOf(scope) ?? '', scope.now].map((name) => name?.toLowerCase());
   return ['', owner, `${owner}/${repo}`].some((name) => covers.includes(name.toLowerCase()));

@@ -3,17 +3,20 @@ import { printable } from './printable.ts';
 
 /** Longest cell, in characters; a longer one ends in `…`. The last column is never cut. */
 const WIDEST = 60;
-/** Where there is little room, columns are cut down to this; the last one has at least twice as much. */
+/** Narrowest width of a cut column. The last column has at least twice as much. */
 const NARROWEST = 10;
 
 export interface TableOptions extends Paper {
   /** Colour of a row's last cell. */
   readonly styleOf?: (row: number) => Style | undefined;
-  /** Nothing is cut, however wide the table gets. */
+  /** True to cut nothing, whatever the width of the table. */
   readonly whole?: boolean;
 }
 
-/** As kubectl prints tables. One that is wider than the paper has its widest columns cut, and the last one broken into lines. */
+/**
+ * Prints a table as kubectl does. If it is wider than the terminal, its widest columns are cut, and the last one is
+ * broken into lines.
+ */
 export function table(header: readonly string[], rows: readonly (readonly string[])[], options: TableOptions): string {
   const last = header.length - 1;
   const cells = [header, ...rows].map((row) => row.map(printable));
@@ -40,7 +43,7 @@ export function table(header: readonly string[], rows: readonly (readonly string
     .join('');
 }
 
-/** At most so many characters, the `…` included. Names differ at their ends: a third is left of it. */
+/** Cuts a string to so many characters, including the `…`. Names differ at their ends: a third of it stays. */
 export function fitted(text: string, width: number): string {
   const tail = Math.floor(width / 3);
   return text.length > width ? `${text.slice(0, width - 1 - tail)}…${text.slice(text.length - tail)}` : text;
@@ -61,7 +64,7 @@ function shrunk(wanted: readonly number[], columns: number | undefined): readonl
   return [...others, wanted[last] ?? 0];
 }
 
-/** Text that keeps to the paper: what is broken off goes on below, two columns to the right. */
+/** Wraps a text to the terminal's width. Further lines are indented by two columns. */
 export function wrapped(text: string, columns = Number.POSITIVE_INFINITY): string {
   const lines = text.split('\n').map((line) => broken(line, Math.max(2 * NARROWEST, columns - 2)).join('\n  '));
   return lines.join('\n');

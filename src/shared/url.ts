@@ -6,15 +6,16 @@
 /** A byte that may stand in a path as it is (RFC 3986 section 2.3), written as `%41`. */
 const ENCODED = /%[0-9a-fA-F]{2}/g;
 const UNRESERVED = /[A-Za-z0-9._~-]/;
-/** Some servers take these for a slash. */
+/** Encoded slashes. Some servers read them as a slash. */
 const ENCODED_SLASH = /%2f|%5c/i;
 
 /**
- * Host in lower case, no default port, no dot segment, no slash at the end; percent-encoding only where it is needed, in capitals.
- * Undefined for what is no http or https URL, or has credentials, a query or a fragment.
+ * Returns the normal form: host in lower case, no default port, no dot segment, no slash at the end; percent-encoding
+ * only where it is needed, in capitals. Undefined if it is not an http or https URL, or has credentials, a query or a
+ * fragment.
  */
 export function normalBase(text: string): string | undefined {
-  // Not only a URL's parts: a lone "?" or "#" leaves none.
+  // Checked in the string: an empty query or fragment ("?", "#") leaves no part in a URL.
   const url = /[?#]/.test(text) ? undefined : parseUrl(text);
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return undefined;
   return `${url.origin}${normalPath(url)}`;
@@ -38,8 +39,8 @@ function normalPath({ pathname }: URL): string {
 }
 
 /**
- * Undefined: it is no URL. `URL.canParse` of Node 20 calls some URLs with letters like ü wrong, once it was called thousands of times (seen
- * with 20.20.2; 24 is right), and `URL.parse` came with Node 22.
+ * Parses a URL. Undefined: it is not one. `URL.canParse` of Node 20 rejects some URLs with letters like ü after
+ * thousands of calls (seen with 20.20.2; 24 is right), and `URL.parse` came with Node 22.
  */
 export function parseUrl(text: string, base?: string): URL | undefined {
   try {

@@ -10,7 +10,10 @@ import { keyText } from '../shared/keys.ts';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
-/** How often the same warning is logged. Clocks stay wrong for days; other things can come many times a second, and the metrics count each. */
+/**
+ * Pause until the same warning is logged again, ms. Clocks stay wrong for days; other warnings can come many times a
+ * second, and the metrics count each.
+ */
 const CLOCKS_AGAIN_MS = 3_600_000;
 const AGAIN_MS = 60_000;
 /** Warnings whose time is remembered. Their texts may hold what a server has chosen, e.g. seconds of a `Retry-After`. */
@@ -33,7 +36,7 @@ export function openLog(verbose: boolean): Log {
 /** @param nowMs a clock that never jumps, ms. */
 export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Subscriber {
   const loggedMs = new LRUCache<string, number>({ max: MOST_SUBJECTS });
-  /** Not again for a time. */
+  /** Logs a warning, and not again within the pause. */
   const warn = (subject: string, fields: object, message: string, pauseMs = AGAIN_MS): void => {
     if (nowMs() - (loggedMs.get(subject) ?? Number.NEGATIVE_INFINITY) < pauseMs) return;
     loggedMs.set(subject, nowMs());
@@ -117,7 +120,7 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
     'runner-registration': ({ failure, object, runner }) => {
       if (!failure) return;
       const group = keyText(object.metadata);
-      // Many may wait for the same.
+      // Many runners may wait for the same cause.
       const subject = `registration ${failure.code} ${group}`;
       warn(subject, { group, runner, ...reason(failure) }, 'cannot register a runner');
     },

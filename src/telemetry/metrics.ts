@@ -102,7 +102,10 @@ export function openMetrics(nowMs: () => number = systemClock.steadyMs) {
   };
 }
 
-/** How long CI jobs waited: from when a job was first seen queued to when it was first seen on a runner of ours. */
+/**
+ * Measures how long CI jobs waited: from when a job was first seen queued to when it was first seen on a runner of
+ * ours.
+ */
 export function waitingTimes() {
   let queuedSince: ReadonlyMap<string, number> = new Map();
   return (decisions: Iterable<JobDecision>, nowMs: number) => {
@@ -139,7 +142,7 @@ function showReconcile(set: MetricSet, { verdicts, skews }: LastReconcile): void
     const planned = planning.is === 'planned' ? planning.seen?.groups : undefined;
     for (const group of groups) {
       showGroup(set, group, decided);
-      // With a calendar or by demand it changes.
+      // With a calendar or by demand, the number changes.
       const wanted = planned?.find((each) => isSame(each, group.live.object.metadata)) ?? group.live.group;
       if (wanted) set.min_idle_runners.set(groupOf(group.live.object), wanted.minIdleRunners);
     }
@@ -166,7 +169,7 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: ReadonlyMap<str
   const debugging = counts?.debugging.length ?? 0;
   for (const state of STATES) {
     const seen = runners.filter(({ job }) => job.state === state).length;
-    // Those that stay for a look run, too: each runner is counted once.
+    // Runners that wait for people run, too: each runner is counted once.
     set.runners.set({ ...labels, state }, state === 'running' ? Math.max(0, seen - debugging) : seen);
   }
   const states = runners.map((runner) => runnerStateOf(runner.job.state, decided.get(keyOfRunner(runner))));
@@ -182,7 +185,10 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: ReadonlyMap<str
   for (const [held, jobs] of Object.entries(counts.held)) set.held_jobs.set({ ...labels, reason: held }, jobs);
 }
 
-/** Undefined for a Job that has completed or is being deleted: it has no runner. @param decision absent when there is no plan. */
+/**
+ * Returns the state of a runner. Undefined for a Job that has completed or is being deleted: it has no runner.
+ * @param decision absent if there is no plan
+ */
 export function runnerStateOf(live: LiveState, decision: RunnerDecision | undefined): ShownState | undefined {
   if (live === 'complete' || live === 'deleting') return undefined;
   const told = decision ? RUNNERS[decision.because].state : 'unknown';
@@ -196,7 +202,7 @@ export function runnerStateOf(live: LiveState, decision: RunnerDecision | undefi
 
 type MetricSet = ReturnType<typeof makeMetrics>;
 
-/** Each is made by its key, which is its name. */
+/** Makes each metric by its key, which is its name. */
 function named<Makers extends Readonly<Record<string, (name: string) => unknown>>>(makers: Makers) {
   const made = Object.entries(makers).map(([name, make]) => [name, make(name)] as const);
   return Object.fromEntries(made) as { readonly [Name in keyof Makers]: ReturnType<Makers[Name]> };
@@ -204,7 +210,7 @@ function named<Makers extends Readonly<Record<string, (name: string) => unknown>
 
 const GROUP = ['namespace', 'group'] as const;
 const ENDED = [...GROUP, 'repository', 'result'] as const;
-/** From "at once" to an hour: a CI job waits for a pod, an image or a cap. */
+/** Buckets from "at once" to an hour: a CI job waits for a pod, an image or a cap. */
 const WAITING_SECONDS = [0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 const WAKE_SECONDS = [0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 60];
 const PLAN_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1];
@@ -214,7 +220,7 @@ const LAG_MS = 100;
 
 /** Label sets of one counter or histogram. More groups than that are not served by one process. */
 export const MOST_LABEL_SETS = 5_000;
-/** Label sets with repositories: there are more of them, and workflows make them busy. */
+/** Most label sets with repositories. They are more than those of groups, and workflows change them often. */
 export const MOST_REPOSITORY_SETS = 1_000;
 
 type Labels<Name extends string> = Readonly<Record<Name, string>>;
@@ -311,7 +317,10 @@ function makeMetrics(registry: Registry) {
   });
 }
 
-/** Takes note of a used label set. Authors of RunnerGroups choose the names in them: the one that was not used for longest is forgotten first. */
+/**
+ * Notes a used label set. Authors of RunnerGroups choose its names: at the bound, the least recently used one is
+ * removed.
+ */
 function newestOnly<Name extends string>(remove: (labels: Labels<Name>) => void, most = MOST_LABEL_SETS) {
   const known = new LRUCache<string, Labels<Name>>({
     ...atMost(most),

@@ -1,4 +1,7 @@
-/** What ended since this process leads, from one plan to the next: CI jobs on runners of ours, and runners that were started for nothing. */
+/**
+ * Counts ends since this process leads, from one plan to the next: CI jobs on runners of ours, and runners that were
+ * started in vain.
+ */
 import { LRUCache } from 'lru-cache';
 import { type EventOf, type Plan, RUNNERS } from '../serve/planning/events.ts';
 import { atMost, stayKey } from '../shared/keys.ts';
@@ -6,7 +9,10 @@ import { atMost, stayKey } from '../shared/keys.ts';
 /** Jobs and runners that are remembered. A look shows 150 completed jobs of a scope. */
 const MOST = 20_000;
 
-/** Answers what is new in plans. The first plan of an Application shows what ended before, so it counts nothing. */
+/**
+ * Returns a function that finds new ends in plans. The first plan of an Application shows earlier ends, so it counts
+ * none.
+ */
 export function usageWatch() {
   /** The last plan of each Application. */
   const last = new LRUCache<string, Plan>(atMost(MOST));

@@ -19,7 +19,10 @@ import { atMost, keyText, stayKey } from '../shared/keys.ts';
 import { printable } from '../shared/printable.ts';
 import { contextOf, type SpanAttributes, type SpanData, type SpanSink } from './tracing/span.ts';
 
-/** CI jobs that wait, announcements of them, and Jobs. What is beyond is not traced: the least recently seen ones are forgotten. */
+/**
+ * Most traced journeys: waiting CI jobs, announcements, and Jobs. At the bound the least recently seen one is forgotten
+ * and has no trace.
+ */
 const MOST_JOURNEYS = 10_000;
 const MOST_APPLICATIONS = 1_000;
 const MOST_WAKES = 32;
@@ -28,11 +31,11 @@ const LATE_MS = 3_000;
 
 /** @param now ms since 1970. */
 export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subscriber {
-  /** By `<url> <job> <attempt>`. */
+  /** Journeys by `<url> <job> <attempt>`. */
   const journeys = new LRUCache<string, Journey>(atMost(MOST_JOURNEYS));
-  /** When a webhook told so, by `<repository> <job> <status>`. */
+  /** When a webhook announced a change, by `<repository> <job> <status>`. */
   const announcements = new LRUCache<string, number>(atMost(MOST_JOURNEYS));
-  /** By `<namespace>/<name>` of the Job, with its uid: when it and its pod were first seen to be so far. */
+  /** When a Job and its pod reached each step, by `<namespace>/<name>` of the Job, with its uid. */
   const trails = new LRUCache<string, { readonly uid: string; readonly steps: Steps }>(atMost(MOST_JOURNEYS));
   const pastWakes = new LRUCache<string, readonly PastWake[]>(atMost(MOST_APPLICATIONS));
   const ended = new Map<string, { readonly journey: Journey; readonly end: JourneyEnd }>();
@@ -42,7 +45,7 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
     const { plannedMs = Math.max(nowMs, journey.look.endedMs), servedMs } = journey;
     switch (decision.verdict) {
       case 'held':
-        // Another Application may serve it.
+        // Another Application may serve the job.
         if (servedMs === undefined) journeys.set(key, { ...journey, plannedMs, held: decision.because });
         return;
       case 'served':
@@ -142,11 +145,11 @@ function announcementOf(repository: string, jobId: number, status: string): stri
   return `${repository.toLowerCase()} ${jobId} ${status}`;
 }
 
-/** What is known of a CI job that waits. Times are ms since 1970 by this machine's clock. */
+/** State of a waiting CI job. Times are ms since 1970 by this machine's clock. */
 interface Journey extends Pick<JobDecision, 'job' | 'origin'> {
   /** Key of the target whose look showed it first. */
   readonly target: string;
-  /** When a webhook told that it is queued. Absent: a poll found it. */
+  /** When a webhook announced the queued job. Absent: a poll found it. */
   readonly announcedMs?: number;
   /** The look that showed it first. */
   readonly look: { readonly beganMs: number; readonly endedMs: number };
@@ -156,7 +159,7 @@ interface Journey extends Pick<JobDecision, 'job' | 'origin'> {
   readonly application?: string;
   /** `<namespace>/<name>` */
   readonly group?: string;
-  /** Its group has `tracing: false`. */
+  /** True if its group has `tracing: false`. */
   readonly isUntraced?: boolean;
 }
 
@@ -164,7 +167,7 @@ type PastWake = EventOf<'woken'> & { readonly endedMs: number };
 
 type Steps = Readonly<Partial<Record<EventOf<'runner-seen'>['step'], number>>>;
 
-/** How a journey ended. Without `runner` its CI job is not queued any more, and does not run on a runner of ours. */
+/** End of a journey. Without `runner`: the CI job is not queued any more, and does not run on a runner of ours. */
 interface JourneyEnd {
   readonly atMs: number;
   readonly runner?: string;
@@ -196,7 +199,7 @@ function phasesOf(
   { job, created, scheduled, registering, registered, started }: Steps,
   wakes: readonly PastWake[],
 ): readonly Phase[] {
-  // The last one that began before the Job was seen, unless it was over before the plan wanted the runner.
+  // The last wake that began before the Job was seen, unless it had ended before the plan wanted the runner.
   const wantedMs = servedMs ?? look.endedMs;
   const wake = wakes.findLast(({ endedMs, ms }) => endedMs - ms <= (job ?? -1) && endedMs >= wantedMs);
   return [
@@ -224,7 +227,9 @@ function phasesOfWake({ endedMs, ms, waitedMs, outcome: { is: outcome }, steps }
   ];
 }
 
-/** What ended before the one before it, such as the pod of a runner that was there already, is left out. */
+/**
+ * Puts the phases in a row. A phase that ended before the last one, such as the pod of an older runner, is left out.
+ */
 function inTurn(fromMs: number, phases: readonly Phase[]): readonly SpanData[] {
   const spans: SpanData[] = [];
   let beganMs = fromMs;
@@ -236,7 +241,7 @@ function inTurn(fromMs: number, phases: readonly Phase[]): readonly SpanData[] {
   return spans;
 }
 
-/** What is too long is cut by the SDK: `TRACING_BOUNDS`. */
+/** Returns the attributes. The SDK cuts long ones: `TRACING_BOUNDS`. */
 function attributesOf({ origin, job, application, group }: Journey, end: JourneyEnd): SpanAttributes {
   return {
     'gitea.url': origin,

@@ -7,7 +7,7 @@ const API_VERSION = 'argoproj.io/v1alpha1';
 
 interface GroupsInGit {
   readonly repository: string;
-  /** Their folder in it. */
+  /** Folder of the RunnerGroups in the repository. */
   readonly path: string;
   /** Namespace of the RunnerGroups and their Jobs. */
   readonly namespace: string;
@@ -48,10 +48,11 @@ export function applicationManifest(source: GroupsInGit) {
 }
 
 /**
- * No self-heal: it would make Jobs behind serve's back, slowed by its own back-off. `allowEmpty`: no demand is normal.
- * Background: with Argo CD's default, foreground, a Job would stay until its runner has finished, in the way of every sync.
- * Retries are over after 21 s: a Job that Kubernetes refuses fails each sync, and while Argo CD repeats one it starts no other.
- * The pod template of a Job cannot be changed, so a difference there does not count (`ignoreDifferences`).
+ * Returns the spec of the Application. No self-heal: it would create Jobs without `serve`, slowed by its own back-off.
+ * `allowEmpty`: no demand is normal. Background deletion: with Argo CD's default, foreground, a Job would stay until
+ * its runner has finished, and would block every sync. Retries end after 21 s: a refused Job fails each sync, and while
+ * Argo CD repeats a sync it starts no other. The pod template of a Job cannot be changed, so a difference there does
+ * not count (`ignoreDifferences`).
  */
 export function applicationSpec({ repository, path, namespace }: GroupsInGit) {
   return {
@@ -72,7 +73,7 @@ export function applicationSpec({ repository, path, namespace }: GroupsInGit) {
   } as const;
 }
 
-/** Options of a sync that do harm here, and what. Company templates and lists of advice have some of them. */
+/** Options of a sync that do harm here, with the harm. Company templates and lists of advice have some of them. */
 export const HARMFUL_OPTIONS: ReadonlyMap<string, string> = new Map([
   [
     'PruneLast=true',

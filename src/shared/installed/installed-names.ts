@@ -5,13 +5,16 @@ import { API_GROUP } from '../marks.ts';
 /** The name in all manifests; whoever installs puts the name of their own copy in its place. */
 export const IMAGE = `argocd-gitea-runners:${packageJson.version}`;
 
-/** The address of a page of the manual: whoever has the image or the npm package has no folder of it. @param page `install.md#webhooks` */
+/**
+ * Returns the address of a page of the manual: the image and the npm package do not contain it.
+ * @param page `install.md#webhooks`
+ */
 export const manual = (page: string): string => `${packageJson.homepage}/src/branch/main/docs/${page}`;
 
 /** Argo CD's namespace in its stock manifests. */
 export const ARGOCD_NAMESPACE = 'argocd';
 
-/** Also the field manager of the server-side apply in docs/install.md. */
+/** Name of the product's objects. Also the field manager of the server-side apply in docs/install.md. */
 export const NAME = 'gitea-runners';
 /** Name of Argo CD's plugin, its account and the Argo CD project. */
 export const PLUGIN = NAME;
@@ -21,7 +24,7 @@ export const PROJECT = 'runners';
 /** The Lease by which one replica of `serve` leads, in the namespace of its pods. */
 export const SERVE_LEASE = 'gitea-runners-serve';
 
-/** In the runners' namespace. */
+/** Name of the Secret in the runners' namespace. */
 export const REGISTRATION_SECRET = 'gitea-runner';
 /** Secrets that a person creates. Their values stand in no file here. */
 export const API_SECRET = 'gitea-api';
@@ -29,12 +32,14 @@ export const SERVE_SECRET = 'gitea-runners-serve';
 /** ConfigMaps, both optional: environment for sidecar and serve; a RunnerPolicy as `policy.yaml`. */
 export const SETTINGS = 'gitea-runners-settings';
 export const POLICY = 'gitea-runners-policy';
-/** Argo CD's `application.instanceLabelKey`, where that is no default. For sidecar and `serve` alike. */
+/**
+ * Variable with Argo CD's `application.instanceLabelKey`, if that is not the default. For sidecar and `serve` alike.
+ */
 export const TRACKING_SETTING = 'GITEA_RUNNERS_TRACKING_LABEL';
 /** The one setting that an Application may have: which shard its plugin prints. Argo CD writes ARGOCD_ENV_ before it. */
 export const SHARD_SETTING = 'GITEA_RUNNERS_SHARD';
 
-/** In the sidecar: Argo CD's plugin server, and the folder in which it puts the socket of a plugin for the repo-server. */
+/** Paths in the sidecar: Argo CD's plugin server, and the folder of the plugin's socket for the repo-server. */
 export const PLUGIN_SERVER = '/var/run/argocd/argocd-cmp-server';
 export const PLUGIN_SERVER_DIR = '/var/run/argocd';
 export const PLUGIN_SOCKETS_DIR = '/home/argocd/cmp-server/plugins';
@@ -54,24 +59,24 @@ export const SERVE_SELECTOR = Object.entries(SERVE_LABELS)
 /** Logs of all replicas. With the name of the Deployment kubectl takes one pod, and it may not be the leader. */
 export const serveLogs = (argocdNamespace: string): string =>
   `kubectl -n ${argocdNamespace} logs -l ${SERVE_SELECTOR} --prefix --tail=50`;
-/** Labels of every object of ours. */
+/** Labels of every object that the product installs. */
 export const LABELS = { 'app.kubernetes.io/name': NAME, 'app.kubernetes.io/part-of': 'argocd-gitea-runners' } as const;
 
-/** One rule of a role. */
+/** A rule of a Role. */
 export interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
 }
 
-/** In each namespace with runners. */
+/** Rules of the sidecar in each namespace with runners. */
 export const SIDECAR_RULES: readonly Rule[] = [
   { apiGroups: [API_GROUP], resources: ['runnergroups'], verbs: ['list'] },
   { apiGroups: ['batch'], resources: ['jobs'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
 ];
 
-/** In each namespace with runners. */
+/** Rules of `serve` in each namespace with runners. */
 export const SERVE_RULES: readonly Rule[] = [
   { apiGroups: [API_GROUP], resources: ['runnergroups'], verbs: ['list', 'watch'] },
   { apiGroups: [API_GROUP], resources: ['runnergroups/status'], verbs: ['patch'] },

@@ -19,16 +19,16 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { pause, systemClock } from '../../shared/clock.ts';
 import { isKept, SERVICE_NAME, type SpanData, type SpanSink, type TraceIds, type TracingSettings } from './span.ts';
 
-/** What tracing may hold and how long it may take. */
+/** Bounds of memory and time for tracing. */
 export const TRACING_BOUNDS = {
   /** Spans that wait, those on their way included. Further ones are lost. */
   queue: 2_048,
   /** Spans of one request. */
   batch: 512,
   everyMs: 1_000,
-  /** For one request with its repetitions. */
+  /** Time limit of one request with its repetitions, ms. */
   sendMs: 5_000,
-  /** At the end of the process. */
+  /** Time limit at the end of the process, ms. */
   closeMs: 500,
   /** Characters of a value. */
   longestValue: 255,
@@ -48,7 +48,7 @@ export function openSink(settings: TracingSettings, exporter?: SpanExporter): Sp
     close: async () => {
       const done = new AbortController();
       const end = (): void => done.abort();
-      // When it fails, the exporter has told so.
+      // The exporter has reported a failure already.
       void provider.shutdown().then(end, end);
       await pause(systemClock, TRACING_BOUNDS.closeMs, done.signal);
       return done.signal.aborted;

@@ -14,7 +14,7 @@ import type { Plan } from '../../serve/planning/events.ts';
 import { pause, systemClock } from '../../shared/clock.ts';
 import { contextOf, isKept, readTraceparent, SERVICE_NAME, type TraceIds, type TracingSettings } from './span.ts';
 
-/** Argo CD waits for the process. So long it may wait for a collector that is slow. */
+/** How long a run waits for a slow collector, ms. Argo CD waits for the process. */
 const ANSWER_MS = 100;
 /** CI jobs in whose traces a run shows. */
 const MOST_TRACES = 100;
@@ -47,7 +47,7 @@ export function openRunTrace(settings: TracingSettings, traceparent: string | un
   };
 }
 
-/** `runner`: the one that is new in this trace; absent in the trace of a caller. */
+/** Parent of a span. `runner`: the runner that is new in this trace; absent in the trace of a caller. */
 type Parent = TraceIds & { readonly runner?: string };
 
 /** Connects, and answers what sends the body when the connection is there by then. Without a body it ends the connection. */
@@ -57,7 +57,7 @@ function connect(url: URL): (body: string | undefined) => Promise<void> {
   const headers = { 'content-type': 'application/json' };
   const sent = (isTls ? overTls : overHttp)(url, { method: 'POST', agent: false, headers });
   sent.on('socket', (socket) => {
-    // It must not keep a process that has nothing else to do.
+    // The socket must not keep a finished process alive.
     socket.unref();
     socket.once(isTls ? 'secureConnect' : 'connect', () => {
       isOpen = true;

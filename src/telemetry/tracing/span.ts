@@ -1,6 +1,7 @@
 /**
- * Spans as our code makes them, the trace of a CI job's way to its runner, and where spans go. The ids follow from the job itself: `serve`,
- * its other replica and `generate` find the same ones, and Argo CD need not pass anything on (docs/adr/0049).
+ * Spans of this program, the trace of a CI job's way to its runner, and the sink for spans. The ids follow from the job
+ * itself: `serve`, its other replica and `generate` calculate the same ones, and Argo CD need not pass anything on
+ * (docs/adr/0049).
  */
 import { createHash } from 'node:crypto';
 import type { SpansLost } from '../../serve/planning/events.ts';
@@ -15,7 +16,7 @@ export interface SpanData {
   readonly beganMs: number;
   readonly endedMs: number;
   readonly attributes?: SpanAttributes;
-  /** It failed; a short reason of ours. */
+  /** Set if the step failed: a short reason in this program's words. */
   readonly error?: string;
   readonly children?: readonly SpanData[];
 }
@@ -39,17 +40,17 @@ export function readTraceparent(text: string | undefined): (TraceIds & { readonl
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
-/** Where the spans of a trace go. */
+/** Receiver of a trace's spans. */
 export interface SpanSink {
   /** Takes a root span with all below it. Returns at once. */
   readonly record: (root: SpanData, ids: TraceIds) => void;
   /** Called when spans were lost. */
   onLost: (spans: number, reason: SpansLost) => void;
-  /** Sends what is left, for `TRACING_BOUNDS.closeMs` at most. False: it was not done by then, and a request may be under way still. */
+  /** Sends the rest within `TRACING_BOUNDS.closeMs`. False: the time was over, and a request may still be under way. */
   readonly close: () => Promise<boolean>;
 }
 
-/** As `OTEL_TRACES_SAMPLER` names them. */
+/** Samplers by their names in `OTEL_TRACES_SAMPLER`. */
 export const SAMPLERS = [
   'always_on',
   'always_off',
