@@ -23,11 +23,11 @@ import { document, ended } from './yaml.ts';
 const MANY_GROUPS = 1_000;
 
 export class RunnersApp extends App {
-  /** By namespace and name, the sizes of a group behind it. */
+  /** Sorted by namespace and name, with the sizes of a group after it. */
   readonly groupCharts: readonly RunnerGroupChart[];
-  /** What a platform's app must not have done. There is none: the app may be used. */
+  /** Changes of a platform's app that are forbidden. Empty: the app may be used. */
   readonly problems: readonly string[];
-  /** What that app makes besides (platform.ts). */
+  /** Further objects of that app (platform.ts). */
   added: readonly ObjectManifest[] = [];
 
   /**
@@ -36,7 +36,7 @@ export class RunnersApp extends App {
    */
   constructor(groups: readonly RunnerGroup[], finish?: FinishPod, outdir?: string) {
     super(outdir === undefined ? {} : { outdir });
-    // Not imported: loading node:v8 takes a start 1 ms.
+    // Not imported: loading node:v8 takes 1 ms of a start.
     if (groups.length > MANY_GROUPS)
       process.getBuiltinModule('node:v8').setFlagsFromString('--heap-growing-percent=50');
     // A dot, which no namespace and no group name holds, keeps a-b/c and a/b-c apart.
@@ -71,7 +71,10 @@ export class RunnersApp extends App {
   }
 }
 
-/** Everything of one RunnerGroup or of one size of it: the template of its Jobs, and once `emit` is called, the RunnerGroup object and one Job per runner. */
+/**
+ * Everything of one RunnerGroup or of one size of it: the template of its Jobs, and after `emit` the RunnerGroup object
+ * and one Job per runner.
+ */
 export class RunnerGroupChart extends Chart {
   readonly group: RunnerGroup;
   /** 16 hex digits over the template. A new runner's name has them: one name never stands for two specs, for a Job's template cannot change. */

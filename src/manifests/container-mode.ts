@@ -14,11 +14,11 @@ import { SUBORDINATE_IDS, type Texts } from '../shared/marks.ts';
 export interface Mount {
   readonly name: string;
   readonly path: string;
-  /** In the node's memory, 1 MiB at most: what it holds must not reach a disk. */
+  /** True for a volume in the node's memory, of 1 MiB at most: its content must not reach a disk. */
   readonly memory?: boolean;
 }
 
-/** What one mode adds to a pod. */
+/** The parts that one mode adds to a pod. */
 export interface ModeParts {
   readonly env: Texts;
   readonly mounts: readonly Mount[];
@@ -27,9 +27,12 @@ export interface ModeParts {
   readonly annotations?: Texts;
   /** Shell lines of the init container that registers: what must be there before a runner may take a CI job. */
   readonly prepare?: string;
-  /** What that container sees of the sidecar, for these lines. */
+  /** Mounts of the sidecar's folders for these lines. */
   readonly registerMounts?: readonly Mount[];
-  /** For the init container that registers: the runner container's user, and no privileges. The runner must read and write what it wrote. */
+  /**
+   * Security context of the init container that registers: the runner's user, and no privileges. The runner must read
+   * and write its files.
+   */
   readonly registerSecurityContext: k8s.SecurityContext;
   /** preStop command of the runner container. */
   readonly preStop?: readonly string[];
@@ -41,7 +44,7 @@ export interface ModeParts {
     readonly env: Texts;
     readonly securityContext: k8s.SecurityContext;
     readonly mounts: readonly Mount[];
-    /** Other mounts, and volumes that are no `emptyDir`. */
+    /** Further mounts, and volumes that are not an `emptyDir`. */
     readonly files?: { readonly mounts: readonly k8s.VolumeMount[]; readonly volume: k8s.Volume };
   };
 }
@@ -53,7 +56,7 @@ export interface ModeParts {
 const DOCKER_IMAGE = 'docker:29.5.2-dind@sha256:6b9cd914eb9c6b342c040a49a27a5eb3804453bae6ecc90f7ff96133595a95e8';
 /** The user of the dind-rootless image; also the group of every volume, so that this user may write there. */
 export const RUNNER_ID = 1000;
-/** Not /var/run as in the runner's example: the runner needs the socket, not dockerd's other files. */
+/** Not /var/run as in the runner's example: the runner needs the socket, and none of dockerd's other files. */
 const SOCKET: Mount = { name: 'docker-socket', path: '/run/docker-socket' };
 const SOCKET_URL = `unix://${SOCKET.path}/docker.sock`;
 
@@ -130,8 +133,9 @@ function dindRootless(group: JobGroup): ModeParts {
 }
 
 /**
- * No startup probe: the kubelet would register the runner only after dockerd answers. So dockerd starts while the runner registers,
- * and the runner waits for it (`require_docker` in its configuration).
+ * Makes the sidecar with dockerd. It has no startup probe: the kubelet would start the registration only after dockerd
+ * answers. So dockerd starts while the runner registers, and the runner waits for it (`require_docker` in its
+ * configuration).
  */
 function dockerd({ dockerImage = DOCKER_IMAGE }: JobGroup): Required<ModeParts>['sidecar'] {
   return {
@@ -150,11 +154,11 @@ const BUILDKIT_IMAGE = 'moby/buildkit:v0.34.2-rootless';
 const BUILDKIT = 'buildkit';
 const BUILDKIT_SOCKET: Mount = { name: 'buildkit-socket', path: '/run/buildkit' };
 const BUILDKIT_URL = `unix://${BUILDKIT_SOCKET.path}/buildkitd.sock`;
-/** In HOME of that image. On the image's own layer overlayfs would lie on overlayfs. */
+/** Folder in HOME of BuildKit's image. On the image's own layer, overlayfs would lie on overlayfs. */
 const BUILDKIT_DATA: Mount = { name: 'buildkit-data', path: '/home/user/.local/share/buildkit' };
 /** `buildctl` reads the first one; `docker buildx build` uses the builder that `prepare` writes down. */
 const BUILD_CLIENTS = { BUILDKIT_HOST: BUILDKIT_URL, BUILDX_BUILDER: BUILDKIT, BUILDX_CONFIG: '/data/.buildx' };
-/** As `docker buildx create --driver remote` writes it (buildx, `store/nodegroup.go`). */
+/** The builder as `docker buildx create --driver remote` writes it (buildx, `store/nodegroup.go`). */
 const BUILDER = { Name: BUILDKIT, Driver: 'remote', Nodes: [{ Name: `${BUILDKIT}0`, Endpoint: BUILDKIT_URL }] };
 /** Slow nodes unpack, and make a user namespace, in some seconds. */
 const BUILDKIT_SECONDS = 60;
@@ -179,14 +183,14 @@ function isInUserNamespace({ podTemplate }: JobGroup): boolean {
 }
 
 /**
- * Which ids a build may use, of those that the kubelet maps into the pod: 0 to 65535, without 0 and without BuildKit's own. The image's own
- * file (100000 to 165535) names ids of the node.
+ * Ids that a build may use, of those that the kubelet maps into the pod: 0 to 65535, without 0 and without BuildKit's
+ * own. The image's own file (100000 to 165535) names ids of the node.
  */
 const IDS_IN_POD = [`${RUNNER_ID}:1:${RUNNER_ID - 1}`, `${RUNNER_ID}:${RUNNER_ID + 1}:${65_535 - RUNNER_ID}`, ''].join(
   '\n',
 );
 
-/** Both files have the same text. Their only source that is no further object is an annotation. */
+/** Files with these ids. Both have the same text. An annotation is the only source that needs no further object. */
 const ID_FILES: Required<Required<ModeParts>['sidecar']>['files'] = {
   mounts: ['subuid', 'subgid'].map((file) => ({
     mountPath: `/etc/${file}`,
@@ -238,17 +242,20 @@ function buildkit(group: JobGroup) {
   };
 }
 
-/** On top of `gracefulStopSeconds`: a CI job that ends in the last second is reported (two attempts of 10 s), and dockerd stops. */
+/**
+ * Seconds on top of `gracefulStopSeconds`: a CI job that ends in the last second is reported (two attempts of 10 s),
+ * and dockerd stops.
+ */
 const STOP_MARGIN_SECONDS = 30;
 
-/** After this time the kubelet kills a stopped pod. */
+/** Returns the time after which the kubelet kills a stopped pod, in seconds. */
 export function terminationGraceSeconds({ gracefulStopSeconds }: Pick<JobGroup, 'gracefulStopSeconds'>): number {
   return gracefulStopSeconds + STOP_MARGIN_SECONDS;
 }
 
 /**
- * How long a stopped runner waits for its CI job: longer than its pod lives. So the kubelet ends a job that takes too long, and never the
- * runner: it would report the job that it cut as a success (docs/adr/0047).
+ * Returns how long a stopped runner waits for its CI job, in seconds: longer than its pod lives. So the kubelet ends a
+ * job that takes too long. The runner must not: it would report the job that it cut as a success (docs/adr/0047).
  */
 export function shutdownSeconds(group: Pick<JobGroup, 'gracefulStopSeconds'>): number {
   return terminationGraceSeconds(group) + 60;

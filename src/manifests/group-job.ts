@@ -1,6 +1,7 @@
 /**
- * The Job of a RunnerGroup: the single source of what it looks like. It is one literal of Kubernetes' own types. The `Job` of cdk8s-plus
- * always sets fields that our Job does not have, and it cannot express sidecars and `podReplacementPolicy` (docs/adr/0066).
+ * Makes the Job of a RunnerGroup. No other file knows its form. It is one literal of Kubernetes' own types. The `Job`
+ * of cdk8s-plus always sets fields that our Job does not have, and it cannot express sidecars and
+ * `podReplacementPolicy` (docs/adr/0066).
  */
 import { k8s } from 'cdk8s-plus-28';
 import type { JobGroup, SecretKey } from '../config/runnergroup/runner-group.ts';
@@ -19,12 +20,16 @@ import { jobDeadlineSeconds, runnerCommand } from './keep.ts';
 import { podParts, preparation } from './proxy-and-ca.ts';
 import { CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config-file.ts';
 
-/** What `register` writes and the runner reads. A volume, because the image's own layer is not shared and is empty after a restart. */
+/**
+ * Volume with the registration: `register` writes it and the runner reads it. The image's own layer is not shared, and
+ * is empty after a restart.
+ */
 const DATA: Mount = { name: 'data', path: '/data' };
 
 /**
- * A node is not emptied just to save it while a runner is on it. Whatever the grace period is, the cluster autoscaler kills after 10 minutes
- * (its FAQ, "safe-to-evict", "max-graceful-termination-sec"), and Karpenter at a time of its own (docs, "karpenter.sh/do-not-disrupt").
+ * Annotations that keep autoscalers from removing a node to save it while a runner is on it. Whatever the grace period
+ * is, the cluster autoscaler kills after 10 minutes (its FAQ, "safe-to-evict", "max-graceful-termination-sec"), and
+ * Karpenter at a time of its own (docs, "karpenter.sh/do-not-disrupt").
  */
 const STAY: Texts = {
   'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
@@ -63,7 +68,7 @@ export function groupJob(group: JobGroup): JobManifest {
   return sorted(job) as JobManifest;
 }
 
-/** At the ends of the lists stands what few groups have: what is there for the others stays as it is. */
+/** Makes the pod. Parts that few groups have are at the ends of the lists: so the other groups' pods stay the same. */
 function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
   const { sidecar } = mode;
   const added = podParts(group);
@@ -79,7 +84,7 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
   /** The resources of all three: a quota asks every container for them, and a pod needs the largest, not the sum. */
   const image = { image: group.image, ...resourcesOf(group) };
 
-  /** It starts while `register` runs. */
+  /** Sidecar that starts while `register` runs. */
   const beside: k8s.Container | undefined = sidecar && {
     name: sidecar.name,
     image: sidecar.image,
@@ -89,14 +94,17 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
     securityContext: sidecar.securityContext,
     volumeMounts: [...mounts(sidecar.mounts), ...(sidecar.files?.mounts ?? []), ...added.mounts],
   };
-  /** Has what the runner has of docker and of folders, and no token. It runs before `register` writes the bundle of CAs. */
+  /**
+   * Init container for `setupCommand`. It has the runner's docker and folders, and no token. It runs before `register`
+   * writes the bundle of CAs.
+   */
   const setup: k8s.Container = {
     ...image,
     name: init.SETUP,
     command: [...init.setupCommand(group.setupCommand)],
     env: [...literals(mode.env), ...added.dockerEnv],
     securityContext: mode.registerSecurityContext,
-    // Its last lines stand in the pod's status when it fails.
+    // The last lines of its output are in the pod's status when it fails.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: [...mounts([DATA, ...mode.mounts]), config, ...added.mounts],
     workingDir: DATA.path,
@@ -116,7 +124,7 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
     securityContext: mode.registerSecurityContext,
     volumeMounts: [...mounts([...data, ...(mode.registerMounts ?? [])]), config, ...added.registerMounts],
   };
-  /** Without the registration token: what a container has in its environment, every CI job in it can read. */
+  /** The runner's container. It has no registration token: every CI job can read the environment of its container. */
   const runner: k8s.Container = {
     ...image,
     name: 'runner',
@@ -150,7 +158,7 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
   };
 }
 
-/** What follows from who registers. @param prepare lines of a shell, for what must be there before the runner starts */
+/** Returns the parts that depend on who registers. @param prepare shell lines that run before the runner starts */
 function registrationParts({ giteaUrl, image, registrationToken: token }: JobGroup, prepare: string, names: Texts) {
   if (!token)
     return {
@@ -205,7 +213,7 @@ function emptyDirs(of: readonly Mount[]): readonly k8s.Volume[] {
   return of.map(({ name, memory }) => ({ name, emptyDir: memory ? inMemory : {} }));
 }
 
-/** Only what was asked for. */
+/** Returns the requested resources only. */
 function resourcesOf({ resources }: JobGroup): { readonly resources?: k8s.ResourceRequirements } {
   const asked = Object.entries(resources).filter(([, quantities]) => Object.keys(quantities).length > 0);
   const typed = asked.map(([kind, quantities]) => [

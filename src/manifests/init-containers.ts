@@ -18,12 +18,15 @@ export const TOKEN_VARIABLE = 'GITEA_RUNNER_REGISTRATION_TOKEN';
 export const BOUND_VARIABLE = 'GITEA_RUNNER_REGISTRATION_URL';
 export const BOUND_KEY = 'url';
 
-/** Tries and the pause between them are those of `scripts/run.sh` (runner 1.0.8), where the number of tries has no effect. */
+/**
+ * Number of tries. Tries and pause are those of `scripts/run.sh` (runner 1.0.8), where the number of tries has no
+ * effect.
+ */
 const TRIES = 10;
 const PAUSE_SECONDS = 5;
 /**
- * Length of one try. `gitea-runner register` has no time limit: it asks Gitea every second until Gitea answers, then registers.
- * So a pod waits 10 minutes for a Gitea that is down, and fails after 45 seconds when Gitea refuses the token.
+ * Seconds of one try. `gitea-runner register` has no time limit: it asks Gitea every second until Gitea answers, then
+ * registers. So a pod waits 10 minutes for a Gitea that is down, and fails after 45 seconds if Gitea refuses the token.
  */
 const TRY_SECONDS = 60;
 
@@ -65,12 +68,12 @@ echo "Not registered: the lines above say why. Check that this pod reaches Gitea
 exit 1
 `;
 
-/** What `register` runs. @param before shell lines that come first, e.g. of proxy-and-ca.ts */
+/** Returns the command of `register`. @param before shell lines that run first, e.g. of proxy-and-ca.ts */
 export function registerCommand(program: string, before: string): readonly string[] {
   return ['sh', '-c', withoutExpansion(registerScript(program, before))];
 }
 
-/** In place of `register`, where `serve` registers and something is to be prepared. */
+/** Name of the container that replaces `register` if `serve` registers and the pod needs preparation. */
 export const PREPARE = 'prepare';
 
 export function prepareCommand(lines: string): readonly string[] {
@@ -85,15 +88,16 @@ const SETUP_SCRIPT = `trap 'exit 143' TERM INT
 wait $!
 `;
 
-/** What `setup` runs. @param words the command and its arguments, handed on as they are */
+/** Returns the command of `setup`. @param words the command and its arguments, passed on unchanged */
 export function setupCommand(words: readonly string[]): readonly string[] {
   return ['sh', '-c', SETUP_SCRIPT, SETUP, ...words].map(withoutExpansion);
 }
 
-// The secret of a shared cache server. The runner 1.0.8 takes it from its configuration file only. That file stands in an annotation, where a
-// secret must not be. So the container that registers writes a second file, into a volume that only it and the runner have.
+// The secret of a shared cache server. The runner 1.0.8 reads it from its configuration file only. That file is in an
+// annotation, where a secret must not be. So the container that registers writes a second file, into a volume that only
+// it and the runner have.
 
-/** Where the file with the secret lies. */
+/** Folder of the file with the secret. */
 export const SECRET_CONFIG: Mount = { name: 'secret-config', path: '/run/gitea-runner', memory: true };
 /** Takes the place of `CONFIG_FILE`. */
 export const SECRET_CONFIG_FILE = `${SECRET_CONFIG.path}/config.yaml`;
@@ -101,9 +105,9 @@ export const SECRET_CONFIG_FILE = `${SECRET_CONFIG.path}/config.yaml`;
 export const CACHE_SECRET_VARIABLE = 'GITEA_RUNNER_CACHE_SECRET';
 
 /**
- * Shell lines that append the secret to the file `$1` as `cache.external_secret`, the last key of its last section, and print the result.
- * In a YAML string between single quotes nothing but a single quote is special; it is written twice. The line break that an editor
- * leaves at the end of a Secret is no part of it.
+ * Shell lines that append the secret to the file `$1` as `cache.external_secret`, the last key of its last section, and
+ * print the result. In a YAML string between single quotes only a single quote is special; it is written twice. An
+ * editor's line break at the end of a Secret is removed.
  */
 export const PRINT_WITH_SECRET = `with_secret() (
   LC_ALL=C

@@ -5,7 +5,7 @@ import type { Texts } from '../shared/marks.ts';
 /** The variable that holds the runner's name. Two containers have it. Of a pod's spec only it and the PriorityClass differ within a group. */
 export const NAME_VARIABLE = 'GITEA_RUNNER_NAME';
 
-/** A container as far as runners differ in it. Only `runner` and `register` hold the runner's name. */
+/** The parts of a container in which runners differ. Only `runner` and `register` hold the runner's name. */
 export interface Container {
   readonly name: string;
   readonly env?: readonly { readonly name: string; readonly value?: string }[];
@@ -13,15 +13,15 @@ export interface Container {
   readonly lifecycle?: { readonly preStop?: { readonly exec: { readonly command: readonly string[] } } };
 }
 
-/** What we read of a volume. */
+/** The used part of a volume. */
 export interface Volume {
   readonly name: string;
-  /** Empty in the template: it is that of the Job. */
+  /** The Secret's name is empty in the template: it is the name of the Job. */
   readonly secret?: { readonly secretName?: string };
   readonly persistentVolumeClaim?: { readonly claimName: string };
 }
 
-/** A rendered Job as far as runners differ in it; the rest is carried along. */
+/** The parts of a rendered Job in which runners differ; the rest is passed on. */
 export interface JobManifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -49,17 +49,18 @@ export interface JobManifest {
 export type PodTemplate = JobManifest['spec']['template'];
 
 /**
- * From our pod to the final one: merges the group's podTemplate over it and holds it to the security profile (src/plan/final-pods.ts).
- * It is handed in, because most groups have neither. Same arguments, same answer; `ours` is not changed. Keys need not be in order.
+ * Makes the final pod from ours: merges the group's podTemplate and checks the security profile
+ * (src/plan/final-pods.ts). It is an argument, because most groups have neither. Same arguments, same result; `ours` is
+ * not changed. Keys need not be in order.
  */
 export type FinishPod = (group: RunnerGroup, ours: PodTemplate) => PodTemplate;
 
-/** With all keys in order. */
+/** Returns the value with all keys in order. */
 export function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(sorted);
   const result: Record<string, unknown> = {};
-  // No key is `__proto__`: neither ours nor one that is read (src/config/runnergroup/to-runner-group.ts).
+  // No key is `__proto__`: neither ours nor a parsed one (src/config/runnergroup/to-runner-group.ts).
   for (const key of Object.keys(value).sort()) result[key] = sorted((value as Record<string, unknown>)[key]);
   return result;
 }

@@ -12,7 +12,10 @@ import type { JobGroup } from '../config/runnergroup/runner-group.ts';
 import { ROOTLESS_COMMAND } from './container-mode.ts';
 import { withoutExpansion } from './job-manifest.ts';
 
-/** How long a pod waits at most: the longest stay that `gitea-runners extend` can give (`LONGEST_KEEP_MS` in src/planner/debugging.ts). */
+/**
+ * Longest stay of a pod, seconds: the longest that `gitea-runners extend` can give (`LONGEST_KEEP_MS` in
+ * src/planner/debugging.ts).
+ */
 export const LONGEST_KEEP_SECONDS = 86_400;
 
 const FOLDER = '/data/.keep';
@@ -63,7 +66,10 @@ const COMMAND = `mkdir -p ${FOLDER} && printf %s "$0" > ${FOLDER}/run.sh && chmo
 exec "$@"
 `;
 
-/** In mode `buildkit` the image has dockerd, whose entry point would start it, or is a basic one. Each has one of these. */
+/**
+ * Entry points in mode `buildkit`: its image has dockerd, whose entry point would start it, or is a basic one. Each
+ * image has one of these.
+ */
 const WITHOUT_DOCKER: readonly string[] = [
   'sh',
   '-c',
@@ -78,7 +84,7 @@ const ENTRY_POINTS: Readonly<Record<JobGroup['containerMode'], readonly string[]
   host: ['/sbin/tini', '--', 'run.sh'],
 };
 
-/** What the container `runner` runs. Undefined: the entry point of its image. */
+/** Returns the command of container `runner`. Undefined: the entry point of its image. */
 export function runnerCommand({ containerMode, keepFailedSeconds }: JobGroup): readonly string[] | undefined {
   const entryPoint = ENTRY_POINTS[containerMode];
   if (keepFailedSeconds > 0) return ['sh', '-c', COMMAND, RUN, ...entryPoint].map(withoutExpansion);
@@ -86,7 +92,7 @@ export function runnerCommand({ containerMode, keepFailedSeconds }: JobGroup): r
   return isOfImage ? undefined : entryPoint.map(withoutExpansion);
 }
 
-/** The Job's own deadline: that of the runner, and the longest stay after it. */
+/** Returns the Job's own deadline, in seconds: that of the runner, plus the longest stay after it. */
 export function jobDeadlineSeconds({ activeDeadlineSeconds, keepFailedSeconds }: JobGroup): number {
   return activeDeadlineSeconds + (keepFailedSeconds > 0 ? LONGEST_KEEP_SECONDS : 0);
 }

@@ -1,4 +1,4 @@
-/** What is printed besides the Jobs of runners. */
+/** Output besides the Jobs of runners. */
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { API_VERSION, KIND, SHARDS } from '../shared/marks.ts';
 import type { RunnerParts } from './stamp.ts';
@@ -9,19 +9,19 @@ export interface ObjectManifest {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-/** What is printed besides the templates of the groups. */
+/** Output besides the templates of the groups. */
 export interface Output {
   /** The runners of a group that have a Job, in output order. */
   readonly runnersOf: (group: RunnerGroup) => readonly RunnerParts[];
   /** Print the RunnerGroup objects too. */
   readonly emitGroups: boolean;
-  /** How many shards there are, for those objects to say. Undefined: none. */
+  /** Number of shards, which those objects carry. Undefined: none. */
   readonly shards?: number | undefined;
   /** Groups whose chart is not printed. */
   readonly isLeftOut: (group: RunnerGroup) => boolean;
-  /** What is printed in place of those charts, in output order. */
+  /** Output that replaces those charts, in output order. */
   readonly kept: readonly ObjectManifest[];
-  /** Texts of documents of other kinds. They stay as they are. */
+  /** Documents of other kinds, unchanged. */
   readonly others: readonly string[];
 }
 

@@ -18,7 +18,7 @@ import type { ObjectManifest } from './output.ts';
 
 export { RunnersApp } from './app.ts';
 
-/** Compares the Job that the app made with ours. @param secrets those of the namespace with tokens of Gitea */
+/** Compares the Job of the app with ours. @param secrets names of the namespace's Secrets with tokens of Gitea */
 export type JudgeJob = (
   ...[group, ours, made, secrets]: readonly [RunnerGroup, object, object, readonly string[]]
 ) => { readonly job: object } | { readonly problems: readonly string[] };
@@ -29,7 +29,7 @@ const PROVIDED: Readonly<Record<string, unknown>> = { cdk8s, constructs };
 /** As Node's own, but what it says, also later, is on stderr: stdout is for manifests alone. */
 const NAMES = ['exports', 'require', 'module', 'console'];
 
-/** @param file CommonJS, at an absolute path. `problem`: why there is no app */
+/** Loads the platform's app. @param file CommonJS, at an absolute path. `problem`: why there is no app */
 export function loadPlatform(
   file: string,
   judge: JudgeJob,
@@ -105,7 +105,10 @@ function plain<T>(value: T): T {
   return sorted(JSON.parse(JSON.stringify(value))) as T;
 }
 
-/** Nothing of it reaches stdout, and a process that it ends does not look like one that had nothing to print. */
+/**
+ * Runs the app so that nothing of it reaches stdout, and so that a process that it ends does not look like one without
+ * output.
+ */
 function guarded<T>(work: () => T): { readonly value: T } | { readonly problem: string } {
   const { write } = process.stdout;
   const onExit = () => {

@@ -19,8 +19,8 @@ const POD_IP = 'GITEA_RUNNER_POD_IP';
 const ALWAYS_DIRECT = ['localhost', '127.0.0.1', '::1', '.svc', '.cluster.local'];
 
 /**
- * Where `update-ca-certificates` of Debian and Alpine looks for certificates to add, so that a job may run it. Not below /etc or /run:
- * of these rootless dockerd sees copies.
+ * Folder in which `update-ca-certificates` of Debian and Alpine finds further certificates, so that a job may run it.
+ * Not below /etc or /run: rootless dockerd sees copies of these.
  */
 const CA_DIR = '/usr/local/share/ca-certificates/gitea-runner';
 const CA_FILE = `${CA_DIR}/ca.crt`;
@@ -39,7 +39,7 @@ const CA_VARIABLES = {
 /** Read by the runner at its start (`runner.env_file`), for the environment of CI jobs. */
 const ENV_FILE = '/data/runner.env';
 
-/** What the group's fields add to its pods: nothing when it has none of them. */
+/** Returns the parts that the group's fields add to its pods. Empty if it has none of these fields. */
 export function podParts({ proxy, caBundle }: JobGroup) {
   const ofProxy = proxyVariables(proxy);
   if (caBundle === undefined) return { env: ofProxy, dockerEnv: ofProxy, volumes: [], registerMounts: [], mounts: [] };
@@ -64,7 +64,10 @@ export function podParts({ proxy, caBundle }: JobGroup) {
   };
 }
 
-/** In both cases: curl reads `http_proxy` in lower case only, and some programs read capitals only. */
+/**
+ * Returns the variables in both cases: curl reads `http_proxy` in lower case only, and some programs read capitals
+ * only.
+ */
 function proxyVariables(proxy: PodProxy | undefined): readonly k8s.EnvVar[] {
   if (proxy === undefined) return [];
   const { http, https, direct, secret } = proxy;
@@ -110,7 +113,9 @@ done
 { cat $public; echo; cat ${CA_FILE}; } > ${BUNDLE_FILE} || exit 1
 `;
 
-/** What the container `register` does before it registers: lines of a shell. Empty for a group without these fields. */
+/**
+ * Returns the shell lines that container `register` runs before it registers. Empty for a group without these fields.
+ */
 export function preparation(group: JobGroup): string {
   const names = podParts(group)
     .env.map(({ name }) => name)
@@ -125,7 +130,10 @@ done > ${ENV_FILE} || exit 1
 `;
 }
 
-/** What the group's fields add to the runner's configuration: its `env_file`, and folders that it mounts into job containers. */
+/**
+ * Returns the parts that the group's fields add to the runner's configuration: its `env_file`, and folders that it
+ * mounts into job containers.
+ */
 export function configParts({ proxy, caBundle }: JobGroup) {
   return {
     envFile: proxy === undefined && caBundle === undefined ? undefined : ENV_FILE,

@@ -6,7 +6,7 @@ import { document } from './yaml.ts';
 
 /** Folder of the configuration file in the runner container. */
 export const CONFIG_DIR = '/etc/gitea-runner';
-/** What `CONFIG_FILE` says: `scripts/run.sh` hands it to `register` and `daemon`. */
+/** Value of `CONFIG_FILE`: `scripts/run.sh` passes it to `register` and `daemon`. */
 export const CONFIG_FILE = `${CONFIG_DIR}/config.yaml`;
 
 /**

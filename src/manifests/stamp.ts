@@ -5,18 +5,18 @@ import { OF_REPOSITORY } from '../config/runnergroup/runner-group.ts';
 import { boundTo, present, QUEUE, REGISTER, REGISTERED_AT, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
 import { type Container, type JobManifest, NAME_VARIABLE, type PodTemplate, type Volume } from './job-manifest.ts';
 
-/** What makes a group's template the Job of one runner. */
+/** The parts that make a group's template the Job of one runner. */
 export interface RunnerParts {
   readonly name: string;
   /** Labels that the group's template does not have. */
   readonly labels: Texts;
-  /** The text of `generate` has them in this order. Those without a value are left out. */
+  /** Annotations in the order of `generate`'s output. Those without a value are left out. */
   readonly annotations: Texts;
   /** The queue of Kueue that it waits in; undefined: none. */
   readonly queue: string | undefined;
   /** PriorityClass of its pod. Undefined: as in the template. */
   readonly priorityClass: string | undefined;
-  /** How much longer the Job of a warm runner may live, seconds. Undefined: it is no warm runner. */
+  /** How much longer the Job of a warm runner may live, seconds. Undefined: the runner is not warm. */
   readonly warmSeconds: number | undefined;
   /** Spec of its Job, as it lives. Undefined: as in the template. */
   readonly spec?: object | undefined;
@@ -25,7 +25,10 @@ export interface RunnerParts {
 /** Containers that know the runner's name. */
 const OURS = ['runner', REGISTER];
 
-/** The Job of one runner. Annotations of a platform's app come first. One that lives keeps its spec: Argo CD 3.6 has Kubernetes judge each difference (docs/adr/0063). */
+/**
+ * Makes the Job of one runner. Annotations of a platform's app come first. A living Job keeps its spec: Argo CD 3.6
+ * lets Kubernetes judge each difference (docs/adr/0063).
+ */
 export function stamp(ofGroup: JobManifest, parts: RunnerParts): JobManifest {
   const { name, labels, annotations, queue } = parts;
   return {
@@ -45,7 +48,7 @@ export function inQueue(queue: string | undefined): Texts {
   return queue === undefined ? {} : { [QUEUE]: queue };
 }
 
-/** No pod starts before Kueue has seen the Job, also while Kueue is away. */
+/** Returns the spec, suspended: no pod starts before Kueue has seen the Job, also while Kueue is away. */
 function suspended(spec: JobManifest['spec']): JobManifest['spec'] {
   return sortedByKey<unknown>({ ...spec, suspend: true }) as unknown as JobManifest['spec'];
 }
@@ -54,7 +57,7 @@ function specOf(ofGroup: JobManifest, parts: RunnerParts): JobManifest['spec'] {
   const { name, labels, annotations, queue, priorityClass, warmSeconds } = parts;
   const jobSpec = warmSeconds === undefined ? ofGroup.spec : warmSpec(ofGroup.spec, warmSeconds);
   const pod = jobSpec.template;
-  // Containers of a podTemplate may have a variable of that name, too: it stays what it is.
+  // Containers of a podTemplate may have a variable of that name, too: it stays unchanged.
   const named = (container: Container): Container => {
     if (!OURS.includes(container.name)) return container;
     const env = (container.env ?? []).map((entry) =>
@@ -100,7 +103,7 @@ function withClass(spec: PodTemplate['spec'], priorityClassName: string): PodTem
   return sortedByKey<unknown>({ ...spec }, { priorityClassName }) as unknown as PodTemplate['spec'];
 }
 
-/** A line of every runner's configuration (runner-config.ts), and those that follow it in that of a warm one. */
+/** A line of every runner's configuration (runner-config.ts), and the lines that follow it for a warm runner. */
 const CAPACITY = '  capacity: 1\n';
 const ASKS_OFTEN = `${CAPACITY}  fetch_interval: 1s\n  fetch_interval_max: 1s\n`;
 /** `spec.runnerConfig` says itself how often its runners ask. */
@@ -125,7 +128,7 @@ function warmSpec(spec: JobManifest['spec'], warmSeconds: number): JobManifest['
   };
 }
 
-/** All entries, sorted by key: object order is output order. A label of a podTemplate may be empty. */
+/** Returns all entries, sorted by key: object order is output order. A label of a podTemplate may be empty. */
 export function sortedByKey<T>(...parts: readonly Readonly<Record<string, T>>[]): Readonly<Record<string, T>> {
   const entries = parts.flatMap((part) => Object.entries(part));
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));

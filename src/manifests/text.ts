@@ -1,7 +1,7 @@
 /**
- * The fast writer of `generate`. It writes the Job of a group once, with marks where runners differ; each runner's Job is that text
- * with the marks replaced. 3 µs per Job instead of 400 (docs/performance.md).
- * `cdk8s synth` stamps objects and writes the same bytes: test/manifests/same-bytes.property.test.ts.
+ * The fast writer of `generate`. It writes the Job of a group once, with marks where runners differ, and then replaces
+ * the marks for each runner. 3 µs per Job instead of 400 (docs/performance.md). `cdk8s synth` stamps objects and writes
+ * the same bytes: test/manifests/same-bytes.property.test.ts.
  */
 
 import { OF_REPOSITORY, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
@@ -18,10 +18,10 @@ interface GroupTemplate {
 }
 
 /**
- * The whole output in pieces, to be joined: each document behind a line `---`. Each group has its object (when asked for) and its
- * Jobs; the other documents follow. The Jobs of a group share their long pieces as the same string objects. So the writer does not join
- * them first.
- * @param charts in output order, as `RunnersApp.groupCharts`.
+ * Returns the whole output in pieces to be joined: each document after a line `---`. Each group has its object (if
+ * asked for) and its Jobs; the other documents follow. The Jobs of a group share their long pieces as the same string
+ * objects, so they are not joined first.
+ * @param charts in output order, as `RunnersApp.groupCharts`
  */
 export function manifestPieces(charts: readonly GroupTemplate[], output: Output): readonly string[] {
   const pieces: string[] = [];
@@ -37,7 +37,7 @@ export function manifestPieces(charts: readonly GroupTemplate[], output: Output)
   return pieces;
 }
 
-/** What needs no quoting; all our names are such words. */
+/** A name that needs no quotes. All our names have this form. */
 const PLAIN_NAME = /^[a-z0-9-]+$/;
 
 /** Names of PriorityClasses are DNS subdomains. Between quotes these characters stand for themselves. */
@@ -49,7 +49,7 @@ const MARKS = ['zzzmarkzzz', 'qqqmarkqqq', 'xxxmarkxxx'];
 function writeJobs(json: string, runners: readonly RunnerParts[], pieces: string[]): void {
   const template = JSON.parse(json) as JobManifest;
   const mark = json.includes(OF_REPOSITORY) ? undefined : MARKS.find((candidate) => !json.includes(candidate));
-  /** By number of labels, PriorityClass, pool and queue. */
+  /** Forms of Jobs by number of labels, PriorityClass, pool and queue. */
   const forms = new Map<string, JobForm>();
   for (const parts of runners) {
     const { name, labels, annotations, queue, priorityClass, warmSeconds, spec } = parts;
@@ -70,7 +70,7 @@ function writeJobs(json: string, runners: readonly RunnerParts[], pieces: string
 /** The text of a Job cut at everything that differs between runners. */
 type JobForm = ReturnType<typeof formOf>;
 
-/** How the line of the marked annotation ends. */
+/** End of the line with the marked annotation. */
 const MARKED = ': "x"';
 
 /** @param mark stands nowhere in the template. @param has what some runners have. */

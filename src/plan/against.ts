@@ -38,38 +38,41 @@ interface GroupsOfSide {
   readonly finish?: FinishPod | undefined;
 }
 
-/** What a runner does as the change comes. `warm`: idle, and of a pool. `debugging`: its CI job failed, and its pod stays for a look. */
+/**
+ * State of a runner when the change comes. `warm`: idle, and of a pool. `debugging`: its CI job failed, and its pod
+ * waits for people.
+ */
 const RUNNER_MOMENTS = ['starting', 'idle', 'warm', 'busy', 'debugging'] as const;
 type RunnerMoment = (typeof RUNNER_MOMENTS)[number];
 
-/** What becomes of one runner, or of each runner that does this as the change comes. */
+/** What happens to one runner, or to each runner in this state when the change comes. */
 export interface RunnerFate {
   /** Absent: of no living runner. */
   readonly runner?: string;
   readonly now: RunnerMoment;
-  /** One of more runners than the cap or the pool will have. */
+  /** True for one of the runners above the new cap or pool. */
   readonly isBeyond?: true;
   /** `runs-on` of its CI job: labels that the group will not have. */
   readonly lostLabels?: readonly string[];
   readonly outcome: 'stays' | 'finishes' | 'replaced' | 'removed';
   /** The planner's reason. `not-planned`: no RunnerGroup has such a runner any more. */
   readonly because: RunnerDecision['because'] | 'not-planned';
-  /** What holds its CI job back from then on. */
+  /** Why its CI job is held back after the change. */
   readonly jobHeld?: HeldBecause;
   /** The RunnerGroup that counts it from then on, when it is another one. */
   readonly heir?: string;
-  /** What Argo CD does with its Job. `nothing`: it shows no difference. */
+  /** What Argo CD does with the runner's Job. `nothing`: it shows no difference. */
   readonly argocd: 'nothing' | 'changes-it' | 'prunes-it';
 }
 
-/** One RunnerGroup that is not on both sides, or not the same there. */
+/** A RunnerGroup that is on one side only, or differs. */
 export interface GroupChange {
   readonly group: string;
   readonly is: 'new' | 'changed' | 'removed';
-  /** What was written differently, e.g. `spec.image`. */
+  /** Changed fields, e.g. `spec.image`. */
   readonly fields: readonly string[];
   readonly hasNewTemplate: boolean;
-  /** Each as `[before, after]`, when it differs. */
+  /** Values as `[before, after]`, if they differ. */
   readonly cap?: readonly [number, number];
   readonly place?: readonly [string, string];
   readonly runners: readonly RunnerFate[];
@@ -169,10 +172,10 @@ function writtenDifferently(before: RunnerGroup, after: RunnerGroup): readonly s
 /** A runner, as Kubernetes and Gitea show it. */
 interface SeenRunner {
   readonly live: LiveJob;
-  /** Its group before. */
+  /** The runner's group before the change. */
   readonly of: SideGroup;
   readonly now: RunnerMoment;
-  /** The CI job that it runs or was made for. Undefined: none that Gitea would list. */
+  /** The CI job that the runner runs or was made for. Undefined: none that Gitea would list. */
   readonly job: Job | undefined;
 }
 
@@ -184,7 +187,7 @@ function seenRunnerOf(live: LiveJob, of: SideGroup, labels: readonly string[], n
     ? (live.endedAtMs === undefined && 'busy') || 'debugging'
     : (live.state === 'starting' && 'starting') || (isOfPool ? 'warm' : 'idle');
   if (!madeFor || now === 'debugging' || (isOfPool && now !== 'busy')) return { live, of, now, job: undefined };
-  // Which CI job a runner of a pool runs is not known: it gets an id that no other one has.
+  // The CI job of a pool's runner is unknown: it gets an id that no other job has.
   const { id, attempt } = 'id' in madeFor ? madeFor : { id: Number.MAX_SAFE_INTEGER - nth, attempt: 1 };
   const { repository = 'owner/repository', jobUrl: url = '' } = live;
   const words = { repository, name: 'job', url, labels } as const;
@@ -213,7 +216,7 @@ function fatesOfMoments(of: SideGroup, before: Side, after: Side, seen: Seen): r
     const usual = play(now, kept.length > 0 ? kept : lost);
     const isPoolSmaller = now === 'warm' && next !== undefined && next.minIdleRunners < planned.minIdleRunners;
     const isTight = isPoolSmaller || (next !== undefined && next.maxActiveRunners < planned.maxActiveRunners);
-    // One slot shows what happens to a runner that has none. With more slots the same would happen.
+    // A cap of one slot shows what happens to a runner without a slot. More slots would have the same result.
     const beyond = isTight ? play(now, kept, 1).filter(({ outcome }) => outcome !== usual[0]?.outcome) : [];
     const wantsJob = (now === 'starting' || now === 'idle') && kept.length > 0 && lost.length > 0;
     const ofLost = wantsJob ? play(now, lost) : [];
@@ -225,7 +228,10 @@ function fatesOfMoments(of: SideGroup, before: Side, after: Side, seen: Seen): r
   });
 }
 
-/** The groups that may get runners of this one: those of its namespace. @param most cap and pool of this one are no larger */
+/**
+ * Returns the groups that may get this group's runners: those of its namespace.
+ * @param most upper bound for cap and pool of this group
+ */
 function near(side: Side, { namespace, name }: Group, most = Number.POSITIVE_INFINITY): Side {
   const here = [...side].filter(([, { group }]) => group.namespace === namespace);
   const bounded = ({ planned, ...each }: SideGroup): SideGroup => {
@@ -261,7 +267,10 @@ function madeUp(of: SideGroup, now: RunnerMoment, nth: number, { instance, nowMs
   };
 }
 
-/** By group before: its living runners. Of groups that do not change only those to which something happens. */
+/**
+ * Returns the fates of living runners by their group before. Unchanged groups are left out if nothing happens to their
+ * runners.
+ */
 function fatesOfLiving(before: Side, after: Side, changed: ReadonlySet<string>, { jobs = [], ...seen }: Seen) {
   const findGroup = groupFinder(plannedOf(before), seen.instance);
   const living = jobs.filter(({ state }) => !isOver(state)).map(ofOneApplication);
@@ -295,7 +304,7 @@ function plannedOf(side: Side): readonly Group[] {
   return [...side.values()].map(({ planned }) => planned);
 }
 
-/** What becomes of each. Those that go anyway are left out. */
+/** Returns the fate of each runner. Runners that would be removed without the change are left out. */
 function fatesOf(seenRunners: readonly SeenRunner[], before: Side, after: Side, seen: Seen) {
   const evidence = evidenceOf(seenRunners, [...before.values(), ...after.values()], seen);
   const [planBefore, planAfter] = [before, after].map((side) => planOrRefuse(plannedOf(side), evidence));
@@ -303,7 +312,7 @@ function fatesOf(seenRunners: readonly SeenRunner[], before: Side, after: Side, 
   const [was, will] = [byName(planBefore), byName(planAfter)];
   const jobs = new Map(planAfter?.jobs.map((each) => [each.job, each]));
   const newWarm = [...will.values()].filter((each) => each.because === 'warm' && !was.has(each.runner));
-  /** Each new runner of the pool takes the slot of one. */
+  /** True if each new runner of the pool takes the slot of an old one. */
   const hasNewWarm = ({ group }: SideGroup): boolean => {
     const index = newWarm.findIndex((each) => isSame(each.group, group));
     return index >= 0 && newWarm.splice(index, 1).length > 0;
@@ -346,7 +355,7 @@ function jobText({ spec }: LiveJob, side: Side, decision: RunnerDecision | undef
   return template && JSON.stringify(stamp(template, partsOf(decision, spec)));
 }
 
-/** Each look shows the CI jobs of its scope, and the runners that are registered there. */
+/** Makes evidence in which each look shows the CI jobs of its scope, and the runners that are registered there. */
 function evidenceOf(
   seenRunners: readonly SeenRunner[],
   groups: readonly SideGroup[],

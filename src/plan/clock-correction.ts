@@ -10,21 +10,21 @@ import type { LiveJob, Look } from '../planner/evidence.ts';
 
 /** A server that was asked, and what it told of its clock; undefined: nothing. */
 export interface ServerClock {
-  /** Its origin, as messages name it. */
+  /** Origin of the Gitea, as messages name it. */
   readonly origin: string;
   readonly bounds: ClockBounds | undefined;
 }
 
 export interface ClockCorrection {
-  /** To be added to this machine's time, ms: then it is Gitea's. */
+  /** Gitea's time minus this machine's, ms. Add it to this machine's time. */
   readonly nowShiftMs: number;
-  /** To be added to times of Kubernetes, ms: then they are Gitea's. */
+  /** Gitea's time minus Kubernetes', ms. Add it to times of Kubernetes. */
   readonly jobShiftMs: number;
   /** Several clocks: to be added to the times of each Gitea, ms, by origin. Then, and with the two above, all are this machine's. */
   readonly lookShiftsMs?: ReadonlyMap<string, number>;
-  /** Kubernetes' clock minus Gitea's, in whole seconds, as ms; undefined when one of them is not known. */
+  /** Kubernetes' clock minus Gitea's, in whole seconds, as ms. Undefined: one of them is not known. */
   readonly skewMs?: number;
-  /** What the administrator should know; each with its code. */
+  /** Warnings for the administrator, each with its code. */
   readonly warnings: readonly ClockWarning[];
 }
 
@@ -34,7 +34,7 @@ export type ClockWarning = Readonly<Record<'code' | 'message', string>>;
 const LEAST_SHIFT_MS = 2_000;
 /** A greater difference is reported. */
 const WARN_MS = 10_000;
-/** Farther off is no clock that runs, and correcting by it would make nonsense of good times. */
+/** Largest correction, ms. A clock that is further off does not run, and would spoil good times. */
 const MOST_MS = 86_400_000;
 
 /** @param kubernetes undefined: it was not looked at. */
@@ -104,7 +104,7 @@ function shiftBy(bounds: ClockBounds): number {
   return Math.abs(shiftMs) < LEAST_SHIFT_MS ? 0 : shiftMs;
 }
 
-/** From a server's clock to this machine's; never -0. */
+/** Returns the shift from a server's clock to this machine's, ms. Never -0. */
 export function backBy(bounds: ClockBounds | undefined): number {
   return bounds ? 0 - shiftBy(bounds) : 0;
 }

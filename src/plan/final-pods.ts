@@ -22,13 +22,13 @@ import { count } from '../shared/printable.ts';
 
 export type PodFault = Omit<LateProblem, 'group'>;
 
-/** The pod to render, or all that is wrong with it. */
+/** The pod to render, or all its faults. */
 export type FinalPod = { readonly pod: PodTemplate } | { readonly faults: readonly PodFault[] };
 
 /** @param secrets names of the Secrets in the group's namespace that hold tokens of Gitea. */
 export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonly string[]): FinalPod {
   const made = ours as unknown as Mapping;
-  // What the reader read is what JSON can say.
+  // The parsed template has only JSON values.
   const template = (group.podTemplate ?? {}) as Mapping;
   const level = levelOf(group);
   const applied = applyTemplate(made, template, secrets, level, nearestName);
@@ -38,7 +38,7 @@ export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonl
   const ofOurs = group.securityProfile === undefined ? securityViolations(made, level) : [];
   const allowed = new Set(ofOurs.map((violation) => nameOf(made, violation)));
   const found = violations.filter((violation) => !allowed.has(nameOf(pod, violation)));
-  // What containerMode causes is one fault, however many rules it breaks.
+  // The faults that containerMode causes count as one, however many rules are broken.
   const ofMode = found.filter(({ path }) => !pathInTemplate(group.podTemplate as Value | undefined, pod, path));
   const others = found.filter((violation) => !ofMode.includes(violation));
   const faults = [...ofMode.slice(0, 1), ...others].map((violation) =>
@@ -50,8 +50,8 @@ export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonl
 }
 
 /**
- * Without a profile a pod is held to the strictest level that its containerMode allows. Where docker needs a privileged container that
- * is `baseline` with this one exception: the rules that our own pod breaks.
+ * Returns the level that the pod must meet. Without a profile: the strictest level that the containerMode allows. Where
+ * docker needs a privileged container, that is `baseline` except for the rules that our own pod breaks.
  */
 function levelOf({ securityProfile, containerMode }: RunnerGroup): SecurityLevel {
   return securityProfile ?? (containerMode === 'host' ? 'restricted' : 'baseline');
@@ -65,7 +65,7 @@ function templateFault(template: Mapping, { path, message: told, wanted }: Templ
   return { path: place, message, code };
 }
 
-/** What no cluster starts although each field is good: of two that do not go together one may stand in the group, and one in its template. */
+/** Finds pairs of good fields that no cluster accepts together: one may be in the group, the other in its template. */
 function againstEachOther(group: RunnerGroup, pod: Mapping): readonly PodFault[] {
   const placeOf = (path: FieldPath): PodFault['path'] => {
     const inTemplate = pathInTemplate(group.podTemplate as Value | undefined, pod, path);
@@ -107,7 +107,7 @@ function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation, 
   };
 }
 
-/** What to do about a pod that is ours. In mode `host` it meets every profile. */
+/** Returns the remedy for a fault of our own pod. In mode `host` it meets every profile. */
 function instead({ containerMode, securityProfile }: RunnerGroup): string {
   if (containerMode === 'host') return '';
   if (containerMode === 'buildkit' && securityProfile === 'restricted')
@@ -131,7 +131,7 @@ function nameAt(pod: Mapping, path: FieldPath): string {
   return stringOf(valueAt(pod, path) as Value | undefined, 'name');
 }
 
-/** Where a place of the final pod stands in the template; undefined when the template has nothing to do with it. */
+/** Returns the path in the template of a place in the final pod. Undefined: the template does not affect it. */
 function pathInTemplate(template: Value | undefined, pod: Mapping, path: FieldPath): FieldPath | undefined {
   const [part = '', field = '', index, ...rest] = path;
   const written = valueAt(template, [part, field]) ?? undefined;

@@ -1,4 +1,4 @@
-/** Which looks at Gitea the groups of one run need, and with which tokens. */
+/** Finds the looks at Gitea that the groups of one run need, with their tokens. */
 
 import { describeScope } from '../clients/gitea/endpoints.ts';
 import type { GiteaTarget } from '../clients/gitea/observe-gitea.ts';
@@ -11,17 +11,22 @@ import { groupBy } from '../shared/keys.ts';
 import { findCluster, type Settings } from './settings.ts';
 import { isOwnTrouble } from './troubles.ts';
 
-/** A group's look, or why it has none: the policy denies it, or its token is missing or bound to another Gitea. */
+/**
+ * The look of each group, or why it has none: the policy denies it, or its token is missing or bound to another Gitea.
+ */
 export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;
 
-/** What is looked at, and which look belongs to a group. @throws Failure when a token is missing or bound to another origin. */
+/** Returns the looks, and the look of each group. @throws Failure if a token is missing or bound to another origin */
 export async function findTargets(groups: readonly RunnerGroup[], settings: Settings) {
   const found = await findTargetsOf(groups, settings, new Deadline(settings.timeoutMs));
   for (const failure of found.failed.values()) throw failure;
   return found;
 }
 
-/** The same, but a token that is missing concerns its group alone. @throws Failure that concerns more than one group. */
+/**
+ * Returns the look of each group. Unlike in `findTargets`, a missing token affects its group only.
+ * @throws Failure that affects more than one group
+ */
 export async function findTargetsOf(groups: readonly RunnerGroup[], settings: Settings, deadline: Deadline) {
   const found = targetsByGroup(await tokensOf(groups, settings, deadline));
   const targetOf = successes(found);
@@ -35,9 +40,9 @@ export async function findTargetsOf(groups: readonly RunnerGroup[], settings: Se
 type Tokens = readonly (readonly [RunnerGroup, Token | Failure])[];
 
 /**
- * One target for all groups that share Gitea, scope and token. Of each group: its target, or why it has none.
- * @param before targets that are known: they keep their keys, and one that has not changed stays the same object.
- * @param newKey of a target that is not known.
+ * Returns for each group its target, or why it has none. Groups with the same Gitea, scope and token share a target.
+ * @param before known targets: they keep their keys, and an unchanged one stays the same object
+ * @param newKey makes the key of a new target
  */
 export function targetsByGroup(
   tokens: Tokens,
@@ -71,7 +76,10 @@ export function targetsByGroup(
   return found;
 }
 
-/** A key for each new target. None is used again: what is kept of a target is kept by its key. */
+/**
+ * Returns a function that makes a key for each new target. No key is used again: data of a target is kept under its
+ * key.
+ */
 export function keysOfTargets(): () => string {
   let last = 0;
   return () => {
@@ -90,13 +98,14 @@ function marked(target: GiteaTarget, groups: readonly RunnerGroup[]): GiteaTarge
 }
 
 /**
- * Whether the look of a group reads completed jobs also when no job is queued or runs. Others do not show the failure of the last CI job of
- * a scope. True when a group of the same scope, perhaps this one, has `keepFailedSeconds`: such groups share a look.
+ * Returns a function that tells whether the look of a group reads completed jobs also when no job is queued or runs.
+ * Other looks miss the failure of the last CI job of a scope. True if a group of the same scope, perhaps this one, has
+ * `keepFailedSeconds`: such groups share a look.
  */
 function endsReader(groups: readonly RunnerGroup[]): (group: RunnerGroup) => boolean {
   const scopeOf = ({ giteaUrl, scope }: RunnerGroup): string => `${giteaUrl} ${describeScope(scope)}`;
   const read = new Set(groups.filter(({ keepFailedSeconds }) => keepFailedSeconds > 0).map(scopeOf));
-  // As for most: nobody keeps runners.
+  // Most installations keep no failed runners.
   return read.size === 0 ? () => false : (group) => read.has(scopeOf(group));
 }
 

@@ -11,12 +11,15 @@ import type { FinishPod } from '../manifests/job-manifest.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
 import type { PodFault } from './final-pods.ts';
 
-/** What is handed to the cdk8s app, and what is asked when it has made its templates. */
+/** Pods of the groups: the input of the cdk8s app, and the faults of its templates. */
 export interface Pods {
   readonly finish: FinishPod;
   /** @throws InputProblems (exit 2): what `finish` found wrong since. Such a group's pod has been left as it was. */
   readonly check: () => Promise<void>;
-  /** The same, by group. @throws InputProblems: all podTemplates together are too long. */
+  /**
+   * Returns the faults by group, after the app has made its templates.
+   * @throws InputProblems: all podTemplates together are too long
+   */
   readonly faulty: () => Promise<ReadonlyMap<RunnerGroup, readonly Problem[]>>;
 }
 
@@ -65,7 +68,7 @@ export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 's
   };
 }
 
-/** A fault of a size is told of its RunnerGroup. */
+/** Makes the problem of a RunnerGroup from a fault of its size. */
 function late(group: RunnerGroup, fault: Omit<LateProblem, 'group'>): LateProblem {
   return { ...fault, group: baseOf(group), path: writtenPath(group, fault.path) };
 }
@@ -89,7 +92,7 @@ export async function problemsOfPods(
   }
 }
 
-/** What is wrong with the pods of one group. */
+/** Returns the faults of one group's pods. */
 export async function faultsOfPods(group: RunnerGroup): Promise<readonly PodFault[]> {
   const { finalPod } = await import('./final-pods.ts');
   const { RunnersApp } = await import('../manifests/app.ts');

@@ -1,4 +1,7 @@
-/** How many idle runners a group wants now: always, by the calendar, by demand. The planner gets the number. Pure. */
+/**
+ * Calculates how many idle runners a group wants now: always, by the calendar, by demand. The planner gets the number.
+ * Pure.
+ */
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { DAYS } from '../config/runnergroup/words.ts';
 import { memo } from '../planner/collections.ts';
@@ -20,7 +23,9 @@ const formatOf = memo((timeZone: string) => {
   });
 });
 
-/** True within these hours, as the clocks of their zone show them. Those that go on after midnight belong to the day on which they begin. */
+/**
+ * True within these hours, by the clocks of their zone. Hours that pass midnight belong to the day on which they begin.
+ */
 function areOpen({ days, from, timeZone, to }: Hours, nowMs: number): boolean {
   const parts = new Map(
     formatOf(timeZone)
@@ -43,7 +48,7 @@ function minutesOf(time: string): number {
   return 60 * hours + minutes;
 }
 
-/** What git alone asks for at this time. */
+/** Returns the number that git alone asks for at this time. */
 export function scheduledIdle(
   { idleSchedule, minIdleRunners }: Pick<RunnerGroup, 'idleSchedule' | 'minIdleRunners'>,
   nowMs: number,

@@ -18,12 +18,12 @@ import type { Settings } from './settings.ts';
 
 type Looks = ReadonlyMap<string, Look | Failure>;
 
-/** Some looks of `serve`, all others from Gitea. */
+/** Returns some looks of `serve`, and all others from Gitea. */
 export interface SomeKept {
   readonly looks: Looks;
   /** Jobs as they were when the oldest kept look began. Absent: none was kept. */
   readonly jobsThen?: (jobs: readonly LiveJob[], nowMs: number, cluster: ClockBounds | undefined) => readonly LiveJob[];
-  /** Whether a plan of these looks wants new ones. Absent: none was kept. */
+  /** True if a plan from these looks needs new ones. Absent: no look was kept. */
   readonly isInDoubt?: (planning: Planning) => boolean;
 }
 
@@ -43,7 +43,7 @@ export async function looksKept(
     ),
     ...targets.filter(isKept).map(async (target) => {
       const { beganMs, ...from } = found.get(target.key) ?? {};
-      // What is asked besides was not kept.
+      // This request is not in the kept look.
       const looked = await observeEach([target], { ...asking, ...from, ahead: false }).catch(() => undefined);
       const look = looked?.get(target.key);
       return look === undefined || look instanceof Failure ? { target } : { target, look, beganMs };
@@ -76,7 +76,10 @@ export function asOf(thenMs: number, jobs: readonly LiveJob[]): readonly LiveJob
   });
 }
 
-/** True when a Job that has not ended would be pruned, at once or after its pin has gone, but for one that is used up: that a look has shown. */
+/**
+ * True if the plan would prune a Job that has not ended, at once or after its pin is removed. Used-up runners do not
+ * count: a look has shown their end.
+ */
 export function letsGo({ runners }: Plan, jobs: readonly LiveJob[]): boolean {
   const alive = new Set(jobs.filter(({ state }) => !isOver(state)).map(keyText));
   const isLetGo = (decision: RunnerDecision) =>

@@ -1,4 +1,4 @@
-/** Which groups in trouble have something in the cluster that is to stay (docs/adr/0081). */
+/** Finds the groups in trouble whose objects in the cluster must stay (docs/adr/0081). */
 import type { ClusterConfig } from '../clients/kubernetes/config.ts';
 import type { BrokenGroup } from '../config/runnergroup/broken.ts';
 import type { Problem } from '../config/runnergroup/problems.ts';
@@ -11,8 +11,10 @@ import { requestOptions, type Settings } from './settings.ts';
 import { refuseAll } from './troubles.ts';
 
 /**
- * In a namespace of a good group: all of them. Elsewhere: those whose object is this Application's, for what is another's must not be touched.
- * If files hide groups, also those objects of the Application that no file names. @throws Failure when nobody says whose an object is
+ * Returns these groups. In the namespace of a good group: all of them. Elsewhere: those whose object belongs to this
+ * Application, because objects of others must not be touched. If files hide groups: also objects of the Application
+ * that no file names.
+ * @throws Failure if an object's owner is not known
  */
 export async function livingGroups(
   groups: readonly RunnerGroup[],
@@ -27,13 +29,13 @@ export async function livingGroups(
   const namespaces = new Set([...elsewhere.map(({ namespace }) => namespace), ...(hidden.length > 0 ? judged : [])]);
   if (namespaces.size === 0) return isolated;
   const own = settings.env['ARGOCD_APP_NAME'];
-  // The objects of all shards are those of shard 0.
+  // The objects of all shards belong to shard 0.
   const application = own && settings.shard ? siblingOf(own, 0) : own;
   if (!application) refuseAll([{ problems: hidden }, ...elsewhere]);
   const { runnerGroupsIn } = await import('../clients/kubernetes/observe-cluster.ts');
   const list = (namespace: string) =>
     runnerGroupsIn([namespace], config, requestOptions(settings)).catch((error: unknown) => {
-      // Where we may not look, we have never made a runner.
+      // This program has never made a runner where it may not look.
       if (error instanceof Failure && error.kind === 'cluster-forbidden' && !judged.has(namespace)) return [];
       throw error;
     });

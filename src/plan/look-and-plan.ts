@@ -31,24 +31,24 @@ import { faultyPods, refuseAll, type Trouble, troubleOfBroken } from './troubles
 
 export interface PlanOfNow {
   readonly plan: Plan;
-  /** By Gitea's clock, as all times of CI jobs. */
+  /** Time of Gitea's clock, like all times of CI jobs, ms. */
   readonly nowMs: number;
-  /** The part of the plan that is printed. Absent: all of it. */
+  /** The printed part of the plan. Absent: all of it. */
   readonly shard?: Shard | undefined;
-  /** Absent: there are no groups. */
+  /** The app that renders the plan. Absent: there are no groups. */
   readonly app?: RunnersApp;
-  /** What the plan was made from, for `explain`. Absent: there are no groups. */
+  /** Sources of the plan, for `explain`. Absent: there are no groups. */
   readonly seen?: PlanSource;
   /** Groups that were left out. The plan keeps their Jobs. */
   readonly troubles: readonly Trouble[];
-  /** Groups in trouble whose spec cannot be used. `app` has no chart of them. */
+  /** Groups in trouble whose spec cannot be used. `app` has no chart for them. */
   readonly broken: readonly BrokenGroup[];
 }
 
-/** Jobs that were listed so long ago are listed again before a plan is made of them, ms. */
+/** Most age of a list of Jobs, ms. An older list is read again before the plan. */
 const FRESH_MS = 400;
 
-/** Share of the time limit for looks, where one that fails does not end the run. */
+/** Largest share of the time limit for looks, if a failed look does not end the run. */
 const SHARE_OF_LOOKS = 0.75;
 
 export interface LookOptions {
@@ -56,20 +56,26 @@ export interface LookOptions {
   readonly includeBlocked: boolean;
   /** Everything is asked for at once (`ObserveOptions.ahead`). */
   readonly ahead?: boolean;
-  /** Where `serve` gives its looks (docs/adr/0111). Absent: Gitea is asked. */
+  /** URL at which `serve` gives its looks (docs/adr/0111). Absent: Gitea is asked. */
   readonly looks?: string | undefined;
   /** Needed when a group has a podTemplate or a securityProfile. */
   readonly pods?: Pods | undefined;
   /**
-   * Where the Jobs in the cluster are listed, one group's trouble is its own while there is another group to plan (docs/adr/0036). These
-   * groups have one already. Absent: each trouble is a Failure.
+   * Broken groups so far. If the Jobs in the cluster are listed, each further trouble affects its group only, while
+   * there is another group to plan (docs/adr/0036). Absent: each trouble is a Failure.
    */
   readonly isolate?: readonly BrokenGroup[];
-  /** With `isolate`: of files that hide groups. What lives of this Application and is in no other file may be theirs. */
+  /**
+   * Problems of files that hide groups: living objects of this Application that are in no other file may belong to
+   * them. Only with `isolate`.
+   */
   readonly hidden?: readonly Problem[];
-  /** The Application and its number of shards, where they are not those of this process. */
+  /** The Application and its number of shards, if they are not those of this process. */
   readonly printedBy?: Pick<Evidence, 'application' | 'shards'> | undefined;
-  /** With `isolate`: also where no cluster is seen. For a plan that is only read, since Jobs of a group that is left out are not kept. */
+  /**
+   * True for a plan that is only read: then a trouble affects its group only also without a cluster, because no Job of
+   * that group must be kept. Only with `isolate`.
+   */
   readonly isOnlyRead?: boolean;
 }
 
@@ -117,7 +123,7 @@ export async function lookAndPlan(
     deadlineMs: isolates && targets.length > 1 ? leftMs * SHARE_OF_LOOKS : leftMs,
     includeBlocked,
     ahead,
-    // Without live Jobs the planner replays the past.
+    // Without live Jobs, the planner replays the past.
     needsHistory: () => listing.then(({ origin }) => origin === undefined),
     needsRows: () => listing.then(({ jobs }) => jobs.some(isPinnedAlive)),
     boundRunners: () => listing.then(({ jobs }) => jobs.filter(isBoundAtWork)),
@@ -127,14 +133,15 @@ export async function lookAndPlan(
   const observeNow = isolates ? observeEach : observe;
   const seeNow = async (options: typeof asking): Promise<SomeKept> => ({ looks: await observeNow(targets, options) });
   const see = async (): Promise<SomeKept> => {
-    // Without a cluster nobody knows whether a runner has ended since the look.
+    // Without a cluster, nobody knows whether a runner has ended since the look.
     if (looksUrl === undefined || !config) return await seeNow(asking);
     return await (await import('./kept-looks.ts')).looksKept(targets, asking, observeNow, settings, looksUrl);
   };
   const looking = Promise.all([see(), listing]);
   // A rejection while the templates are made must wait for its await below instead of ending the process.
   looking.catch(() => undefined);
-  // What can be done while the answers are on their way, once the questions have left; these modules are loaded so late for that.
+  // Work that can be done while the answers are on their way, after the requests have left. Its modules are loaded here
+  // for that reason.
   await new Promise(setImmediate);
   prepareToRead();
   const { planSeen } = await import('./plan-seen.ts');
@@ -145,7 +152,8 @@ export async function lookAndPlan(
   const broken = [...living, ...(faulty ?? [])];
   const inTrouble = [...new Set([...isolated, ...broken])];
   const planOf = async ({ jobsThen, looks }: SomeKept, before: Listed) => {
-    // A runner needs half a second from its Job to its row: Jobs listed longer before the rows could make it look as if its Job were gone.
+    // A runner needs half a second from its Job to its row. With an older list of Jobs, the Job of a listed runner
+    // could seem to be gone.
     const isStale = systemClock.steadyMs() - before.steadyMs > FRESH_MS;
     const listed = isStale ? await list() : before;
     const { origin, atMs: listedAtMs } = listed;
@@ -224,7 +232,10 @@ async function listJobs(
 
 type Listed = Awaited<ReturnType<typeof listJobs>>;
 
-/** Without the CRD no group can be suspended. Without the right to read RunnerGroups, `spec.suspend` in git counts alone. */
+/**
+ * Without the CRD no group can be suspended in the cluster. Without the right to read RunnerGroups, only `spec.suspend`
+ * in git counts.
+ */
 function notSeen(error: unknown, settings: Settings): readonly [] {
   if (!(error instanceof Failure && ['cluster-forbidden', 'not-found'].includes(error.kind))) throw error;
   if (error.kind === 'cluster-forbidden')
@@ -235,8 +246,8 @@ function notSeen(error: unknown, settings: Settings): readonly [] {
 }
 
 /**
- * The Jobs of the second list, but one that has ended since the first list counts as running. Gitea's answers may be older than its end.
- * Then its CI job looks as if it still waited, and would get a second runner.
+ * Returns the Jobs of the second list. A Job that has ended since the first list counts as running: Gitea's answers may
+ * be older than its end. Otherwise its CI job would seem to wait and would get a second runner.
  */
 function endedMeanwhile(before: readonly LiveJob[], now: readonly LiveJob[]): readonly LiveJob[] {
   if (now === before) return now;

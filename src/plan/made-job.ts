@@ -1,6 +1,6 @@
 /**
- * What a platform's app made of a group's Job (docs/adr/0095). It may add labels and annotations, and do with the pod what a podTemplate
- * may do: what differs is taken for one, with null for what is gone.
+ * Reads the Job that a platform's app made of a group's Job (docs/adr/0095). The app may add labels and annotations,
+ * and change the pod as a podTemplate may: differences become a podTemplate, with null for removed fields.
  */
 import { followRunner } from '../config/pods/apply-template.ts';
 import * as schema from '../config/pods/pod-schema.ts';
@@ -31,7 +31,7 @@ export const judgeJob: JudgeJob = (group, from, to, secrets) => {
   for (const key of others(changed, 'metadata', 'spec')) tell([key]);
   for (const key of others(metadata, 'labels', 'annotations')) tell(['metadata', key]);
   for (const key of others(spec, 'template')) tell(['spec', key]);
-  // What a pod may not have says the same of its Job.
+  // The rules for a pod also hold for its Job.
   const reserved = problems.length > 0 ? [] : reservedFields({ metadata: ours['metadata'] ?? {} }, { metadata }, []);
   for (const { path, message } of reserved) tell(path, message);
   const [template, pod] = [ours, made].map((job) => mappingOf(mappingOf(job['spec'])['template']));
@@ -49,7 +49,7 @@ function mappingOf(value: Value): schema.Mapping {
   return schema.isMapping(value) ? value : {};
 }
 
-/** What a podTemplate would say to get from `ours` to `made`; undefined: nothing. */
+/** Returns the podTemplate that leads from `ours` to `made`. Undefined: they are equal. */
 function difference(ours: Value, made: Value, field: string): Value {
   if (JSON.stringify(ours) === JSON.stringify(made)) return undefined;
   if (made === undefined) return null;
@@ -58,7 +58,7 @@ function difference(ours: Value, made: Value, field: string): Value {
     const entries = [...keys].map((key) => [key, difference(ours[key], made[key], key)] as const);
     return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as schema.Mapping;
   }
-  // All lists of our pod in which elements are merged have one of these two keys.
+  // All merged lists of our pod have one of these two keys.
   const key = field === 'volumeMounts' ? 'mountPath' : 'name';
   const named = (list: Value) =>
     new Map(schema.isList(list) ? list.map((each) => [schema.stringOf(each, key), each]) : []);

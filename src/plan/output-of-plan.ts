@@ -1,4 +1,4 @@
-/** From a plan to what is printed, for `generate` and `cdk8s synth` alike. */
+/** Makes the output of a plan, for `generate` and `cdk8s synth` alike. */
 
 import { type BrokenGroup, standIn } from '../config/runnergroup/broken.ts';
 import { groupManifest, type ObjectManifest, type Output } from '../manifests/output.ts';
@@ -11,7 +11,7 @@ import { groupBy, keyText } from '../shared/keys.ts';
 import * as marks from '../shared/marks.ts';
 import type { PlanOfNow } from './look-and-plan.ts';
 
-/** What is printed with a plan: documents of other kinds, and what Argo CD says of the cluster. */
+/** Further output: documents of other kinds, and Argo CD's data about the cluster. */
 interface Printing {
   readonly others: readonly { readonly text: string }[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -27,12 +27,12 @@ export function piecesOf(planned: Planned, printing: Printing): readonly string[
   return manifestPieces(groupCharts, { ...output, kept: [...first, ...output.kept] });
 }
 
-/** What is printed once for all shards is printed by the first one. */
+/** True for the first shard, which prints the common objects of all shards. */
 function isFirst({ shard }: Pick<Planned, 'shard'>): boolean {
   return (shard?.index ?? 0) === 0;
 }
 
-/** In place of the charts of broken groups their objects and kept Jobs are printed. */
+/** Makes the output. Charts of broken groups are replaced by their objects and kept Jobs. */
 export function outputOf({ plan, seen, shard, broken }: Omit<Planned, 'app'>, { others, env }: Printing): Output {
   const isOurs = (decision: EmittedRunner): boolean => !shard || decision.shard === shard.index;
   const emitted = plan.runners.filter((decision) => decision.emit && isOurs(decision)) as readonly EmittedRunner[];
@@ -74,9 +74,9 @@ export function knowsRunnerGroups(env: Readonly<Record<string, string | undefine
 }
 
 /**
- * A Job of a group whose template nobody knows, because its spec cannot be used (docs/adr/0036). Argo CD keeps the Job that is there, and
- * neither changes nor creates it (`Skip`, docs/adr/0020). Where its spec was not seen its pod does not matter: it is valid and suspended,
- * in case somebody applies it by hand.
+ * Makes a Job of a group with an unknown template, because its spec cannot be used (docs/adr/0036). Argo CD keeps the
+ * existing Job, and neither changes nor creates it (`Skip`, docs/adr/0020). If its spec was not seen, its pod does not
+ * matter: it is valid and suspended, in case somebody applies it by hand.
  */
 function keptJob(decision: EmittedRunner, liveSpec?: object): ObjectManifest {
   const { group, runner: name } = decision;
@@ -96,7 +96,7 @@ function keptJob(decision: EmittedRunner, liveSpec?: object): ObjectManifest {
   } as ObjectManifest;
 }
 
-/** What makes a group's template the Job of this runner. */
+/** Returns the parts that make a group's template the Job of this runner. */
 export function partsOf(decision: EmittedRunner, spec?: object): RunnerParts {
   const { runner: name, priorityClass, queue } = decision;
   const parts = parseRunnerName(name);
@@ -112,7 +112,7 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 /** Nearly every repository. Told first, because the tables of Unicode that `UNPRINTABLE` needs cost a start 1 ms. */
 const ASCII = /^[\x20-\x7e]*$/;
 
-/** Its shard, and what follows from the runner's name alone: nothing for a warm-pool runner. */
+/** Returns the label of the shard, and labels that follow from the runner's name: none for a warm-pool runner. */
 function runnerLabels(name: string, { shard }: Pick<EmittedRunner, 'shard'>): marks.Texts {
   const ofShard = shard === undefined ? {} : { [marks.SHARD]: String(shard) };
   const madeFor = parseRunnerName(name)?.madeFor;
@@ -120,13 +120,13 @@ function runnerLabels(name: string, { shard }: Pick<EmittedRunner, 'shard'>): ma
   return { [marks.JOB_ID]: String(madeFor.id), [marks.RUN_ATTEMPT]: String(madeFor.attempt), ...ofShard };
 }
 
-/** How Argo CD is to treat a Job, the CI job that it is for, until when it stays for a look, and the slots that it takes. */
+/** Data for a Job's annotations: how Argo CD treats it, its CI job, how long it waits for people, and its slots. */
 type Treatment = Pick<EmittedRunner, 'pinned'> & Partial<EmittedRunner>;
 
 /**
- * Annotations of the Job object, never of its pod template: they may change while the Job lives.
- * A repository's unprintable characters become `?`. An address that is no plain http(s) URL, or is too long, is left out: half a
- * link is worse than none.
+ * Returns annotations of the Job object, never of its pod template: they may change while the Job lives. Unprintable
+ * characters of a repository become `?`. An address that is not a plain http(s) URL, or is too long, is left out: half
+ * a link is worse than none.
  */
 export function jobAnnotations(treatment: Treatment): marks.Texts {
   const { pinned, skip, job, keep, size = '', weight, limits = [], scope = '', triedBefore } = treatment;

@@ -17,7 +17,7 @@ const SHOWN = 10;
 /** Annotations that say how an object is read. */
 export const READ_ANNOTATIONS: readonly string[] = [PROFILE_REASON, PROBLEM, PROBLEM_REASON];
 
-/** The group, with the images of the installation. Or what is wrong with it or with its pod, in one text. */
+/** Returns the group with the images of the installation, or all faults of the group and its pod in one string. */
 export function groupOfObject(
   { metadata, spec }: RunnerGroupObject,
   images: InstallationPods = {},
@@ -34,7 +34,7 @@ export function groupOfObject(
   return problem === undefined ? { group } : { problem };
 }
 
-/** For templates of groups that `groupOfObject` found good. */
+/** Finishes the pod of a group that `groupOfObject` accepted. */
 export const finishOwn: FinishPod = (group, ours) => {
   if (!hasOwnPod(group)) return ours;
   const final = finalOf(group, ours);

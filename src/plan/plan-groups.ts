@@ -61,7 +61,7 @@ export function withNamesNow(groups: readonly RunnerGroup[], plan: Pick<Plan, 'g
 /** Idle runners that all groups of a plan may keep. Each costs a plan 0.1 ms, in `serve` too; one file could ask for 1,500,000. */
 const MOST_IDLE_TOGETHER = 10_000;
 
-/** As `plan`; colliding groups, and warm pools that are too large together, are a `Failure` (exit 2). */
+/** Plans like `plan`. Colliding groups, and warm pools that are too large together, throw a `Failure` (exit 2). */
 export function planOrRefuse(groups: readonly Group[], evidence: Evidence, withPast?: WithPast): Plan {
   const idle = groups.reduce((sum, { minIdleRunners }) => sum + minIdleRunners, 0);
   if (idle > MOST_IDLE_TOGETHER) {

@@ -1,6 +1,7 @@
 /**
- * From what was seen to a plan: the one way for `generate`, `serve`, `explain` and the page (docs/adr/0090). They only gather. What follows
- * from it is decided here: who is in trouble, who is suspended, which clock holds, how many idle runners are wanted. Pure.
+ * Makes a plan from everything that was seen: `generate`, `serve`, `explain` and the page share it (docs/adr/0090).
+ * They only gather. This file decides who is in trouble, who is suspended, which clock holds, and how many idle runners
+ * are wanted. Pure.
  */
 import type { ClockBounds } from '../clients/http/server-clocks.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
@@ -23,37 +24,37 @@ export interface SeenGroup {
   readonly look?: Look | Failure | undefined;
 }
 
-/** What was seen of the groups of one Application, each time by the clock of its server. */
+/** Everything that was seen of the groups of one Application, each time by the clock of its server. */
 export interface Seen {
   readonly instance: string;
   /** Argo CD's name of the Application. Absent: none manages the groups. */
   readonly application?: string | undefined;
-  /** How many Applications share the groups (`Evidence.shards`). */
+  /** Number of Applications that share the groups (`Evidence.shards`). */
   readonly shards?: number | undefined;
   readonly groups: readonly SeenGroup[];
   /** Groups that cannot be planned, whatever their looks show. */
   readonly broken: readonly Trouble[];
-  /** Groups that are suspended in the cluster, by key, with what is said there. */
+  /** Groups that are suspended in the cluster, by key, with the text written there. */
   readonly suspended: ReadonlyMap<string, string>;
   /** Undefined: no cluster was looked at. */
   readonly cluster:
     | {
         readonly origin: string;
-        /** Those in namespaces of other groups do not count. */
+        /** Jobs in the cluster. Those in namespaces of other groups do not count. */
         readonly jobs: readonly LiveJob[];
-        /** When they were listed, or a little before, by this machine's clock. */
+        /** When the Jobs were listed, or a little earlier, by this machine's clock. */
         readonly listedAtMs: number;
       }
     | undefined;
-  /** Where no cluster was looked at. */
+  /** Replays the past. Only if no cluster was read. */
   readonly withPast?: WithPast | undefined;
-  /** What a server has told of its clock. @param origin of a Gitea, or of the cluster */
+  /** Returns the bounds of a server's clock. @param origin of a Gitea, or of the cluster */
   readonly clockOf: (origin: string) => ClockBounds | undefined;
-  /** By this machine's clock. */
+  /** Time of this machine's clock, ms. */
   readonly nowMs: number;
 }
 
-/** What the plan was made from. */
+/** Sources of a plan. */
 export interface PlanSource extends Pick<Seen, 'suspended'> {
   readonly groups: readonly Group[];
   readonly evidence: Evidence;
@@ -69,11 +70,11 @@ export type Planning =
       readonly seen?: PlanSource;
       /** Groups that were left out. The plan keeps their Jobs. */
       readonly troubles?: readonly Trouble[];
-      /** What stops more than one group: all those of its namespace. */
+      /** Failures that affect all groups of a namespace. */
       readonly stopping?: readonly Failure[];
       readonly clockWarnings?: readonly ClockWarning[];
     }
-  /** Not every scope was looked at. */
+  /** Some scopes have not been looked at yet. */
   | { readonly is: 'waiting' }
   /** Every group is in trouble. */
   | { readonly is: 'failed'; readonly failure: Failure };
@@ -128,11 +129,14 @@ function sortOut(groups: readonly SeenGroup[], broken: readonly Trouble[]) {
   return { sound, stopping: [...stopped.values()], troubles: [...troubles.values()] };
 }
 
-/** The clock of a Gitea counts only while a group of it is planned: in trouble, a group changes nothing for the others. */
+/**
+ * Returns the correction. Gitea's clock counts only while a group of it is planned: a group in trouble changes nothing
+ * for others.
+ */
 function correctionFor(sound: readonly SeenGroup[], { clockOf, cluster }: Seen): ClockCorrection {
   const clock = (origin: string) => ({ origin, bounds: clockOf(origin) });
   const urls = [...new Set(sound.map(({ group }) => group.giteaUrl))];
-  // Sorted: what is told of clocks does not change from plan to plan.
+  // Sorted, so that warnings about clocks do not change from plan to plan.
   const giteas = [...new Set(urls.map((url) => new URL(url).origin))].sort();
   return correctClocks(giteas.map(clock), cluster && clock(cluster.origin));
 }

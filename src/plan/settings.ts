@@ -14,13 +14,16 @@ import { printable } from '../shared/printable.ts';
 export interface Settings extends ClusterChoice, GiteaSettings {
   /** Default: `files`. */
   readonly secrets?: SecretsMode;
-  /** With `secrets: 'api'`: reads the Secrets of the installation, which may lie elsewhere. Default: those of the groups' own namespaces. */
+  /**
+   * Opens the Secrets of the installation, which may be elsewhere. Only with `secrets: 'api'`. Default: those in the
+   * groups' namespaces.
+   */
   readonly secretsIn?: (secrets: ClusterSecrets) => SecretReader;
   readonly secretsDir: string;
   readonly instance: string;
   /** Absent: none is named. Then the rules under "Without a policy file" in docs/policy.md hold. */
   readonly policy?: InstalledPolicy;
-  /** Only this part of the plan is printed. Absent: all of it. */
+  /** The printed part of the plan. Absent: all of it. */
   readonly shard?: Shard | undefined;
   readonly now: () => number;
   /** Told about each request. */
@@ -58,12 +61,12 @@ export function refuseShard({ env, shard }: Pick<Settings, 'env' | 'shard'>, see
     );
 }
 
-/** How each server is asked. */
+/** Returns the options for requests to each server. */
 export function requestOptions<S extends GiteaSettings>(settings: S) {
   return { ...settings, deadlineMs: settings.timeoutMs };
 }
 
-/** Which cluster is looked at. All of it is the administrator's to say, nothing a repository's author's. */
+/** Selects the cluster. Only the administrator sets these values, never a repository's author. */
 export interface ClusterChoice {
   readonly cluster: ClusterMode;
   /** Path of a kubeconfig; absent: the service account of this pod, when it has one. */
@@ -73,7 +76,10 @@ export interface ClusterChoice {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The cluster to look at. Undefined when none is configured. @throws Failure (exit 1, 2) for one that is configured and cannot be used. */
+/**
+ * Returns the cluster. Undefined: none is configured.
+ * @throws Failure (exit 1, 2) if a configured one cannot be used
+ */
 export async function findCluster(choice: ClusterChoice): Promise<ClusterConfig | undefined> {
   const { cluster, kubeconfig, env, logIn } = choice;
   const config = await (cluster === 'off' || kubeconfig === undefined

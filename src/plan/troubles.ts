@@ -24,7 +24,10 @@ export function troubleOfBroken({ namespace, name, problems, failure }: BrokenGr
   return { namespace, name, failure: failure ?? new Failure(code, 2, problemText(problems)) };
 }
 
-/** Where no trouble is one group's own. @throws Failure when there is one. */
+/**
+ * Ends the run with the failures of all groups, if each trouble concerns the whole run.
+ * @throws Failure if there is one
+ */
 export function refuseAll(broken: readonly Faults[], failed: ReadonlyMap<RunnerGroup, Failure> = new Map()): void {
   const problems = problemsOf(broken);
   if (problems.length > 0) throw new InputProblems(problems);
@@ -43,7 +46,7 @@ export async function faultyPods(pods: Pods | undefined): Promise<readonly Broke
 /** Groups that are named; the others are counted. */
 const SHOWN = 10;
 
-/** One line per group for the administrator. */
+/** Returns one line per group for the administrator. */
 export function troubleLines(troubles: readonly Trouble[]): readonly string[] {
   const lines = troubles.slice(0, SHOWN).map(({ namespace, name, failure: { code, message } }) => {
     const line = shortLine(`RunnerGroup ${namespace}/${name} is left as it is: ${message.replaceAll('\n', ' ')}`);
@@ -71,7 +74,7 @@ const NEED_SIGHT: readonly (readonly [string, string, (group: RunnerGroup) => bo
   ['registration by serve', 'needs', ({ registration }) => registration.by === 'serve'],
 ];
 
-/** For groups whose Jobs nobody has seen. @throws Failure exit 2: one has a field that needs sight of them */
+/** Checks groups whose Jobs nobody has seen. @throws Failure exit 2 if one has a field that requires them */
 export function refuseUnseen(groups: readonly RunnerGroup[]): void {
   for (const [field, verb, isSet] of NEED_SIGHT) {
     const group = groups.find(isSet);

@@ -1,6 +1,6 @@
 /**
- * The construct for users of cdk8s: `import { RunnerGroup } from 'argocd-gitea-runners'`. It is in the npm package as lib/construct.cjs,
- * with cdk8s left outside. Its types are imports/construct.d.cts, made by `npm run generated`.
+ * The construct for users of cdk8s: `import { RunnerGroup } from 'argocd-gitea-runners'`. The npm package has it as
+ * lib/construct.cjs, without cdk8s itself. Its types are imports/construct.d.cts, made by `npm run generated`.
  */
 import { ApiObject, type ApiObjectMetadata } from 'cdk8s';
 import type { Construct } from 'constructs';
@@ -44,16 +44,16 @@ class RunnerGroupConstruct extends ApiObject {
   }
 
   #problems(): readonly Problem[] {
-    // There is no file and no line; the path of the construct stands in the message.
+    // There is no file and no line. The message has the path of the construct.
     const place = { file: this.node.path, line: 0, column: 0 };
     const document = { placeOf: () => place, writtenAt: () => undefined };
-    // Without a namespace the chart's user leaves it to Argo CD: its name is not known here.
+    // Without a namespace, Argo CD chooses it later: its name is not known here.
     const read = toRunnerGroup({ document, base: [], value: this.toJson() }, 'default');
     return 'problems' in read ? read.problems : [];
   }
 }
 
-/** As `formatProblem`, without a place. */
+/** Formats a problem like `formatProblem`, without a place. */
 function textOf(problem: Problem): string {
   const text = formatProblem(problem);
   const { file, line, column } = problem.place;
