@@ -43,15 +43,13 @@ export function whyNotCreated(where: WhereIAm | undefined, job: WaitingJob, nowM
   const { says = '' } = application ?? {};
   const causes = [status?.waits?.replace(/\.$/, ''), says && `Argo CD says: ${says}`];
   const remedy = application && argocdRemedy(says, application.name);
-  const evidence = application ? describeCommand(application) : 'its last sync, and its conditions';
-  const showsWhy = `the Application in Argo CD shows why: ${evidence}`;
   const { waitUntilMs = nowMs } = job;
   const isLate = nowMs > waitUntilMs;
   const effect = isLate ? `${NO_JOB}, and it is ${duration(nowMs - waitUntilMs)} late` : NOT_CREATED_YET.why;
-  const wait = `wait until ${timeText(waitUntilMs)}. After that, ${showsWhy}`;
+  const wait = `wait until ${timeText(waitUntilMs)}. After that, ${lookAt(application)}`;
   return {
     why: [...causes, effect].filter(Boolean).join('; '),
-    next: remedy ?? (isLate ? showsWhy : wait),
+    next: remedy ?? (isLate ? lookAt(application) : wait),
     ...(remedy && { isKnown: true as const }),
     isUnserved: isLate || FINAL.test(says),
   };
@@ -85,6 +83,16 @@ function describeCommand({ name }: Pick<ApplicationSeen, 'name'>): string {
   return `kubectl -n ${namespace} describe applications.argoproj.io ${application}`;
 }
 
+/** Where a person sees what is not known here. */
+function lookAt(application: ApplicationSeen | undefined): string {
+  const showsWhy = 'the Application in Argo CD shows why';
+  if (!application) return `${showsWhy}: its last sync, and its conditions`;
+  const { says, unread } = application;
+  const describe = describeCommand(application);
+  if (says !== undefined || unread !== undefined) return `${showsWhy}: ${describe}`;
+  return `gitea-runners doctor compares the Application and the settings with what they should be; ${describe} has all that Argo CD says`;
+}
+
 /** Undefined: it leads, or nothing is known. */
 export function downOf({ serve }: WhereIAm, application: ApplicationSeen | undefined): NotCreated | undefined {
   const isDown = 'unread' in serve ? serve.isMissing === true : serve.isLate;
@@ -106,11 +114,10 @@ function unready(status: StatusSeen, application: ApplicationSeen | undefined): 
   if (!ARGOCD_REASONS.has(reason) || status.application === undefined)
     return { why, next: `${correctText(notReady)}; serve tries again by itself`, isUnserved: true };
   const { says } = application ?? {};
-  const look = describeCommand({ name: status.application });
-  const isSilent = application && application.unread === undefined && says === undefined;
-  const next = isSilent
-    ? `gitea-runners doctor compares the Application and the settings with what they should be; ${look} has all that Argo CD says`
-    : `${(says && argocdRemedy(says, status.application)) || 'correct what Argo CD says'}: ${look}`;
+  if (says === undefined && application && application.unread === undefined)
+    return { why, next: lookAt(application), isUnserved: true };
+  const remedy = (says && argocdRemedy(says, status.application)) || 'correct what Argo CD says';
+  const next = `${remedy}: ${describeCommand({ name: status.application })}`;
   if (says === undefined) return { why, next, isUnserved: true };
   return { why: `Argo CD says: ${says} (${unreadyGroup}: ${reason})`, next, isUnserved: true };
 }

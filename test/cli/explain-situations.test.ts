@@ -284,7 +284,7 @@ describe('explain, at 3 a.m., when', () => {
       ageMs: 12_000_000,
       code: 4,
       cause: 'Argo CD has not created its Kubernetes Job, and it is 3h15m late',
-      next: 'the Application in Argo CD shows why: kubectl -n argocd describe applications.argoproj.io runners',
+      next: 'gitea-runners doctor compares the Application and the settings with what they should be; kubectl -n argocd describe applications.argoproj.io runners has all that Argo CD says',
     },
     {
       when: 'serve leads and does not look',
@@ -309,7 +309,7 @@ describe('explain, at 3 a.m., when', () => {
       },
       cause:
         'The cluster does not show the plan yet. serve has been waking Argo CD since 2026-11-25T12:00:00Z; Argo CD has not created its Kubernetes Job yet',
-      next: 'the Application in Argo CD shows why: kubectl -n argocd describe applications.argoproj.io runners',
+      next: 'After that, gitea-runners doctor compares the Application and the settings with what they should be',
     },
     {
       when: 'the plugin fails in Argo CD',
@@ -1464,6 +1464,16 @@ describe('explain, at 3 a.m., when', () => {
     expect(both.line).toContain('But: serve does not run, so nothing wakes Argo CD');
     for (const text of [both.line, await both.table()])
       expect(text.match(/start serve again: kubectl -n argocd get deployment,pods/g)).toHaveLength(1);
+  });
+
+  it('names in the table what an Application has in the place of the plugin, and does not repeat what serve guesses', async () => {
+    const sourceType = 'Directory';
+    const table = await (
+      await explained({ application: synced({}, { sourceType }), groupStatus: planDiffers })
+    ).table();
+
+    expect(table).toContain('Application argocd/runners: Synced, Healthy, source type Directory RunnerGroup');
+    expect(table).toContain('RunnerGroup runners/ci is not ready: PlanDiffers (see below)');
   });
 
   it('tells what Argo CD says once, in the row of the job', async () => {

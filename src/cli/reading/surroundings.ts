@@ -142,7 +142,10 @@ export function whereText(
   { server, context, namespaces, lookedAt, serve, applications, broken, statuses }: WhereIAm,
   below = '',
 ): string {
-  const short = (text: string): string => (below.includes(text) ? `${text.split(': ')[0]} (see below)` : text);
+  const firstWord = (text: string): string => `${text.split(': ')[0]} (see below)`;
+  const short = (text: string): string => (below.includes(text) ? firstWord(text) : text);
+  // `serve` guesses why the plan differs.
+  const pluginless = new Set<string | undefined>(applications.flatMap((each) => (each.pluginless ? each.name : [])));
   const nowMs = Date.parse(lookedAt);
   const account = context === undefined ? 'service account of this pod' : `context ${context}`;
   const where = namespaces.length === 0 ? 'all namespaces' : `namespace ${namespaces.join(', ')}`;
@@ -150,10 +153,10 @@ export function whereText(
     `Cluster: ${server} (${account}), ${where}`,
     `serve: ${serveText(serve, nowMs)}; ${lastLookText(statuses, nowMs)}`,
     ...applications.map((application) => `Application ${application.name}: ${applicationText(application, short)}`),
-    ...statuses.flatMap(({ group, notReady }) =>
+    ...statuses.flatMap(({ application, group, notReady }) =>
       notReady === undefined || broken.some((each) => each.group === group)
         ? []
-        : [`RunnerGroup ${group} is not ready: ${short(notReady)}`],
+        : [`RunnerGroup ${group} is not ready: ${pluginless.has(application) ? firstWord(notReady) : short(notReady)}`],
     ),
     ...broken.map(({ group, problem }) => `RunnerGroup ${group} cannot be served: ${problem}`),
   ];
@@ -174,8 +177,9 @@ function lastLookText(statuses: readonly StatusSeen[], nowMs: number): string {
   return `it last looked ${duration(agoMs)} ago${agoMs > LOOK_LATE_MS ? ', which is too long: read its log' : ''}`;
 }
 
-function applicationText({ sync, health, error, says, unread }: ApplicationSeen, short: (text: string) => string) {
+function applicationText(application: ApplicationSeen, short: (text: string) => string) {
+  const { sync, health, error, pluginless, says, unread } = application;
   if (unread !== undefined) return `not known: ${unread}`;
   const told = [error, says].flatMap((text) => (text === undefined ? [] : short(text)));
-  return [sync, health, ...told].filter((part) => part !== undefined).join(', ');
+  return [sync, health, pluginless, ...told].filter((part) => part !== undefined).join(', ');
 }
