@@ -67,7 +67,7 @@ it('URLs are parsed by src/shared/url.ts: URL.canParse of Node 20 is sometimes w
   expect(files.filter(({ text }) => text.includes('URL.canParse(')).map(({ file }) => file)).toEqual([]);
 });
 
-it('only src/planner/names.ts knows the form of a runner name: all others ask parseRunnerName', () => {
+it('no file but src/planner/names.ts knows the form of a runner name: all others ask parseRunnerName', () => {
   const reads = /(?:includes|startsWith|endsWith|[iI]ndexOf|match|matchAll|split|slice|substring|replace|search)\(/;
   const forms = [
     new RegExp(`\\brunner(?:Name)?\\)?\\??\\.${reads.source}`),
@@ -82,7 +82,7 @@ it('only src/planner/names.ts knows the form of a runner name: all others ask pa
   expect(`name.startsWith(\`${hole}prefix}-${hole}job.id}-\`)`).toMatch(forms[1] as RegExp);
 });
 
-it('only src/shared/clock.ts knows the time: whatever waits has a clock handed in', () => {
+it('no file but src/shared/clock.ts knows the time: code that waits gets a clock as an argument', () => {
   const knows =
     /\b(?:setTimeout|setInterval|Date\.now|performance\.now|process\.hrtime|Math\.random)\b|timers\/promises/;
   const found = files.filter(({ text }) => knows.test(text));

@@ -252,7 +252,7 @@ it('cdk8s and cdk8s-plus are imported by their names: what lies inside of them m
   expect(readFileSync('src/manifests/group-job.ts', 'utf8')).toContain("from 'cdk8s-plus-28'");
 });
 
-it('only commands that people type can start the program of a kubeconfig', () => {
+it("a kubeconfig's program is started only by commands that people type", () => {
   const importing = (target: string): readonly string[] =>
     files.filter((file) => readFileSync(file, 'utf8').includes(`/${target}.ts'`)).sort();
 

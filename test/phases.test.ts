@@ -14,7 +14,7 @@ const span = (traceId: string, name: string, beganMs: number, endedMs: number, j
   resource: {},
 });
 
-it('takes each phase of each CI job that counts, in the order of the way', () => {
+it('phaseRows has each phase of each CI job that counts, in order', () => {
   const spans = [
     span('a', 'root', 100, 1_100, 1),
     span('a', 'wake', 200, 800),

@@ -79,7 +79,7 @@ it('the last line counts the same rows, those that are unserved too', () => {
   expect(line).toMatch(/, 4 jobs unserved \(3 held back\), 4 more held back, 1 blocked\.$/);
 });
 
-it('only its own row has the words of a reason', () => {
+it('a reason has its words in its own row only', () => {
   const words = [...Object.values(HELD).map(({ short }) => short), ...Object.values(RUNNERS).map(({ text }) => text)];
   const sentences = words.filter((each) => typeof each === 'string');
   const elsewhere = readdirSync('src', { recursive: true, encoding: 'utf8' })

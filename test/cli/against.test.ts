@@ -348,7 +348,7 @@ describe('with a cluster at hand', () => {
   });
 });
 
-it('takes the variables, too, and is of no matter to a validate that compares nothing', async () => {
+it('validate reads the commits to compare from variables, and ignores them when it compares nothing', async () => {
   const folder = sides(ci(''), ci('  suspend: true\n'));
 
   const compared = await runHere(['validate', 'new'], { GITEA_RUNNERS_AGAINST: 'base' }, folder);

@@ -4,7 +4,7 @@ import { COMMANDS } from '../../src/cli/flags/flag.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { startAcme, TOKEN } from '../support/start-acme.ts';
 
-it('knows its version', async () => {
+it('the program knows its version', async () => {
   expect((await runHere(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 

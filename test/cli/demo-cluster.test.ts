@@ -17,7 +17,7 @@ function busyCluster(): { cluster: Cluster; wanted: WantedJob; events: ClusterEv
   return { cluster, wanted, events };
 }
 
-it('keeps a Job that was pinned by an earlier sync, and lets it end', () => {
+it("the demo's cluster keeps a Job that was pinned by an earlier sync, and lets it end", () => {
   const { cluster, wanted, events } = busyCluster();
   cluster.sync([{ ...wanted, pinned: true }], 1000);
 
@@ -28,7 +28,7 @@ it('keeps a Job that was pinned by an earlier sync, and lets it end', () => {
   expect([events, cluster.jobs()]).toEqual([['created', 'took', 'ended', 'expired'], []]);
 });
 
-it('keeps a Job that it is to skip, and does not make one', () => {
+it("the demo's cluster keeps a Job with hook Skip, and creates none", () => {
   const { cluster, wanted, events } = busyCluster();
   const skipped = { ...wanted, skip: true };
 
@@ -40,7 +40,7 @@ it('keeps a Job that it is to skip, and does not make one', () => {
   expect([events, cluster.created()]).toEqual([['created', 'took', 'ended', 'expired'], 1]);
 });
 
-it('does not run a Job twice while it exists under its name', () => {
+it("the demo's cluster does not run a Job twice while it exists under its name", () => {
   const { cluster, wanted, events } = busyCluster();
   cluster.step(5000);
 
@@ -49,7 +49,7 @@ it('does not run a Job twice while it exists under its name', () => {
   expect([events, cluster.created()]).toEqual([['created', 'took', 'ended'], 1]);
 });
 
-it('reads Jobs only, cuts known schemas off labels and needs no job id', () => {
+it("the demo's cluster reads Jobs only, removes known schemas from labels and needs no job id", () => {
   const jobs = wantedJobs(`kind: RunnerGroup
 ---
 kind: Job
@@ -61,6 +61,6 @@ spec: {template: {spec: {containers: [{name: runner, env: [{name: GITEA_RUNNER_L
   expect(jobs).toEqual([{ name: 'ci-0-1', group: 'ci', labels: ['a', 'b', 'c:odd'], pinned: false, skip: false }]);
 });
 
-it('refuses a Job without runner labels', () => {
+it("the demo's cluster refuses a Job without runner labels", () => {
   expect(() => wantedJobs('kind: Job\nmetadata: {name: "x\\e[2J"}')).toThrow('x\\u{1b}[2J');
 });

@@ -25,7 +25,7 @@ function installation(url: string, data?: Readonly<Record<string, string>>): Ans
 
 const nameIn = ({ stdout, stderr }: Outcome): string => /ci-\d+-1-[0-9a-f]{8}/.exec(stdout)?.[0] ?? stderr;
 
-it('has the names of runners that the settings of the installation give, unless it is told others', async () => {
+it('explain uses the names of runners from the settings of the installation, unless flags give others', async () => {
   const { simulator, env, folder: files } = await startWithJob();
   const data = {
     GITEA_RUNNERS_INSTANCE: 'production',
@@ -49,7 +49,7 @@ it('has the names of runners that the settings of the installation give, unless 
 it.each([
   ['argocd', {}],
   ['runners', { GITEA_RUNNERS_SECRETS: 'api' }],
-])('finds the API token where the installation has it: namespace %s', async (namespace, settings) => {
+])('explain finds the API token where the installation has it: namespace %s', async (namespace, settings) => {
   const { simulator, env } = await startWithJob();
   const volumeMounts = [{ name: 'api', mountPath: '/var/run/secrets/gitea-runners/gitea-api' }];
   const spec = {
@@ -71,7 +71,7 @@ it.each([
   expect(nameIn(outcome)).toMatch(/^ci-/);
 });
 
-it('never advises to put the API token beside the pods of CI jobs', async () => {
+it('explain never advises to put the API token beside the pods of CI jobs', async () => {
   const { simulator } = await startAcme();
 
   const { code, stderr } = await explain(installation(simulator.url, {}), {});
@@ -81,7 +81,7 @@ it('never advises to put the API token beside the pods of CI jobs', async () => 
   expect(stderr).not.toMatch(/(-n|--namespace)[ =]runners/);
 });
 
-it('says how to ask from inside when only the cluster reaches Gitea', async () => {
+it('explain says how to ask from inside when only the cluster reaches Gitea', async () => {
   const url = 'http://127.0.0.1:1';
 
   const { code, stdout, stderr } = await explain(installation(url), { GITEA_URL: url, GITEA_TOKEN: 'any-token' });
@@ -92,7 +92,7 @@ it('says how to ask from inside when only the cluster reaches Gitea', async () =
   );
 });
 
-it('sends nobody into the cluster when Gitea asks to wait', async () => {
+it('explain does not advise to ask from inside when Gitea asks to wait', async () => {
   const { simulator } = await startAcme();
   simulator.intercept((_, response) => {
     response.writeHead(429, { 'retry-after': '600' }).end();
@@ -105,7 +105,7 @@ it('sends nobody into the cluster when Gitea asks to wait', async () => {
   expect(stderr).not.toContain('From inside');
 });
 
-it('says to a member, who is no owner, how to ask with the token of the installation', async () => {
+it('explain tells a member who is not an owner how to ask with the token of the installation', async () => {
   const { simulator, folder: files } = await startAcme();
   simulator.gitea.addUser('bob');
   simulator.gitea.addToken('bob', ['read:organization'], 'token-of-bob-0123456789');
@@ -128,7 +128,7 @@ it.each([
     /GR-CLUSTER-16 .* does not know RunnerGroups \(404\)\. Look at the cluster of the installation \(--kubeconfig\), or /,
   ],
   [403, /GR-CLUSTER-06 .* in the whole cluster, or choose another namespace\.\n$/],
-])('says what may be wrong when the cluster answers %d for RunnerGroups', async (code, says) => {
+])('explain says what may be wrong when the cluster answers %d for RunnerGroups', async (code, says) => {
   const outcome = await explain({ '/runnergroups': code }, {});
 
   expect(outcome).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(says) });

@@ -240,7 +240,7 @@ describe('explain', () => {
   });
 });
 
-it('shows a group that is suspended before a label that nobody has, and wraps what is next', () => {
+it('explain shows a suspended group before a label that no group has, and wraps the next step', () => {
   const big = group({ name: 'big', labels: ['gpu'], suspend: true });
   const explanation = explanationIn({
     groups: [group(), big],
@@ -279,7 +279,7 @@ describe('the table', () => {
   });
 });
 
-it('tells of a full group which jobs run far longer than usual, and advises that before a higher cap', () => {
+it('explain names the jobs of a full group that run far longer than usual, before it advises a higher cap', () => {
   const old = (id: number) =>
     job(id, {
       name: 'e2e',
@@ -300,7 +300,7 @@ it('tells of a full group which jobs run far longer than usual, and advises that
   expect(held && nextSteps(explanation)(held)[0]).toBe('look at 101 in Gitea, and cancel what hangs');
 });
 
-it('says of a group whose slots are held by pods that are deleted until when that may last', () => {
+it('explain says until when deleted pods may hold the slots of a group', () => {
   const explanation = explanationIn({
     groups: [group({ maxActiveRunners: 1 })],
     jobs: [running(101, named(group(), 101), { startedAtMs: NOW - 600_000 }), job(102)],

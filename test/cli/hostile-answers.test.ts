@@ -23,7 +23,7 @@ const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 const ANSWERS: readonly HostileAnswer[] = [...NAME_ANSWERS, ...LIST_ANSWERS, ...TRANSPORT_ANSWERS];
 
-it('holds at least 80 answers, each under its own name', () => {
+it('the list of hostile answers has at least 80, each under its own name', () => {
   expect(new Set(ANSWERS.map(({ name }) => name)).size).toBe(ANSWERS.length);
   expect(ANSWERS.length).toBeGreaterThanOrEqual(80);
 });

@@ -125,7 +125,7 @@ const ROWS = [...OF_THE_TABLE, ...MORE];
 /** Whatever steers a terminal or hides text, but for line ends. */
 const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
-it('has at least 100 rows, each under its own name', () => {
+it('the list of hostile pods has at least 100, each under its own name', () => {
   expect(new Set(ROWS.map(({ name }) => name)).size).toBe(ROWS.length);
   expect(ROWS.length).toBeGreaterThanOrEqual(100);
 });

@@ -564,7 +564,7 @@ describe('what a runner of ours has in another way', () => {
   });
 });
 
-it("another operator's object with a pod gives its cap, its pool and its labels", async () => {
+it('an object of another operator with a pod gives its cap, its pool and its labels', async () => {
   const text = JSON.stringify({
     apiVersion: 'giteaactions.example.com/v1alpha1',
     kind: 'GiteaRunnerSet',

@@ -10,7 +10,7 @@ import { folderWith } from '../support/run-cli.ts';
 
 const GIT = 'https://gitea.example.com/ops/runners.git';
 
-it('asks what no flag says, with the default where there is one', async () => {
+it('init asks for each value without a flag, and offers the default', async () => {
   const asked: string[] = [];
   const given: Record<string, string> = { 'URL of Gitea': 'https://g.example.com', Repository: 'acme/web', Git: GIT };
   const ask: AskPerson = async (question, byDefault) => {
@@ -51,7 +51,7 @@ async function typed(folder: string, ...answers: readonly string[]) {
   return { code, screen };
 }
 
-it('asks again when an answer cannot be used, and says why', async () => {
+it('init asks again when an answer cannot be used, and says why', async () => {
   const folder = folderWith({});
 
   const { code, screen } = await typed(
@@ -72,7 +72,7 @@ it('asks again when an answer cannot be used, and says why', async () => {
 });
 
 it.each(['\u0003', '\u0004'])(
-  'is stopped by %j, writes nothing and does not call that a mistake of ours',
+  'init is stopped by %j, writes nothing and does not report a defect of the program',
   async (key) => {
     const folder = folderWith({});
 

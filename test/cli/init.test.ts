@@ -38,7 +38,7 @@ describe.each([
   });
 });
 
-it('writes the Application and the project of install/examples, for the repository and folder that are named', async () => {
+it('init writes the Application and the project of install/examples, for the named repository and folder', async () => {
   const folder = folderWith({});
 
   await init(folder, '--git', 'https://git.example.com/r.git', '--git-path', 'a/b', '--group-namespace', 'team');
@@ -55,7 +55,7 @@ it('writes the Application and the project of install/examples, for the reposito
   expect(existsSync(join(folder, 'a/b/ci.yaml'))).toBe(true);
 });
 
-it('writes over nothing, unless --force is given', async () => {
+it('init overwrites nothing without --force', async () => {
   const folder = folderWith({ 'setup.sh': 'mine' });
 
   const { code, stdout, stderr } = await init(folder);
@@ -68,7 +68,7 @@ it('writes over nothing, unless --force is given', async () => {
   expect(readFileSync(join(folder, 'setup.sh'), 'utf8')).toContain('set -eu');
 });
 
-it('names all that is missing, when it can ask no person', async () => {
+it('init names all missing values when it can ask no person', async () => {
   const { code, stdout, stderr } = await runHere(['init', folderWith({})]);
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -106,7 +106,7 @@ it.each([
   [['--secret-store', 'a;b'], 'GR-INIT-03 '],
   [['--secret-tool', 'vault'], 'GR-INIT-05 '],
   [['--registration', 'argocd'], 'GR-INIT-03 init: --registration must be pod, serve or bound'],
-])('refuses %j in the words of the flags, and writes nothing', async (flags, message) => {
+])('init refuses %j in the words of the flags, and writes nothing', async (flags, message) => {
   const folder = folderWith({});
 
   const outcome = await init(folder, ...flags);
@@ -116,7 +116,7 @@ it.each([
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('says which file cannot be written', async () => {
+it('init says which file cannot be written', async () => {
   const folder = folderWith({ runners: '' });
 
   expect(await runHere(['init', 'runners', ...NEEDED], {}, folder)).toEqual({
@@ -130,7 +130,7 @@ it('says which file cannot be written', async () => {
 it.each<[string, string, string]>([
   ['a file that leads nowhere yet', 'setup.sh', 'setup.sh'],
   ['a folder', 'argocd', 'argocd/application.yaml'],
-])('writes through no link: %s, also with --force', async (_, link, written) => {
+])('init writes through no link: %s, also with --force', async (_, link, written) => {
   const [folder, outside] = [folderWith({}), folderWith({})];
   symlinkSync(link === 'argocd' ? outside : join(outside, 'profile.sh'), join(folder, link));
 
@@ -144,7 +144,7 @@ it.each<[string, string, string]>([
   expect([readdirSync(outside), readdirSync(folder)]).toEqual([[], [link]]);
 });
 
-it('says in which folder the next steps are done', async () => {
+it('init says in which folder the next steps are done', async () => {
   const folder = folderWith({});
 
   const { stdout } = await runHere(['init', 'new/', ...NEEDED], {}, folder);

@@ -7,7 +7,7 @@ import { folderWith, groupYaml, type Outcome, runHere } from '../support/run-cli
 
 const KEEPS = '  keepFailedSeconds: 600\n';
 
-it('keeps the runner of the only CI job there was, which failed', async () => {
+it('generate keeps the runner of the only CI job, which failed', async () => {
   const queued = await fakeGitea({ jobs: [jobRow(7, 'queued', { labels: ['linux'] })] });
   const runner = newRunnerIn((await generateWith(queued.url, undefined)).stdout);
   const times = { created_at: ago(100), started_at: ago(70), completed_at: ago(30) };

@@ -13,7 +13,7 @@ function pool(url: string, name: string, template = ''): string {
   );
 }
 
-it('fails instead of printing 130 MB', async () => {
+it('generate fails instead of printing 130 MB', async () => {
   const { simulator, env } = await startAcme();
   const folder = folderWith({
     'a.yaml': pool(simulator.url, 'a', LONG_TEMPLATE),
@@ -26,7 +26,7 @@ it('fails instead of printing 130 MB', async () => {
   expect(stderr).toMatch(/^error: GR-OUTPUT-02 print manifests: they have 13\d{7} characters, more than 67108864/);
 });
 
-it('fails instead of planning warm pools of 10,500 runners', async () => {
+it('generate fails instead of planning warm pools of 10,500 runners', async () => {
   const { simulator, env } = await startAcme();
   const files = Array.from({ length: 21 }, (_, at) => [`${at}.yaml`, pool(simulator.url, `g${at}`)] as const);
 

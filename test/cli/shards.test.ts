@@ -88,7 +88,7 @@ describe('generate, as one of three Applications', () => {
   });
 });
 
-it('keeps the Jobs of a group that a broken file hides: its object is that of shard 0', async () => {
+it('a shard keeps the Jobs of a group that a broken file hides: its object belongs to shard 0', async () => {
   const tracked = { 'argocd.argoproj.io/tracking-id': 'runners-0:gitea.bpg.pw/RunnerGroup:runners/bad' };
   const object = { metadata: { name: 'bad', namespace: 'runners', uid: 'u', annotations: tracked }, spec: {} };
   const [waiting, running] = [WAITING, RUNNING].map((name, shard) => {

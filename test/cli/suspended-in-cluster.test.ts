@@ -19,7 +19,7 @@ async function stage(cluster: Cluster) {
     runHere([command, '--kubeconfig', kubeconfig, folder, ...args], env);
 }
 
-it.each(['since noon', ''])('gets no new runner, suspended by "%s"', async (text) => {
+it.each(['since noon', ''])('a group gets no new runner, suspended by "%s"', async (text) => {
   const { code, stdout, stderr } = await (await stage(inCluster(text)))('generate');
 
   const held = expect.stringContaining('1 held back by the suspension of runners/ci');
@@ -30,14 +30,14 @@ it.each(['since noon', ''])('gets no new runner, suspended by "%s"', async (text
 it.each([
   ['the annotation is not there', inCluster(undefined)],
   ['the cluster does not know RunnerGroups', {}],
-])('gets one when %s', async (_, cluster) => {
+])('a group gets a runner when %s', async (_, cluster) => {
   const { code, stdout, stderr } = await (await stage(cluster))('generate');
 
   expect({ code, warned: stderr.includes('warning') }).toEqual({ code: 0, warned: false });
   expect(newRunnerIn(stdout)).toMatch(/^ci-/);
 });
 
-it('gets one where RunnerGroups may not be read, as before there was that right, with a warning', async () => {
+it('a group gets a runner, with a warning, where RunnerGroups may not be read', async () => {
   const { code, stdout, stderr } = await (await stage({ override: answering({ '/runnergroups': 403 }) }))('generate');
 
   expect(code).toBe(0);
@@ -46,13 +46,13 @@ it('gets one where RunnerGroups may not be read, as before there was that right,
   expect(stderr).toContain('Groups that are suspended in the cluster get runners.');
 });
 
-it('stops the run when nobody knows whether it is suspended', async () => {
+it('generate fails when nobody knows whether a group is suspended', async () => {
   const { code, stdout } = await (await stage({ override: answering({ '/runnergroups': 500 }) }))('generate');
 
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
 });
 
-it('is explained: since when, and how to end it', async () => {
+it('explain says since when a group is suspended, and how to end it', async () => {
   const explain = await stage(inCluster('since noon, by Alice'));
 
   const { stdout: table } = await explain('explain');
@@ -66,7 +66,7 @@ it('is explained: since when, and how to end it', async () => {
   expect(JSON.parse(json).groups).toMatchObject([{ suspended: true, suspension: 'since noon, by Alice' }]);
 });
 
-it('shows a hostile text as one short line', async () => {
+it('explain prints a hostile text of a suspension as one short line', async () => {
   const explain = await stage(inCluster(`\u001b[2J\u202e\n${'x'.repeat(300_000)}`));
 
   const { stdout } = await explain('explain', 'runners/ci');

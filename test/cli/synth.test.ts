@@ -53,7 +53,7 @@ it('cdk8s synth fails, and writes nothing, when the RunnerGroup is wrong', async
   expect(existsSync(dist) ? readdirSync(dist) : []).toEqual([]);
 });
 
-it('asks the policy also where the CI jobs are made up, and writes nothing then', async () => {
+it('synth asks the policy also for made-up CI jobs, and writes nothing if it denies', async () => {
   const policy = folderWith({
     'policy.yaml':
       'apiVersion: gitea.bpg.pw/v1alpha1\nkind: RunnerPolicy\nspec: {images: [registry.example.com/none/**]}\n',
@@ -72,7 +72,7 @@ it('asks the policy also where the CI jobs are made up, and writes nothing then'
   expect(existsSync(bound)).toBe(false);
 });
 
-it("is changed by a platform's app as generate is", async () => {
+it("synth gives its charts to a platform's app, as generate does", async () => {
   const folder = folderWith({ 'ci.yaml': groupYaml('https://gitea.example.com') });
   const dist = join(folderWith({}), 'dist');
 

@@ -14,7 +14,7 @@ function run(files: Files, flags: FlagsOf<'validate'> = {}, env: Readonly<Record
   });
 }
 
-test('prints every problem to stderr, nothing to stdout, and answers 2', async () => {
+test('validate prints every problem to stderr, nothing to stdout, and ends with 2', async () => {
   const files = { 'a.yaml': '---\nkind: 1\n'.repeat(40), 'b.yaml': document({ suspend: 'no' }) };
 
   const { code, out, err } = await run(files);
@@ -30,7 +30,7 @@ test('prints every problem to stderr, nothing to stdout, and answers 2', async (
   );
 });
 
-test("takes Argo CD's destination namespace as the default", async () => {
+test("validate takes Argo CD's destination namespace as the default", async () => {
   const files = { 'a.yaml': document({}, { namespace: undefined }), 'b.yaml': document({}, { namespace: 'builds' }) };
 
   expect((await run(files)).code).toBe(0);
@@ -93,7 +93,7 @@ test('a misspelt containerMode is one mistake, not also a pod that is weaker tha
   );
 });
 
-test('says which line a RunnerGroup lacks', async () => {
+test('validate names the line that a RunnerGroup lacks', async () => {
   const text = 'apiVersion: gitea.bpg.pw/v1alpha1\nmetadata: {name: ci}\nspec: {}\n';
 
   expect((await run({ 'a.yaml': text })).err).toBe(

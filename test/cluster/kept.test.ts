@@ -99,7 +99,7 @@ describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
   });
 });
 
-it('ends a runner whose CI job was cancelled, although its pod cannot tell', async () => {
+it('the end of a runner with a cancelled CI job is seen, although its pod cannot tell', async () => {
   const wanted: Wanted = { seesJobs: true, spec: { keepFailedSeconds: 600, gracefulStopSeconds: 1 } };
   const { name, manifest } = await rig.queue('replaced.yml', wanted);
   await rig.apply(manifest);

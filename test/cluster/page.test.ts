@@ -67,7 +67,7 @@ it('comes with the chart of an installation that had none', async () => {
   page = await signIn(browser, url, 'olga', { ignoreHTTPSErrors: true });
 });
 
-it('shows the job of the person with its runner, and an owner of the group sees its pod and its node', async () => {
+it('the page shows a person his job with its runner, and an owner of the group also pod and node', async () => {
   await stack.gitea.admin.dispatch(`${ORG}/web`, 'build.yml');
   const row = page.locator('li', { has: page.locator('.running') });
   await row.getByRole('link', { name: 'build', exact: true }).waitFor({ timeout: 120_000 });
@@ -97,7 +97,7 @@ it('loses no request while its replicas are replaced', async () => {
   expect(answered.filter((each) => !each)).toEqual([]);
 });
 
-it('is the same on each replica of serve, for one who signed in at another', async () => {
+it('the page is the same on each replica of serve, for a person who signed in at another one', async () => {
   const addresses = await stack.kubernetes.field(
     '{.items[*].status.podIP}',
     'pods',

@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 closeAfterTests(() => rig);
 
-it('gives the large job its resources, and no repository more places than its limit', async () => {
+it('the large job gets its resources, and no repository gets more slots than its limit', async () => {
   const { admin } = rig.gitea;
   for (const [repository, file] of [
     [REPOSITORY, 'large.yml'],

@@ -65,7 +65,7 @@ it('leads from a cluster with Argo CD to the first runner, and prints what it sh
   expect(ready).toMatch(/^\S*ci +org +10 +0 +0 +0 +True +Serving /m);
 });
 
-it('shows the runner of a CI job, what explain says of it, and that all is well', async () => {
+it('the tutorial shows the runner of a CI job, what explain says of it, and that all is well', async () => {
   await stack.gitea.admin.dispatch(`${ORG}/web`, 'build.yml');
 
   let explained = '';
@@ -83,7 +83,7 @@ it('shows the runner of a CI job, what explain says of it, and that all is well'
   expect(doctor).toContain('RunnerGroup runners/ci, as serve sees it: ready: it reaches Gitea from the cluster');
 });
 
-it('has no command that was not run here', () => {
+it('the tutorial has no command that was not run here', () => {
   const marked = docBlocks(tutorial).flatMap(({ name, notRun }) => (notRun === undefined ? [name] : []));
 
   expect([...new Set(done)].sort()).toEqual(marked.sort());
@@ -106,7 +106,7 @@ it('renders the overlay of docs/recipes/gitops.md', async () => {
   expect(rendered).toMatchObject({ kind: 'RunnerGroup', spec: { org: 'acme', maxActiveRunners: 40 } });
 });
 
-it('goes on while each token is rotated', async () => {
+it('the stack of the tutorial goes on while each token is rotated', async () => {
   const { admin } = stack.gitea;
   installation.set('GITEA_API_TOKEN', await admin.createToken(['read:organization']));
   const before = await secretKeys();

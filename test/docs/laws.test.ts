@@ -7,11 +7,11 @@ import { sentencesOf } from './sentences.ts';
 const page = readFileSync('docs/spec.md', 'utf8');
 const laws = lawsOf(page);
 
-it('has no table: a law added as a row would not be read', () => {
+it('docs/spec.md has no table: a law added as a row would not be read', () => {
   expect(page.split('\n').filter((line) => line.startsWith('|') || line.includes('<br>'))).toEqual([]);
 });
 
-it('reads each law', () => {
+it('the reader finds each law', () => {
   const begun = page.match(/^\s*\* \*\*[A-Z]\d/gm) ?? [];
 
   expect(laws.length).toBe(begun.length);
@@ -25,7 +25,7 @@ it('states each law in one sentence of at most 20 words', () => {
   expect(unclear.flat().map(({ text }) => text)).toEqual([]);
 });
 
-it('says of each law which test holds it, of each assumption where it comes from', () => {
+it('docs/spec.md names the test of each law and the source of each assumption', () => {
   const without = laws.filter(({ names: [name = ''], text }) =>
     name.startsWith('S') ? !/\n {2}\* \*Source:\* \S/.test(text) : !/\n {2}\* \*Test:\* \S/.test(text),
   );
@@ -33,7 +33,7 @@ it('says of each law which test holds it, of each assumption where it comes from
   expect(without.map(({ names }) => names.join(', '))).toEqual([]);
 });
 
-it('reads a law with its cases', () => {
+it('the reader finds the cases of a law', () => {
   const text = '* **F3, F7a** A law.\n  * A case.\n  * *Test:* `x`.';
 
   expect(lawsOf(`before\n\n${text}\n* no law\n\n## Next\n`)).toEqual([{ names: ['F3', 'F7a'], text }]);

@@ -31,7 +31,7 @@ it('docs/img/history.svg is the history that "npm run planner-table" draws', () 
 
 const svgOf = (text: string): string => terminalSvg({ theme: 'light', command: 'x', text, columns: 20 });
 
-it('keeps columns, colours and characters that mean something in SVG', () => {
+it('SVG keeps columns, colours and special characters', () => {
   const svg = svgOf('\x1b[1mA\x1b[22m   <b>\n\x1b[31mred &\x1b[39m');
 
   expect(svg).toContain('<text x="16.0" y="56" textLength="8.4" class="bold">A</text>');
@@ -39,6 +39,6 @@ it('keeps columns, colours and characters that mean something in SVG', () => {
   expect(svg).toContain('<text x="16.0" y="75" textLength="42.0" class="red">red &amp;</text>');
 });
 
-it('refuses an escape that is not about style: the picture would be wrong', () => {
+it('the picture of an escape that is not about style is refused: it would be wrong', () => {
   expect(() => svgOf('\x1b[2K')).toThrow('unknown escape');
 });

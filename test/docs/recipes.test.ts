@@ -22,7 +22,7 @@ const recipes = pages.flatMap((file) =>
     .map(({ text }) => ({ file, text, group: parse(text) as Group })),
 );
 
-it('are valid, and have no warning', async () => {
+it('all RunnerGroups of the recipes are valid, and have no warning', async () => {
   const files = Object.fromEntries(recipes.map(({ text, group }) => [`${group.metadata.name}.yaml`, text]));
   const { code, stdout } = await runHere(['validate', '-o', 'json', '.'], {}, folderWith(files));
   const { findings } = JSON.parse(stdout) as { readonly findings: readonly { readonly code: string }[] };
@@ -56,7 +56,7 @@ describe.each(recipes)('$file: RunnerGroup $group.metadata.name', ({ text, group
   });
 });
 
-it('has a recipe on each page but the list and the one about tokens', () => {
+it('each page of recipes has a RunnerGroup, except the list and the one about tokens', () => {
   const without = pages.filter((page) => !recipes.some(({ file }) => file === page));
 
   expect(without).toEqual(['docs/recipes/index.md', 'docs/recipes/tokens.md']);

@@ -44,7 +44,7 @@ it.concurrent.each<GiteaVersion>(['1.25.4', '1.26.0', '1.27.3'])(
   600_000 + RUNS * 30_000,
 );
 
-it('has histories in which runners work, die and start again, and looks fail', async () => {
+it('the histories have runners that work, die and start again, and looks that fail', async () => {
   const told: string[] = [];
   for (const [setting, commands] of fc.sample(fc.tuple(anySetting, anyCommands), { numRuns: 20, seed: 4 }))
     await play({ version: '1.27.3', ...setting }, commands, ({ story }) => told.push(...story));

@@ -24,7 +24,7 @@ test('the pod has the secret from a Secret, and no token of the cluster', () => 
   expect(spec['automountServiceAccountToken']).toBe(false);
 });
 
-test('only runners reach the cache, and it reaches nobody', () => {
+test('the cache server is reached by runners only, and reaches nobody', () => {
   expect(the('NetworkPolicy')['spec']).toEqual({
     podSelector: { matchLabels: metadata.labels },
     policyTypes: ['Ingress', 'Egress'],

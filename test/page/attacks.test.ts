@@ -168,7 +168,7 @@ it('a token in a URL is refused on every path, also a good one', async () => {
   }
 });
 
-it('another name of the host, and another method, are refused', async () => {
+it('a request with another name of the host, or with another method, is refused', async () => {
   const { page, signIn } = await startPage();
   const browser = await signIn('anna');
 

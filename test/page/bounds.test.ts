@@ -286,7 +286,7 @@ it.each([
   ['GR-PAGE-01', 'a key that is too short', { key: 'x'.repeat(31), secret: 's' }],
   ['GR-PAGE-01', 'no client secret', { key: 'x'.repeat(32), secret: ' \n' }],
   ['GR-SERVE-02', 'a file that is missing', { key: 'x'.repeat(32) }],
-])('ends with %s for %s, without a word of the secret', async (code, _, files) => {
+])('the start of the page ends with %s for %s, without a word of the secret', async (code, _, files) => {
   const folder = folderWith(files);
   const queue = new WorkQueue(systemClock);
   onTestFinished(() => queue.close());

@@ -199,7 +199,7 @@ describe('JSON', () => {
   });
 });
 
-it('asks Gitea nothing while nobody looks', async () => {
+it('the page asks Gitea nothing while nobody looks', async () => {
   const { page, simulator } = await startAcmePage();
   await until('serve has looked', () => simulator.requests.some(({ target }) => target.includes('/actions/jobs')));
   // The looks of serve itself ask for no blocked jobs.

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { until } from '../serve/rig.ts';
 import { startPage } from './start-page.ts';
 
-it('shows a group to owners of the organization under its new name, and not to the one who has the old name', async () => {
+it('the page shows a group to owners of the organization under its new name, and not to the owner of the old name', async () => {
   const { signIn, got, simulator } = await startPage();
   const { gitea } = simulator;
   gitea.addUser('eve');

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { until } from '../serve/rig.ts';
 import { startPage } from './start-page.ts';
 
-it('says how a suspension in the cluster ends, and not who made it', async () => {
+it('the page says how a suspension in the cluster ends, and not who made it', async () => {
   const { signIn, annotate, got, simulator } = await startPage();
   annotate({ 'gitea.bpg.pw/suspended': 'by canary-person' });
   const [job] = simulator.gitea.push('acme/web', { jobs: [{ key: 'held', runsOn: ['linux'] }] }).jobs;

@@ -63,7 +63,7 @@ async function trends({ got }: PageRig, browser: Browser, path = PATH) {
   return shown;
 }
 
-it('shows waits by day and minutes by repository, as pictures and as tables, and asks once an hour', async () => {
+it('trends show waits by day and minutes by repository, as pictures and as tables, and ask once an hour', async () => {
   const rig = await startTrended();
   const { got, signIn, wait } = rig;
   const anna = await signIn('anna');
@@ -87,7 +87,7 @@ it('shows waits by day and minutes by repository, as pictures and as tables, and
   expect((await got(anna, PATH)).status).toBe(503);
 });
 
-it('is for owners of the group alone, and names no repository that they may not read', async () => {
+it('trends are for owners of the group alone, and name no repository that they may not read', async () => {
   const rig = await startTrended();
   const { got, page, signIn, simulator } = rig;
   simulator.gitea.addUser('dora');
@@ -107,7 +107,7 @@ it('is for owners of the group alone, and names no repository that they may not 
   expect(JSON.stringify(answer)).not.toContain('acme/');
 });
 
-it('reads so many pages at most, and says that there is more', async () => {
+it('trends read at most so many pages, and say that there is more', async () => {
   const rig = await startTrended();
   const { signIn, simulator } = rig;
   const anna = await signIn('anna');
@@ -131,7 +131,7 @@ it('reads so many pages at most, and says that there is more', async () => {
   expect(text).toContain('Gitea has more CI jobs than are read here');
 });
 
-it('says that Gitea does not answer, and no more', async () => {
+it('trends say that Gitea does not answer, and no more', async () => {
   const rig = await startTrended();
   const { got, signIn, simulator } = rig;
   const anna = await signIn('anna');

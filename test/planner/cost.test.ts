@@ -17,6 +17,6 @@ function stepsAt(ageMs: number): number {
   return steps;
 }
 
-it('asks for a few steps per job, however old they are', () => {
+it('a plan takes a few steps per job, however old the jobs are', () => {
   expect(stepsAt(30 * 86_400_000)).toBeLessThan(300 * 100);
 });

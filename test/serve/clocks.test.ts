@@ -9,7 +9,7 @@ import { startRig, until } from './rig.ts';
 const CLOCK = { clock: { ...systemClock, now: () => Date.now() } };
 const linux = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
 
-it('tells of clocks that differ, once in its log and as a metric', async () => {
+it('serve reports clocks that differ, once in its log and as a metric', async () => {
   const rig = await startRig();
   rig.simulator.intercept((_, response) => {
     response.setHeader('Date', new Date(Date.now() + 60_000).toUTCString());

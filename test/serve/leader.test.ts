@@ -69,7 +69,7 @@ it('looks at Gitea when somebody asks by annotation, and once for each new value
   await until('a third look', async () => (await looks()) === 3);
 });
 
-it('asks Argo CD for another shard as soon as there is one more', async () => {
+it('a leader asks Argo CD for another shard as soon as there is one more', async () => {
   const rig = await startRig();
   const tracking = 'runners-0:gitea.bpg.pw/RunnerGroup:runners/ci';
   rig.annotate({ 'argocd.argoproj.io/tracking-id': tracking, 'gitea.bpg.pw/shards': '2' });
@@ -82,7 +82,7 @@ it('asks Argo CD for another shard as soon as there is one more', async () => {
   await until('the third one is asked for', () => asked('runners-2'));
 });
 
-it('starts nothing for a group that is suspended by annotation, and says since when', async () => {
+it('a leader starts nothing for a group that is suspended by annotation, and says since when', async () => {
   const rig = await startRig();
   rig.annotate({ 'gitea.bpg.pw/suspended': 'since noon' });
   rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
@@ -110,7 +110,7 @@ it('looks at Gitea when a runner has ended', async () => {
   await until('another look', async () => (await replica.metric('gitea_runners_looks_total')) > looks);
 });
 
-it('counts no runner that had ended before it led', async () => {
+it('a leader counts no runner that had ended before it led', async () => {
   const rig = await startRig();
   rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
   const first = await rig.start({ pollMs: 600_000 });

@@ -13,7 +13,7 @@ function groupOfTeamB(url: string) {
   return { ...group, metadata: { ...group.metadata, namespace: 'team-b', annotations: tracked } };
 }
 
-it('serves the others while a namespace refuses, and that one again when it does not', async () => {
+it('serve serves the other namespaces while one refuses, and that one again when it does not', async () => {
   const rig = await startRig();
   rig.cluster.put('runnergroups', groupOfTeamB(rig.simulator.url));
   const statusOfTeamB = () =>
@@ -40,7 +40,7 @@ it('serves the others while a namespace refuses, and that one again when it does
   expect(all).toBe(1);
 });
 
-it('is not ready while all namespaces refuse: they may all be full', async () => {
+it('serve is not ready while all namespaces refuse: they may all be full', async () => {
   const rig = await startRig();
   const allow = BOTH.namespaces.map(rig.cluster.forbid);
   const replica = await rig.start(BOTH);

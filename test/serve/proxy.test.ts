@@ -11,7 +11,7 @@ import { TlsFront } from '../support/tls-front.ts';
 import { managedGroup } from './managed-group.ts';
 import { until } from './rig.ts';
 
-it('asks Gitea through the proxy of its environment, and Kubernetes and hosts of NO_PROXY without it', async () => {
+it('serve asks Gitea through the proxy of its environment, and Kubernetes and hosts of NO_PROXY without it', async () => {
   const certificates = makeCertificates();
   const { simulator, env } = await startAcme();
   simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });

@@ -5,7 +5,7 @@ import { startRig, until } from './rig.ts';
 
 const linux = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
 
-it('says RateLimited, and neither looks nor wakes before the time, whatever webhooks come', async () => {
+it('serve says RateLimited, and neither looks nor wakes before the time, whatever webhooks come', async () => {
   const rig = await startRig();
   const replica = await rig.start();
   await until('a good look', () => rig.conditions()['Ready'] === 'True Serving');

@@ -14,7 +14,7 @@ const messageOf = ({ cluster }: Rig, type: string): string | undefined => {
   return conditions.find((each) => each.type === type)?.message;
 };
 
-it('goes on with the runners that were starting and busy, wakes Argo CD for nothing, and says what to do', async () => {
+it('a renamed scope keeps its starting and busy runners, wakes Argo CD for nothing, and its status says what to do', async () => {
   const rig = await startRig();
   const { gitea } = rig.simulator;
   const replica = await rig.start({ pollMs: 20 });
@@ -42,7 +42,7 @@ it('goes on with the runners that were starting and busy, wakes Argo CD for noth
   expect(JSON.stringify(replica.log)).not.toContain(TOKEN);
 });
 
-it('takes webhooks of the new name and of the old one', async () => {
+it("serve takes webhooks of a scope's new name and of its old one", async () => {
   const rig = await startRig();
   const replica = await rig.start({ pollMs: 3_600_000 });
   const looks = () => replica.metric('gitea_runners_looks_total');

@@ -47,7 +47,7 @@ it('each kind of event is heard by somebody', () => {
   expect(kinds.filter((kind) => !isHeard(kind))).toEqual([]);
 });
 
-it('only subscribers know the log and the metrics', () => {
+it('the log and the metrics are known to subscribers only', () => {
   expect(filesWith(/from '(?:pino|prom-client)'/, (file) => file.startsWith('src/telemetry/'))).toEqual([]);
 });
 

@@ -58,7 +58,7 @@ async function scene(over: Readonly<Record<string, AppState>> = {}) {
   return { apps, asked, keep, want };
 }
 
-it('only the shard whose part differs is woken', async () => {
+it('no shard is woken but the one whose part differs', async () => {
   const { apps, asked, want } = await scene();
   await want('runners-2');
 

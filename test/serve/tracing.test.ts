@@ -21,7 +21,7 @@ async function traced(): Promise<{
   return { rig, collector };
 }
 
-it('shows one trace from the webhook to the running CI job, and no secret', async () => {
+it('tracing shows one trace from the webhook to the running CI job, and no secret', async () => {
   const { rig, collector } = await traced();
   const settings = {
     url: new URL(`${collector.url}/v1/traces`),

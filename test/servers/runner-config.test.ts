@@ -86,7 +86,7 @@ async function ran(path: `${string}/${string}`, file: string, label: string, mor
   return { conclusion: job?.conclusion, log: await logOf(job) };
 }
 
-it('knows the keys that the runner itself lists', () => {
+it('the schema knows the keys that the runner itself lists', () => {
   const printed = execFileSync(join(inject('builds').runner, 'gitea-runner'), ['generate-config'], {
     encoding: 'utf8',
   });
@@ -135,7 +135,7 @@ it('runs setupCommand before it registers; the CI job finds what that left, and 
   expect(log).toContain('set up, token: . and configured');
 });
 
-it("shows the runner's own metrics when the group switches them on", async () => {
+it("the pod shows the runner's own metrics when the group switches them on", async () => {
   const addr = `127.0.0.1:${await freePort()}`;
   const path = await repository('metered', [{ run: `curl -sS http://${addr}/metrics` }]);
 

@@ -26,7 +26,7 @@ it.each<[isRecreated: boolean, when: string, others: readonly Namesake[]]>([
   [false, 'the earlier one never took a job', [earlier({ endedMs: 200 })]],
   [false, 'only another name was at work', [worked(90, 110, { name: 'ci-2-1-0' })]],
   [false, 'the one that was at work is a later one of its name', [worked(90, 110, { nth: 3 })]],
-])('is re-created: %s, when %s', (expected, _, others) => {
+])('a pod is re-created: %s, when %s', (expected, _, others) => {
   expect(isRecreated(podsWith(others), NEW)).toBe(expected);
 });
 

@@ -86,7 +86,7 @@ describe.each(TESTED)('in %s histories', (kind) => {
   });
 });
 
-it('passes no limit that counts CI jobs where runners are bound', () => {
+it('no limit that counts CI jobs is exceeded where runners are bound', () => {
   const isOver = (kind: Kind) => (seed: number) => run(kind, 'ours, live Jobs', seed).overRepository > 0;
 
   expect(BOUND.filter((kind) => seedsOf(kind).some(isOver(kind)))).toEqual([]);

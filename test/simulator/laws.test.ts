@@ -93,7 +93,7 @@ it('hands out only ready jobs, each once per attempt, and each runner gets one',
   );
 });
 
-it('keeps a running job on exactly one runner, and a queued or blocked one on none', () => {
+it('a running job is on exactly one runner, and a queued or blocked one on none', () => {
   fc.assert(
     fc.property(version, steps, (of, history) => {
       const { gitea } = play(of, history);
@@ -108,7 +108,7 @@ it('keeps a running job on exactly one runner, and a queued or blocked one on no
   );
 });
 
-it('does claim jobs in these histories', () => {
+it('jobs are claimed in these histories', () => {
   const sample = fc.sample(fc.tuple(version, steps), { numRuns: 100, seed: 1 });
 
   expect(Math.max(...sample.map(([of, history]) => play(of, history).claims.length))).toBeGreaterThan(3);

@@ -70,7 +70,7 @@ it('a process that leads no longer shows no figures of groups, but goes on count
   expect((await render()).body).not.toContain('namespace="runners"');
 });
 
-it('shows the runners of a group by what they do, and when Gitea was last looked at', async () => {
+it('metrics show the runners of a group by what they do, and when Gitea was last looked at', async () => {
   const { render, subscriber } = openMetrics();
   const runners: readonly LiveRunner[] = ['a', 'b', 'c'].map((name) => ({
     job: live(name, 'running'),
@@ -108,7 +108,7 @@ it('shows the runners of a group by what they do, and when Gitea was last looked
   expect(body).toContain('gitea_runners_last_look_timestamp_seconds{namespace="runners",group="ci"} 9\n');
 });
 
-it('tells when the last webhook of each result came', async () => {
+it('metrics show when the last webhook of each result came', async () => {
   const { render, subscriber } = openMetrics();
   const beforeSeconds = Date.now() / 1000;
 
@@ -123,7 +123,7 @@ it('tells when the last webhook of each result came', async () => {
   expect(deliveriesIn([body])).toMatchObject({ lastMs: new Map([['accepted', Number(told) * 1000]]) });
 });
 
-it('counts the dead rows of each group that are left in Gitea, while it leads', async () => {
+it('metrics count the dead rows of each group that are left in Gitea, while the replica leads', async () => {
   const { render, subscriber } = openMetrics();
   const shown = async () => (await render()).body.match(/^gitea_runners_dead_registrations\{.*$/gm) ?? [];
   const row = (group: string) => ({ namespace: 'runners', group });

@@ -33,7 +33,7 @@ function bare(world: World, image = IMAGE): World {
 
 const withToken = (token: string) => (url: string) => ({ GITEA_URL: url, GITEA_TOKEN: token });
 
-it('finds nothing bad where all is ready for an installation, and says nothing of what is not there yet', async () => {
+it('doctor --pre finds nothing bad where all is ready for an installation, and says nothing of missing parts of ours', async () => {
   const { run } = await examine((world) => bare(world), '', withToken(TOKEN));
 
   const { code, stdout, stderr } = await run('--pre');
@@ -78,7 +78,7 @@ it.each<[string, (world: World) => World, string, string]>([
     '✗ what Argo CD watches: ',
     'edit configmap argocd-cm',
   ],
-])('tells of %s, with what to do', async (_, change, line, advice) => {
+])('doctor --pre reports %s, with what to do', async (_, change, line, advice) => {
   const { run } = await examine(change, '', withToken(TOKEN));
 
   const { code, stdout } = await run('--pre');
@@ -94,7 +94,7 @@ it.each<[string, (url: string) => Readonly<Record<string, string>>, string]>([
   ['no token', () => ({}), '? Gitea: not asked'],
   ['a token that Gitea does not know', withToken('nobody-knows-this-one'), '✗ Gitea: '],
   ['a Gitea that does not answer', () => ({ GITEA_URL: 'http://127.0.0.1:1', GITEA_TOKEN: TOKEN }), '✗ Gitea: '],
-])('says of %s what to do', async (_, envOf, line) => {
+])('doctor --pre advises against %s', async (_, envOf, line) => {
   const { run } = await examine((world) => bare(world), '', envOf);
 
   const { stdout } = await run('--pre');

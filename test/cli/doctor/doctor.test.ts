@@ -46,7 +46,7 @@ import {
 
 const JOBS = '/apis/batch/v1/namespaces/runners/jobs';
 
-it('finds nothing bad in an installation made by the manual', async () => {
+it('doctor finds nothing bad in an installation made by the manual', async () => {
   const { run } = await examine();
 
   const { code, stdout, stderr } = await run();
@@ -58,19 +58,22 @@ it('finds nothing bad in an installation made by the manual', async () => {
   expect(stdout).not.toContain('registration"');
 });
 
-it.each(BROKEN)('says with a cross what is broken, and how to mend it: %s', async (_, change, cross, advice) => {
-  const { run } = await examine(change);
+it.each(BROKEN)(
+  'doctor marks what is broken with a cross, and says how to repair it: %s',
+  async (_, change, cross, advice) => {
+    const { run } = await examine(change);
 
-  const { code, stdout, stderr } = await run();
+    const { code, stdout, stderr } = await run();
 
-  expect({ code, stderr }, stdout).toEqual({ code: 1, stderr: '' });
-  const lines = stdout.split('\n');
-  const at = lines.findIndex((line) => line.startsWith(`✗ ${cross}`));
-  expect(at, stdout).toBeGreaterThanOrEqual(0);
-  expect(lines[at + 1]).toContain(advice);
-  const [own] = cross.split(':');
-  expect(lines.filter((line) => line.startsWith('✗') && !line.startsWith(`✗ ${own}:`))).toEqual([]);
-});
+    expect({ code, stderr }, stdout).toEqual({ code: 1, stderr: '' });
+    const lines = stdout.split('\n');
+    const at = lines.findIndex((line) => line.startsWith(`✗ ${cross}`));
+    expect(at, stdout).toBeGreaterThanOrEqual(0);
+    expect(lines[at + 1]).toContain(advice);
+    const [own] = cross.split(':');
+    expect(lines.filter((line) => line.startsWith('✗') && !line.startsWith(`✗ ${own}:`))).toEqual([]);
+  },
+);
 
 const OURS = [PROJECTS, 'items', 0, 'spec'];
 const IN_CLUSTER = 'https://kubernetes.default.svc';
@@ -136,7 +139,7 @@ it.each<readonly [string, readonly ((world: World) => World)[], boolean]>([
   expect(stdout.includes(MESH), stdout).toBe(isTold);
 });
 
-it('sees an Application of several sources, one of which runs the plugin', async () => {
+it('doctor finds an Application with several sources, one of which runs the plugin', async () => {
   const { run } = await examine((world) => {
     const { source } = at(world[APPLICATIONS], 'items', 0, 'spec');
     const sources = [{ repoURL: 'https://charts.example.com' }, source];
@@ -149,14 +152,14 @@ it('sees an Application of several sources, one of which runs the plugin', async
   expect(stdout).toContain('✓ Application runners: project runners\n');
 });
 
-it('passes on what Argo CD says of an Application, whatever it is', async () => {
+it('doctor repeats what Argo CD says of an Application, whatever it is', async () => {
   const conditions = [{ type: 'FrobnicatedNotice', message: 'zzz' }];
   const { run } = await examine(put([...APPLICATION, 'status'], { conditions }));
 
   expect((await run()).stdout).toContain('? Application runners: Argo CD says FrobnicatedNotice: zzz\n');
 });
 
-it('asks for the right to create Secrets only where serve registers runners', async () => {
+it('doctor demands the right to create Secrets only where serve registers runners', async () => {
   const { run } = await examine(put([REVIEWS], 'create secrets'));
 
   expect((await run()).stdout).toContain('✓ rights in Kubernetes: serve in namespace runners');
@@ -165,15 +168,18 @@ it('asks for the right to create Secrets only where serve registers runners', as
 it.each([
   ['{by: serve}', 'write:organization'],
   ['{by: serve, for: repository}', 'write:repository'],
-])('asks for no registration Secret with registration %s, and names the scope of the API token', async (by, scope) => {
-  const { run } = await examine(without(REGISTRATION), `\n  registration: ${by}`);
+])(
+  'doctor demands no registration Secret with registration %s, and names the scope of the API token',
+  async (by, scope) => {
+    const { run } = await examine(without(REGISTRATION), `\n  registration: ${by}`);
 
-  const { stdout } = await run();
+    const { stdout } = await run();
 
-  const told = `RunnerGroup runners/ci: serve registers its runners, for which its API token needs ${scope}`;
-  expect(stdout).toContain(told);
-  expect(stdout).not.toContain('gitea-runner ');
-});
+    const told = `RunnerGroup runners/ci: serve registers its runners, for which its API token needs ${scope}`;
+    expect(stdout).toContain(told);
+    expect(stdout).not.toContain('gitea-runner ');
+  },
+);
 
 it('compares the label that Argo CD tracks by with the one that the installation is told', async () => {
   const { run } = await examine((world) => {
@@ -188,7 +194,7 @@ it('compares the label that Argo CD tracks by with the one that the installation
   expect(stdout).toContain('✓ tracking in Argo CD: by label\n');
 });
 
-it('is one error when the cluster does not know who asks', async () => {
+it('doctor prints one error when the cluster does not accept its login', async () => {
   const { run } = await examine(put(['/version'], 401));
 
   const { code, stdout, stderr } = await run();
@@ -269,7 +275,7 @@ describe('of a Gitea that only the cluster reaches', () => {
   });
 });
 
-it('reads API tokens in the namespace of the group where sidecar and serve do', async () => {
+it('doctor reads API tokens in the namespace of the group where sidecar and serve do', async () => {
   const { run } = await examine((world) => {
     const { [API_TOKEN]: token, ...rest } = world;
     return {
@@ -285,7 +291,7 @@ it('reads API tokens in the namespace of the group where sidecar and serve do', 
   expect(stdout).not.toMatch(/^[✗?]/m);
 });
 
-it('asks each scope of Gitea once, however many groups share it', async () => {
+it('doctor reads each scope of Gitea once, however many groups share it', async () => {
   const { run, requests } = await examine((world) => {
     const group = at(world[GROUPS], 'items', 0);
     const named = (name: string) => ({ ...group, metadata: { ...at(group, 'metadata'), name, uid: name } });
@@ -300,7 +306,7 @@ it('asks each scope of Gitea once, however many groups share it', async () => {
   expect(requests.filter(({ target }) => /actions\/runners\?/.test(target))).toHaveLength(1);
 });
 
-it('prints JSON, and no token', async () => {
+it('doctor prints JSON without a token', async () => {
   const { run } = await examine();
 
   const { code, stdout } = await run('--json');
@@ -312,7 +318,7 @@ it('prints JSON, and no token', async () => {
   expect(stdout).not.toContain(GITEA_TOKEN);
 });
 
-it('needs a cluster', async () => {
+it('doctor needs a cluster', async () => {
   const outcome = await runCli(['doctor'], { HOME: '/nonexistent' }, folderWith({}));
 
   expect(outcome).toMatchObject({ code: 2, stdout: '' });
@@ -374,7 +380,7 @@ describe('dead rows in Gitea', () => {
   });
 });
 
-it('names the Secret that it has read, which is not in the namespace of the group', async () => {
+it('doctor names the Secret that it has read, which is not in the namespace of the group', async () => {
   const { run } = await examine(wrongToken);
 
   const { stdout } = await run();
@@ -476,7 +482,7 @@ describe('what is told of a group that is ready', () => {
   });
 });
 
-it('sends nobody for a new token when Gitea is ill', async () => {
+it('doctor advises no new token when Gitea is ill', async () => {
   const { run } = await examine(put(['/api/v1/orgs/acme/actions/jobs'], 502));
 
   const { code, stdout } = await run();
@@ -488,7 +494,7 @@ it('sends nobody for a new token when Gitea is ill', async () => {
   expect(stdout).not.toContain('Make a token');
 });
 
-it('says of an Application whose plugin fails at Gitea that Gitea comes first', async () => {
+it('doctor advises to repair Gitea first when the plugin of an Application fails there', async () => {
   const message = 'error: GR-GITEA-05 list jobs of org acme: Gitea failed (502)';
   const failing = put([...APPLICATION, 'status'], { conditions: [{ type: 'ComparisonError', message }] });
   const { run } = await examine((world) => failing(put(['/api/v1/orgs/acme/actions/jobs'], 502)(world)));
@@ -499,7 +505,7 @@ it('says of an Application whose plugin fails at Gitea that Gitea comes first', 
 });
 
 it.each(Object.entries({ unauthorized: true, timeout: false, 'server-error': false, cluster: false }))(
-  'asks for a new token against a failure of kind %s: %s',
+  'doctor advises a new token after a failure of kind %s: %s',
   (kind, isAsked) => {
     const failure = new Failure('GR-X-01', 1, 'x', kind as FailureKind);
 

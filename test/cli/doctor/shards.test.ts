@@ -28,7 +28,7 @@ async function toldOf(changes: Readonly<Record<string, Change>>, beside: readonl
   return { code, told };
 }
 
-it('says nothing of shards where there are none', async () => {
+it('doctor says nothing of shards where there are none', async () => {
   expect(
     (
       await toldOf({ 'runners-0': () => undefined, 'runners-1': () => undefined, 'runners-2': () => undefined }, [
@@ -38,7 +38,7 @@ it('says nothing of shards where there are none', async () => {
   ).toEqual([]);
 });
 
-it('finds a set of shards good', async () => {
+it('doctor finds a set of shards good', async () => {
   const { code, told } = await toldOf({});
 
   expect(code).toBe(0);
@@ -86,7 +86,7 @@ it.each<[what: string, Readonly<Record<string, Change>>, beside: readonly string
     ['runners'],
     'runners prints the folder of runners-0, runners-1, runners-2 once more',
   ],
-])('finds %s bad, and says what to do', async (_, changes, beside, text) => {
+])('doctor finds %s bad, and says what to do', async (_, changes, beside, text) => {
   const { code, told } = await toldOf(changes, beside);
 
   expect(code).toBe(1);

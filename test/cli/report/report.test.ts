@@ -63,7 +63,7 @@ function endedJob(name: string, annotations = {}): object {
   };
 }
 
-it('prints a table with costs, and what it does not know', async () => {
+it('report prints a table with costs, and with the gaps of its figures', async () => {
   const { folder, run, simulator } = await acme();
   runJob(simulator);
   runJob(simulator, 'ci.yaml', 'failure');
@@ -126,7 +126,7 @@ it('an owner whose name begins like a formula is a text in CSV', async () => {
   expect(stdout.split('\r\n')[1]).toContain(`${gitea.url},'-1-1,1,0,`);
 });
 
-it('reads the RunnerGroups and ended Jobs of the cluster', async () => {
+it('report reads the RunnerGroups and ended Jobs of the cluster', async () => {
   const { env, simulator } = await acme();
   const name = runJob(simulator);
   const server = await startCluster({
@@ -176,7 +176,7 @@ it.each([
   expect(JSON.parse(stdout)).toMatchObject({ total: { cost: { atLeast: cost, isExact: true } } });
 });
 
-it('says so when nothing ran, and when there are no RunnerGroups', async () => {
+it('report says when nothing ran, and when there are no RunnerGroups', async () => {
   const { env, run } = await acme();
 
   expect((await run('ci.yaml', '--cluster', 'off')).stdout).toMatch(/^No CI job ended on these runners from /);
@@ -195,7 +195,7 @@ it.each([
   ['no currency', 'cpuHour: 1\n', 'currency'],
   ['no YAML', 'currency: [\n', 'no YAML'],
   ['too much', `currency: EUR # ${'x'.repeat(300_000)}\n`, 'more than 262144 characters'],
-])('refuses prices with %s', async (_, text, what) => {
+])('report refuses prices with %s', async (_, text, what) => {
   const { run } = await acme();
   const file = text === undefined ? 'nowhere.yaml' : join(folderWith({ 'prices.yaml': text }), 'prices.yaml');
 
@@ -217,7 +217,7 @@ it('warns when the history is not whole, and marks it', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ isWhole: false });
 });
 
-it('ends with 1 and nothing on stdout when Gitea fails in the middle, and never tells the token', async () => {
+it('report ends with 1 and nothing on stdout when Gitea fails in the middle, and never prints the token', async () => {
   const gitea = await fakeGitea({
     jobs: Array.from({ length: 120 }, (_, index) =>
       jobRow(index + 1, 'completed', { conclusion: 'success', created_at: recent(), completed_at: recent() }),

@@ -273,7 +273,7 @@ it('the Jobs that Argo CD has printed are those that it compares: no hook, none 
   ]);
 });
 
-it('tells a webhook with many lines in one, and its policy by name', () => {
+it('an error of a webhook with many lines is told in one line, and its policy by name', () => {
   const kyverno = `Failed last sync attempt to [3f2a91c]: one or more objects failed to apply, reason: admission webhook "validate.kyverno.svc-fail" denied the request: \n\nresource Job/runners/ci-1-1-0d2f6b1c was blocked due to the following policies \n\nrequire-run-as-nonroot:\n  autogen-run-as-non-root: 'validation error: ${'zzz '.repeat(200)}'`;
   const state = readApplication(withConditions({ type: 'SyncError', message: kyverno }));
 

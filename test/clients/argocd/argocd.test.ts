@@ -20,7 +20,7 @@ async function harmlessFailureOf(work: Promise<unknown>): Promise<Failure> {
   return error;
 }
 
-it('reads and refreshes an Application with the token of its account', async () => {
+it('the client reads and refreshes an Application with the token of its account', async () => {
   const server = await fakeArgoCd();
   const argocd = client(server.origin);
 
@@ -32,7 +32,7 @@ it('reads and refreshes an Application with the token of its account', async () 
   expect(new Set(server.seen.map(({ authorization }) => authorization))).toEqual(new Set([`Bearer ${TOKEN}`]));
 });
 
-it('does not let Applications that hang keep another one waiting', async () => {
+it('Applications that hang do not delay the request for another one', async () => {
   const hanging: ServerResponse[] = [];
   const server = await fakeArgoCd(({ line }, response) => {
     if (!line.includes('refresh=hard')) return false;
@@ -52,7 +52,7 @@ it('does not let Applications that hang keep another one waiting', async () => {
   await Promise.all(slow);
 });
 
-it('starts a sync with prune, and says so', async () => {
+it('sync asks for prune, and answers that it has started', async () => {
   const server = await fakeArgoCd();
 
   expect(await client(server.origin).sync(APP, TEN_SECONDS())).toBe('started');
@@ -61,7 +61,7 @@ it('starts a sync with prune, and says so', async () => {
   ]);
 });
 
-it('names the namespace of an Application outside that of Argo CD, in queries and body', async () => {
+it('a request names the namespace of an Application outside that of Argo CD, in query and body', async () => {
   const server = await fakeArgoCd((seen, response) => {
     if (seen.line.startsWith('POST')) return undefined;
     return json(response, { ...SYNCED, metadata: { name: 'runners', namespace: 'team-a' } });
@@ -81,7 +81,7 @@ it('names the namespace of an Application outside that of Argo CD, in queries an
   expect(server.seen.at(-1)?.body).toBe('{"prune":true,"retryStrategy":{"limit":0},"appNamespace":"team-a"}');
 });
 
-it('leaves the namespace out when it is that of Argo CD, and keeps the root path if there is one', async () => {
+it("a request leaves out Argo CD's own namespace, and keeps the root path if there is one", async () => {
   const server = await fakeArgoCd();
 
   await client(`${server.origin}/argo/cd/`).read({ namespace: 'argocd', name: 'runners' }, TEN_SECONDS());
@@ -93,7 +93,7 @@ it.each([
   ['another code', 400, 3, BUSY],
   ['another status', 500, 9, BUSY],
   ['another reason', 400, 9, 'application is deleting'],
-])('is not busy but failed on %s', async (_, http, code, message) => {
+])('a sync has failed, and is not busy, on %s', async (_, http, code, message) => {
   const server = await fakeArgoCd((_seen, response) => gatewayError(response, http, code, message));
 
   expect((await harmlessFailureOf(client(server.origin).sync(APP, TEN_SECONDS()))).exit).toBe(1);
@@ -111,7 +111,7 @@ it.each([
   ['GR-ARGOCD-09', 400, 2, 'secret words', 'URL'],
   ['GR-ARGOCD-12', 400, 9, 'secret words', 'look at it in Argo CD'],
   ['GR-ARGOCD-13', 400, 3, 'secret words', 'AppProject'],
-])('says %s for status %i and gRPC code %i', async (code, http, grpc, message, remedy) => {
+])('the failure says %s for status %i and gRPC code %i', async (code, http, grpc, message, remedy) => {
   const server = await fakeArgoCd((_seen, response) => gatewayError(response, http, grpc, message));
 
   const failure = await harmlessFailureOf(client(server.origin).sync(APP, TEN_SECONDS()));
@@ -123,7 +123,7 @@ it.each([
   expect(failure.message).toContain(remedy);
 });
 
-it('names the RBAC line for reading, with the namespace of the Application', async () => {
+it('the failure of a read names the RBAC line, with the namespace of the Application', async () => {
   const server = await fakeArgoCd((_seen, response) => gatewayError(response, 403, 7, 'permission denied'));
 
   const failure = await harmlessFailureOf(
@@ -151,7 +151,7 @@ it.each<[string, string, type: string, body: string | object]>([
     { ...SYNCED, metadata: { name: 'secret words', namespace: 'argocd' } },
   ],
   ['GR-HTTP-12', 'an endless answer', 'application/json', { x: 'x'.repeat(9 * 1024 * 1024) }],
-])('says %s for %s', async (code, _, type, body) => {
+])('the failure says %s for %s', async (code, _, type, body) => {
   const server = await fakeArgoCd((_seen, response) => {
     response.writeHead(200, { 'content-type': type }).end(typeof body === 'string' ? body : JSON.stringify(body));
     return true;
@@ -174,13 +174,13 @@ it('follows no redirect to another server, as an Argo CD with TLS gives it to ht
   expect(server.seen).toHaveLength(2);
 });
 
-it('waits for a slow refresh until the deadline of the caller, and no longer', async () => {
+it('refresh waits for a slow answer until the deadline of the caller, and no longer', async () => {
   const server = await fakeArgoCd(() => true);
 
   expect((await harmlessFailureOf(client(server.origin).refresh(APP, new Deadline(200)))).code).toBe('GR-HTTP-09');
 });
 
-it('does not start a sync twice when the connection breaks', async () => {
+it('sync is not sent twice when the connection breaks', async () => {
   const server = await fakeArgoCd((_seen, response) => {
     response.destroy();
     return true;
@@ -204,7 +204,7 @@ it('drops a refresh under way when it is closed', async () => {
   expect(await refresh).toBe('dropped');
 });
 
-it.each(['', ' \n', 'two words', 'line\nbreak', 'naïve'])('refuses %j as a token', async (token) => {
+it.each(['', ' \n', 'two words', 'line\nbreak', 'naïve'])('the client refuses %j as a token', async (token) => {
   const argocd = client('https://argocd.example.com', { readToken: async () => token });
 
   await expect(argocd.read({ name: 'runners' }, new Deadline(1_000))).rejects.toMatchObject({
@@ -219,7 +219,7 @@ it.each([
   'ftp://argocd.example.com',
   'https://user:secret@argocd.example.com',
   'file:///etc',
-])('refuses %j as a URL, without showing it', (url) => {
+])('the client refuses %j as a URL, without showing it', (url) => {
   const make = () => new ArgoCd({ url, readToken: async () => TOKEN, env: {}, controlPlaneNamespace: 'argocd' });
 
   expect(make).toThrow(expect.objectContaining({ code: 'GR-ARGOCD-02', exit: 2 }));

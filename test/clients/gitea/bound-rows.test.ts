@@ -226,7 +226,7 @@ it.each<[LiveState, boolean]>([
   expect([isBoundAtWork({ state, boundTo: 'acme/web' }), isBoundAtWork({ state })]).toEqual([tells, false]);
 });
 
-it('only a job that runs has a runner', () => {
+it('a job has a runner only while it runs', () => {
   const jobs = [
     { status: 'in_progress', runner: 'one' },
     { status: 'completed', runner: 'two' },

@@ -17,20 +17,20 @@ async function lookFor(jobs: Parameters<typeof fakeGitea>[0], bytes?: number) {
   return found.get('look') ?? { jobs: [], runners: [] };
 }
 
-test('keeps ten labels that no group has, those that groups have, and a marker', async () => {
+test('a look keeps ten labels that no group has, those that groups have, and a marker', async () => {
   const { jobs } = await lookFor({ jobs: [jobRow(1, 'queued', { labels: [...many(1, 30), 'linux', 'gpu'] })] });
 
   expect(jobs[0]?.labels).toEqual([...many(1, 10), 'linux', 'gpu', '(too many)']);
 });
 
-test('keeps what is needed to tell which label is missing', async () => {
+test('a look keeps the labels that tell which one is missing', async () => {
   const { jobs } = await lookFor({ jobs: [jobRow(1, 'queued', { name: 'build', labels: ['linux', 'gpus'] })] });
 
   expect(jobs[0]).toMatchObject({ name: 'build', labels: ['linux', 'gpus'] });
   expect(jobs[0]?.url).not.toBe('');
 });
 
-test('keeps the texts of uncovered jobs up to 256 KiB, and all of the covered ones', async () => {
+test('a look keeps the names of uncovered jobs up to 256 KiB, and those of all covered ones', async () => {
   const uncovered = upTo(3_000).map((id) => jobRow(id, 'queued', { name: `job ${id}`, labels: many(id, 5) }));
   const covered = upTo(100).map((id) =>
     jobRow(5_000 + id, 'queued', { name: `covered ${id}`, labels: ['linux', 'gpu'] }),
@@ -43,7 +43,7 @@ test('keeps the texts of uncovered jobs up to 256 KiB, and all of the covered on
   expect(jobs.filter(({ name, labels }) => name.startsWith('covered') && labels.length === 2)).toHaveLength(100);
 });
 
-test('leaves uncovered jobs out before covered ones, and queued ones before running ones', async () => {
+test('a look leaves uncovered jobs out before covered ones, and queued ones before running ones', async () => {
   const uncovered = jobRows(1, 1_000).map((row) => ({ ...row, labels: ['windows'] }));
   const covered = jobRows(2_001, 1_000).map((row) => ({ ...row, labels: ['linux'] }));
   const running = jobRows(4_001, 400, 'in_progress').map((row) => ({ ...row, labels: ['linux'], runner_name: 'r' }));
@@ -55,7 +55,7 @@ test('leaves uncovered jobs out before covered ones, and queued ones before runn
   expect(count(4_001, 5_000)).toBe(400);
 });
 
-test('fails when running jobs or runners need more', async () => {
+test('a look fails when running jobs or runners need more bytes than it may keep', async () => {
   const running = jobRows(1, 2_000, 'in_progress');
   const runners = upTo(2_000).map((id) => runnerRow(id, `runner-${id}`.padEnd(200, 'r')));
 
@@ -66,7 +66,7 @@ test('fails when running jobs or runners need more', async () => {
   }
 });
 
-test('keeps a branch once, counts its length, and keeps few of jobs that no group covers', async () => {
+test('a look keeps a branch once, counts its length, and keeps few of jobs that no group covers', async () => {
   const onBranches = (branchOf: (id: number) => string, labels = ['linux']) =>
     upTo(2_000).map((id) => jobRow(id, 'queued', { labels, head_branch: branchOf(id) }));
   const seen = (jobs: ReturnType<typeof onBranches>) => lookFor({ jobs: [...jobs] }, MIB);
@@ -83,14 +83,14 @@ test('keeps a branch once, counts its length, and keeps few of jobs that no grou
   expect(kept.length).toBeLessThan(500);
 });
 
-test('keeps everything where nobody knows the labels', async () => {
+test('a look keeps everything where nobody knows the labels', async () => {
   const labels = many(1, 30);
   const gitea = await fakeGitea({ jobs: [jobRow(1, 'queued', { labels })] });
 
   expect((await lookAt(gitea.url, ACME)).jobs[0]?.labels).toEqual(labels);
 });
 
-test('counts each row once, however often its list is read because it moves', async () => {
+test('a look counts each row once, however often its moving list is read', async () => {
   let readings = 0;
   const jobs = jobRows(1, 120, 'in_progress');
   const gitea = await fakeGitea({
@@ -112,7 +112,7 @@ test('counts each row once, however often its list is read because it moves', as
   expect((await failureOf(lookAt(whole.url, ACME, { bytes }))).code).toBe('GR-GITEA-10');
 });
 
-test('gives each Gitea the same share, and each of its scopes', () => {
+test('each Gitea and each of its scopes gets an equal share of bytes', () => {
   const one = { url: 'https://one.example.com' };
   const other = { url: 'https://two.example.com/gitea' };
   const sharesOf = (targets: readonly { readonly url: string }[]) => {

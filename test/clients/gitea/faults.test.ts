@@ -6,7 +6,7 @@ import { ACME, lookAt, SECRET } from '../../support/looking.ts';
 import { serve } from '../../support/server.ts';
 import { FAULTS, LEAK } from './faults.ts';
 
-test('holds at least 25 kinds of fault, each under its own name', () => {
+test('the list of faults has at least 25 kinds, each under its own name', () => {
   expect(new Set(FAULTS.map(({ name }) => name)).size).toBe(FAULTS.length);
   expect(FAULTS.length).toBeGreaterThanOrEqual(25);
 });
@@ -26,7 +26,7 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
 };
 
 test.concurrent.each(FAULTS)(
-  'fails with exit 1 and a text that helps: $name',
+  'a look fails with exit 1 and a helpful text: $name',
   async ({ handler, code, message, lasts }) => {
     // Of an answer that comes the time says nothing: a busy machine needs more of it.
     const seconds = lasts ? 1 : 3000;

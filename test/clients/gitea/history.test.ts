@@ -116,7 +116,7 @@ describe.each(['1.26.0', '1.27.3'])('the history of Gitea %s', (version) => {
   });
 });
 
-it('goes through all pages of an old Gitea whose database has no order', async () => {
+it('the history of an old Gitea whose database has no order is read from all pages', async () => {
   // As PostgreSQL may have it: the newest rows where old ones have been.
   const jobs = [...past(400).slice(200), ...past(400).slice(0, 200)];
   const gitea = await fakeGitea({ version: '1.26.0', jobs });
@@ -126,7 +126,7 @@ it('goes through all pages of an old Gitea whose database has no order', async (
   expect([history.isWhole, idsOf(history)]).toEqual([true, upTo(400).slice(-48)]);
 });
 
-it('says that it is not whole when there is no room for a row', async () => {
+it('the history is not whole when there is no room for a row', async () => {
   const gitea = await fakeGitea({ jobs: past(40) });
 
   const history = await read(gitea.url, 7, { bytes: 6_000 });

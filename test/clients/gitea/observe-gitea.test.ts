@@ -285,7 +285,7 @@ describe('several targets', () => {
   });
 });
 
-test('asks the version again with its own token where the token of another group was refused', async () => {
+test("the version is read again with a group's own token after the token of another group was refused", async () => {
   const gitea = await fakeGitea({
     intercept: ({ authorization, path }, response) =>
       path.endsWith('/version') && authorization !== `token ${SECRET}` && json(response, {}, 401),

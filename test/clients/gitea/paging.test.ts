@@ -5,7 +5,7 @@ import { endIsOpen, isLong, judgePass, MOST_ROWS, PAGE_LIMIT, pagesAfter } from 
 const upFrom = (first: number, count: number) => Array.from({ length: count }, (_, index) => first + index);
 const page = (ids: readonly number[], total: number) => ({ rows: ids.map((id) => ({ id })), total });
 
-it('asks for 50 rows, and reads 20,000', () => {
+it('a page asks for 50 rows, and a list may have 20,000', () => {
   expect([PAGE_LIMIT, MOST_ROWS]).toEqual([50, 20_000]);
 });
 

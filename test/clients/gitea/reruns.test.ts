@@ -127,7 +127,7 @@ it('409 means that somebody else makes the next attempt', async () => {
 it.each([
   ['a page that counts more jobs than there are', { jobs: [], total_count: 7 }, 'GR-GITEA-09'],
   ['a job without a status', { jobs: [{ id: 1, run_attempt: 1 }], total_count: 1 }, 'GR-GITEA-08'],
-])('refuses %s', async (_, body, code) => {
+])('readRunJobs refuses %s', async (_, body, code) => {
   const { simulator, access } = await open();
   simulator.intercept(({ url = '' }, response) => url.includes('/jobs') && json(response, body));
 
@@ -172,7 +172,7 @@ it('Gitea 28.0 ends all jobs of a run at once, and one that is over stays as it 
 it.each<[string, (access: GiteaAccess) => Promise<unknown>]>([
   ['re-run', (access) => askForRerun(access, PLACE, { jobId: 1 })],
   ['end', (access) => endRun(access, PLACE)],
-])('names the scope that a token lacks to %s a run', async (_, ask) => {
+])('the failure names the scope that a token lacks to %s a run', async (_, ask) => {
   const { simulator, access } = await open({ version: '28.0.0' }, ['read:repository']);
   simulator.gitea.push('acme/web', pushed('a'));
 

@@ -175,7 +175,7 @@ describe('limits', () => {
   });
 });
 
-test('tells -v method, address, status and time of each attempt, and nothing else', async () => {
+test('-v prints method, address, status and time of each attempt, and nothing else', async () => {
   const server = await answering([500], [200]);
   const lines: RequestLine[] = [];
 
@@ -187,7 +187,7 @@ test('tells -v method, address, status and time of each attempt, and nothing els
   ]);
 });
 
-test('sends JSON with a POST', async () => {
+test('a POST sends JSON', async () => {
   const server = await serve(async (incoming, response) => {
     response.end(`${incoming.headers['content-type']} ${await text(incoming)}`);
   });

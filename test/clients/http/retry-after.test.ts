@@ -39,7 +39,7 @@ test('a request waits for the end of a short pause', async () => {
   expect(retryAfter.pauseOf(server.origin)).toBeUndefined();
 });
 
-test('another server is not concerned', async () => {
+test('Retry-After of one server does not delay another', async () => {
   const [busy, free] = [await answering([429, { 'retry-after': '120' }]), await answering([200])];
   const client = open({ retryAfter: new RetryAfter() });
   await client.send(request(busy.origin), new Deadline(1_000)).catch(() => undefined);

@@ -36,7 +36,7 @@ async function start(answer: (response: ServerResponse) => void) {
   };
 }
 
-it('only the keys that are given are written, and only over the version that was read', async () => {
+it('serve writes only the given keys, and only over the version that it has read', async () => {
   const { fill, sent } = await start((response) => send(response, 200, {}));
 
   expect(await fill()).toBe('written');

@@ -102,7 +102,7 @@ test.each<[string, Readonly<Record<string, string>>, object]>([
   ['a wish that is no date', { 'gitea.bpg.pw/extend-until': '2026-13-41T00:00:00Z' }, { extendUntilMs: 'unreadable' }],
   ['an empty wish', { 'gitea.bpg.pw/extend-until': '' }, {}],
   ['our own marks when they are no times', { 'gitea.bpg.pw/ended-at': '1', 'gitea.bpg.pw/keep-until': '' }, {}],
-])('reads %s from the annotations of a Job', (_, annotations, expected) => {
+])("the planner's evidence has %s from the annotations of a Job", (_, annotations, expected) => {
   const job = KubeJob.parse(complete({ metadata: { annotations } }, 'job'));
   const { endedAtMs, keepUntilMs, extendUntilMs } = judgeJob(job, []);
 

@@ -82,7 +82,7 @@ const writes = (asked: readonly KubeQuestion[]) => asked.filter(({ method }) => 
 const bodyOf = (question: KubeQuestion | undefined) => question?.body as Body | undefined;
 const BEGAN = '2026-11-25T00:00:00.001000Z';
 
-it('creates it, renews it every two seconds, and gives it back', async () => {
+it('a replica creates the Lease, renews it every two seconds, and gives it back', async () => {
   const { asked, clock, ended, failures, led, life, own, server } = await start();
   expect([led, own.otherHolder]).toEqual([['leads'], undefined]);
   expect(asked.map(({ method, path, what, ms }) => [method, path, what, ms])).toEqual([
@@ -120,7 +120,7 @@ it('creates it, renews it every two seconds, and gives it back', async () => {
   expect(failures).toEqual([]);
 });
 
-it('has the times that it is given', async () => {
+it('the Lease follows the given times', async () => {
   const { asked, clock, led, server } = await start(undefined, {
     leaseMs: 2_500,
     renewDeadlineMs: 1_500,
@@ -148,7 +148,7 @@ it.each<[string, Body['spec'], Record<string, unknown>]>([
     { leaseTransitions: 3, acquireTime: 'then' },
   ],
   ['of this very process, without a time', { holderIdentity: 'one' }, { leaseTransitions: 0, acquireTime: BEGAN }],
-])('takes one %s at once', async (_, spec, written) => {
+])('a replica takes a Lease %s at once', async (_, spec, written) => {
   const { asked, led, own } = await start(other(spec));
 
   expect(led).toEqual(['leads']);
@@ -156,14 +156,14 @@ it.each<[string, Body['spec'], Record<string, unknown>]>([
   expect(own.otherHolder).toBeUndefined();
 });
 
-it('names the other holder, and after it has taken over none', async () => {
+it('a replica names the other holder, and none after it has taken over', async () => {
   const { clock, led, own, server } = await start(other({ holderIdentity: 'two', leaseDurationSeconds: 3 }));
   expect([led, own.otherHolder]).toEqual([[], 'http://two']);
   await clock.pass(4_000);
   expect([led, own.otherHolder, server.lease?.spec?.['leaseTransitions']]).toEqual([['leads'], undefined, 1]);
 });
 
-it('names no other holder while the Lease is free, nor itself', async () => {
+it('a replica names no other holder while the Lease is free, nor itself', async () => {
   const free = await start(other({ holderIdentity: '' }));
   expect(free.own.otherHolder).toBeUndefined();
   free.server.answer = (method) => (method === 'GET' ? undefined : 409);
@@ -179,7 +179,7 @@ it('names no other holder while the Lease is free, nor itself', async () => {
   expect(free.own.otherHolder).toBeUndefined();
 });
 
-it('does not lead while the API server refuses, and tells each refusal', async () => {
+it('a replica does not lead while the API server refuses, and reports each refusal', async () => {
   const { clock, failures, led, server } = await start(other({ holderIdentity: 'two', leaseDurationSeconds: 1 }));
   const told = async (answer: (method: string) => number | undefined): Promise<string | undefined> => {
     server.answer = answer;
@@ -214,7 +214,7 @@ it('leads on after a renewal that failed, and stops 10 s after the last one that
   expect(led).toEqual(['leads', 'stopped']);
 });
 
-it('stops at the next try when another holds it, and writes nothing more', async () => {
+it('a leader stops at its next try when another one holds the Lease, and writes nothing more', async () => {
   const { asked, clock, led, life, server } = await start();
   server.lease = other({ holderIdentity: 'two', leaseDurationSeconds: 15 });
   await clock.pass(2_000);
@@ -229,7 +229,7 @@ it.each([
   [6, 8_000],
   [7, 8_000],
   [undefined, 16_000],
-])('takes over one of %s s after %i ms, when no renewal was seen', async (leaseDurationSeconds, ms) => {
+])('a replica takes over a Lease of %s s after %i ms, when it saw no renewal', async (leaseDurationSeconds, ms) => {
   const { clock, led } = await start(other({ holderIdentity: 'two', leaseDurationSeconds }));
   await clock.pass(ms - 1);
   expect(led).toEqual([]);
@@ -237,7 +237,7 @@ it.each([
   expect(led).toEqual(['leads']);
 });
 
-it('waits for a whole duration again after each renewal that it sees', async () => {
+it('a replica waits for a whole duration again after each renewal that it sees', async () => {
   const { clock, led, server } = await start(other({ holderIdentity: 'two', leaseDurationSeconds: 6 }));
   for (let each = 0; each < 5; each += 1) {
     await clock.pass(4_000);
@@ -246,7 +246,7 @@ it('waits for a whole duration again after each renewal that it sees', async () 
   expect(led).toEqual([]);
 });
 
-it('gives it back when its work has ended, not before', async () => {
+it('a leader gives the Lease back when its work has ended, not before', async () => {
   const { asked, clock, ended, life, work } = await start();
   work.lastsMs = 500;
   life.abort();
@@ -256,7 +256,7 @@ it('gives it back when its work has ended, not before', async () => {
   expect([writes(asked).length, ended()]).toEqual([2, 'ended']);
 });
 
-it('ends within a second when the API server does not answer, and tells that', async () => {
+it('a leader ends within a second when the API server does not answer, and reports that', async () => {
   const { clock, ended, failures, life, server } = await start();
   server.answer = () => 'never';
   await clock.pass(2_000);
@@ -294,7 +294,7 @@ it('an error of ours while it is given back is thrown', async () => {
 });
 
 it.each(Array.from({ length: 30 }, (_, turns) => turns))(
-  'ends when all ends %i turns after it has the Lease',
+  'a leader ends when its process ends %i turns after it has the Lease',
   async (turns) => {
     const { clock, ended, led, life, server } = await start(other({ holderIdentity: 'two', leaseDurationSeconds: 1 }));
     server.answer = (method) => {

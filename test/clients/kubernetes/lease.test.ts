@@ -75,7 +75,7 @@ async function startLease(bend?: Override) {
   };
 }
 
-it('stops before others may take over, counted from the moment at which its last renewal was sent', async () => {
+it('a leader stops before others may take over, counted from when its last renewal was sent', async () => {
   let answerCreation = (): void => undefined;
   const scene = await startLease((_, __, { method }, handle) => {
     if (method === 'POST') answerCreation = handle;
@@ -95,7 +95,7 @@ it('stops before others may take over, counted from the moment at which its last
   expect(scene.led).toEqual(['one leads', 'one stopped']);
 });
 
-it('stops in time, also when the API server answers some requests late and others never', async () => {
+it('a leader stops in time, also when the API server answers some requests late and others never', async () => {
   let writes = 0;
   const late: (() => void)[] = [];
   const scene = await startLease((_, __, { method }, handle) => {

@@ -72,7 +72,7 @@ describe.each(LEVELS)('policy init %s', (level) => {
   });
 });
 
-it('open stops what is stopped without a policy file, and nothing else', async () => {
+it('the level open stops what is stopped without a policy file, and nothing else', async () => {
   for (const [name, attack] of ROWS) {
     for (const { group } of variantsOf(attack, 'open')) {
       const { all } = await refusalsByDefault([group], 'runners');

@@ -59,12 +59,12 @@ test.each([
   ['a:docker', 'must name an image: "a:docker://image"; got the string "a:docker"'],
   ['a:docker://', 'must name an image: "a:docker://image"; got the string "a:docker://"'],
   ['--ephemeral', 'must not start with "-": the runner would take it for an option; got the string "--ephemeral"'],
-])('refuses the label %j', async (label, message) => {
+])('the reader refuses the label %j', async (label, message) => {
   expect(await complaintsOf({ labels: [label] })).toEqual([`spec.labels[0]: ${message} [GR-INPUT-05]`]);
 });
 
 test.each([...' ,\'"`\\$*?[]\n\t\r\0\x1b\u200b\u2028\u00a0'])(
-  'refuses a label with %j, which the start script or a reader changes',
+  'the reader refuses a label with %j, which the start script or a reader changes',
   async (character) => {
     const complaints = await complaintsOf({ labels: [`a${character}b`] });
 

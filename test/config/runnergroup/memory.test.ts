@@ -62,7 +62,7 @@ const REFUSED: readonly (readonly [string, () => Files, RegExp])[] = [
   ['3,000 documents with a fault', () => ({ 'a.yaml': '--- a: b: c\n'.repeat(2990) }), /1000 problems in 1 file/],
 ];
 
-test('is measured without that of the process that starts the program', async () => {
+test('the peak of a program is measured without that of the process that starts it', async () => {
   const large = Buffer.alloc(2 * MOST_MB * 1e6, 1);
 
   const run = await runMeasured(['version'], { cwd: process.cwd() });

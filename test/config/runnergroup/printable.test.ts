@@ -16,13 +16,13 @@ test('escapes what hides text or turns its direction', () => {
   );
 });
 
-test('keeps letters, signs and emoji of any script', () => {
+test('printable keeps letters, signs and emoji of any script', () => {
   const text = 'Größe 作業 сборка עברית ⚠️ 🚀 "quoted" \\ $x';
 
   expect(printable(text)).toBe(text);
 });
 
-test('leaves nothing to escape, whatever it is given', () => {
+test('printable leaves nothing to escape, whatever it is given', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const once = printable(text);

@@ -51,7 +51,7 @@ function knownKeys(): ReadonlyMap<string, string> {
 /** Came after runner 1.0.8: its own section, or a key of an older one. */
 const isNewer = (key: string): boolean => key in NEWER_KEYS || (key.split('.')[0] ?? '') in NEWER_KEYS;
 
-test('knows every key of runner 1.0.8, as its own or as one that another field sets, and no other', () => {
+test('the schema knows every key of runner 1.0.8, as its own or as one that another field sets, and no other', () => {
   const ours = [...knownKeys().keys(), ...Object.keys(OWNED_KEYS)].filter((key) => !isNewer(key));
 
   // The first is not in the example, because it is the older name of `network`. The second came with runner 2.3.
@@ -115,13 +115,16 @@ test.each([...knownKeys()].filter(([key]) => !isNewer(key)))(
   },
 );
 
-test.each(Object.entries(OWNED_KEYS))('refuses %s and says what to do', async (name, instead) => {
-  const [section = '', key = ''] = name.split('.');
+test.each(Object.entries(OWNED_KEYS))(
+  'a runnerConfig is refused and the message says what to do: %s',
+  async (name, instead) => {
+    const [section = '', key = ''] = name.split('.');
 
-  expect(await complaintsOf({ runnerConfig: { [section]: { [key]: 'a-secret-value' } } })).toEqual([
-    `spec.runnerConfig.${name}: is not yours to set: ${instead} [GR-INPUT-04]`,
-  ]);
-});
+    expect(await complaintsOf({ runnerConfig: { [section]: { [key]: 'a-secret-value' } } })).toEqual([
+      `spec.runnerConfig.${name}: is not yours to set: ${instead} [GR-INPUT-04]`,
+    ]);
+  },
+);
 
 test.each([
   [{ runer: {} }, 'spec.runnerConfig.runer: unknown field; did you mean "runner"? [GR-INPUT-04]'],
@@ -145,7 +148,7 @@ test.each([
     { log: { level: 'warns' } },
     'spec.runnerConfig.log.level: must be one of trace, debug, info, warn, warning, error, fatal, panic, not the string "warns"; did you mean "warn"? [GR-INPUT-05]',
   ],
-])('refuses %j', async (runnerConfig, complaint) => {
+])('a runnerConfig is refused: %j', async (runnerConfig, complaint) => {
   expect(await complaintsOf({ runnerConfig })).toEqual([complaint]);
 });
 

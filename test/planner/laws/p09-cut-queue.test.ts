@@ -14,18 +14,18 @@ function scene(unread?: number, more: object = {}) {
   return planScene({ ...idle, looks: { [ci.look]: look }, ...more });
 }
 
-it('keeps an idle runner whose job may be one of those', () => {
+it('an idle runner stays while its job may be an unread one', () => {
   expect(inOutput(scene(1))).toEqual([named(ci, 7)]);
   expect(inOutput(scene())).toEqual([]);
 });
 
-it('gives it the oldest job that was read, and starts no other', () => {
+it('an idle runner gets the oldest job that was read, and no other runner is started', () => {
   const look = { jobs: [job(8)], runners: idle.runners, unreadJobs: 12 };
 
   expect(inOutput(planScene({ ...idle, looks: { [ci.look]: look } }))).toEqual([named(ci, 7)]);
 });
 
-it('keeps it within the cap, and not in a suspended group', () => {
+it('an idle runner stays only within the cap, and not in a suspended group', () => {
   const one = group({ maxActiveRunners: 1 });
   const suspended = group({ suspend: true });
   const busy = { jobs: [running(9, named(one, 9))], runners: [...idle.runners, row(named(one, 9))], unreadJobs: 1 };
@@ -35,7 +35,7 @@ it('keeps it within the cap, and not in a suspended group', () => {
   expect(inOutput(scene(12, { groups: [suspended] }))).toEqual([]);
 });
 
-it('says so of every group of that scope, and of no other', () => {
+it('each group of a scope with unread jobs says so, and no other group', () => {
   const other = group({ name: 'other', look: 'other' });
   const looks = { [ci.look]: { jobs: [], runners: [], unreadJobs: 1 }, other: { jobs: [], runners: [] } };
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { queuePage } from '../../../src/serve/listeners.ts';
 import type { QueueRow } from '../../../src/serve/queue/work-queue.ts';
 
-it('says what runs since when, what is due when, and what failed last', () => {
+it('/debug/queue shows what runs since when, what is due when, and what failed last', () => {
   const rows: readonly QueueRow[] = [
     { of: 'wake', key: 'argocd/runners', is: 'running', ms: 240_000, failures: 0 },
     { of: 'look', key: 'https://gitea.example.com org acme', is: 'waiting', ms: -1_500, failures: 0 },
@@ -27,11 +27,11 @@ it('says what runs since when, what is due when, and what failed last', () => {
   );
 });
 
-it('says that it does not lead', () => {
+it('/debug/queue says when the replica does not lead', () => {
   expect(queuePage([], false)).toBe('This process does not lead: ask the other replicas.');
 });
 
-it('shows a thousand rows and counts the others', () => {
+it('/debug/queue shows a thousand rows and counts the others', () => {
   const row = { of: 'look', key: 'x', is: 'waiting', ms: 1, failures: 0 } as const;
 
   expect(

@@ -3,7 +3,7 @@ import { CachedByKey, keepEqual, keepList, keepLists, oncePerObject } from '../.
 
 const [a, b] = [{ name: 'a' }, { name: 'b' }];
 
-it('keeps the list of before while it holds the same objects in the same order', () => {
+it('keepList returns the earlier list while it holds the same objects in the same order', () => {
   const before = [a, b];
 
   expect(keepList(before, [a, b])).toBe(before);
@@ -11,7 +11,7 @@ it('keeps the list of before while it holds the same objects in the same order',
   expect(keepList(undefined, before)).toBe(before);
 });
 
-it('keeps those lists of a map that hold the same objects', () => {
+it('keepLists returns those earlier lists of a map that hold the same objects', () => {
   const x = [a];
   const now = { x: [a], new: [b] };
   const after = keepLists(new Map(Object.entries({ x, gone: [b] })), new Map(Object.entries(now)));
@@ -20,7 +20,7 @@ it('keeps those lists of a map that hold the same objects', () => {
   expect(after.get('x')).toBe(x);
 });
 
-it('keeps the value of before while it says the same', () => {
+it('keepEqual returns the earlier value while it says the same', () => {
   const before = { list: [1, 2] };
 
   expect(keepEqual(before, { list: [1, 2] })).toBe(before);
@@ -28,7 +28,7 @@ it('keeps the value of before while it says the same', () => {
   expect(keepEqual(undefined, before)).toBe(before);
 });
 
-it('asks a function once per object', () => {
+it('oncePerObject calls a function once per object', () => {
   let calls = 0;
   const nameOf = oncePerObject(({ name }: { readonly name: string }) => {
     calls += 1;
@@ -39,7 +39,7 @@ it('asks a function once per object', () => {
   expect(calls).toBe(2);
 });
 
-it('makes a value by key again only when its inputs have changed, and forgets keys that are gone', () => {
+it('a cache makes a value by key again only when its inputs have changed, and forgets keys that are gone', () => {
   const kept = new CachedByKey<string>();
   const made: string[] = [];
   const item = (key: string, input: unknown) => ({

@@ -136,7 +136,7 @@ it.each([
 it.each([
   ['first \r\n\n  second with words\n', ['first', 'second with words']],
   [' \n', []],
-])('reads one secret per line of a file, without the white space around it: %j', async (text, expected) => {
+])('a file of webhook secrets has one per line, without the white space around it: %j', async (text, expected) => {
   const file = join(mkdtempSync(join(tmpdir(), 'secrets-')), 'secrets');
   writeFileSync(file, text);
   const queue = new WorkQueue(systemClock);

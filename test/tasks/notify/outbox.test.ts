@@ -38,7 +38,7 @@ function outboxOf(answer: (name: string) => Promise<Refusal | undefined>) {
   return { add, attempts, clock, ended };
 }
 
-it('sends the messages of an addressee in their order, one at a time', async () => {
+it('the outbox sends the messages of an addressee in their order, one at a time', async () => {
   let underWay = 0;
   let most = 0;
   const { add, clock, ended } = outboxOf(async () => {
@@ -79,14 +79,14 @@ it('drops what a dead addressee has no room for, and serves another one meanwhil
   expect(ended).toEqual([`dead ${MOST_IN_LANE + 1} dropped`, 'hello sent']);
 });
 
-it('has so many addressees at a time', () => {
+it('the outbox has so many addressees at a time', () => {
   const { add, ended } = outboxOf(() => new Promise(() => undefined));
   for (let index = 0; index <= MOST_LANES; index += 1) add(`to ${index}`, `team-${index}`, `m${index}`);
 
   expect(ended).toEqual([`m${MOST_LANES} dropped`]);
 });
 
-it('has room for another namespace when one fills what it may, and for that one when an addressee has answered', async () => {
+it('the outbox has room for another namespace when one fills what it may, and for that one when an addressee has answered', async () => {
   const { add, clock, ended } = outboxOf((message) =>
     message === 'm0' ? Promise.resolve(undefined) : new Promise(() => undefined),
   );

@@ -17,7 +17,7 @@ const notice: JobNotice = {
   runner: 'ci-7-1-9c31e0aa',
 };
 
-it('names repository, workflow, job, result, page and runner', () => {
+it('a message names repository, workflow, job, result, page and runner', () => {
   expect(slackMessage(notice, false)).toEqual({
     text: 'acme/web: ci.yml / build failed',
     blocks: [
@@ -67,7 +67,7 @@ it('a name is no link and no mention without a page either', () => {
   expect(message).toMatchObject({ blocks: [{ type: 'section', text }, {}] });
 });
 
-it('says until when the pod is kept', () => {
+it('a message says until when the pod is kept', () => {
   const kept = { ...notice, keptUntilMs: Date.UTC(2026, 10, 23, 12, 0, 0) };
 
   expect(JSON.stringify(slackMessage(kept, false))).toContain('Its pod is kept until 2026-11-23T12:00:00Z');

@@ -29,7 +29,7 @@ function lossesOf(sink: SpanSink): Readonly<Record<string, number>> {
   return lost;
 }
 
-it('sends a trace with the ids of its CI job, its times, and what the process is', async () => {
+it('the exporter sends a trace with the ids of its CI job, its times, and what the process is', async () => {
   const server = await startOtlpServer();
   onTestFinished(server.close);
   const sink = openSink(settingsFor(server.url, { attributes: { 'deployment.environment': 'test' } }));
@@ -47,7 +47,7 @@ it('sends a trace with the ids of its CI job, its times, and what the process is
   expect(lost).toEqual({});
 });
 
-it('gives each child an id of its own', async () => {
+it('the exporter gives each child an id of its own', async () => {
   const exporter = new InMemorySpanExporter();
   const sink = openSink(settingsFor('http://unused'), exporter);
   sink.record({ ...ROOT, children: [...(ROOT.children ?? []), ...(ROOT.children ?? [])] }, CONTEXT);
@@ -60,7 +60,7 @@ it('gives each child an id of its own', async () => {
   expect(new Set(kept).size).toBe(5);
 });
 
-it('sends nothing of a trace that is not kept', async () => {
+it('the exporter sends nothing of a trace that is not kept', async () => {
   const server = await startOtlpServer();
   onTestFinished(server.close);
   const sink = openSink(settingsFor(server.url, { sampler: 'traceidratio', ratio: 0 }));
