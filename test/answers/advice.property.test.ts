@@ -60,7 +60,7 @@ const anyLabel = fc
   .array(fc.oneof(fc.constantFrom(...WORDS), fc.constantFrom(...SIGNS), fc.string({ maxLength: 3 })), { maxLength: 5 })
   .map((parts) => parts.join(''));
 
-/** What a workflow or a group may have. */
+/** Returns true for a label that a workflow or a group may have. */
 const isGood = (label: string): boolean => {
   const parsed = parseLabel(label);
   return runnerLabel.safeParse(label).success && 'schema' in parsed && parsed.name === label;

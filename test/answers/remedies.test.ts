@@ -1,4 +1,4 @@
-/** One remedy for each reason, and the words of others where there is none. */
+/** Tests that each reason has one remedy, and that unknown reasons keep their own words. */
 import { describe, expect, it } from 'vitest';
 import { afterError } from '../../src/answers/not-created.ts';
 import { runnersAdvice } from '../../src/answers/reasons.ts';
@@ -182,9 +182,9 @@ it.each([
   ['no matching service account found for destination server x and namespace runners', 'destinationServiceAccounts'],
   ['jobs.batch "ci-1" is forbidden: exceeded quota: jobs', 'raise that quota'],
   ['admission webhook "x" denied the request: zzz', 'who runs that admission webhook'],
-  // Of no object that was refused: the remedies of pods are not asked.
+  // No object was refused here: the remedies of pods do not apply.
   ['an invalid zzz of zzz, forbidden', 'correct what it says'],
-  // It has just been read.
+  // The reader has just read this message.
   ['error: GR-GITEA-05 list jobs of org acme: an error of the server (500). Look into its log', 'do what it says'],
 ])('what helps against an error of Argo CD: %s', (message, remedy) => {
   const wrapped = `Failed to load target state: rpc error: code = Unknown desc = ${message}`;

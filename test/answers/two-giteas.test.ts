@@ -11,7 +11,7 @@ const [ci = group(), other = ci] = groups;
 const written = groups.map(({ name, namespace, origin }) => runnerGroup({ name, namespace, giteaUrl: origin }));
 const failed = { finishedAtMs: NOW - 1_000, trouble: { reason: 'RegistrationFailed' } };
 
-/** What is told of job 7 of each Gitea. @param of its runner for job 7 has failed */
+/** Explains job 7 of each Gitea. @param of the group whose runner for job 7 has failed */
 function explain(of: typeof ci) {
   const scene = {
     groups,

@@ -1,4 +1,4 @@
-/** What `report` says where something is not known. Whole histories: test/cli/report/truth.test.ts. */
+/** Tests the notes of `report` on unknown figures. Whole histories: test/cli/report/truth.test.ts. */
 import { describe, expect, it } from 'vitest';
 import { type Dimension, type EndedRunner, type Usage, type UsageEvidence, usageOf } from '../../src/answers/usage.ts';
 import type { EndedJob, ScopeHistory } from '../../src/clients/gitea/history.ts';

@@ -1,4 +1,7 @@
-/** `validate --against`: what is said about runners before a merge, and that `generate` then does it. Real program, real servers. */
+/**
+ * Tests that `validate --against` tells before a merge what happens to runners, and that `generate` then does it. Real
+ * program, real servers.
+ */
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Comparison } from '../../src/plan/against.ts';
@@ -176,7 +179,7 @@ runners/ci  busy      no difference    finishes its CI job, then ends
     expect(bad.stdout).toMatch(
       /^<!-- gitea-runners validate -->\n1 RunnerGroup in 1 file: 1 error\.\n\n\* error: `new\/ci\.yaml:/,
     );
-    // All that authors write is code.
+    // All strings of authors are code.
     expect(bad.stdout.slice(35).replace(/`[^`]*`/g, '')).not.toMatch(/[<>|@`]/);
     expect(bad.stdout).toContain("<img|@admin>':host");
     expect(good.code).toBe(0);
@@ -302,12 +305,13 @@ describe('with a cluster at hand', () => {
     }
 
     const { image, another, ...others } = told;
-    // The port of Gitea is in the names. One template in 1,600 gives a starting runner its old name again (names.ts), two do not.
+    // The port of Gitea is in the names. One template in 1,600 gives a starting runner its former name again
+    // (names.ts). Two templates do not.
     expect([image, another]).toContainEqual(['busy finishes', 'idle stays', 'starting replaced']);
     expect(others).toEqual({
       cap: ['busy finishes', 'idle stays', 'starting removed'],
       suspend: ['busy finishes', 'idle removed', 'starting removed'],
-      // Its CI job is covered no more, but while CI goes on that it can take it is a spare.
+      // Its CI job is no longer covered. The runner is a spare while CI goes on that it can take.
       labels: ['busy finishes', 'idle stays', 'starting removed'],
       name: ['busy finishes', 'idle replaced', 'starting replaced'],
       scope: ['busy finishes', 'idle removed', 'starting removed'],

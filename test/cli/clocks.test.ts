@@ -18,7 +18,7 @@ interface Explained {
   readonly jobs: readonly { readonly untilMs?: number }[];
 }
 
-/** So many runners have failed before: the back-off is some minutes then, long enough for the processes of a test. */
+/** Number of failed runners: the back-off is then some minutes long, enough for the processes of a test. */
 const FAILURES = 6;
 const HOUR_MS = 3_600_000;
 
@@ -53,14 +53,14 @@ async function afterFailures({ gitea, kubernetes }: Skew) {
   const explained = JSON.parse(stdout) as Explained;
   return {
     stderr,
-    /** When the plan was made: off Gitea's clock by so many seconds. */
+    /** Difference of the plan's time from Gitea's clock, in seconds. */
     nowOff: (Date.parse(explained.checkedAt) - clockOf(gitea)) / 1000,
-    /** From the failure until the next try, by Gitea's clock, seconds. */
+    /** Time from the failure until the next try, by Gitea's clock, in seconds. */
     backOff: ((explained.jobs[0]?.untilMs ?? Number.NaN) - failedMs) / 1000 - (gitea - kubernetes),
   };
 }
 
-/** What the processes of the test take in between. */
+/** Time that the test's own processes may take in between, in seconds. */
 const SLACK_SECONDS = 20;
 
 it('clocks that differ are one for the planner, and the user is told', async () => {

@@ -1,4 +1,4 @@
-/** Law L16: what people are told when a queue was too long to be read. */
+/** Law L16: messages about a queue that was too long to be read. */
 import { expect, it } from 'vitest';
 import { fakeGitea, jobRows } from '../support/gitea-stand-in.ts';
 import { SECRET } from '../support/looking.ts';

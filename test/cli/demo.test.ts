@@ -15,7 +15,7 @@ function recorder(wanted: Parameters<typeof printingIo>[0] = {}): Printed & { re
   return Object.assign(printed, { io });
 }
 
-/** A command of ours, in this process. */
+/** Runs one of our commands in this process. */
 const runs =
   (command: (own: Io) => Promise<number>): Generate =>
   async (env, cwd) => {

@@ -1,4 +1,4 @@
-/** What the policy denies of one group, and what is wrong with one file, is no trouble of the others (docs/adr/0081, laws P18, V109, V110). */
+/** Tests that a denied group and a broken file do not affect other groups (docs/adr/0081, laws P18, V109, V110). */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -38,7 +38,7 @@ function ofOthers(stdout: string): readonly string[] {
 
 type Stage = Awaited<ReturnType<typeof stage>>;
 
-/** `generate` with what is wrong, and without its file: the others get the same to the byte. */
+/** Runs `generate` with the broken file and without it: the output of the other groups is the same to the byte. */
 async function expectApart({ env, folder }: Stage, more: Env, why: RegExp) {
   const outcome = await runHere(['generate', folder], { ...env, ...more });
   expectKept(outcome, why);
@@ -66,7 +66,7 @@ describe('a group that is denied leaves the others as they are', () => {
     const bad = objects(outcome.stdout).find(({ kind, metadata }) => kind === 'RunnerGroup' && metadata.name === 'bad');
     expect(bad?.metadata.annotations).toBeUndefined();
     expect(bad?.spec).toMatchObject({ scope: 'org', maxActiveRunners: rules?.includes('max') ? 9 : 5 });
-    // Its pod, which is not allowed, is in no Job.
+    // The denied pod is in no Job.
     for (const job of objects(outcome.stdout).filter(({ metadata }) => [WAITING, RUNNING].includes(metadata.name)))
       expect(JSON.stringify(job)).not.toMatch(/evil|admin/);
   });

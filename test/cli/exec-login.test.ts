@@ -1,4 +1,7 @@
-/** Kubeconfigs whose login is a program, as those of EKS, GKE and AKS. Real little programs, the real program, a real HTTPS server. */
+/**
+ * Tests kubeconfigs whose login is a program, as those of EKS, GKE and AKS. Real small programs, the real program, a
+ * real HTTPS server.
+ */
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -14,7 +17,7 @@ import { startWithJob } from '../support/start-acme.ts';
 
 const V1 = 'client.authentication.k8s.io/v1';
 
-/** What a program prints to log in. */
+/** Makes the output of a login program. */
 function credential(status: object, apiVersion = V1): string {
   return JSON.stringify({ apiVersion, kind: 'ExecCredential', status });
 }

@@ -44,7 +44,7 @@ interface Objects {
   readonly application?: object | number;
 }
 
-/** Answers lists of RunnerGroups, the Lease and the Application; what is not given is refused. */
+/** Answers lists of RunnerGroups, the Lease and the Application. Other requests are refused. */
 function objects(url: string, { groups, lease = 403, application = 403 }: Objects): Override {
   return answering({
     '/v1alpha1/runnergroups': groupList(groups),
@@ -167,7 +167,7 @@ describe('without PATH and without files here', () => {
     expect(code).toBe(0);
     expect(stdout).toContain(`RunnerGroup runners/denied cannot be served: PolicyDenied: ${message}\n`);
     expect(stdout).toContain('of group runners/ci');
-    // It is in no table: neither a runner nor a job is its own.
+    // The denied group is in no table: it has neither a runner nor a job.
     expect(stdout).not.toMatch(/^runners\/denied /m);
     expect(ofDenied.stdout).toMatch(/^RunnerGroup runners\/denied cannot be served\./);
     expect(ofDenied.stdout).toContain('spec.image: comes from evil.example.com');

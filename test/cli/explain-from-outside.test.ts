@@ -13,7 +13,7 @@ async function explain(answers: Answers, env: Readonly<Record<string, string>>):
   return runHere(['explain', '-A'], { ...env, KUBECONFIG: kubeconfigFor(server) }, folderWith({}));
 }
 
-/** One group that has this Gitea, and the settings of the installation. */
+/** Makes an installation with one group of this Gitea, and its settings. */
 function installation(url: string, data?: Readonly<Record<string, string>>): Answers {
   return {
     '/runnergroups': groupList([groupObject(groupYaml(url), {})]),

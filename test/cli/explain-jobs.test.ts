@@ -1,4 +1,7 @@
-/** What an engineer meets at 3 a.m. of which Gitea alone knows: each situation, its cause and the next step. Real program, simulated Gitea. */
+/**
+ * Situations that Gitea alone knows, as an engineer meets them at 3 a.m.: each with its cause and the next step. Real
+ * program, simulated Gitea.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Simulator } from '../../simulator/gitea/simulator.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
@@ -8,7 +11,7 @@ type Gitea = Simulator['gitea'];
 
 interface Row {
   readonly when: string;
-  /** Answers what is asked about. */
+  /** Makes the situation. Returns the argument of `explain`. */
   readonly make: (gitea: Gitea) => string;
   readonly code: number;
   readonly says: readonly string[];
@@ -181,7 +184,7 @@ const ROWS: readonly Row[] = [
     make: (gitea) => {
       const pushed = one(gitea);
       gitea.cancelRun(pushed.run.id);
-      // Without an active job no completed one is read.
+      // Without an active job, no completed one is read.
       one(gitea);
       return idOf(pushed);
     },
@@ -238,7 +241,9 @@ it.each(ROWS)('explain, at 3 a.m., when $when', async ({ make, code, says }) => 
 });
 
 describe('the table of explain', () => {
-  /** Of a queued job of acme/web, which switches Actions off, and of one of acme/ml, which does not. */
+  /**
+   * Prints the table with a queued job of acme/web, which has Actions switched off, and one of acme/ml, which has not.
+   */
   async function table(ageMs: number) {
     let agoMs = ageMs;
     const { simulator, env, folder } = await startAcme({ now: () => Date.now() - agoMs });

@@ -22,7 +22,7 @@ it('the manual shows the lines of an answer, and how a full group is told', asyn
   expect(linesOf(shown)).toEqual(linesOf(stdout));
 });
 
-/** What does not depend on the moment, the repository and the estimate. */
+/** Returns the lines that do not depend on the moment, the repository and the estimate. */
 function linesOf(answer: string): readonly string[] {
   return answer
     .trimEnd()

@@ -1,6 +1,7 @@
 /**
- * What an engineer meets at 3 a.m. in a cluster: each situation, the cause that `explain` must tell, and the next step. Real program, real
- * HTTPS, a simulated Gitea, answers of an API server as Kubernetes and Argo CD write them.
+ * Situations in a cluster, as an engineer meets them at 3 a.m.: each with the cause that `explain` must tell, and the
+ * next step. Real program, real HTTPS, a simulated Gitea, answers of an API server as Kubernetes and Argo CD write
+ * them.
  */
 import { describe, expect, it } from 'vitest';
 import { REGISTERED_AT, SIZE, TRIED_BEFORE, WEIGHT } from '../../src/shared/marks.ts';
@@ -15,7 +16,7 @@ const QUOTA =
   'Error creating: pods "ci-1-1-cab9f810-x2x9z" is forbidden: exceeded quota: pods, requested: pods=1, used: pods=5, limited: pods=5';
 
 interface Situation {
-  /** Of the RunnerGroup `ci`; default 5. */
+  /** Cap of the RunnerGroup `ci`. Default 5. */
   readonly cap?: number;
   readonly groupStatus?: object;
   readonly lease?: object | number;
@@ -23,31 +24,31 @@ interface Situation {
   /** Made from the name of the runner that is wanted first. */
   readonly jobs?: (runner: string) => readonly object[];
   readonly pods?: (runner: string) => readonly object[];
-  /** Why Kueue lets the runner's Job wait, or all it says of it, or how the API server answers who asks. */
+  /** Message of Kueue's Workload, or the whole Workload, or the status with which the API server refuses it. */
   readonly workload?: string | number | object;
   readonly events?: readonly object[] | number | ((runner: string) => readonly object[]);
-  /** More RunnerGroups. */
+  /** Further RunnerGroups. */
   readonly others?: (url: string) => readonly object[];
   readonly runsOn?: readonly string[];
   /** The runner registers and takes its job. */
   readonly isTaken?: true;
-  /** Gitea has not heard of it since. */
+  /** True if Gitea has not heard of the runner since. */
   readonly isOffline?: true;
   /** Somebody switched it off in Gitea. */
   readonly isDisabled?: true;
-  /** It registers only. */
+  /** True if the runner only registers. */
   readonly isIdle?: true;
-  /** No annotation names the Application, but the label. */
+  /** True if the label names the Application, and no annotation does. */
   readonly tracksByLabel?: true;
   /** Tokens come from Secrets of the cluster. */
   readonly bySecrets?: true;
-  /** More CI jobs behind the first. */
+  /** Number of further CI jobs behind the first. */
   readonly behind?: number;
-  /** Runs of acme/web, instead of that job and those behind it. */
+  /** Runs of acme/web, in place of that job and the jobs behind it. */
   readonly pushes?: readonly Parameters<Gitea['push']>[1][];
-  /** More of the spec of the RunnerGroup. */
+  /** Further lines of the RunnerGroup's spec. */
   readonly spec?: string;
-  /** How old the CI jobs are; default 200 s. */
+  /** Age of the CI jobs, ms. Default 200 s. */
   readonly ageMs?: number;
 }
 
@@ -107,12 +108,12 @@ const marked = (runner: string, ageMs: number, annotations: object): object => {
   return { ...job, metadata: { ...job.metadata, annotations } };
 };
 const triedBefore = (runner: string): object => marked(runner, 5_000, { [TRIED_BEFORE]: '1' });
-/** As `serve` writes it of a runner that was made for the same job. */
+/** Status of the RunnerGroup as `serve` writes it after the last runner of the job failed to start. */
 const stuckBefore = (runner: string, trouble: string): string =>
   `${runner.replace(/[0-9a-f]{8}$/, 'cab9f810')}: ${trouble}`;
 /** A pod that is not as far as its containers, with more of its status. */
 const pending = (more: object) => (runner: string) => [podOf(runner, { phase: 'Pending', ...more })];
-/** The same with a node. */
+/** Answers of a cluster whose pod has a node. */
 const onNode = (more: () => object) => (runner: string) =>
   pending(more())(runner).map((pod) => ({ ...pod, spec: { nodeName: 'node-1' } }));
 const scheduledFor = (seconds: number): object => ({
@@ -154,7 +155,7 @@ const workloadsOf = (runner: string, workload: string | number | object): object
 };
 const RESERVED = { type: 'QuotaReserved', status: 'True', message: 'Quota reserved in ClusterQueue team-a' };
 const registering = (state: object) => ({ initContainerStatuses: [{ name: 'register', state }] });
-/** Its runner works, and its pod is being deleted. */
+/** A working runner whose pod is being deleted. */
 const leaving = (runner: string, untilMs: number, conditions: readonly object[] = []): object => {
   const pod = podOf(runner, { ...runsSince(Date.now() - 390_000), conditions }) as { readonly metadata: object };
   return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: new Date(untilMs).toISOString() } };
@@ -165,7 +166,7 @@ const unscheduled = (message: string) => ({
   conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }],
 });
 
-/** As the API server does it. What an event of a test does not have, fits. */
+/** Filters events by the field selector, as the API server does. A field that an event of the test lacks matches. */
 function selected(events: readonly object[], fieldSelector: string): readonly object[] {
   const wanted = fieldSelector.split(',').map((each) => /^([\w.]+?)(!?=)(.*)$/.exec(each) ?? []);
   return events.filter((event) =>
@@ -178,7 +179,7 @@ function selected(events: readonly object[], fieldSelector: string): readonly ob
   );
 }
 
-/** Of the runner's pod, as the API server lists it. */
+/** An event of the runner's pod, as the API server lists it. */
 const podEvent = (runner: string, type: string, reason: string, message: string, secondsAgo: number): object => ({
   type,
   reason,
@@ -186,14 +187,14 @@ const podEvent = (runner: string, type: string, reason: string, message: string,
   involvedObject: { kind: 'Pod', name: `${runner}-x7x9z` },
   lastTimestamp: new Date(Date.now() - secondsAgo * 1000).toISOString(),
 });
-/** Its image is being pulled. */
+/** A pod whose image is being pulled. */
 const pulling = () => ({
   conditions: [scheduledFor(400), { type: 'PodReadyToStartContainers', status: 'True' }],
   ...waitingRunner,
 });
 const NO_ROOM = '0/3 nodes are available: 3 Insufficient cpu.';
 
-/** What `explain` says of the last job. */
+/** Returns the answer of `explain` about the last job. */
 async function explained(situation: Situation) {
   let agoMs = situation.ageMs ?? 200_000;
   const { simulator, env } = await startAcme({ now: () => Date.now() - agoMs });
@@ -207,7 +208,7 @@ async function explained(situation: Situation) {
     `maxActiveRunners: ${situation.cap ?? 5}`,
   );
   const folder = folderWith({ 'ci.yaml': written });
-  // Limits and sizes need sight of a cluster.
+  // Limits and sizes require a cluster that can be read.
   const sight = situation.spec ? ['--kubeconfig', kubeconfigFor(await startCluster())] : [];
   const { stdout: printed } = await runHere(['generate', ...sight, folder], env);
   const runner = newRunnerIn(printed);
@@ -259,12 +260,12 @@ interface Row extends Situation {
   readonly when: string;
   readonly code?: number;
   readonly cause: string;
-  /** In another line. `RUNNER`: the one that is wanted first. */
+  /** Text that another line has. `RUNNER`: the first wanted runner. */
   readonly says?: string;
   readonly next: string;
-  /** In no line. */
+  /** Text that no line has. */
   readonly not?: string;
-  /** What `explain` says of the runner that was wanted first, if that is more than of the job. */
+  /** Cause and next step of the first wanted runner, if `explain` says more about it than about the job. */
   readonly ofRunner?: readonly [cause: string, next: string];
 }
 

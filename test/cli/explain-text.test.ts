@@ -10,7 +10,7 @@ import { groupYaml } from '../support/run-cli.ts';
 import { runnerGroup } from '../support/runner-group.ts';
 import { evidenceOfScene, group, job, live, NOW, named, planScene, running, type Scene } from '../support/scenario.ts';
 
-/** What `explain` knows of a scene in which Kubernetes was looked at. */
+/** Explains a scene with a cluster. */
 function explanationIn(scene: Scene) {
   const planned = scene.groups ?? [group()];
   const groups = planned.map(({ name, namespace, suspend, labels }) =>
@@ -25,7 +25,7 @@ function explanationIn(scene: Scene) {
 
 const EXPRESSION = `\${{ inputs.os }}`;
 
-/** As `validate` reads it. */
+/** Reads a RunnerGroup as `validate` does. */
 function runnerGroupOf(label: string): { readonly group?: RunnerGroup; readonly problem?: string } {
   const spec = parse(groupYaml('https://gitea.example.com')).spec;
   return runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec: { ...spec, labels: [label] } });
@@ -105,7 +105,7 @@ describe('explain', () => {
     const listed = 'Gitea makes the one name Array of a list from fromJSON. Write the list in runs-on, or one name';
     const empty = 'one name is empty: an expression without a value. Gitea knows no outputs of other jobs there';
     const WHEN = `a name for each case: \${{ … && 'large' || 'linux' }}`;
-    // What Gitea 1.27.3 makes of expressions, lists and slips (modules/actions/jobparser).
+    // Labels that Gitea 1.27.3 makes from expressions, lists and slips (modules/actions/jobparser).
     it.each<[readonly string[], string, string]>([
       [[''], '""', empty],
       [['gpu', '', 'linux'], 'gpu,"",linux', empty],

@@ -225,7 +225,7 @@ describe('explain WHAT', () => {
   });
 });
 
-/** Without ages: a second may pass between two looks. */
+/** Removes ages: a second may pass between two looks. */
 function timeless(text: string): string {
   return text.replaceAll(/\d+s( ago|\b)/g, 'Ns').replaceAll(/\s+/g, ' ');
 }

@@ -50,7 +50,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> 
   shard: ['2/7', { index: 2, of: 7 }],
 };
 
-/** Any flag, read without the types that tell flags apart. */
+/** Reads any flag, without the types that distinguish flags. */
 function read(name: string, given: Readonly<Record<string, string | boolean>>, env: Record<string, string>): unknown {
   return flagValue(name as 'json', given as { json?: boolean }, { env });
 }

@@ -16,7 +16,10 @@ import { serve } from '../support/server.ts';
 
 const TOKEN = 'secret-token-of-this-test-0123456789';
 const USAGE = join(process.cwd(), 'bench/usage.cjs');
-/** One Job takes 52 MiB. The rest is what several lists of 4 MiB cost while they are parsed: Node 24 took up to 260 MiB. The sidecar may take 768. */
+/**
+ * Most memory for one answer, MiB. One Job takes 52 MiB. The rest is for parsing several lists of 4 MiB: Node 24 took
+ * up to 260 MiB. The sidecar may take 768.
+ */
 const MOST_MEMORY_MIB = 320;
 /** Whatever steers a terminal or hides text, but for line ends. */
 const UNPRINTABLE = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;

@@ -1,4 +1,7 @@
-/** `import`: each field of what is read is carried over, told by its path, or in the short list here of fields that mean nothing. */
+/**
+ * Tests that `import` carries over each field, names it by its path, or has it in the short list here of fields without
+ * a meaning.
+ */
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { fieldsOf, requiredFields, type ValueType } from '../../src/config/pods/pod-schema.ts';
@@ -60,7 +63,7 @@ function sampleOf(type: ValueType, depth: number, next: () => number): fc.JsonVa
   return scalars[type.scalar] ?? `text${next()}`;
 }
 
-/** Of our own pod, or of the old one only. */
+/** Fields that our own pod sets, or that only the old pod needs. */
 const WITHOUT_MEANING = /^(?:restartPolicy|serviceAccount)$/;
 
 type Leaf = readonly [path: string, value: unknown];
@@ -113,7 +116,7 @@ it('every field of a pod and of its runner is carried over or told by its path, 
 
     const { code, stdout, stderr } = await run({ 'x.yaml': deployment(podWith(where, set, labels)) }, ...FLAGS);
 
-    // What is of no use at all says so by its field.
+    // A useless object is refused, and the message names its field.
     if (code !== 0) expect(chosen.some(([name]) => stderr.includes(name))).toBe(true);
     if (code !== 0) return;
     groups += 1;

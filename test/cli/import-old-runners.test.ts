@@ -1,4 +1,7 @@
-/** `import` of pods as people have them: what starts in each container, what is a secret, and what only the old pod could read. */
+/**
+ * Tests `import` with pods as people have them: the program of each container, secrets, and values that only the old
+ * pod could read.
+ */
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { folderWith, runHere } from '../support/run-cli.ts';
@@ -11,7 +14,7 @@ interface Group {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** What is printed is valid. */
+/** Imports the objects. The printed groups are valid. */
 async function imported(objects: readonly object[], flags: readonly string[] = GITEA) {
   const text = objects.map((object) => JSON.stringify(object)).join('\n---\n');
   const folder = folderWith({ 'x.yaml': text });

@@ -341,7 +341,7 @@ describe('of a pod', () => {
         return type satisfies never;
     }
   };
-  /** Each has a rule of its own, and a test above. */
+  /** Fields with a rule and a test of their own, above. */
   const SPECIAL = [
     'command',
     'envFrom',
@@ -468,7 +468,7 @@ describe('what must not go over', () => {
     expect(JSON.stringify([groups, comments])).not.toContain('hunter2');
     for (const told of [
       'metadata.annotations.vault/token: (it',
-      // Without its command a container would run what its image runs.
+      // Without its command, a container would run the program of its image.
       'spec.initContainers[a]: (its command',
       'spec.initContainers[b]: (its args',
       'spec.containers[runner].lifecycle.postStart.exec.command: (it',

@@ -40,7 +40,7 @@ async function scene(gitea: FakeOptions = {}, live: readonly object[] = []) {
   };
   const generate = (looks?: string, run = runHere): Promise<Outcome> =>
     run(['generate', folder], { ...env, ...(looks !== undefined && { GITEA_RUNNERS_LOOKS: looks }) });
-  /** How often Gitea was asked meanwhile. */
+  /** Returns the result and how often Gitea was asked meanwhile. */
   const asked = async <T>(work: () => Promise<T>): Promise<readonly [T, number]> => {
     const before = fake.seen.length;
     const result = await work();
@@ -176,7 +176,7 @@ const BAD: Readonly<Record<string, (target: Target) => RequestListener>> = {
       void response.end(sealedFor(target, String(headers['x-nonce']), EMPTY('http://gitea.example.org'))),
 };
 
-/** What an empty queue is: with it nothing would be printed. */
+/** A look with an empty queue: with it, nothing would be printed. */
 const EMPTY = (url: string) => ({
   [`${url}/api/v1/orgs/acme/actions/jobs?status=queued&status=in_progress&limit=50&page=1`]: {
     jobs: [],
@@ -197,7 +197,7 @@ describe.each(Object.entries(BAD))('%s', (_, listener) => {
   });
 });
 
-/** Servers that give a look slowly, or one that was made slowly. The queue is empty in it. */
+/** Servers that answer slowly, or whose look was made slowly. Its queue is empty. */
 const SLOW: Readonly<Record<string, (target: Target) => RequestListener>> = {
   'an answer that begins at once and goes on for 300 ms':
     (target) =>
@@ -307,11 +307,11 @@ describe('a look of before', () => {
       { jobs: [jobRow(7, 'queued', LINUX)] },
       (made) => [running(made)],
     );
-    // At the look its CI job is cancelled and it is idle: nobody needs it.
+    // At the time of the look, the CI job is cancelled and the runner idle: no job needs it.
     jobs.length = 0;
     runners.push(runnerRow(1, name, ROW));
     const { url } = await openLooks([target]);
-    // Since then another one has come, and the runner has taken it.
+    // A new job has come since, and the runner has taken it.
     jobs.push(jobRow(8, 'in_progress', { ...LINUX, runner_name: name, runner_id: 1 }));
     runners[0] = runnerRow(1, name, { ...ROW, busy: true });
 

@@ -22,7 +22,7 @@ it('generate keeps the runner of the only CI job, which failed', async () => {
   expect(stderr).toContain('1 debugging');
 });
 
-/** What the program prints beside a cluster in which the pod of this runner runs. */
+/** Runs the program with a cluster in which the pod of this runner runs. */
 async function generateWith(url: string, runner: string | undefined): Promise<Outcome> {
   const nowMs = Date.now();
   const there = runner === undefined ? [] : [liveJob(runner, nowMs - 90_000, { active: 1 })];

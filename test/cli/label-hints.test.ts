@@ -1,4 +1,4 @@
-/** What hints about labels cost (law V102), and what they say (test/cli/explain-text.test.ts). */
+/** Tests the cost of hints about labels (law V102). Their text: test/cli/explain-text.test.ts. */
 import { describe, expect, it } from 'vitest';
 import { hintsFor } from '../../src/answers/uncovered-labels.ts';
 import type { JobDecision } from '../../src/planner/decisions.ts';
@@ -14,7 +14,7 @@ function uncovered(id: number, labels: readonly string[]): JobDecision {
 describe('hints', () => {
   it('compare a label once, however many jobs have it', () => {
     const rows = Array.from({ length: 1_000 }, (_, index) => uncovered(index, ['linx']));
-    // To look it up in the group for each job, and to compare it once.
+    // Steps for looking up the label in the group for each job, and for comparing it once.
     const hint = hintsFor([ci], 4 * rows.length + 'linx'.length * 'linux'.length);
 
     expect(new Set(rows.map((row) => hint(row).didYouMean?.labels[0]?.meant))).toEqual(new Set(['linux']));

@@ -1,4 +1,7 @@
-/** What one run may print, and how many idle runners it may plan: other Applications share the memory of the sidecar. */
+/**
+ * Tests how much one run may print, and how many idle runners it may plan: other Applications share the memory of the
+ * sidecar.
+ */
 import { expect, it } from 'vitest';
 import { folderWith, groupYaml, runCli } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';

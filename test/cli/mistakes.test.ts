@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: what templates leave is tested here.
-/** What `validate` says about the mistakes of people who come from other tools, word for word. */
+/** Tests the messages of `validate` about mistakes of people who come from other tools, word for word. */
 import { expect, it } from 'vitest';
 import { quietDocument, type Spec } from '../support/group-files.ts';
 import { folderWith, runHere } from '../support/run-cli.ts';

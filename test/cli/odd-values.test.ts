@@ -1,4 +1,6 @@
-/** Law F121 (docs/spec.md): what is legal and cannot be meant is told with what to write. */
+/**
+ * Law F121 (docs/spec.md): `validate` warns of values that are legal and cannot be intended, and says what to write.
+ */
 import { describe, expect, it } from 'vitest';
 import { quietDocument, type Spec } from '../support/group-files.ts';
 import { folderWith, runHere } from '../support/run-cli.ts';

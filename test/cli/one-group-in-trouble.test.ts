@@ -1,4 +1,4 @@
-/** One group's trouble is its own (docs/adr/0036). */
+/** Tests that the trouble of one group does not affect others (docs/adr/0036). */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';

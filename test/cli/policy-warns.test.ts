@@ -1,4 +1,4 @@
-/** What a policy warns of is told in every command, and changes nothing of what they print (law F130). */
+/** Tests that warnings of a policy appear in every command, and change nothing of the output (law F130). */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { folderWith, runHere } from '../support/run-cli.ts';

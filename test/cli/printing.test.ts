@@ -1,4 +1,4 @@
-/** What the program prints arrives whole, whoever reads it and however slowly. */
+/** Tests that the output of the program arrives whole, however slowly it is read. */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, writeFileSync } from 'node:fs';

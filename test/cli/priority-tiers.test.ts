@@ -1,4 +1,4 @@
-/** Some fields need sight of the Jobs in the cluster (docs/adr/0034, docs/adr/0037). */
+/** Tests fields that require a cluster that can be read (docs/adr/0034, docs/adr/0037). */
 import { expect, it } from 'vitest';
 import { runHere } from '../support/run-cli.ts';
 import { startWithJob } from '../support/start-acme.ts';

@@ -24,7 +24,7 @@ async function open(spec: string, scopes = '"org:acme", "repo:acme/web"') {
       GITEA_TOKEN: 'of-anna',
       GITEA_RUNNERS_POLICY: `${folderWith({ 'policy.yaml': policy })}/policy.yaml`,
     });
-  /** One sync: what is printed is made, what is not goes. */
+  /** Makes one sync: creates the printed Jobs, and deletes the others. */
   const sync = async () => {
     const outcome = await run('generate');
     expect(outcome.code, outcome.stderr).toBe(0);

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { schema } from '../../src/cli/commands/schema.ts';
 import { printingIo } from '../support/printing-io.ts';
 
-/** What the command prints to stdout, and its exit code. The variable of its switch is `true` or `false`. */
+/** Runs the command. Returns its stdout and exit code. The variable of its switch is `true` or `false`. */
 function run(crd: boolean): { readonly code: number; readonly text: string } {
   const { io, printed } = printingIo({ env: { GITEA_RUNNERS_CRD: String(crd) } });
   const code = schema({}, io);

@@ -1,14 +1,17 @@
-/** Law L5: the Jobs are listed again after a slow Gitea has answered. Those that ended meanwhile may have done what Gitea did not know yet. */
+/**
+ * Law L5: the Jobs are listed again after a slow Gitea has answered. Jobs that ended meanwhile may have run a CI job
+ * that Gitea did not know yet.
+ */
 import { expect, it } from 'vitest';
 import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { answerer, fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
 import { ago } from '../support/kube-objects.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 
-/** More than Jobs may be old for a plan. */
+/** Delay of Gitea, ms: more than the most age of a list of Jobs. */
 const SLOW_MS = 600;
 
-/** What the program wants for the CI job that waits, and its first runner. */
+/** Returns the output for a waiting CI job with its first runner. */
 async function generateWith(
   before: (runner: string) => readonly object[],
   after: (runner: string) => readonly object[],
@@ -18,7 +21,7 @@ async function generateWith(
   let then: readonly object[] = [];
   const { url } = await fakeGitea({
     ...rows,
-    // It tells of the queue at once, and is slow with the rest.
+    // Gitea answers the queue at once, and the rest slowly.
     intercept: (seen, response) => {
       if (!seen.line.includes('in_progress')) return false;
       setTimeout(() => {

@@ -1,4 +1,4 @@
-/** What shells give: standard input, pipes, `-f`; `version` and `completion`. With the built program. */
+/** Tests the built program with the input of shells: standard input, pipes, `-f`; `version` and `completion`. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -109,7 +109,7 @@ describe('completion', () => {
     expect(fish).toContain("seen_subcommand_from validate' -s o -l output -x -a 'json sarif github markdown'");
   });
 
-  /** What bash offers for a line whose last word is being typed. */
+  /** Returns the completions of bash for a line whose last word is being typed. */
   async function offered(...words: readonly string[]): Promise<readonly string[]> {
     const list = words.map((word) => `'${word}'`).join(' ');
     const { out } = await bash(

@@ -6,7 +6,7 @@ import { answering } from '../support/kube-objects.ts';
 import { runHere } from '../support/run-cli.ts';
 import { startWithJob } from '../support/start-acme.ts';
 
-/** What `gitea.bpg.pw/suspended` says of group `ci`; undefined: nothing. */
+/** A cluster in which `gitea.bpg.pw/suspended` of group `ci` has this text. Undefined: no annotation. */
 function inCluster(text: string | undefined): Cluster {
   const annotations = text === undefined ? {} : { 'gitea.bpg.pw/suspended': text };
   return { groups: { runners: [{ metadata: { name: 'ci', namespace: 'runners', uid: 'u', annotations } }] } };

@@ -1,4 +1,4 @@
-/** What a sync by Argo CD asks of Gitea. */
+/** Tests the requests to Gitea that a sync by Argo CD causes. */
 import { describe, expect, it } from 'vitest';
 import { fakeGitea, jobRow } from '../support/gitea-stand-in.ts';
 import { folderWith, groupYaml, type Outcome, runCli } from '../support/run-cli.ts';

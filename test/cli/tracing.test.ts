@@ -143,7 +143,7 @@ describe('settings', () => {
 });
 
 it('no part of the program that traces is loaded without an endpoint', () => {
-  // What a start reads is what its part loads by itself.
+  // A start reads only the files that its part loads by itself.
   for (const part of ['generate', 'cli']) {
     const text = readFileSync(`lib/${part}.cjs`, 'utf8');
     expect(text).not.toContain('BasicTracerProvider');
@@ -152,7 +152,7 @@ it('no part of the program that traces is loaded without an endpoint', () => {
   }
 });
 
-/** Each field with the type of its value; of lists the first element. */
+/** Returns each field with the type of its value; of lists the first element. */
 const typesOf = (value: unknown, path = ''): readonly string[] => {
   if (typeof value !== 'object' || value === null) return [`${path}: ${typeof value}`];
   const inner = Array.isArray(value) ? [['[]', value[0]] as const] : Object.entries(value);
@@ -176,7 +176,7 @@ it("what generate writes by hand has no field, and no type of a value, that Open
     contextOf({ origin: '', job: { id: 1, attempt: 1 } }),
   );
   await sink.close();
-  // On a busy machine the request is under way when the sink is closed.
+  // On a busy machine, the request may be under way when the sink is closed.
   await expect.poll(() => server.bodies.length, { timeout: 10_000 }).toBe(2);
 
   const [ours, theirs] = server.bodies.map((body) => new Set(typesOf(JSON.parse(body))));

@@ -10,7 +10,7 @@ import { startAcme, TOKEN } from '../support/start-acme.ts';
 /** A server that nobody listens on any more. */
 export const DEAD = 'http://127.0.0.1:1';
 const NAMED = { namespace: 'runners', origin: DEAD, templateHash: 'of some day' };
-/** Jobs of group `bad`: one that waits for a CI job, one that has begun. */
+/** Jobs of group `bad`: one waits for a CI job, one has begun its job. */
 export const [WAITING, RUNNING] = [1, 2].map((id) =>
   runnerName('', { ...NAMED, name: 'bad' }, { id, attempt: 1 }, 0),
 ) as [string, string];
@@ -41,7 +41,10 @@ export function yaml(name: string, url: string, spec = ''): string {
   return groupYaml(url, spec, name).replace('{name: gitea-api,', `{name: ${name}-api,`);
 }
 
-/** Group `good` with one queued job, beside group `bad`. @param url of the Gitea of `bad`, by that of `good` */
+/**
+ * Starts group `good` with one queued job, beside group `bad`.
+ * @param url returns the URL of Gitea for `bad`, from that for `good`
+ */
 export async function stage(url: (good: string) => string, cluster: Cluster = {}, spec = '') {
   const { simulator } = await startAcme();
   simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });

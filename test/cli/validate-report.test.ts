@@ -1,4 +1,4 @@
-/** What `validate` says of problems, its warnings, and its reports for programs. */
+/** Tests the problems and warnings of `validate`, and its reports for programs. */
 import { describe, expect, it, test } from 'vitest';
 import { validate } from '../../src/cli/commands/validate.ts';
 import type { FlagsOf } from '../../src/cli/flags/flags.ts';

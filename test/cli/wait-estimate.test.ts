@@ -1,4 +1,4 @@
-/** How long a held job waits: the arithmetic, and how far off the estimate is in simulated queues. */
+/** Tests the wait time of held jobs: the arithmetic, and the error of the estimate in simulated queues. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
 import { durationsIn, estimateWaits } from '../../src/answers/wait-estimate.ts';
@@ -8,7 +8,7 @@ import { done, job, NOW, running } from '../support/scenario.ts';
 
 const MINUTE = 60_000;
 
-/** A finished job of that name. */
+/** A finished job with this name. */
 function finished(id: number, name: string, ms: number, over: Partial<Job> = {}): Job {
   const completedAtMs = NOW - id * 1000;
   return done(id, 'r', { name, startedAtMs: completedAtMs - ms, completedAtMs, ...over });
@@ -25,7 +25,7 @@ describe('a wait', () => {
 
     const waits = estimateWaits({ cap: 2, atWork, line: [job(20, { name: 'build' })] }, durationsIn(history), NOW);
 
-    // Only builds that took longer than a minute tell how long the first one still takes: two or three minutes.
+    // Only builds of more than a minute tell how long the first one still takes: two or three minutes.
     expect(waits).toEqual([{ ms: 2 * MINUTE + 5_000, fromMs: MINUTE + 5_000, toMs: 2 * MINUTE + 5_000, samples: 3 }]);
   });
 
@@ -76,7 +76,7 @@ interface Outcome {
   readonly isWithin: boolean;
 }
 
-/** Names of jobs, and the median of their time; each time is spread log-normally around it, as those of real builds are. */
+/** Names of jobs, and the median of their time. Each time is spread log-normally around it, like real builds. */
 const NAMES: readonly (readonly [string, number])[] = [
   ['lint', 0.7 * MINUTE],
   ['test', 4 * MINUTE],
@@ -84,7 +84,10 @@ const NAMES: readonly (readonly [string, number])[] = [
 ];
 const SPREAD = 0.4;
 
-/** One queue at one moment: what is estimated, and what comes of it when each runner takes the next job. Starts take 2 to 10 s. */
+/**
+ * Simulates one queue at one moment: the estimate, and the real wait when each runner takes the next job. Starts take 2
+ * to 10 s.
+ */
 function simulate(seed: number): readonly Outcome[] {
   const next = randomFrom(seed);
   const normal = (): number => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());

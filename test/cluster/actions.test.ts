@@ -1,4 +1,7 @@
-/** What Argo CD shows and does beside a sync, on a real one: the link of a Job to its CI job, and the actions on a RunnerGroup. */
+/**
+ * Tests what Argo CD shows and does beside a sync, on a real one: the link of a Job to its CI job, and the actions on a
+ * RunnerGroup.
+ */
 import { afterEach, beforeAll, beforeEach, expect, inject, it } from 'vitest';
 import { closeAfterTests } from './close-after-tests.ts';
 import { busyAndIdle } from './scenarios-lifetime.ts';
@@ -9,7 +12,7 @@ let rig: Rig;
 
 beforeAll(async () => {
   const say = (line: string): void => void process.stdout.write(`actions: ${line}\n`);
-  // What is seen sooner was told by a webhook, or somebody asked for a look.
+  // A change that is seen sooner was announced by a webhook, or a person requested a look.
   rig = await Rig.open(inject('clusterBuilds'), say, { GITEA_RUNNERS_POLL: '600', GITEA_RUNNERS_SWEEP: 'true' });
 });
 

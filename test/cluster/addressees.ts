@@ -1,4 +1,4 @@
-/** Addressees of notifications on this side of a stack: a webhook that takes all of them, and a Slack that is down. */
+/** Receivers of notifications on this side of a stack: a webhook that accepts all of them, and a Slack that is down. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net';
@@ -9,9 +9,9 @@ const SLACK_PORT = 443;
 export class Addressees {
   /** Bodies of the webhooks that came. */
   readonly told: string[] = [];
-  /** Connections to Slack. It takes each one and never says a word. */
+  /** Number of connections to Slack. It accepts each one and never answers. */
   asked = 0;
-  /** Of the webhook. */
+  /** URL of the webhook. */
   readonly url: string;
   readonly #servers: readonly Server[];
   readonly #sockets = new Set<Socket>();

@@ -1,4 +1,4 @@
-/** RunnerGroups that the CRD's own rules (packaging/admission.ts) refuse, and all valid ones that this repository has. */
+/** RunnerGroups that the CRD's own rules (packaging/admission.ts) refuse, and all valid ones of this repository. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -23,7 +23,7 @@ const registration = (value: SpecValues): SpecValues => ({ registrationToken: va
 const BY_SERVE: SpecValues = { registration: { by: 'serve' }, registrationToken: undefined };
 const BOUND: SpecValues = { ...BY_SERVE, registration: { by: 'serve', for: 'repository' } };
 
-/** What is changed in the good spec (`undefined`: the field is left out), and the rule that the API server names. */
+/** Changes of the good spec (`undefined` removes the field), each with the rule that the API server names. */
 export const BAD: readonly (readonly [change: SpecValues, message: string])[] = [
   [{ notify: [{ on: 'always' }] }, 'needs either slack or webhook: write one entry for each'],
   [{ org: undefined }, 'scope org needs org'],

@@ -41,7 +41,7 @@ function groupOf(name: string, spec: unknown): object {
 
 const Status = z.object({ message: z.string() });
 
-/** What the API server says about a new group; undefined: it is accepted. */
+/** Returns the API server's message about a new group. Undefined: it is accepted. */
 async function refusal(spec: unknown): Promise<string | undefined> {
   const question = {
     what: 'create a RunnerGroup',
@@ -58,7 +58,7 @@ function isValid(spec: unknown): boolean {
   return 'group' in runnerGroupFromObject({ namespace: 'default', name: 'ci', spec });
 }
 
-/** As it goes over the wire: without absent fields. */
+/** Makes a spec as it is sent: without absent fields. */
 function specWith(change: SpecValues): SpecValues {
   return JSON.parse(JSON.stringify({ ...GOOD, ...change }));
 }
@@ -177,7 +177,7 @@ if (process.env['KUBERNETES_VERSION'] !== '1.34')
       await cluster.kubernetes.apply({ ...object, kind: `${kind}Binding`, spec: { policyName: name } });
     }
 
-    /** As a sync of an Application with ServerSideApply. */
+    /** Applies manifests like a sync of an Application with ServerSideApply. */
     async function sync(manifests: string, ...flags: readonly string[]): Promise<z.output<typeof Stored>> {
       const args = ['apply', '--server-side', '--force-conflicts', '--field-manager=argocd-controller', '-f', '-'];
       return Stored.parse(JSON.parse(await kubectl([...args, '-o', 'json', ...flags], manifests)));

@@ -1,4 +1,7 @@
-/** install/install.sh on a real, stock Argo CD, as README and docs/install.md show it: by Helm, and by plain YAML. It says how long each took. */
+/**
+ * Tests install/install.sh on a real, stock Argo CD, as README and docs/install.md show it: by Helm, and by plain YAML.
+ * Prints the time of each.
+ */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';

@@ -18,7 +18,7 @@ import {
 } from './stack/docker-images.ts';
 import { type LoginRegistry, startLoginRegistry } from './stack/login-registry.ts';
 
-/** Where rootless BuildKit looks for its configuration, and where runners keep a cache of layers. */
+/** Folder in which rootless BuildKit looks for its configuration, and where runners keep a cache of layers. */
 const CONFIG = '/home/user/.config/buildkit';
 const CACHE = '/cache';
 const SECRET = 's3cret-of-the-build';
@@ -92,7 +92,7 @@ function objects() {
   ];
 }
 
-/** As a team would run one for all: the pod of mode `buildkit` without the runner. */
+/** Makes a BuildKit for all, as a team would run it: the pod of mode `buildkit` without the runner. */
 function builder() {
   const metadata = { name: 'buildkitd', namespace: 'elsewhere' };
   const config = { name: 'configuration', mountPath: CONFIG };
@@ -226,7 +226,7 @@ const Index = z.object({
 });
 const Manifest = z.object({ layers: z.array(z.object({ digest: z.string() })) });
 
-/** Whether the image is in the registry, and no layer holds the secret. */
+/** True if the image is in the registry, and no layer contains the secret. */
 async function pushed(tag: string): Promise<boolean> {
   const authorization = `Basic ${Buffer.from(`${images.username}:${images.password}`).toString('base64')}`;
   const accept = ['index.v1+json', 'manifest.v1+json'].map((kind) => `application/vnd.oci.image.${kind}`).join();
@@ -334,7 +334,8 @@ it('containerMode host with a builder elsewhere builds from a namespace that enf
   expect(await pushed('3')).toBe(true);
 });
 
-// Its containers need control groups of version 2, which the kernel then gives to the pod: this computer may have version 1.
+// Its containers need control groups of version 2, which the kernel then gives to the pod: this computer may have
+// version 1.
 it('containerMode dind in a user namespace has a dockerd that answers and pulls, and root of the pod is nobody on the node', async () => {
   await enforce('privileged');
 

@@ -5,7 +5,10 @@ interface Opened {
   readonly collectLogs?: () => Promise<string>;
 }
 
-/** Closes what the tests of this file, or of this `describe`, have opened. If one of them fails, its logs are collected at once, and stay. */
+/**
+ * Closes all that the tests of this file, or of this `describe`, have opened. If one of them fails, its logs are
+ * collected at once and kept.
+ */
 export function closeAfterTests(opened: () => Opened | undefined): void {
   let keep = process.env['KEEP'] === '1';
   afterEach(async ({ task }) => {

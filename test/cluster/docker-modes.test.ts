@@ -57,7 +57,7 @@ async function release(pod: string): Promise<void> {
   await rig.kubernetes.kubectl(['patch', '-n', 'runners', pod, ...patch]);
 }
 
-/** When and how the containers of a pod ended. @throws when one has not ended. */
+/** Returns when and how the containers of a pod ended. @throws if one has not ended */
 async function endsOf(pod: string): Promise<ReadonlyMap<string, z.infer<typeof Ended>['state']['terminated']>> {
   const { status } = Pod.parse(JSON.parse(await rig.kubernetes.kubectl(['get', '-n', 'runners', pod, '-o', 'json'])));
   const all = [...status.initContainerStatuses, ...status.containerStatuses];
@@ -68,7 +68,7 @@ describe.each(DOCKER_MODES)('containerMode $mode', (mode) => {
   it.each([
     ['containers of a step', 'docker.yml', 'from 42 containers'],
     ['a CI job in a container, beside its service', 'service.yml', HELLO],
-    // Not `skipIf`: a test that is not run fails .ci/run.
+    // Not `skipIf`: a skipped test fails .ci/run.
     ...(HAS_COMPOSE
       ? [['the containers of a compose file', 'compose.yml', new RegExp(`ask-1 +\\| ${HELLO}`)] as const]
       : []),
@@ -132,7 +132,7 @@ describe.each(DOCKER_MODES)('containerMode $mode', (mode) => {
 
   it('ends an idle runner at once, whatever the grace period', async () => {
     const { name, manifest } = await rig.queue('docker.yml', wanted(mode));
-    // It can take no job.
+    // The runner can take no job.
     await rig.apply(manifest.replaceAll('linux:host', 'other:host'));
     const online = async (): Promise<boolean> =>
       (await rig.logOf(name, 'runner').catch(() => '')).includes('declare successfully');

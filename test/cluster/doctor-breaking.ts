@@ -1,4 +1,4 @@
-/** How a real installation is broken and put back, for doctor-breaks.ts. */
+/** Breaks a real installation and repairs it, for doctor-breaks.ts. */
 import { sleep } from '../servers/process.ts';
 import { ORG } from './install.ts';
 import { type Begun, oneJobSucceeds } from './one-job.ts';
@@ -6,11 +6,11 @@ import { type Begun, oneJobSucceeds } from './one-job.ts';
 /** A broken installation. */
 export type Patient = Begun;
 
-/** What was printed about it. */
+/** The finding that was printed about a fault. */
 export interface Cross {
   /** Whole text of the check. */
   readonly check: string;
-  /** A part of what was seen. */
+  /** A part of the finding's text. */
   readonly says: string;
   /** A part of the advice. */
   readonly fix: string;
@@ -95,7 +95,7 @@ export async function removeHook({ stack }: Patient): Promise<HookRow> {
   return hook;
 }
 
-/** Another webhook stands in its place. It is mended by the manual, and by a delivery that comes. */
+/** Replaces the webhook by another one. The manual and a delivery repair it. */
 export function hookWith(
   config: Readonly<Record<string, string>>,
   { active = true, after }: { readonly active?: boolean; readonly after?: (patient: Patient) => Promise<unknown> } = {},

@@ -1,4 +1,4 @@
-/** `doctor` on a real cluster: before anything is installed, when all is well, and when one thing is broken. One stack for all. */
+/** `doctor` on a real cluster: before an installation, on a healthy one, and with one fault each. One stack for all. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { waitUntil } from '../servers/process.ts';

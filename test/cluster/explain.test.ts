@@ -13,15 +13,15 @@ import { closeAfterTests } from './close-after-tests.ts';
 import { LEVEL, PodsRig, REPOSITORY, within } from './pods-rig.ts';
 import { installCrd } from './stack/crd.ts';
 
-/** One group `name` with the label `name`, and one CI job of that name. */
+/** A group `name` with the label `name`, and a CI job of that name. */
 interface Situation {
   readonly name: string;
   readonly namespace?: string;
-  /** Of the Secret with the registration token. */
+  /** Name of the Secret with the registration token. */
   readonly secret?: string;
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly podSpec?: Readonly<Record<string, unknown>>;
-  /** Of the CI job's step. */
+  /** Script of the CI job's step. */
   readonly script?: string;
   /** A part of the cause. `RUNNER` is the name of its runner. */
   readonly cause: string;
@@ -29,7 +29,7 @@ interface Situation {
   readonly next: string;
 }
 
-/** Of the runner's container. */
+/** Makes a podTemplate with these fields in the runner's container. */
 function runnerWith(more: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return { containers: [{ name: 'runner', ...more }] };
 }
@@ -101,7 +101,7 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'oom',
     podSpec: runnerWith({ resources: { limits: { memory: '96Mi' } } }),
-    // Of many processes the kernel ends the largest one: the runner. With control groups of version 2 it ends all.
+    // The kernel ends the largest of many processes: the runner. With control groups of version 2 it ends all.
     script: 'for i in $(seq 40); do (head -c 4000000 /dev/zero; sleep 600) | tail & done; wait',
     cause:
       'its runner RUNNER is lost (OOMKilled: it needed more memory than its limit): Gitea fails it after 10 to 15 minutes',
@@ -130,7 +130,7 @@ const SITUATIONS: readonly Situation[] = [
   },
 ];
 
-/** Its first CI job fails, and its runner stays for people to look at. */
+/** A situation whose first CI job fails. Its runner waits for people. */
 const KEPT: Omit<Situation, 'cause' | 'next'> = { name: 'kept', spec: { keepFailedSeconds: 1800 }, script: 'exit 1' };
 
 let rig: PodsRig;
@@ -138,7 +138,7 @@ let kubectl: PodsRig['kubernetes']['kubectl'];
 let folder: string;
 /** The runner of each situation. */
 const runners = new Map<string, string>();
-/** All situations are made by then. */
+/** When all situations had been made, ms. */
 let madeByMs = 0;
 
 function groupOf({ name, namespace, secret, spec, podSpec }: Omit<Situation, 'cause' | 'next'>): object {
@@ -171,7 +171,10 @@ interface Told {
   readonly next: string;
 }
 
-/** What `explain` says of the newest CI job of this name. @param where groups of files, unless it says others. */
+/**
+ * Returns the answer of `explain` about the newest CI job of this name.
+ * @param where place of the groups' files. Default: the cluster
+ */
 async function explained(name: string, ...where: readonly string[]): Promise<Told> {
   const job = (await jobsNamed(name)).at(-1);
   const text = await rig.ours(['explain', ...rig.seen, ...(where.length > 0 ? where : [folder]), String(job?.id)]);

@@ -1,4 +1,7 @@
-/** How the real Argo CD judges a RunnerGroup with the scripts of install/argocd-cm.yaml, and what its actions change. No cluster is needed. */
+/**
+ * Tests how the real Argo CD judges a RunnerGroup with the scripts of install/argocd-cm.yaml, and the effect of its
+ * actions. No cluster is needed.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +18,7 @@ interface Group {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** What `argocd admin settings resource-overrides` prints. */
+/** Returns the output of `argocd admin settings resource-overrides`. */
 function ask(command: string, { status, spec = {}, annotations }: Group, ...more: readonly string[]): string {
   const file = join(folder, 'group.yaml');
   const metadata = { name: 'ci', namespace: 'runners', ...(annotations && { annotations }) };

@@ -32,7 +32,7 @@ fi
 echo "the hunt is over"
 `;
 
-/** What the hunt found, read from the log of its CI job. */
+/** Result of the hunt, from the log of its CI job. */
 export interface Hunted {
   /** Files with something that looks like a token. */
   readonly places: readonly string[];

@@ -1,4 +1,4 @@
-/** The image that scripts/image.mjs makes: what is in it, that it is always the same, and that it starts. */
+/** Tests the image of scripts/image.mjs: its files, that it is always the same, and that it starts. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -77,7 +77,7 @@ describe('the image', () => {
   });
 
   it('holds code caches that its own Node takes', () => {
-    // Without them everything works too, so only the seal can tell.
+    // The program works without them, too, so only the seal can tell.
     const asked = '(({ version, arch, platform }) => JSON.stringify({ version, arch, platform }))(process)';
     const maker = JSON.parse(inImage('/usr/local/bin/node', '-p', asked));
 
@@ -85,7 +85,7 @@ describe('the image', () => {
       const file = join(root, 'opt', 'gitea-runners', `${part}.cjs`);
       const [source, cache] = [readSource(file), readFileSync(`${file}.cache`)];
       const head = sealed(source, Buffer.alloc(0), maker).length;
-      // It is there twice.
+      // The data is there twice.
       const data = cache.subarray(head, (head + cache.length) / 2);
       expect(data.length).toBeGreaterThan(0);
       expect(cache.equals(sealed(source, data, maker)), part).toBe(true);
@@ -113,7 +113,7 @@ describe('the image', () => {
   it('is what the Dockerfile makes: its last step, run here, gives the same files', () => {
     const made = join(folder, 'dockerfile');
     const [step = ''] = /^RUN mkdir -p \/out[\s\S]*?(?=\n\n)/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
-    // There the Node of the base image is copied, here the one that the other image got.
+    // That image copies the Node of the base image, and this one has the one that the other image got.
     const script = step
       .replace(/^RUN /, '')
       .replace(/^ +#.*$/gm, '')
@@ -129,7 +129,7 @@ describe('the image', () => {
       readdirSync(folderOfImage, { recursive: true, encoding: 'utf8', withFileTypes: true })
         .filter((entry) => !entry.isDirectory())
         .map((entry) => join(entry.parentPath, entry.name).slice(folderOfImage.length))
-        // That one has tini with its libraries, this one the static one.
+        // That image has tini with its libraries, and this one the static tini.
         .sort();
     expect(filesIn(made)).toEqual(filesIn(root));
   });

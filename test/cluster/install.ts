@@ -27,8 +27,8 @@ export function exampleGroup({ gitea }: Stack): string {
 }
 
 /**
- * Has Argo CD look at the repository with the RunnerGroups until it has seen the newest commit. Once is not enough: it drops a refresh that
- * is asked for during another one (its issue 28306), and would look again after three minutes.
+ * Lets Argo CD read the repository with the RunnerGroups until it has seen the newest commit. One request is not
+ * enough: Argo CD drops a refresh during another one (its issue 28306), and would look again after three minutes.
  */
 export async function refresh({ gitea, kubernetes }: Stack): Promise<void> {
   const branch = await gitea.admin.call('GET', `/repos/${GROUPS_REPOSITORY}/branches/main`);
@@ -57,9 +57,9 @@ export class Installation {
   /** Names of the blocks that were run, in order. */
   readonly done: string[] = [];
   readonly #tools: string;
-  /** The reader's folder: the repository is in it, and files that the reader writes. */
+  /** The reader's folder, with the repository and the files that the reader writes. */
   readonly folder: string;
-  /** Of the product, as the chart takes it. */
+  /** Image of the product, as the chart takes it. */
   readonly image = { repository: REPOSITORY, tag: TAG };
 
   private constructor(stack: Stack, options: InstallOptions) {
@@ -104,7 +104,7 @@ export class Installation {
     this.#variables.set(name, value);
   }
 
-  /** All that the manual does for a new reader, webhooks included. */
+  /** Follows the whole manual for a new reader, including webhooks. */
   async install(): Promise<void> {
     await this.writeSettings();
     await this.block('install');

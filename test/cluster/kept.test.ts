@@ -1,7 +1,7 @@
 /**
- * Runners whose CI job failed, on a real kubelet with the real runner, a real Gitea and the real entry points of its images: people can
- * enter the pod, `gitea-runners extend` makes it stay longer, and its end frees the place under the cap. The test applies and prunes what
- * `generate` prints, as Argo CD does.
+ * Tests runners whose CI job failed, on a real kubelet with the real runner, a real Gitea and the real entry points of
+ * its images: people can enter the pod, `gitea-runners extend` extends its stay, and its end frees the slot under the
+ * cap. The test applies and prunes the output of `generate`, as Argo CD does.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sleep, waitUntil } from '../servers/process.ts';
@@ -51,7 +51,7 @@ describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
     const failed = await rig.ended(await rig.openJob());
     expect([failed.conclusion, failed.runner_name]).toEqual(['failure', name]);
 
-    // No CI job is queued or runs: the failure is seen all the same.
+    // No CI job is queued or runs. The failure is seen all the same.
     expect(await rig.sync(wanted)).toEqual([name]);
     const first = await annotationsOf(name);
     expect(first).toMatchObject({ [SYNC_OPTIONS]: 'Prune=false' });
@@ -65,7 +65,7 @@ describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
     const extend = ['extend', pod, '--for', '80s', '-n', 'runners', ...rig.seen];
     expect(await rig.ours(extend)).toContain(`job/${name} stays until `);
 
-    // Its place is taken: the cap is 1.
+    // The slot is taken: the cap is 1.
     await rig.gitea.admin.dispatch(REPOSITORY, 'good.yml');
     const isQueued = async (): Promise<boolean> => (await rig.gitea.admin.jobs(LEVEL, 'queued')).length === 1;
     await waitUntil('a job is queued', isQueued, within);
@@ -86,12 +86,13 @@ describe.each(MODES)('containerMode $mode', ({ mode, image }) => {
     };
     await waitUntil('the next runner has the place', placeIsGiven, { timeoutMs: 60_000 });
     expect(Date.now()).toBeGreaterThanOrEqual(untilMs);
-    // No sync from here on: it would prune the next Job as soon as that is complete, and then nobody sees how it ended.
+    // No sync from here on: it would prune the next Job as soon as that is complete, and its end would not be seen.
     await rig.podGoes(name, 60_000);
 
     const ended = await rig.ended(good);
     expect(ended.conclusion).toBe('success');
-    // A runner whose CI job succeeded ends by itself, as soon as docker has stopped. One that failed would wait for 24 hours.
+    // A runner with a successful CI job ends by itself, as soon as docker has stopped. After a failed one it would wait
+    // for 24 hours.
     const next = ended.runner_name ?? '';
     const isComplete = async (): Promise<boolean> => (await rig.conditions(next)).includes('Complete');
     await waitUntil('its Job ends', isComplete, { timeoutMs: 90_000 });

@@ -75,7 +75,7 @@ describe('with quota for two runners', () => {
     await scale(0);
     await dispatchInOrder(2);
     await rig.until('the first one ends', async () => (await rig.ended()).length === 1);
-    // Long enough for a runner to come.
+    // Long enough for a runner to start.
     await sleep(15_000);
     expect(rig.world.inState('in_progress')).toEqual([]);
     expect(rig.world.inState('queued')).toHaveLength(2);
@@ -112,9 +112,9 @@ describe('with a second team that lends its quota for two runners', () => {
     await rig.dispatch('second.yml');
     await rig.until('the others end', async () => (await rig.ended()).length === 2 * QUOTA, 300_000);
 
-    // Gitea gives up the one that is lost after ten minutes, and this is not waited for.
+    // Gitea gives up the lost job after ten minutes. The test does not wait for that.
     expect(conclusions(await rig.ended())).toEqual(['long success', 'long success', 'long success', 'second success']);
-    // What the world shows may be a moment older.
+    // The witness may be a moment late.
     await rig.until('one is left', () => rig.world.inState('in_progress').length === 1);
     expect(rig.world.inState('in_progress')).toMatchObject([{ name: 'long' }]);
     expectNoneMadeTwice(2 * QUOTA + 1);

@@ -60,7 +60,7 @@ export async function giveQuota(cluster: Pick<Cluster, 'kubernetes'>, quotas: re
       ];
     }),
   ];
-  // Its webhook answers a moment after it is ready.
+  // Kueue's webhook answers a moment after its pod is ready.
   const isTaken = (): Promise<boolean> => succeeds(apply(cluster, ...objects));
   await waitUntil('Kueue takes a quota', isTaken, { timeoutMs: 150_000 });
 }

@@ -1,6 +1,6 @@
 /**
- * What real Kyverno says of our Jobs, and what becomes of a Job that it has changed (docs/policy.md). Its command alone, which judges as its
- * admission controller does: it needs no cluster. Not in the short set: it is built first.
+ * Tests real Kyverno on our Jobs, and the life of a Job that it has changed (docs/policy.md). Uses its command alone,
+ * which judges like its admission controller: it needs no cluster. Not in the short set: Kyverno is built first.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -25,12 +25,12 @@ let podSecurity: string;
 beforeAll(() => {
   const build = buildKyverno((line) => process.stdout.write(`servers: ${line}\n`));
   kyverno = join(build, 'kyverno');
-  // As its own chart installs them.
+  // The policies as Kyverno's own chart installs them.
   const chart = ['template', 'x', join(build, 'charts', 'kyverno-policies'), '--set', 'podSecurityStandard=restricted'];
   podSecurity = execFileSync(join(inject('clusterBuilds').helm, 'helm'), chart, { encoding: 'utf8' });
 }, 1_800_000);
 
-/** What `kyverno apply` says of these manifests, and the folder with what it has changed. */
+/** Runs `kyverno apply` on these manifests. Returns its output and the folder with the changed ones. */
 async function apply(policy: string, manifests: string): Promise<{ readonly said: string; readonly changed: string }> {
   const folder = folderWith({ 'policy.yaml': policy, 'manifests.yaml': manifests, 'changed/.keep': '' });
   const args = ['apply', 'policy.yaml', '--resource', 'manifests.yaml', '--remove-color', '-o', 'changed'];
@@ -57,7 +57,7 @@ const HOST = { containerMode: 'host', labels: ['linux:host'] };
 const withDocker = (containerMode: string) => ({ containerMode, labels: ['linux'] });
 const BUILDKIT = { ...HOST, containerMode: 'buildkit' };
 
-/** The policies of its restricted set that a Job breaks, those of its baseline set first. */
+/** Returns the policies of the restricted set that a Job breaks, those of the baseline set first. */
 async function brokenBy(level: string, spec: object): Promise<readonly string[]> {
   const { stdout } = await (await stage(level, spec)).generate('--cluster', 'off');
   const { said } = await apply(podSecurity, stdout);
@@ -144,7 +144,7 @@ function jobIn(manifests: string): Job {
   return job;
 }
 
-/** As an API server stores it. */
+/** Makes a Job as an API server stores it. */
 function stored({ metadata, spec: { template, ...spec }, ...job }: Job) {
   const mark = { 'batch.kubernetes.io/controller-uid': 'uid-1' };
   const labels = { ...template.metadata.labels, ...mark };
@@ -175,7 +175,7 @@ it.each(['open', 'shared', 'hostile'])(
 
     expect(again.metadata.name).toBe(printed.metadata.name);
     expect(again.spec).toEqual(live.spec);
-    // Server-side apply keeps what it does not name. So nothing of ours may differ.
+    // Server-side apply keeps fields that it does not name. So none of our fields may differ.
     expect(live.metadata).toMatchObject({ labels: again.metadata.labels, annotations: again.metadata.annotations });
   },
 );

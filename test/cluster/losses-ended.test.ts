@@ -1,4 +1,4 @@
-/** Law V94 (docs/spec.md) on the real stack: a lost CI job is over in seconds, and one that works is never ended. */
+/** Law V94 (docs/spec.md) on the real stack: a lost CI job ends within seconds, and a working one is never ended. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { sleep } from '../servers/process.ts';
 import { closeAfterTests } from './close-after-tests.ts';
@@ -101,7 +101,7 @@ describe('a Gitea that can end runs', () => {
       await rig.until('its pod is to go', async () => (await rig.ofPod(runner, '.metadata.deletionTimestamp')) !== '');
       say('its node does not answer');
       await sleep(30_000);
-      // Gitea hears of it all the time.
+      // The runner reports to Gitea all the time.
       expect(await lostJobs()).not.toContain(runner);
       expect(gitea.ended.length).toBe(endedBefore);
       expect(atWork(1)?.runner_name).toBe(runner);

@@ -34,7 +34,7 @@ describe('a cluster that takes runners away', () => {
   const events = (reason: string) =>
     rig.kubectl('get', 'events', '-n', 'runners', '--field-selector', `reason=${reason}`, '-o', 'name');
 
-  /** The lost attempt has failed, the next one has succeeded, and there is no third. */
+  /** Expects that the lost attempt has failed, the next one has succeeded, and there is no third. */
   async function expectOneRerun(): Promise<void> {
     await rig.until('both attempts end', async () => (await rig.ended()).length === 2, 300_000);
     const jobs = await rig.calm(2);

@@ -1,18 +1,18 @@
-/** Stands before Gitea and passes everything on. When it is told to, it loses answers to registrations, is slow, or asks to be left alone. */
+/** A proxy before Gitea. When it is told to, it loses answers to registrations, is slow, or answers 429. */
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export class LossyProxy {
-  /** What becomes of the answer to the next registration that Gitea makes; then back to `pass`. */
+  /** Fate of the answer to the next registration; then back to `pass`. */
   next: 'pass' | 'lose' | 'hold' = 'pass';
   /** Answers that were lost, and that are held back until the end. */
   lost = 0;
   held = 0;
   /** Reports of runners about their CI jobs that were answered: a runner that reports has its CI job. */
   reports = 0;
-  /** Before each question to the API is passed on, ms. */
+  /** Delay before each request to the API, ms. */
   delayMs = 0;
-  /** While it is not 0, questions to the API are answered with 429 and this many seconds. */
+  /** If not 0, requests to the API get 429 with this many seconds. */
   retryAfterSeconds = 0;
   readonly url: string;
   readonly #server: Server;
@@ -22,7 +22,12 @@ export class LossyProxy {
     this.url = url;
   }
 
-  /** @param address to listen on. @param target base URL of Gitea. @param port of one that was closed; default: any. */
+  /**
+   * Starts the proxy.
+   * @param address to listen on
+   * @param target base URL of Gitea
+   * @param port that of a closed proxy. Default: any
+   */
   static async start(address: string, target: string, port = 0): Promise<LossyProxy> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(port, address, resolve));
@@ -59,7 +64,7 @@ export class LossyProxy {
   }
 }
 
-/** Asks `target` the same, or what `other` says, and sends its answer back, unless `take` has done something else with it. */
+/** Sends the request to `target`, or to `other`, and returns the answer, unless `take` has handled it. */
 export function passOn(
   target: string,
   asked: IncomingMessage,

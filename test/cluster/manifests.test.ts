@@ -1,6 +1,6 @@
 /**
- * install/ against a real API server with stock Argo CD's objects in it (no node, so no pods): what is accepted, what it
- * adds, what it allows, and that it comes out again. That it works in pods is install.test.ts.
+ * Tests install/ on a real API server with stock Argo CD's objects (no node, so no pods): what is accepted, added and
+ * allowed, and that it can be removed. Running pods: install.test.ts.
  */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,10 @@ const OURS = ['--server-side', '--field-manager=gitea-runners', '--validate=stri
 
 /** As Argo CD's manual applies its manifests. */
 const SERVER_SIDE = ['--server-side', '--force-conflicts'];
-/** No objects for the API server: these are for kustomize, Helm and cmp-server, and those of monitoring for operators that are not here. */
+/**
+ * Files without objects for the API server: for kustomize, Helm and cmp-server, and those of monitoring for operators
+ * that are not here.
+ */
 const NO_OBJECTS = /^(?:helm-values|kustomization|plugin)\.yaml$|^(?:chart|monitoring)\//;
 
 let cluster: Cluster;
@@ -46,7 +49,7 @@ beforeAll(async () => {
 
 closeAfterTests(() => cluster);
 
-/** What a person sees of the three objects that we add to. */
+/** Returns the three changed objects as a person sees them. */
 async function patched(): Promise<unknown> {
   const names = ['deployment/argocd-repo-server', 'configmap/argocd-cm', 'configmap/argocd-rbac-cm'];
   const list = z
@@ -55,7 +58,7 @@ async function patched(): Promise<unknown> {
   return list.items.map(({ metadata, spec, data }) => ({ labels: metadata.labels, spec, data }));
 }
 
-/** How often the specs of the Deployments were changed. */
+/** Returns how often the specs of the Deployments were changed. */
 async function generations(): Promise<string> {
   return await cluster.kubernetes.field('{.items[*].metadata.generation}', 'deployments', '-n', 'argocd');
 }
@@ -163,7 +166,7 @@ function priorityClassesOf(pods: readonly object[]): object {
   return { apiVersion: 'v1', kind: 'List', items };
 }
 
-// An account of its own: the controller manager makes “default” at a time of its own.
+// An account of its own: the controller manager makes “default” at an unknown time.
 const NARROW = `
 apiVersion: v1
 kind: Namespace

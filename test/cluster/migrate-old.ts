@@ -14,7 +14,7 @@ export async function apply({ kubernetes }: Pick<Stack, 'kubernetes'>, ...items:
   await kubernetes.kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(list));
 }
 
-/** Of a runner, with the token of Secret gitea-runner. */
+/** Makes the container of a runner with the token of Secret gitea-runner. */
 function container({ gitea }: Stack, label: string, ephemeral: boolean): object {
   return {
     name: 'runner',
@@ -48,8 +48,9 @@ const GROUP = 'operated';
 const CAP = 3;
 
 /**
- * The operator's object, and its Jobs as its `constructJobForRunnerGroup` makes them (bapung/gitea-runner-operator 776a3fb): random names,
- * owned by the object, ten minutes after their end they go. The operator itself is no Go module that a proxy has.
+ * Makes the operator's object, and its Jobs as its `constructJobForRunnerGroup` does (bapung/gitea-runner-operator
+ * 776a3fb): random names, owned by the object, deleted ten minutes after their end. The operator itself is not a Go
+ * module that a proxy has.
  */
 export async function startOperator(stack: Stack, label: string): Promise<{ readonly stop: () => Promise<void> }> {
   const { admin, url } = stack.gitea;

@@ -31,10 +31,10 @@ async function until(what: string, check: () => Promise<boolean>): Promise<void>
   await waitUntil(what, check, { timeoutMs: 240_000 });
 }
 
-/** As long as so many wait or run, no other comes: a slow machine would be at work on them for ever. */
+/** Most waiting or running jobs. Above it, no further job is started: a slow machine would never finish them. */
 const MOST_ACTIVE = 5;
 
-/** A CI job of three seconds every one and a half, which needs the label, in a repository of that name. */
+/** Starts a CI job of three seconds every one and a half, with this label, in a repository of that name. */
 class Load {
   readonly #repository: `${string}/${string}`;
   readonly #running: Promise<void>;
@@ -61,7 +61,7 @@ class Load {
     return names.filter((name) => /-\d+-1-[0-9a-f]{8}$/.test(name) === (on === 'new')).length;
   }
 
-  /** Some more on the new runners, and then the end. */
+  /** Waits for some more jobs on the new runners, and ends the load. */
   async eachRanOnce(): Promise<void> {
     const before = await this.ended('new');
     await until('the new runners do the work', async () => (await this.ended('new')) >= before + 3);
@@ -109,7 +109,7 @@ async function imported(block: string) {
 
 let installed: Promise<void> | undefined;
 
-/** Once: what the first walk has installed is there for the others. */
+/** Installs once: the other walks use the installation of the first one. */
 async function install(): Promise<void> {
   installed ??= installation.install();
   await installed;
@@ -129,7 +129,7 @@ async function runners(): Promise<readonly Row[]> {
   return (answer as { readonly runners: readonly Row[] }).runners;
 }
 
-/** Waits for the Jobs of busy runners, and deletes those of idle ones by name. A runner's name begins with that of its Job. */
+/** Waits for the Jobs of busy runners, and deletes those of idle ones. A runner's name begins with that of its Job. */
 async function endJobs(namespace: string): Promise<void> {
   const path = '{.items[?(@.status.active)].metadata.name}';
   const names = () => stack.kubernetes.field(path, 'jobs', '-n', namespace);

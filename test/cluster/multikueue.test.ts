@@ -1,6 +1,7 @@
 /**
- * Runners in other clusters, by MultiKueue of real Kueue (docs/recipes/clusters.md): a hub with Argo CD, and two workers, each a control plane
- * with a kubelet. One is cut off, one is killed. Not in the short set: Kueue is built first.
+ * Tests runners in other clusters, by MultiKueue of real Kueue (docs/recipes/clusters.md): a hub with Argo CD, and two
+ * workers, each a control plane with a kubelet. One is cut off, one is killed. Not in the short set: Kueue is built
+ * first.
  */
 import { beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { closeAfterTests } from './close-after-tests.ts';
@@ -13,13 +14,13 @@ import { explained } from './scenarios-stuck.ts';
 import { WorkerCluster } from './worker-cluster.ts';
 
 const QUEUE = 'team-a';
-/** Of each worker. The hub has that of both. */
+/** Quota of each worker. The hub has the sum. */
 const QUOTA = 2;
 const CHECK = 'workers';
 /** Kueue's own default is 15 minutes. */
 const MULTIKUEUE = {
   multiKueue: { workerLostTimeout: '20s', gcInterval: '10s' },
-  // It watches objects of each framework in the workers, and is not connected while one has no CRD there.
+  // Kueue watches objects of each framework in the workers, and is not connected while the CRD of one is missing there.
   integrations: { frameworks: ['batch/job'] },
 };
 /** Longer than Kueue needs to give a worker up, and Gitea to call its runners offline: else the loss is not seen. */
@@ -32,7 +33,7 @@ SCHEDULE = @every 5s
 let rig: Rig;
 const workers: WorkerCluster[] = [];
 
-/** What a person does on the hub: docs/recipes/clusters.md. */
+/** Connects the workers on the hub by docs/recipes/clusters.md. */
 async function connectWorkers(): Promise<void> {
   const { stack } = rig;
   for (const worker of workers) {
@@ -62,13 +63,13 @@ async function workerOf(runner: string): Promise<WorkerCluster> {
   throw new Error(`no worker has ${runner}`);
 }
 
-/** Each runner had one pod, in one of the clusters. */
+/** Expects that each runner had one pod, in one of the clusters. */
 function expectOnePodEach(runners: readonly string[]): void {
   const pods = workers.flatMap((worker) => [...worker.pods.values()]).filter((runner) => runners.includes(runner));
   expect(pods.toSorted()).toEqual(runners.toSorted());
 }
 
-/** Each attempt of a CI job was on a runner of its own, and no runner of the hub was made twice. */
+/** Expects that each attempt of a CI job had its own runner, and that no runner of the hub was made twice. */
 function expectNoneTwice(): void {
   const made = rig.world.made();
   expect([...new Set(made)]).toEqual(made);

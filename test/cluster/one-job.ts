@@ -4,7 +4,7 @@ import { workflow } from '../servers/workflows.ts';
 import { exampleGroup, GROUPS_REPOSITORY, Installation, type InstallOptions, ORG, refresh } from './install.ts';
 import { type Stack, startStack } from './stack/stack.ts';
 
-/** What tests of an installation begin with. */
+/** Start of the tests of an installation. */
 export interface Begun {
   readonly stack: Stack;
   readonly installation: Installation;
@@ -12,7 +12,10 @@ export interface Begun {
   readonly say: (line: string) => void;
 }
 
-/** A stack, the reader's shell in it, and a repository whose CI job of so many seconds a person can start. @param name before each line */
+/**
+ * Starts a stack, the reader's shell in it, and a repository with a CI job of so many seconds that a person can start.
+ * @param name prefix of each line
+ */
 export async function begin(name: string, seconds = 1, options: InstallOptions = {}): Promise<Begun> {
   const say = (line: string): void => void process.stdout.write(`${name}: ${line}\n`);
   const stack = await startStack(inject('clusterBuilds'), say);
@@ -34,7 +37,7 @@ export async function groupIsReady({ kubernetes }: Stack): Promise<void> {
     await kubernetes.kubectl(['wait', '-n', 'runners', 'runnergroup/ci', `--for=${what}`, '--timeout=180s']);
 }
 
-/** One CI job, from its start by a person to its success. */
+/** Runs one CI job, from its start by a person to its success. */
 export async function oneJobSucceeds({ gitea: { admin } }: Stack): Promise<void> {
   const done = () => admin.jobs(`/orgs/${ORG}`, 'completed');
   const before = (await done()).length;

@@ -23,7 +23,7 @@ let browser: Browser;
 let page: Page;
 let url: string;
 
-/** Whether a replica answers behind the Service. */
+/** True if a replica answers behind the Service. */
 function answers(): Promise<boolean> {
   return succeeds(stack.machine.run('curl', ['--silent', '--max-time', '1', ingress.target]));
 }
@@ -57,12 +57,14 @@ it('comes with the chart of an installation that had none', async () => {
 
   await installation.shell('page-secret', docScript(readFileSync('docs/page.md', 'utf8'), 'page-secret'));
   installation.writeValues({ page: { enabled: true, url, gitea: stack.gitea.url, clientId } });
-  // Until the old pods are gone the Service leads to them, too: it has the port as a number, and only the new ones answer there.
+  // Until the old pods are gone, the Service also leads to them: it has the port as a number, and only the new pods
+  // answer there.
   await stack.replacePods('argocd', 'gitea-runners', () => installation.block('helm'));
 
   const { field } = stack.kubernetes;
   ingress.target = `http://${await field('{.spec.clusterIP}', 'service', 'gitea-runners-page', '-n', 'argocd')}`;
-  // The pod is ready a moment before kube-proxy leads its Service there. A connection of that moment is lost for two minutes.
+  // The pod is ready a moment before kube-proxy leads its Service there. A connection of that moment is lost for two
+  // minutes.
   await stack.machine.until('the page', answers);
   page = await signIn(browser, url, 'olga', { ignoreHTTPSErrors: true });
 });

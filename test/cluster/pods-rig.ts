@@ -35,30 +35,30 @@ import { Registry } from './stack/registry.ts';
 const ORG = 'acme';
 export const REPOSITORY = `${ORG}/web`;
 export const LEVEL = `/orgs/${ORG}` as const;
-/** `docker compose` is in the images with docker's client. It is built for it. */
+/** True if `docker compose` is to be built for the images with docker's client. */
 export const HAS_COMPOSE = process.env['DOCKER_COMPOSE'] === 'build';
-/** The modes with docker, and an image with a client of it. */
+/** Modes with docker, and for each an image with its client. */
 export const DOCKER_MODES = [
   { mode: 'dind', image: RUNNER_WITH_CLIENT_IMAGE },
   { mode: 'dind-rootless', image: ROOTLESS_IMAGE },
 ] as const;
-/** How long a step of a test may take. */
+/** Time limit of a step of a test. */
 export const within = { timeoutMs: 240_000 };
 
-/** What a RunnerGroup of a test may choose. */
+/** Choices of a test for its RunnerGroup. */
 export interface Wanted {
   readonly mode?: ContainerMode;
   readonly image?: string;
   readonly labels?: readonly string[];
   /** Name of the Secret. */
   readonly secret?: string;
-  /** As the runner reaches Gitea. */
+  /** URL at which the runner reaches Gitea. */
   readonly url?: string;
   /** The generator sees the cluster's Jobs; default: Gitea alone. */
   readonly seesJobs?: boolean;
-  /** More fields of the spec. */
+  /** Further fields of the spec. */
   readonly spec?: Readonly<Record<string, unknown>>;
-  /** More of the generator's environment. */
+  /** Further variables of the generator's environment. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -109,7 +109,10 @@ export class PodsRig {
     this.gitea = gitea;
   }
 
-  /** Starts all of it, about half a minute. `name` names its folder. Ends what it has started when it fails. @param more builds of this node */
+  /**
+   * Starts everything in about half a minute. `name` names its folder. Ends all started parts if it fails.
+   * @param more builds of this node
+   */
   static async start(name: string, more: Partial<KubernetesBuild> = {}): Promise<PodsRig> {
     const builds = inject('clusterBuilds');
     const compose = HAS_COMPOSE ? buildCompose((line) => process.stdout.write(`servers: ${line}\n`)) : undefined;
@@ -205,7 +208,7 @@ export class PodsRig {
     return ['--kubeconfig', this.kubernetes.kubeconfig];
   }
 
-  /** What our program prints, with a token for Gitea. @throws with what it says */
+  /** Runs our program with a token for Gitea, and returns its output. @throws with its stderr */
   async ours(words: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<string> {
     const env = { GITEA_URL: this.gitea.url, GITEA_TOKEN: this.gitea.admin.token, ...more };
     const { code, stdout, stderr } = await runCli(words, env, '.', 240_000);
@@ -274,7 +277,7 @@ export class PodsRig {
     return ended;
   }
 
-  /** The same for a CI job that succeeds on this runner. */
+  /** Returns a CI job that succeeds on this runner. */
   async succeeded(name: string): Promise<Ran> {
     const job = await this.done(name);
     const log = await this.logOfJob(job);
@@ -288,7 +291,7 @@ export class PodsRig {
     return await this.succeeded(name);
   }
 
-  /** What a CI job has said so far. */
+  /** Returns the log of a CI job so far. */
   async logOfJob({ id }: ApiJob): Promise<string> {
     const { status, body } = await this.gitea.admin.ask('GET', `/repos/${REPOSITORY}/actions/jobs/${id}/logs`);
     return status === 200 ? String(body) : '';
@@ -318,7 +321,10 @@ export class PodsRig {
     await waitUntil('the pod is gone', async () => (await this.podOf(name)) === '', { timeoutMs });
   }
 
-  /** A sync as Argo CD does it: what is printed and not skipped is applied, what is not printed and not pinned is pruned. */
+  /**
+   * Makes a sync as Argo CD does: applies printed Jobs that are not skipped, prunes Jobs that are neither printed nor
+   * pinned.
+   */
   async sync(wanted: Wanted): Promise<readonly string[]> {
     const printed = await this.printed(this.groupFolder(wanted));
     const live = Jobs.parse(JSON.parse(await this.kubernetes.kubectl(['get', 'jobs', '-n', 'runners', '-o', 'json'])));

@@ -45,7 +45,7 @@ async function addWorkflow(file: string, label: string, ...steps: readonly objec
   await rig.gitea.admin.addWorkflow(REPOSITORY, file, JSON.stringify({ on: 'workflow_dispatch', jobs: { job } }));
 }
 
-/** The Job's pod will not start. It is removed, so that the CI job waits for another runner. */
+/** Removes a Job whose pod will not start, so that the CI job waits for another runner. */
 async function removeStuck(name: string): Promise<void> {
   await rig.remove(name);
   await rig.podGoes(name);

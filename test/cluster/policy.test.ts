@@ -1,6 +1,6 @@
 /**
- * What a platform team changes while CI runs: a policy that gets stricter, with the command of docs/policy.md (law F157), and an app of its
- * own around ours (law F158). A stock Argo CD, a real Gitea, the real runner.
+ * Tests changes of a platform team while CI runs: a stricter policy, with the command of docs/policy.md (law F157), and
+ * an app of its own around ours (law F158). A stock Argo CD, a real Gitea, the real runner.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { GROUP, groupSpec, groupYaml, REPOSITORY, Rig, say } from './scenarios-r
 
 const SECOND = 'second';
 const LATER_MS = 20 * 86_400_000;
-/** In both: the container of ours. */
+/** Containers of this program in both Deployments. */
 const CONTAINERS = { 'gitea-runners': 'serve', 'argocd-repo-server': 'gitea-runners' };
 
 let rig: Rig;
@@ -37,7 +37,7 @@ async function install(spec: object): Promise<void> {
   await rig.kubectl('annotate', 'pods', '-n', 'argocd', '--all', '--overwrite', `example.com/touched=${Date.now()}`);
 }
 
-/** Both read the settings in new pods. @param ofPod what else these have, besides the time */
+/** Sets the settings of both, which start new pods. @param ofPod further fields of these, besides the time */
 async function tellBoth(
   settings: Readonly<Record<string, string>>,
   ofPod: (container: string) => object = () => ({}),
@@ -58,7 +58,7 @@ async function isAtWorkAlone(runner: string): Promise<void> {
   await rig.until('it alone is at work', () => atWork().join() === runner);
 }
 
-/** What `serve` warns of, by rule and group. */
+/** Returns the warnings of `serve`, by rule and group. */
 async function warnings(): Promise<readonly string[]> {
   const metrics = '/api/v1/namespaces/argocd/services/gitea-runners-metrics:metrics/proxy/metrics';
   const text = await rig.kubectl('get', '--raw', metrics);
@@ -125,12 +125,12 @@ it("a platform's own app changes new runners and adds its objects, and living ru
   const busy = await rig.busyRunner();
   const uid = await rig.ofPod(busy, '.metadata.uid');
 
-  // As if it were in the image.
+  // A file as if it were in the image.
   await tellBoth({ GITEA_RUNNERS_APP: '/opt/platform/platform.cjs' }, (name) => ({
     containers: [{ name, volumeMounts: [{ name: 'platform', mountPath: '/opt/platform' }] }],
     volumes: [{ name: 'platform', configMap: { name: 'platform' } }],
   }));
-  // It has Argo CD ask again, for the object of the platform, too.
+  // It makes Argo CD compare again, including the object of the platform.
   await rig.dispatch('single.yml');
   const labelled = ['get', 'jobs', '-n', 'runners', '-l', 'platform.example.com/cost-center=ci', '-o', 'name'];
   await rig.until('the new Job has its label', async () => (await rig.kubectl(...labelled)).trim() !== '');

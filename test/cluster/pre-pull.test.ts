@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 closeAfterTests(() => rig);
 
-/** A runner's image with a layer of its own, which does not compress. */
+/** Makes a runner's image with a layer of its own, which does not compress. */
 async function largeImage(name: string): Promise<string> {
   const unpacked = join(rig.images, name);
   const [out, data] = [`${unpacked}.tar`, `${unpacked}.data`];
@@ -40,7 +40,10 @@ async function largeImage(name: string): Promise<string> {
   return added;
 }
 
-/** How long the first runner with this image takes from its Job to its CI job, and what the kubelet says about the image. */
+/**
+ * Returns how long the first runner with this image takes from its Job to its CI job, and the kubelet's message about
+ * the image.
+ */
 async function firstStart(image: string): Promise<string> {
   const { name, manifest } = await rig.queue('short.yml', { image, seesJobs: true });
   const job = await rig.openJob();
@@ -59,7 +62,7 @@ async function firstStart(image: string): Promise<string> {
   return said;
 }
 
-/** The DaemonSet of the chart, and nothing else of it. */
+/** Returns the DaemonSet of the chart, and nothing else of it. */
 function daemonSet(image: string): string {
   const values = join(rig.playground.folder, 'values.yaml');
   writeFileSync(values, stringify({ prePull: { images: [image] } }));

@@ -30,7 +30,7 @@ const Secret = z.object({
 type Secret = z.infer<typeof Secret>;
 
 let rig: Rig;
-/** Where the Job of a runner says that it is registered. */
+/** Registration level of each runner by its Job's annotation. */
 const registeredAt = new Map<string, string>();
 const watching = new AbortController();
 let watch: Promise<void> = Promise.resolve();
@@ -89,7 +89,7 @@ async function dispatchBoth(times: number): Promise<void> {
     for (const repository of [REPOSITORY, OTHER]) await rig.admin.dispatch(repository, 'short.yml');
 }
 
-/** Each CI job was served by a runner that was registered at its repository. */
+/** Expects that each CI job ran on a runner that was registered at its repository. */
 function expectOwnRunners(jobs: readonly ApiJob[]): void {
   const served = jobs.map(({ runner_name: runner = '' }) => registeredAt.get(runner));
   expect(served).toEqual(jobs.map((job) => `repo:${repositoryOf(job)}`));
@@ -100,7 +100,7 @@ async function noRowIsLeft(): Promise<void> {
   await rig.until('no row is left', async () => (await rows()).length === 0, 300_000);
 }
 
-/** What serve may do as its own account. @throws with the answer of the API server */
+/** Creates a Secret with the rights of serve's own account. @throws with the answer of the API server */
 async function createAsServe(secret: object): Promise<string> {
   const base = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'mine', namespace: 'runners' } };
   const text = JSON.stringify({ ...base, ...secret });
@@ -136,7 +136,7 @@ describe('a group whose runners serve registers', () => {
     expect(rig.world.made()).toHaveLength(10);
     expect(rig.world.mostRunners).toBeLessThanOrEqual(CAP);
     await rig.until('no credentials are left', async () => (await secrets()).length === 0);
-    // One that was registered ahead, and whose CI job another runner took, is swept.
+    // A runner that was registered ahead, and whose CI job another runner took, is swept.
     await noRowIsLeft();
   });
 
@@ -160,7 +160,7 @@ describe('a group whose runners serve registers', () => {
     const { candidates, places } = hunted(await admin.logOf(job as ApiJob));
     const serve = await stack.podLogs('argocd', 'app.kubernetes.io/name=gitea-runners');
 
-    // It looks where the credentials are.
+    // The hunt looks where the credentials are.
     expect(held.map(({ type }) => type)).toContain('gitea.bpg.pw/runner');
     expect(places).toContain('/data/.runner');
     expect(found).toBe('');

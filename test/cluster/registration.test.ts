@@ -1,6 +1,7 @@
 /**
- * Registration on a real kubelet, with the real runner and a real Gitea, without Argo CD: what a CI job can find of the registration
- * token in each container mode, and what becomes of a registration when Gitea or the pod goes away in the middle of it.
+ * Tests registration on a real kubelet, with the real runner and a real Gitea, without Argo CD: what a CI job can find
+ * of the registration token in each container mode, and what becomes of a registration if Gitea or the pod goes away
+ * during it.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -36,7 +37,7 @@ async function registering(name: string): Promise<string> {
   return /^\{"(\w+)"/.exec(state)?.[1] ?? '';
 }
 
-/** Whether Gitea registers a runner with this token. */
+/** True if Gitea registers a runner with this token. */
 async function registers(candidate: string): Promise<boolean> {
   const response = await fetch(`${gitea.url}/api/actions/runner.v1.RunnerService/Register`, {
     method: 'POST',
@@ -64,7 +65,7 @@ describe('a CI job that searches environment, processes, files, mounts and docke
       const { name, log } = await rig.run(printed);
 
       const { places, candidates, environmentsSeenByDocker } = hunted(log);
-      // It searches where the token was, and where the runner's own one is.
+      // The hunt searches where the token was, and where the runner's own token is.
       expect(candidates).toContain(CANARY);
       expect(places).toEqual(expect.arrayContaining(['/proc/1/environ', '/data/.runner']));
       expect(environmentsSeenByDocker > 0, log).toBe(mode !== 'host');

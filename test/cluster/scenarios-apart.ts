@@ -1,6 +1,6 @@
 /**
- * One group's trouble is its own (docs/adr/0036): beside the good group there is one whose Gitea dies, one that is
- * not valid, and one that is denied (docs/adr/0081).
+ * Tests that one group's trouble does not affect the others (docs/adr/0036). Beside the good group are one whose Gitea
+ * dies, an invalid one, and a denied one (docs/adr/0081).
  */
 import { expect } from 'vitest';
 import { sleep } from '../servers/process.ts';
@@ -52,7 +52,7 @@ export function apartScenarios(scenario: Scenario): void {
       try {
         await rig.dispatch('second.yml');
         const busy = await rig.busyRunner();
-        // Else the answer that gives it the job may be lost.
+        // Otherwise the answer that gives it the job may be lost.
         await rig.until('its runner has it', () => proxy.reports > 0);
 
         await proxy.close();
@@ -127,7 +127,7 @@ export function apartScenarios(scenario: Scenario): void {
 
   scenario('serves the good group beside one that is denied, whose busy runner ends its job', async (rig, world) => {
     const spec = { ...groupSpec(rig.stack.gitea.url), labels: ['second:host'] };
-    // Without a policy nothing allows a priority class.
+    // Without a policy, no priority class is allowed.
     const denied = { ...spec, podTemplate: { spec: { priorityClassName: 'system-node-critical' } } };
     try {
       await rig.commitFile('second.yaml', groupYaml(SECOND, spec));

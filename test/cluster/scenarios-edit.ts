@@ -14,8 +14,8 @@ import { RUNNER_IMAGE } from './stack/images.ts';
 import type { World } from './world.ts';
 
 /**
- * A Job that is deleted after we have listed it, and before Argo CD has the API server judge what we print: its selector is that of a Job
- * which lives. The next refresh mends it. Seen once, on a machine with three clusters.
+ * Error about a Job that is deleted after we have listed it, and before Argo CD asks the API server about our output:
+ * its selector is that of a living Job. The next refresh repairs it. Seen once, on a machine with three clusters.
  */
 const OF_A_JOB_THAT_GOES = /`selector` not auto-generated/;
 
@@ -23,7 +23,7 @@ export function editScenarios(scenario: Scenario): void {
   scenario(
     'goes on while image, resources, podTemplate and labels of a group change under busy, idle and starting runners',
     async (rig, world) => {
-      // As an Application that was made before its annotation: to Argo CD 3.6 that is the default.
+      // Like an Application that was made before the annotation: Argo CD 3.6 takes that as the default.
       await compare(rig, true);
       try {
         const { busy } = await busyAndIdle(rig, 'long.yml');
@@ -96,7 +96,7 @@ const Said = z.object({
   }),
 });
 
-/** What `validate --against` says before a commit about the living runners. */
+/** Returns the output of `validate --against` about the living runners, before a commit. */
 async function saidBefore(rig: Rig, change: GroupChange) {
   const { machine, kubernetes } = rig.stack;
   const folders = ['now', 'next'].map((name) => mkdtempSync(join(machine.folder, `against-${name}-`)));
@@ -109,13 +109,13 @@ async function saidBefore(rig: Rig, change: GroupChange) {
   return Said.parse(JSON.parse(stdout)).against.changes.flatMap(({ runners }) => runners);
 }
 
-/** What Argo CD shows as OutOfSync. */
+/** Returns the objects that Argo CD shows as OutOfSync. */
 async function differences(rig: Rig): Promise<readonly string[]> {
   const path = '{.status.resources[?(@.status=="OutOfSync")].name}';
   return (await rig.field(path, 'application', APPLICATION, '-n', 'argocd')).split(' ');
 }
 
-/** Whether Kubernetes judges the differences of living Jobs. */
+/** Switches whether Kubernetes judges the differences of living Jobs. */
 async function compare(rig: Rig, onServer: boolean): Promise<void> {
   const option = `argocd.argoproj.io/compare-options=ServerSideDiff=${onServer}`;
   await rig.kubectl('annotate', 'application', APPLICATION, '-n', 'argocd', '--overwrite', option);

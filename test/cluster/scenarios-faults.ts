@@ -120,8 +120,8 @@ export function faultScenarios(scenario: Scenario, short: boolean): void {
     await gitea.stop();
     const beganMs = Date.now();
     await rig.until('the group says so', () => world.condition(GROUP, 'GiteaReachable')?.status === 'False');
-    // Argo CD asks again by itself, too: it must not take a failure for an empty output. It loses this request now and then, and the client
-    // waits two minutes for it: longer than a runner tries to say that its job has ended.
+    // Argo CD compares again by itself, too: it must not take a failure for an empty output. It loses this request now
+    // and then, and the client waits two minutes for it: longer than a runner tries to report the end of its job.
     void rig.stack.argocd.cli('app', 'get', APPLICATION, '--hard-refresh').catch(() => undefined);
     await sleep(Math.max(0, 60_000 - (Date.now() - beganMs)));
     const kept = { group: world.groups.has(GROUP), runners: world.unfinished().length };
@@ -185,7 +185,7 @@ export function faultScenarios(scenario: Scenario, short: boolean): void {
     });
     await rig.commitGroup({ minIdleRunners: 0 });
     await rig.until('it goes', () => rig.world.unfinished().length === 0);
-    // Its row is offline after 60 s. Then the next pass, a minute later at most, sees it for the first time.
+    // The row is offline after 60 s. The next pass, at most a minute later, sees it for the first time.
     await sleep(130_000);
     expect(await rig.admin.runnerNames(`/orgs/${ORG}`)).toEqual(expect.arrayContaining([...idle]));
 
@@ -201,7 +201,7 @@ export function faultScenarios(scenario: Scenario, short: boolean): void {
   });
 }
 
-/** All jobs of the scenario succeed, and each took one Job. */
+/** Expects that all jobs of the scenario succeed, and that each took one Job. */
 async function expectEachOnce(rig: Rig, count: number): Promise<readonly ApiJob[]> {
   const jobs = await expectAllDone(rig, count);
   expect(rig.world.made()).toHaveLength(count);
@@ -238,7 +238,8 @@ async function letNotify(rig: Rig, webhook: string): Promise<void> {
   const old = await rig.kubectl('get', 'pods', '-n', 'argocd', '-l', SERVE_SELECTOR, '-o', 'name');
   await patch('deployment/gitea-runners', { spec: { template: { spec: { hostAliases } } } });
   await rig.stack.kubernetes.rolledOut('argocd', 'deployment/gitea-runners');
-  // Its first plan is of an empty queue: it must not tell of the jobs of other scenarios, which Gitea lists with the next job.
+  // The new leader's first plan has an empty queue: it must not report jobs of other scenarios, which Gitea lists with
+  // the next job.
   await rig.until('a new pod leads', async () => {
     const pod = await rig.leadingPod();
     return pod !== '' && !old.includes(pod);
@@ -246,7 +247,10 @@ async function letNotify(rig: Rig, webhook: string): Promise<void> {
   await sleep(3_000);
 }
 
-/** Without those that ended while nobody led, or just before or after: nobody may be told of these (law V37). */
+/**
+ * Returns the jobs that ended while a replica led. Jobs that ended while none led, or just before or after, may stay
+ * unreported (law V37).
+ */
 async function endedWhileLed(rig: Rig, jobs: readonly ApiJob[]): Promise<readonly ApiJob[]> {
   const { leaderDiedMs } = rig;
   if (leaderDiedMs === undefined) return jobs;

@@ -1,6 +1,6 @@
 /**
- * The end of groups: each time one runner is busy and one is idle. The idle one goes and the busy one finishes. No row is left in Gitea:
- * one scenario waits for that, and for all others the last one of scenarios-faults.ts does.
+ * Tests the end of groups: each time one runner is busy and one is idle. The idle one goes and the busy one finishes.
+ * No row stays in Gitea: one scenario waits for that, and the last one of scenarios-faults.ts waits for all others.
  */
 import { expect } from 'vitest';
 import { workflow } from '../servers/workflows.ts';
@@ -9,7 +9,7 @@ import { conclusions } from './scenarios-load.ts';
 import { idleRunners } from './scenarios-pool.ts';
 import { APPLICATION, GROUP, type Rig, type Scenario } from './scenarios-rig.ts';
 
-/** Where the group moves to. */
+/** Organization that the group moves to. */
 const OTHER_ORG = 'beta';
 
 /** A runner that works, whose Job is pinned, and an idle one. */

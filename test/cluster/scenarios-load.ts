@@ -11,7 +11,7 @@ export function conclusions(jobs: readonly ApiJob[]): readonly string[] {
   return jobs.map(({ name, conclusion }) => `${name} ${conclusion}`).sort();
 }
 
-/** All jobs of the scenario succeed. */
+/** Expects that all jobs of the scenario succeed. */
 export async function expectAllDone(rig: Rig, count: number): Promise<readonly ApiJob[]> {
   const jobs = await rig.calm(count);
   expect(jobs.filter(({ conclusion }) => conclusion !== 'success')).toEqual([]);
@@ -76,7 +76,7 @@ export function loadScenarios(scenario: Scenario, short: boolean): void {
       await rig.dispatch('single.yml');
       await rig.until('the next job has a Job', () => world.runners().length === 2);
       await cancelQueued(rig);
-      // More than serve waits before it has a Job pruned or tidied.
+      // Longer than serve waits before it prunes or tidies a Job.
       await sleep(12_000);
     });
     expect(world.runners().length).toBe(2);

@@ -1,4 +1,4 @@
-/** The warm pool: with it a CI job starts on a runner that is there already. */
+/** Tests the warm pool: with it, a CI job starts on an existing runner. */
 import { expect } from 'vitest';
 import type { Rig, Scenario } from './scenarios-rig.ts';
 import type { CiJob } from './world.ts';
@@ -51,7 +51,8 @@ export function poolScenarios(scenario: Scenario): void {
     await rig.commitGroup({ minIdleRunners: 0 });
     const jobs = await rig.calm(RUNS);
     expect(jobs.filter(({ conclusion }) => conclusion !== 'success')).toEqual([]);
-    // No two CI jobs had runners of one name. A Job that goes before its runner registers leaves its name to a later one.
+    // No two CI jobs had runners of one name. A Job that goes before its runner registers leaves its name to a later
+    // one.
     const names = [...world.ciJobs.values()].map(({ runner = '' }) => runner).filter((name) => WARM.test(name));
     expect(new Set(names).size).toBe(names.length);
   });

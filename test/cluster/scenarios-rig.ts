@@ -1,4 +1,7 @@
-/** What the scenarios and the bench share: one stack, the product in it, one RunnerGroup in git, workflows, a witness. */
+/**
+ * Common parts of the scenarios and the bench: one stack, the product in it, one RunnerGroup in git, workflows, a
+ * witness.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import type { WrittenSpec } from '../../src/config/runnergroup/group-schema.ts';
@@ -21,7 +24,7 @@ export const APPLICATION = 'runners';
 export const CAP = 5;
 export const REPOSITORY = `${ORG}/web`;
 const GROUP_FILE = 'ci.yaml';
-/** Upper bound of any wait; nothing is measured by it. */
+/** Time limit of any wait, ms. Nothing is measured by it. */
 const PATIENCE_MS = 150_000;
 
 const WORKFLOWS: Readonly<Record<string, string>> = {
@@ -45,7 +48,7 @@ export function say(line: string): void {
   process.stdout.write(`cluster ${((Date.now() - startedMs) / 1000).toFixed(1)} s: ${line}\n`);
 }
 
-/** Adds one: what happens in it, with the rig of all. */
+/** Adds a scenario with its steps, on the common rig. */
 export type Scenario = (name: string, run: (rig: Rig, world: World) => Promise<void>) => void;
 
 export class Rig {
@@ -58,7 +61,7 @@ export class Rig {
   /** The newest CI job of the scenario before. */
   #lastId = 0;
   #beganMs = 0;
-  /** In this scenario. Undefined: it was not killed. */
+  /** When the leader was killed in this scenario. Undefined: it was not. */
   leaderDiedMs: number | undefined;
 
   private constructor(stack: Stack, installation: Installation, world: World, web: WebSession) {
@@ -107,7 +110,7 @@ export class Rig {
     await this.stack.close(keep);
   }
 
-  /** As that of the stack, with what the witness has seen. */
+  /** Collects the logs of the stack, and the history of the witness. */
   async collectLogs(): Promise<string> {
     this.stack.machine.write('log/world.txt', `${this.world.describe()}\n${this.world.history()}`);
     return await this.stack.collectLogs();
@@ -130,7 +133,7 @@ export class Rig {
     return this.field(`{.items[0]${path}}`, 'pods', '-n', 'runners', '-l', `job-name=${runner}`);
   }
 
-  /** Ends the pods that fit at once: nothing in them hears of it. */
+  /** Kills the matching pods at once: nothing in them is told. */
   async killPods(namespace: string, ...which: readonly string[]): Promise<void> {
     await this.kubectl('delete', 'pod', '-n', namespace, ...which, '--grace-period=0', '--force');
   }
@@ -160,7 +163,7 @@ export class Rig {
     return groupYaml(GROUP, { ...this.#spec, ...change });
   }
 
-  /** Commits the RunnerGroup with these fields changed, and waits until the cluster has it. What was changed before stays. */
+  /** Commits the RunnerGroup with these changes, and waits until the cluster has it. Earlier changes stay. */
   async commitGroup(change: GroupChange): Promise<void> {
     this.#spec = { ...this.#spec, ...change };
     await this.commitFile(GROUP_FILE, this.groupText());
@@ -194,7 +197,7 @@ export class Rig {
     }
   }
 
-  /** A scenario begins: the jobs and records of the one before do not count any more. */
+  /** Begins a scenario: jobs and records of the last one no longer count. */
   begin(): void {
     this.#beganMs = Date.now();
     this.leaderDiedMs = undefined;
@@ -239,7 +242,7 @@ export class Rig {
     await refresh(this.stack);
   }
 
-  /** Who leads, as `<pod>_<something of its start>`; empty when nobody does. */
+  /** Returns the leader as `<pod>_<something of its start>`. Empty: none. */
   leader(): Promise<string> {
     return this.field('{.spec.holderIdentity}', 'lease', '-n', 'argocd', 'gitea-runners-serve');
   }
@@ -266,7 +269,7 @@ export class Rig {
     await this.until('no row is left', async () => (await rows()).length === 0, 300_000);
   }
 
-  /** From here on `serve` learns of CI jobs by asking. */
+  /** Removes the webhooks. From then on `serve` learns of CI jobs by polling. */
   async removeWebhooks(): Promise<void> {
     const hooks = (await this.admin.call('GET', `/orgs/${ORG}/hooks`)) as readonly { readonly id: number }[];
     for (const { id } of hooks) await this.admin.call('DELETE', `/orgs/${ORG}/hooks/${id}`);

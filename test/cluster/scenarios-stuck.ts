@@ -34,7 +34,7 @@ export function stuckScenarios(scenario: Scenario): void {
       const patch = JSON.stringify({ spec: { suspend: value } });
       await rig.kubectl('patch', 'job', '-n', 'runners', job, '--type=merge', '-p', patch);
     };
-    // Its pod has begun, so Kubernetes ends it. That is no end of the Job.
+    // Its pod has begun, so Kubernetes ends it. That does not end the Job.
     await rig.commitGroup({ setupCommand: ['sleep', '12'] });
     await rig.dispatch('busy.yml');
     const path = '.status.initContainerStatuses[?(@.name=="setup")].state.running.startedAt';
@@ -60,7 +60,7 @@ export function stuckScenarios(scenario: Scenario): void {
   });
 }
 
-/** What `explain` says of a CI job, on one line. Default: the only one that is active. */
+/** Returns the answer of `explain` about a CI job, on one line. Default: the only active job. */
 export async function explained(
   { stack: { gitea, kubernetes }, world }: Rig,
   id = String(world.active[0]?.id),

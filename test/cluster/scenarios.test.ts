@@ -58,7 +58,7 @@ describe('a cluster with the product in it', () => {
     clearTimeout(dies);
     await dead;
     await theRig().saveServeLogs(task.name);
-    // A failure must not be the next one's: a runner that is left would take a job of it.
+    // A failure must not affect the next scenario: a runner that stays would take a job of it.
     await theRig().restoreGroup();
     if (task.result?.state === 'fail') await theRig().calm(0).catch(String);
   });

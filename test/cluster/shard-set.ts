@@ -10,17 +10,18 @@ const EXAMPLE = 'install/examples/applicationset-shards.yaml';
 const LOOKS_PORT = 8083;
 const ACCESS_LOG = ['gitea', 'log', 'access.log'];
 
-/** Settings of `serve` and the sidecar under which `generate` asks `serve` before Gitea. They need install/looks.yaml. */
+/**
+ * Settings of `serve` and the sidecar with which `generate` asks `serve` before Gitea. They need install/looks.yaml.
+ */
 export const LOOKS_SETTINGS: Readonly<Record<string, string>> = {
   GITEA_RUNNERS_LOOKS_LISTEN: `:${LOOKS_PORT}`,
   GITEA_RUNNERS_LOOKS: `http://gitea-runners-looks.argocd.svc:${LOOKS_PORT}`,
 };
 
 /**
- * The example with so many shards, of the repository with the RunnerGroups.
- *
- * @param change as the manual says, each change of the number has one of its own
- * @param broken a shard that follows a branch that is not there
+ * Applies the example with so many shards, of the repository with the RunnerGroups.
+ * @param change each change of the number has its own, as the manual says
+ * @param broken a shard that follows a missing branch
  */
 export async function applyShardSet(stack: Stack, shards: number, change: number, broken = ''): Promise<void> {
   const set = parse(readFileSync(EXAMPLE, 'utf8').replace('"{{.shard}}/4"', `"{{.shard}}/${shards}"`));
@@ -32,7 +33,7 @@ export async function applyShardSet(stack: Stack, shards: number, change: number
   await apply(stack, set);
 }
 
-/** To Gitea's API. */
+/** Matches requests to Gitea's API in its log. */
 const REQUESTS = /(\d+\.\d+\.\d+\.\d+) - .*"[A-Z]+ \/api\/v1\//g;
 
 /** Requests to Gitea's API so far that came from Argo CD's repo-server, where `generate` runs. */

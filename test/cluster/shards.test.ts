@@ -1,6 +1,6 @@
 /**
- * One folder printed by several Applications of a real ApplicationSet (docs/scale.md, "Shards"), whose `generate` is given the looks of `serve`
- * (docs/adr/0111). Not in the short set.
+ * Tests one folder that several Applications of a real ApplicationSet print (docs/scale.md, "Shards"). Their `generate`
+ * gets the looks of `serve` (docs/adr/0111). Not in the short set.
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -25,7 +25,7 @@ let askedAlone = 0;
 
 let changes = 0;
 
-/** The example of the manual with so many shards, until Argo CD has all of them. */
+/** Applies the manual's example with so many shards, and waits until Argo CD has all of them. */
 async function applyShards(shards: number): Promise<void> {
   changes += 1;
   await applyShardSet(rig.stack, shards, changes);
@@ -42,7 +42,7 @@ async function applyShards(shards: number): Promise<void> {
 
 const SHARD_SETTINGS = '{range .items[*]}{.spec.source.plugin.env[0].value}{"\\n"}{end}';
 
-/** As a person would by hand: the Application follows another branch. */
+/** Lets the Application follow another branch, as a person would by hand. */
 async function followRevision(targetRevision: string): Promise<void> {
   const change = JSON.stringify({ spec: { source: { targetRevision } } });
   await rig.kubectl('patch', 'application', APPLICATION, '-n', 'argocd', '--type=merge', '-p', change);
@@ -86,7 +86,7 @@ async function wakes(): Promise<ReadonlyMap<string, number>> {
 
 const WAKES = /^gitea_runners_wakes_total\{application="argocd\/([^"]+)"[^}]*\} (\d+)$/gm;
 
-/** What `generate` asks Gitea for while six CI jobs come and end. */
+/** Returns the number of requests of `generate` to Gitea while six CI jobs come and end. */
 async function askedInWave(): Promise<number> {
   const before = await askedByGenerate(rig.stack);
   await rig.dispatch('busy.yml', 6);
@@ -110,7 +110,7 @@ beforeEach(({ task }) => {
   rig.begin();
 });
 
-// Argo CD keeps the manifests of a commit for a day, and those of the earlier one know nothing of today's CI jobs.
+// Argo CD keeps the manifests of a commit for a day, and those of the earlier commit know nothing of today's CI jobs.
 it('an Application that is set back to an earlier commit stops runners at work, which end their CI jobs', async () => {
   await rig.commitGroup({ maxActiveRunners: CAP - 1, gracefulStopSeconds: 300 });
   await rig.admin.call('POST', `/repos/${GROUPS_REPOSITORY}/branches`, { new_branch_name: 'earlier' });
@@ -212,7 +212,7 @@ it('one of two Applications with the same CI jobs makes a runner for each', asyn
   expect([...madeByApplication().keys()]).toEqual(['others']);
 });
 
-// On a busy machine one generate may ask Gitea itself, as serve has 200 ms to answer.
+// On a busy machine, a generate may ask Gitea itself, because serve has 200 ms to answer.
 it('looks of serve answer generate, so that a wave of six CI jobs costs fewer requests to Gitea than two looks', () => {
   expect(askedAlone).toBeLessThan(12);
 });

@@ -1,4 +1,4 @@
-/** The stack itself, without the product: its parts work together, and nothing of it is left, however it ends. */
+/** Tests the stack itself, without the product: its parts work together, and nothing of it is left, however it ends. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ async function leavesNothing(mark: Mark): Promise<void> {
 /** The test of the test: a look that finds nothing while all is there would always be content. */
 function hasTraces(mark: Mark): void {
   const { processes, controlGroups, cards, folders } = tracesOf(mark);
-  // One that the test started, one that containerd started, one in a pod.
+  // A process that the test started, one that containerd started, and one in a pod.
   for (const program of [/kube-apiserver/, /containerd-shim/, /^\/usr\/local\/bin\/argocd-application-controller/])
     expect(processes).toContainEqual(expect.stringMatching(program));
   expect(controlGroups.length).toBeGreaterThan(0);
@@ -66,7 +66,7 @@ describe('a stack', () => {
     await admin.deleteFile('acme/deploy', 'apps/2.yaml');
     expect(await sync()).toBe('one=second ');
 
-    // It leaves them as they are, makes none, and misses none.
+    // Argo CD leaves these objects as they are, makes none, and misses none.
     const skipped = (name: string): string => configMap(name, 'third', { 'argocd.argoproj.io/hook': 'Skip' });
     await put(1, skipped('one'));
     await put(3, skipped('three'));
@@ -106,7 +106,7 @@ describe('a stack whose test was killed', () => {
       bundle: true,
       platform: 'node',
       format: 'cjs',
-      // It finds guard.mjs beside itself.
+      // The bundle finds guard.mjs beside itself.
       define: { 'import.meta.dirname': JSON.stringify(join(import.meta.dirname, '..', 'servers')) },
     });
     child = spawn(process.execPath, [program, JSON.stringify(builds)], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -131,7 +131,7 @@ describe('a stack that cannot start', () => {
 
   beforeAll(() => {
     playground = new Playground('broken');
-    // All that is made for the stack lies in here.
+    // All files of the stack are in this folder.
     process.env['TMPDIR'] = playground.makeFolder('tmp');
   });
 

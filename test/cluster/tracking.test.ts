@@ -1,6 +1,7 @@
 /**
- * Each way in which a stock Argo CD knows what belongs to an Application (docs/adr/0082): CI jobs come, run on runners that are pinned, and
- * leave nothing behind. One Argo CD, whose argocd-cm changes; a commit has it apply the marks of the new way.
+ * Tests each way in which a stock Argo CD tracks the objects of an Application (docs/adr/0082): CI jobs come, run on
+ * pinned runners, and leave nothing behind. One Argo CD, whose argocd-cm changes; a commit makes it apply the marks of
+ * the new way.
  */
 import { beforeAll, expect, inject, it } from 'vitest';
 import * as z from 'zod';

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { longestFirst } from '../servers/longest-first.ts';
 
-/** As in .ci/run: without the files that take longest, an hour together. */
+/** Set for .ci/run: without the files that take longest, an hour together. */
 const short = process.env['CLUSTER_SCENARIOS'] === 'short';
 
 /** The whole product on a real cluster: slow, needs root and some Debian packages (stack/packages.ts names them). */

@@ -21,7 +21,7 @@ export class WebSession {
       redirect: 'manual',
     });
     if (response.status !== 303 && response.status !== 302) throw new Error(`log in: HTTP ${response.status}`);
-    // Gitea sends a cookie twice, when it gives a new session to who has logged in.
+    // Gitea sends a cookie twice when it gives a new session after a login.
     const cookies = new Map(
       response.headers.getSetCookie().map((cookie) => {
         const [pair = ''] = cookie.split(';');

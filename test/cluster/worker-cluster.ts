@@ -18,7 +18,7 @@ const Kubeconfig = z.object({ users: z.tuple([z.object({ user: z.object({ token:
  * RequestWatchProgress. Without the cache etcd itself answers.
  */
 const FLAGS = ['--watch-cache=false'];
-/** It gives the hub's Kueue all rights, as a person who tries it would. */
+/** User of the hub's Kueue. It has all rights, as a person who tries it would give them. */
 const USER = 'hub';
 
 export class WorkerCluster {
@@ -40,7 +40,7 @@ export class WorkerCluster {
     });
   }
 
-  /** With Kueue, the quota, and the Secret of the runners. */
+  /** Starts the worker with Kueue, the quota, and the Secret of the runners. */
   static async start(name: string, builds: ClusterBuilds, hub: Stack, quota: Quota): Promise<WorkerCluster> {
     const cluster = await startCluster(name, builds, FLAGS);
     try {
@@ -63,7 +63,10 @@ export class WorkerCluster {
     }
   }
 
-  /** For the hub's Kueue: what is no file, as it asks for. @param address of the wire's end */
+  /**
+   * Returns the kubeconfig for the hub's Kueue, with all data inline, as Kueue requires.
+   * @param address of the wire's end
+   */
   kubeconfig(address: string): string {
     const { caFile, kubeconfig } = this.#cluster.kubernetes;
     const [{ user }] = Kubeconfig.parse(JSON.parse(readFileSync(kubeconfig, 'utf8'))).users;
@@ -92,7 +95,7 @@ export class WorkerCluster {
     return names.split(' ').filter(Boolean);
   }
 
-  /** Ends everything in it at once, pods too. */
+  /** Ends everything in it at once, including pods. */
   async kill(): Promise<void> {
     await this.#cluster.machine.close();
   }

@@ -1,4 +1,6 @@
-/** Follows one kind of object in the cluster over a watch of its own: a witness that shares no code with the product. */
+/**
+ * Follows one kind of object in the cluster over a watch of its own: a witness that shares no code with the product.
+ */
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { createInterface } from 'node:readline';
@@ -17,7 +19,7 @@ export interface WatchEvent {
 }
 
 /**
- * Tells every state of the objects below `path`, the existing ones first. A watch that ends is begun anew.
+ * Reports every state of the objects below `path`, the existing ones first. A watch that ends is started again.
  * @param path e.g. `/api/v1/namespaces/runners/pods`
  */
 export async function followObjects(

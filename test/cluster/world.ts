@@ -1,6 +1,6 @@
 /**
- * What really happens, seen from outside: CI jobs through Gitea's API, Jobs, pods, the RunnerGroup and the Application through
- * watches. None of the product's code is in here, and none of its answers are believed.
+ * Records what really happens, seen from outside: CI jobs through Gitea's API; Jobs, pods, the RunnerGroup and the
+ * Application through watches. It contains no code of the product, and trusts none of its answers.
  */
 import * as z from 'zod';
 import type { Account, ApiJob } from '../servers/account.ts';
@@ -22,7 +22,7 @@ export interface CiJob {
 export interface Seen {
   readonly name: string;
   readonly createdAtMs: number;
-  /** Of a Job: the Application that has applied it last. */
+  /** The Application that has applied the Job last. */
   application?: string;
   /** Complete or Failed; for a pod its phase Succeeded or Failed. */
   endedAtMs?: number;
@@ -71,16 +71,16 @@ const EVERY_MS = 150;
 const ACTIVE = ['queued', 'in_progress', 'waiting'];
 
 export class World {
-  /** By id, all that were ever active. */
+  /** All CI jobs that were ever active, by id. */
   readonly ciJobs = new Map<number, CiJob>();
-  /** By uid, all that ever were. */
+  /** All Jobs that ever existed, by uid. */
   readonly jobs = new Map<string, Seen>();
   readonly pods = new Map<string, Seen>();
   readonly groups = new Map<string, LiveGroup>();
   readonly applications = new Map<string, LiveApplication>();
   /** The active CI jobs of the last look that Gitea answered. */
   active: readonly ApiJob[] = [];
-  /** What Applications said went wrong since `mark`. */
+  /** Errors of Applications since `mark`. */
   readonly errors = new Set<string>();
   /**
    * The most since `mark`, at one time: CI jobs at work, and runners that wait or work. A runner that is pruned in the second of its claim ends
@@ -134,7 +134,7 @@ export class World {
     this.mostRunners = 0;
   }
 
-  /** Names of the Jobs that were made since `mark`; one that was made twice is there twice. */
+  /** Returns the names of the Jobs that were made since `mark`. A Job that was made twice is listed twice. */
   made(): readonly string[] {
     return this.madeJobs().map(({ name }) => name);
   }
@@ -148,7 +148,7 @@ export class World {
     return [...this.jobs.values()].filter((job) => isAlive(job));
   }
 
-  /** Those whose runner has not done its one CI job: one that has needs a second to end. */
+  /** Returns the Jobs whose runner has not run a CI job. A runner that has one needs a second to end. */
   runners(): readonly Seen[] {
     const done = new Set([...this.ciJobs.values()].flatMap(({ runner, endedAtMs }) => (endedAtMs && runner) || []));
     return this.unfinished().filter(({ name }) => !done.has(name));
@@ -159,7 +159,7 @@ export class World {
     return [...this.jobs.values()].filter(({ gone }) => !gone).map(({ name }) => name);
   }
 
-  /** Pods that exist. Those of a Job that was deleted are among them until they have ended. */
+  /** Returns the existing pods. Pods of a deleted Job are included until they have ended. */
   leftPods(): readonly string[] {
     return [...this.pods.values()].filter(({ gone }) => !gone).map(({ name }) => name);
   }
@@ -172,7 +172,7 @@ export class World {
     return this.groups.get(group)?.status?.conditions?.find((condition) => condition.type === type);
   }
 
-  /** All Applications are Synced and Healthy, and without an error. */
+  /** True if all Applications are Synced and Healthy, and have no error. */
   areWell(): boolean {
     return [...this.applications.values()].every(({ status }) => {
       const errors = (status?.conditions ?? []).filter(({ type }) => type.endsWith('Error'));
@@ -206,7 +206,7 @@ export class World {
     ].join('');
   }
 
-  /** All that was ever seen, for a look after a failure. */
+  /** Returns everything that was ever seen, for the person who looks for a fault. */
   history(): string {
     const ci = [...this.ciJobs.values()].map(({ id, name, queuedAtMs, startedAtMs, endedAtMs, runner }) => {
       return `${id} ${name} queued ${timeText(queuedAtMs)} started ${timeText(startedAtMs)} ended ${timeText(endedAtMs)} ${runner ?? ''}`;
@@ -221,7 +221,7 @@ export class World {
       try {
         const active = await this.#admin.jobs(`/orgs/${this.#org}`, ...ACTIVE);
         const nowMs = Date.now();
-        // What changed did so between the two looks: neither early nor late on the average.
+        // The change came between the two looks. The middle is neither early nor late on average.
         this.#noteActive(active, (lastMs + nowMs) / 2);
         lastMs = nowMs;
       } catch {

@@ -1,4 +1,7 @@
-/** `doctor --pre`: what it says of a cluster with Argo CD in which nothing of ours stands yet. Real program, real HTTPS server, simulated Gitea. */
+/**
+ * `doctor --pre` on a cluster with Argo CD and without any object of ours. Real program, real HTTPS server, simulated
+ * Gitea.
+ */
 import { expect, it } from 'vitest';
 import { TOKEN } from '../../support/start-acme.ts';
 import {

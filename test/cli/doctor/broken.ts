@@ -37,7 +37,7 @@ import {
   without,
 } from './world.ts';
 
-/** Of an Application. */
+/** Change that adds a RunnerGroup to the Application. */
 const WITH_GROUP = {
   resources: [{ group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' }],
 };
@@ -70,7 +70,7 @@ const withoutMount =
     )(world);
   };
 
-/** What is broken, what the cross says, and a word of the advice. */
+/** Each row: the fault, its change of the world, the message after the cross, and a word of the advice. */
 export const BROKEN: readonly (readonly [string, (world: World) => World, string, string])[] = [
   ['no CRD', without(CRD), 'CustomResourceDefinition: it does not exist', 'install/crd.yaml'],
   [

@@ -108,7 +108,7 @@ it.each<readonly [string, (world: World) => World, string | undefined]>([
 
   const { code, stdout } = await run();
 
-  // Not bad: who may use a project is not known here.
+  // Not a fault: the users of the project are not known here.
   expect(code, stdout).toBe(0);
   if (told === undefined)
     expect(stdout).toContain('✓ projects in Argo CD: no other has a namespace of runners as destination\n');

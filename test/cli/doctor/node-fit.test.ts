@@ -1,4 +1,4 @@
-/** Whether a node could ever take a pod. */
+/** Tests whether a node could ever take a pod. */
 import { describe, expect, it } from 'vitest';
 import { PodPlace, whyNot } from '../../../src/cli/doctor/node-fit.ts';
 import { Node } from '../../../src/cli/reading/reads.ts';

@@ -1,4 +1,4 @@
-/** What `doctor` advises against a failure: it stands on a line of its own, behind words that name something else. */
+/** Tests the advice of `doctor` against failures: it is on a line of its own, after words that name something else. */
 import { expect, it } from 'vitest';
 import { remedyOfFailure } from '../../../src/cli/reading/finding.ts';
 import { Failure, type FailureKind } from '../../../src/shared/failure.ts';

@@ -1,4 +1,4 @@
-/** What `doctor` says of Applications that print one folder together. Real program, real HTTPS server. */
+/** `doctor` on Applications that print one folder together. Real program, real HTTPS server. */
 import { expect, it } from 'vitest';
 import { APPLICATIONS, at, examine, put, type World } from './world.ts';
 
@@ -8,7 +8,7 @@ type Change = (application: World) => World | undefined;
 const env = (value: string) => put(['spec', 'source', 'plugin', 'env'], [{ name: 'GITEA_RUNNERS_SHARD', value }]);
 const at2 = (change: Change) => ({ 'runners-2': change });
 
-/** What is told of three shards, changed so. */
+/** Returns the findings about three shards with these changes. */
 async function toldOf(changes: Readonly<Record<string, Change>>, beside: readonly string[] = []) {
   const { run } = await examine((world) => {
     const [one = {}] = at(world[APPLICATIONS], 'items') as unknown as readonly World[];

@@ -1,4 +1,4 @@
-/** Whether a scope has a webhook that leads to `serve`, and whether its deliveries come. */
+/** Tests the check of webhooks: one leads to `serve`, and its deliveries arrive. */
 import { describe, expect, it } from 'vitest';
 import type { ScopeSeen } from '../../../src/cli/doctor/gitea-seen.ts';
 import { webhook } from '../../../src/cli/doctor/groups.ts';

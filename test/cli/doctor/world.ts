@@ -41,7 +41,7 @@ export const GROUP = [GROUPS, 'items', 0];
 export const SPEC = [...GROUP, 'spec'];
 export const APPLICATION = [APPLICATIONS, 'items', 0];
 export const CONTAINER = [REPO_SERVER, 'spec', 'template', 'spec', 'containers', 0];
-/** Of Gitea's API, in the same world. */
+/** Path of the webhooks in Gitea's API, in the same world. */
 export const HOOKS = '/api/v1/orgs/acme/hooks';
 export const REPOSITORIES = '/api/v1/orgs/acme/repos';
 export const COMPARED = '/api/v1/orgs/acme/actions/runners/registration-token';
@@ -56,7 +56,7 @@ export function manifest(file: string, kind?: string): Json {
 const ready = (deployment: Json, readyReplicas = 1): Json => ({ ...deployment, status: { readyReplicas } });
 export const repoServer = (readyReplicas = 1): Json => ready(manifest('argocd-repo-server.yaml'), readyReplicas);
 export const serve = (readyReplicas = 1): Json => ready(manifest('gitea-runners.yaml', 'Deployment'), readyReplicas);
-/** What `/metrics` says, as prom-client writes it. Seconds since 1970. */
+/** Makes the answer of `/metrics` as prom-client writes it. Seconds since 1970. */
 export const metrics = (started: number, last: Readonly<Record<string, number>>): string =>
   [
     `process_start_time_seconds ${started}`,
@@ -84,7 +84,7 @@ export function condition(isReady: string): Json {
   return { type: 'Ready', status: isReady, reason: 'GiteaFailed', message: 'GR-HTTP-01 no answer', lastTransitionTime };
 }
 
-/** As docs/install.md makes it. */
+/** Makes the world of an installation by docs/install.md. */
 function whole(url: string, spec = ''): World {
   const conditions = [condition('True')];
   const group = groupObject(groupYaml(url, spec), { lastCheckTime: new Date().toISOString(), conditions });
@@ -163,7 +163,7 @@ export async function examine(
   acme.simulator.intercept(({ url: target = '' }, response) => {
     const found = world[target.replace(/\?.*/, '')];
     if (found === undefined) return false;
-    // Of a list, one page.
+    // A list has one page here.
     answerWith(response, /[?&]page=[2-9]/.test(target) ? [] : found);
     return true;
   });
@@ -174,7 +174,10 @@ export async function examine(
 
 type Key = string | number;
 
-/** Changes a world: `place` is the path of an object, and the keys in it that lead to the value. Undefined takes it away. */
+/**
+ * Changes a world: `place` is the path of an object, and then the keys that lead to the value. Undefined removes the
+ * value.
+ */
 export const put =
   ([path = '', ...keys]: readonly Key[], value: unknown) =>
   (world: World): World => {

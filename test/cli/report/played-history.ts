@@ -15,16 +15,16 @@ export interface PlayedGroup {
   readonly org: string;
   readonly label: string;
   readonly cpu: number;
-  /** A job chooses it by this label, besides that of the group. */
+  /** Size of the job. A job chooses it by this label, beside the label of the group. */
   readonly size?: { readonly name: string; readonly cpu: number };
 }
 
 export interface PlayedRunner {
   readonly name: string;
   readonly group: PlayedGroup;
-  /** Of its size. */
+  /** CPUs of the runner's size. */
   readonly cpu: number;
-  /** What it was made for. */
+  /** The job that the runner was made for. */
   readonly wanted: { readonly id: number; readonly repository: string; readonly workflow: string };
   readonly createdMs: number;
   endedMs?: number;
@@ -192,7 +192,7 @@ export async function play({ cleansUp, hours, reruns, seed, version }: Plan): Pr
     }
   };
 
-  /** All jobs, or one with those that need it: then Gitea 1.27 copies the rows of the others. */
+  /** Re-runs all jobs, or one with those that need it: then Gitea 1.27 copies the rows of the others. */
   const rerun = (runId: number): void => {
     const [first] = gitea.jobsOfRun(runId);
     try {

@@ -1,4 +1,6 @@
-/** What `report` says of days of CI, and what really happened. Gitea over HTTP, Kubernetes over HTTPS; the clock is the history's. */
+/**
+ * Compares `report` on days of CI with the truth. Gitea over HTTP, Kubernetes over HTTPS; the clock is the history's.
+ */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Usage, UsageFigures } from '../../../src/answers/usage.ts';
 import { report } from '../../../src/cli/commands/report.ts';
@@ -53,7 +55,7 @@ async function reported(played: Played, by: string, keptHours: number): Promise<
   return JSON.parse(printed.out) as Usage & { readonly isWhole: boolean };
 }
 
-/** What ended in the period, by the name of the row. */
+/** Returns the runners and jobs that ended in the period, by the name of the row. */
 function truthBy({ nowMs, runners }: Played, nameOf: (runner: PlayedRunner) => string) {
   const fromMs = nowMs - SINCE_HOURS * 3_600_000;
   const ended = runners.filter(({ endedMs, ran }) => ((ran ? ran.endedMs : endedMs) ?? 0) >= fromMs);
@@ -65,7 +67,10 @@ function truthBy({ nowMs, runners }: Played, nameOf: (runner: PlayedRunner) => s
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** Hours of CPUs that nobody can doubt when runners are forgotten: a job that names a size ran on a runner of that size. */
+/**
+ * Returns the CPU hours that are certain when runners are forgotten: a job that names a size ran on a runner of that
+ * size.
+ */
 function certainCpuHours(runners: readonly PlayedRunner[]): number {
   const certain = ({ group, ran }: PlayedRunner): number => {
     if (!ran) return 0;
@@ -103,7 +108,10 @@ function expectWaits(row: UsageFigures | undefined, { waitP50, waitP95 }: Return
   }
 }
 
-/** Of a runner that found no work: the workflow of the job that it was made for, if that has ended in the period. */
+/**
+ * Returns the workflow of a runner. Without a CI job: that of the job that it was made for, if that job has ended in
+ * the period.
+ */
 function workflowOf({ ran, wanted }: PlayedRunner, { nowMs, simulator }: Played): string {
   const { stopped } = simulator.gitea.job(wanted.id);
   const isKnown = ran !== undefined || stopped * 1000 >= nowMs - SINCE_HOURS * 3_600_000;

@@ -24,7 +24,7 @@ function validate(...flags: readonly string[]): Promise<Outcome> {
 
 const GOOD: Outcome = { code: 0, stdout: '1 RunnerGroup in 1 file is valid\n', stderr: '' };
 
-/** Asks the loader itself, in a process of its own, what it made of the cache. */
+/** True if the loader has used the cache. It is asked in a process of its own. */
 function isUsed(command = 'validate', ...flags: readonly string[]): boolean {
   const script = `
     const vm = require('node:vm');

@@ -6,7 +6,7 @@ import type { Failure } from '../../../src/shared/failure.ts';
 import { failureOf } from '../../support/failure-of.ts';
 import { application, BUSY, client, fakeArgoCd, gatewayError, json, status, TOKEN } from '../../support/fake-argocd.ts';
 
-/** No retry: Argo CD would refuse other syncs meanwhile. */
+/** Body of a sync without retry: during retries Argo CD would refuse other syncs. */
 const SYNC = '{"prune":true,"retryStrategy":{"limit":0}}';
 
 const APP = { name: 'runners' };

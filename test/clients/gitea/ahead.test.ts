@@ -18,7 +18,7 @@ describe('asking ahead', () => {
     const content = { jobs: [jobRow(1), jobRow(2, 'completed')], runners: [runnerRow(1, 'idle')] };
     const answer = answerer(content);
     const gitea = await fakeGitea({
-      // Nobody gets an answer before all six questions are there.
+      // All six requests must be there before the first answer.
       intercept: (seen, response) => {
         held.push(() => answer(seen, response));
         if (held.length === 6) for (const release of held) release();

@@ -21,7 +21,7 @@ const LIST = /^\/api\/v1\/repos\/([^/]+\/[^/]+)\/actions\/runners$/;
 const PLAIN = [jobRow(1, 'in_progress', { runner_name: 'of-org' })];
 const NOW_MS = Date.UTC(2026, 8, 1);
 
-/** Gitea whose repositories have these rows; the list of a level has none of them. */
+/** Starts a Gitea whose repositories have these rows. The list of an organization has none of them. */
 async function start(rows: Readonly<Record<string, readonly RunnerRow[]>>, jobs: JobRow[] = PLAIN, also?: Intercept) {
   const gitea = await fakeGitea({
     jobs,
@@ -35,7 +35,7 @@ async function start(rows: Readonly<Record<string, readonly RunnerRow[]>>, jobs:
       return json(response, { runners: found, total_count: rows[repository]?.length ?? 0 });
     },
   });
-  /** Which lists of repositories were asked, sorted. */
+  /** Returns the repositories whose lists were read, sorted. */
   const asked = (): readonly string[] => gitea.seen.flatMap(({ path }) => LIST.exec(path)?.[1] ?? []).toSorted();
   const look = (bound: readonly BoundRunner[], scope: Scope = ACME, more: Partial<ObserveOptions> = {}) =>
     lookAt(gitea.url, scope, { boundRunners: async () => bound, ...more });

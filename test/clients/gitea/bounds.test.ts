@@ -98,7 +98,7 @@ test('a look counts each row once, however often its moving list is read', async
     intercept: ({ query }) => {
       const isSecondPage = query.getAll('status').join() === 'in_progress' && query.get('page') === '2';
       if (isSecondPage) readings += 1;
-      // One begins during each reading but the last.
+      // One job begins during each reading but the last.
       if (isSecondPage && readings < 4) jobs.push(...jobRows(120 + readings, 1, 'in_progress'));
       return false;
     },

@@ -1,4 +1,4 @@
-/** How far completed jobs are read. */
+/** Tests how far completed jobs are read. */
 
 import { describe, expect, test } from 'vitest';
 import { observe } from '../../../src/clients/gitea/observe-gitea.ts';

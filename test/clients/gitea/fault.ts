@@ -1,4 +1,4 @@
-/** What faults are made of: a healthy Gitea that is bent in one place. */
+/** Building blocks of faults: a healthy Gitea with one change. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { answerer, type JobRow, jobRow, json, type Seen, see } from '../../support/gitea-stand-in.ts';
 
@@ -17,7 +17,7 @@ export interface Fault {
   readonly message: (origin: string, seconds: number) => string;
 }
 
-/** What a bent server does with a request. */
+/** Handles a request of the changed server. */
 export type Answer = (seen: Seen, response: ServerResponse, request: IncomingMessage) => void;
 
 export const JOBS = '/api/v1/orgs/acme/actions/jobs';
@@ -104,7 +104,7 @@ export function onVersion(name: string, code: string, answer: Answer, received: 
   };
 }
 
-/** One job row, bent. */
+/** A fault in one job row. */
 export function onRow(name: string, fields: Readonly<Record<string, unknown>>, detail: string): Fault {
   const row = { ...jobRow(17, 'queued', { name: LEAK, head_sha: LEAK }), ...fields };
   return onShape(name, { jobs: [row], total_count: 1 }, detail);

@@ -11,7 +11,7 @@ test('the list of faults has at least 25 kinds, each under its own name', () => 
   expect(FAULTS.length).toBeGreaterThanOrEqual(25);
 });
 
-/** What `serve`, `doctor` and `explain` go by. */
+/** Kinds of failures that `serve`, `doctor` and `explain` distinguish. */
 const KINDS: Readonly<Record<string, FailureKind>> = {
   'GR-GITEA-01': 'unauthorized',
   'GR-GITEA-02': 'forbidden',
@@ -28,7 +28,7 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
 test.concurrent.each(FAULTS)(
   'a look fails with exit 1 and a helpful text: $name',
   async ({ handler, code, message, lasts }) => {
-    // Of an answer that comes the time says nothing: a busy machine needs more of it.
+    // The time of an answer that arrives proves nothing: a busy machine needs more.
     const seconds = lasts ? 1 : 3000;
     const server = await serve(handler());
 

@@ -1,4 +1,4 @@
-/** How far the history of a scope is read, and what is told when it is not whole. */
+/** Tests how far the history of a scope is read, and the notes if it is not whole. */
 import { describe, expect, it } from 'vitest';
 import { GiteaApi } from '../../../src/clients/gitea/api.ts';
 import { Shelf } from '../../../src/clients/gitea/bounds.ts';
@@ -10,7 +10,10 @@ import { ACME, accessTo, idsOf, SECRET, upTo } from '../../support/looking.ts';
 
 const TO_MS = Date.parse('2026-08-10T00:00:00Z');
 const HOUR_MS = 3_600_000;
-/** Each job ended so many steps before the end of the period as its id is below the last one, and ran for a minute. */
+/**
+ * Makes `count` jobs of a minute each. The last one ends at the end of the period, each earlier one a step before the
+ * next.
+ */
 function past(count: number, stepMs = HOUR_MS): JobRow[] {
   return upTo(count).map((id) => {
     const ms = TO_MS - (count - id + 1) * stepMs;
@@ -49,12 +52,13 @@ describe.each(['1.26.0', '1.27.3'])('the history of Gitea %s', (version) => {
 
     expect(idsOf(history)).toEqual(upTo(1000).slice(-168));
     expect(history.isWhole).toBe(true);
-    // 168 hours and 48 more are five pages. They are asked for by fours, besides the first one. 1.26 has no order: all twenty are read.
+    // 168 hours and 48 more are five pages. After the first page, four are read at a time. 1.26 has no order: all
+    // twenty are read.
     expect(completedPages(gitea.lines())).toBeLessThanOrEqual(version === '1.26.0' ? 20 : 9);
   });
 
   it('has jobs that were created up to two days before the period', async () => {
-    // Of 600 jobs in 150 hours the last 199 ended in the period. The fifth page is older by less than two days.
+    // The last 199 of 600 jobs in 150 hours ended in the period. The fifth page is older by less than two days.
     const jobs = past(600, HOUR_MS / 4).map((row) =>
       row.id === 321 ? { ...row, completed_at: new Date(TO_MS - 1000).toISOString().replace('.000', '') } : row,
     );

@@ -1,4 +1,7 @@
-/** The author of a workflow writes labels and steps of any length. They stand in Gitea's lists, and must stop nobody else's jobs. */
+/**
+ * Tests labels and steps of any length, which authors of workflows write. Gitea's lists have them, and they must not
+ * stop the jobs of others.
+ */
 
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/shared/clock.ts';

@@ -101,7 +101,7 @@ describe('a list that moves while it is read', () => {
     const found = await lookAt(gitea.url);
 
     expect(pages).toBe(6);
-    // Five rows slipped over a page border at most; none that stays in the list is needed for correctness of the next look.
+    // Five rows slipped over a page border at most. The next look does not need any row that stays in the list.
     expect(found.jobs.length).toBeGreaterThanOrEqual(115);
     expect(idsOf(found)).toContain(120);
   });
@@ -163,7 +163,7 @@ describe('a list that moves while it is read', () => {
       jobs: [jobRow(1)],
       runners,
       intercept: ({ path, query }) => {
-        // Before each second page the last runner calls and moves to the front.
+        // Before each second page, the last runner calls and moves to the front.
         if (path.endsWith('/runners') && query.get('page') === '2' && ++pages < 3)
           runners.unshift(...runners.splice(-1));
         return false;

@@ -1,4 +1,7 @@
-/** The arithmetic of paging at its edges: ends of a long list, and pages without rows. What pages of a real list do: moving-lists.test.ts. */
+/**
+ * Tests the arithmetic of paging at its edges: ends of a long list, and pages without rows. Pages of a real list:
+ * moving-lists.test.ts.
+ */
 import { describe, expect, it } from 'vitest';
 import { endIsOpen, isLong, judgePass, MOST_ROWS, PAGE_LIMIT, pagesAfter } from '../../../src/clients/gitea/paging.ts';
 
@@ -23,7 +26,7 @@ describe('of a list of more than 200 pages', () => {
     expect(pagesAfter(first)).toEqual(upFrom(2, pages - 1));
   });
 
-  /** Both ends of 202 pages of two rows; the last one has one. */
+  /** Both ends of 202 pages of two rows. The last page has one row. */
   const ends = [...upFrom(1, 100), ...upFrom(103, 99)].map((number) => page([2 * number, 2 * number + 1], 403));
 
   it('the ends are never complete, and a row that came twice contradicts', () => {

@@ -1,4 +1,7 @@
-/** What real Giteas answered (test/servers/record.ts) must be readable: the fake of the other tests could be wrong in the same way as the code. */
+/**
+ * Tests that recorded answers of real Giteas (test/servers/record.ts) can be read: the stand-in of other tests could
+ * have the same fault as the code.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** One call that makes a runner, the file it works with, and what every other answer means. */
+/** Tests the request that makes a runner, the runner's file, and the meaning of every other answer. */
 import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { credentialsFile, registerRunner } from '../../../src/clients/gitea/register.ts';
@@ -21,7 +21,7 @@ const answer =
   (_, response) =>
     json(response, body, status, headers);
 
-/** As connect-go writes the error of a handler that has no code. */
+/** An error of a handler without a code, as connect-go writes it. */
 const refused = (message: string) => answer({ code: 'unknown', message }, 500);
 
 async function start(intercept: Intercept, subPath = '') {

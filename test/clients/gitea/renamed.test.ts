@@ -14,7 +14,7 @@ import { fakeGitea, jobRow } from '../../support/gitea-stand-in.ts';
 import { ACME, accessTo, lookAt, OPTIONS, SECRET } from '../../support/looking.ts';
 import { startAcme } from '../../support/start-acme.ts';
 
-/** One that cannot re-run jobs is not among them. */
+/** Versions that can re-run jobs. */
 const VERSIONS: readonly GiteaVersion[] = ['1.26.0', '1.27.3', '28.0.0'];
 const WEB: Scope = { kind: 'repo', owner: 'acme', repo: 'web' };
 const ANNA: Scope = { kind: 'user', user: 'anna' };

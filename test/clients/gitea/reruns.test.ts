@@ -1,4 +1,4 @@
-/** Re-runs through a simulated Gitea: what is read, what is asked, what each refusal says. */
+/** Tests re-runs with a simulated Gitea: reads, requests, and the message of each refusal. */
 import { describe, expect, it } from 'vitest';
 import type { Simulator, SimulatorOptions } from '../../../simulator/gitea/simulator.ts';
 import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
@@ -49,7 +49,7 @@ describe.each(VERSIONS)('Gitea %s', (version) => {
       [undefined, false],
       ['two', true],
     ]);
-    // Gitea raises the attempt. What was lost keeps the one of before.
+    // Gitea raises the attempt. The lost job keeps the former one.
     expect(after[0]?.attempt).not.toBe(before[0]?.attempt);
   });
 
@@ -139,7 +139,7 @@ it.each([
   ['28.0.0', true],
 ] as const)('Gitea %s can end runs: %s', async (version, can) => {
   const { access } = await open({ version });
-  // What was known of it before an upgrade.
+  // Facts about the version before an upgrade.
   const old = { text: '1.26.0', sortsJobs: false, attemptGrowsAtClaim: true, endsRuns: !can };
   access.versions.set(access.url, Promise.resolve(old));
 

@@ -187,7 +187,7 @@ describe('job rows', () => {
     EPOCH,
     '2014-12-31T23:59:59Z',
     '2026-08-02T12:00:01Z',
-    // More than a day before the job was created.
+    // A time more than a day before the job was created.
     '2026-07-31T09:59:59Z',
   ])('have no start when it is %s', (started_at) => {
     expect(read({ started_at }, 'in_progress')).not.toHaveProperty('startedAtMs');

@@ -1,4 +1,4 @@
-/** What `explain acme/web#8` asks of Gitea. */
+/** Tests the requests of `explain acme/web#8` to Gitea. */
 import { expect, it } from 'vitest';
 import { findRun } from '../../../src/clients/gitea/runs.ts';
 import { failureOf } from '../../support/failure-of.ts';

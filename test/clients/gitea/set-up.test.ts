@@ -1,4 +1,4 @@
-/** What `doctor` asks Gitea besides jobs and runners: where it asks, and what it makes of the answers. */
+/** Tests the requests of `doctor` to Gitea besides jobs and runners, and how it reads the answers. */
 
 import { describe, expect, it } from 'vitest';
 import { GiteaApi } from '../../../src/clients/gitea/api.ts';

@@ -1,6 +1,7 @@
 /**
- * Which address is asked for which `gitea.url`, and for which name of an organisation, user or repository. The groups come from a file, the
- * token from a Secret, and both servers are real: one is the Gitea that the token is bound to, the other one must never hear of it.
+ * Tests which address is used for each `gitea.url`, and for each name of an organisation, user or repository. The
+ * groups come from a file, the token from a Secret, and both servers are real: one is the Gitea that the token is bound
+ * to, and the other must get no request.
  */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -14,7 +15,7 @@ import { serve } from '../../support/server.ts';
 
 const TOKEN = 'secret-token-of-this-test-0123456789';
 
-/** What became of a group: the code of its refusal, or the paths that its Gitea was asked for. */
+/** Result for a group: the code of its refusal, or the requested paths of its Gitea. */
 type Outcome = string | readonly string[];
 
 /** A Gitea below any path. `targets`: request targets as they came, each once. */
@@ -87,7 +88,7 @@ const URLS: readonly (readonly [url: string, outcome: Outcome])[] = [
   ['http://[::ffff:127.0.0.1]:{a}', FOREIGN],
   ['http://localhost:{a}', FOREIGN],
   ['https://{A}', FOREIGN],
-  // Not of the form of an address.
+  // These do not have the form of an address.
   ['http://{A}@{B}', SHAPE],
   ['http://{B}\\@{A}', SHAPE],
   ['http://{A}\n', SHAPE],

@@ -1,4 +1,4 @@
-/** Who may send next, while all connections to a server are in use. */
+/** Tests the order of requests while all connections to a server are in use. */
 import { expect, test } from 'vitest';
 import { Deadline } from '../../../src/clients/http/request.ts';
 import { upTo } from '../../support/looking.ts';

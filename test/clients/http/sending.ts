@@ -11,7 +11,7 @@ export function request(url: string, more: Partial<HttpRequest> = {}): HttpReque
   return { what: 'read it', method: 'GET', url: new URL(url), authorization: () => 'token s3cret', ...more };
 }
 
-/** Sends one request with a client of its own. Its time is that of `options.clock`. */
+/** Sends one request with a client of its own. Time passes by `options.clock`. */
 export async function send(asked: HttpRequest, options: Partial<HttpOptions> = {}, ms = 20_000) {
   const client = new HttpClient({ env: {}, ...options });
   const deadline = new Deadline(ms, options.clock);

@@ -66,7 +66,7 @@ async function sceneWith(
   };
 }
 
-/** Nothing printed, and nothing told of what Secrets hold or servers say. */
+/** Expects empty stdout, and a message without any value of Secrets and any text of servers. */
 function expectRefused({ code, stdout, stderr }: Outcome, exit: number, text: string): void {
   expect({ code, stdout }, stderr).toEqual({ code: exit, stdout: '' });
   expect(stderr).toContain(text);

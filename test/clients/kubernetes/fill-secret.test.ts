@@ -1,4 +1,7 @@
-/** Secrets that `serve` writes keys into: what is sent, what each answer of the API server means, and that no value is told. */
+/**
+ * Tests how `serve` writes keys into Secrets: requests, the meaning of each answer of the API server, and that no value
+ * is printed.
+ */
 import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';

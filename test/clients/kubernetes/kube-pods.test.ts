@@ -1,4 +1,6 @@
-/** What pods of runners show: where they are and how far they have come. Also what the annotations of their Jobs say. */
+/**
+ * Tests the judgement of pods of runners: their place, and how far they have come. Also the annotations of their Jobs.
+ */
 import { describe, expect, it, test } from 'vitest';
 import { judgeJob } from '../../../src/clients/kubernetes/judge-job.ts';
 import {

@@ -1,4 +1,7 @@
-/** What the Lease asks and writes, with an API server that is a variable, and virtual time. Over HTTP, with two replicas: lease.test.ts. */
+/**
+ * Tests the requests and writes of the Lease, with a variable as API server, in virtual time. Over HTTP, with two
+ * replicas: lease.test.ts.
+ */
 import { expect, it } from 'vitest';
 import { failure, type HttpAnswer } from '../../../src/clients/http/request.ts';
 import type { KubeApi, KubeQuestion } from '../../../src/clients/kubernetes/kube-client.ts';
@@ -173,7 +176,7 @@ it('a replica names no other holder while the Lease is free, nor itself', async 
   free.server.lease = other({});
   await free.clock.pass(2_000);
   expect(free.own.otherHolder).toBeUndefined();
-  // Its own address is not that of another.
+  // The replica's own address is not that of another one.
   free.server.lease = other({ holderIdentity: 'one' });
   await free.clock.pass(2_000);
   expect(free.own.otherHolder).toBeUndefined();
@@ -206,7 +209,7 @@ it('leads on after a renewal that failed, and stops 10 s after the last one that
   expect([failures.length, led]).toEqual([1, ['leads']]);
   delete server.answer;
   await clock.pass(4_000);
-  // At 6 s it was renewed.
+  // The last renewal was at 6 s.
   server.answer = () => 'never';
   await clock.pass(9_999);
   expect(led).toEqual(['leads']);
@@ -225,7 +228,7 @@ it('a leader stops at its next try when another one holds the Lease, and writes 
 });
 
 it.each([
-  // It is tried at 2, 4, 6 and 8 s: after 6 s exactly it is still that of the other.
+  // The replica tries at 2, 4, 6 and 8 s. At 6 s exactly, the other one still holds the Lease.
   [6, 8_000],
   [7, 8_000],
   [undefined, 16_000],
@@ -264,7 +267,7 @@ it('a leader ends within a second when the API server does not answer, and repor
   await clock.pass(999);
   expect([ended(), failures]).toEqual([undefined, []]);
   await clock.pass(1);
-  // What was under way at the end tells nothing; what was asked after it does.
+  // A request that was under way at the end is not reported. A later one is.
   expect([ended(), failures.length]).toEqual(['ended', 1]);
   await clock.pass(10_000);
   expect(failures).toHaveLength(1);

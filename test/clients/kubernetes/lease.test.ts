@@ -10,7 +10,7 @@ import { until } from '../../serve/rig.ts';
 import { type Override, startApiServer } from '../../support/api-server.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
-/** Those of client-go. */
+/** Times of client-go. */
 const RETRY_MS = 2_000;
 const RENEW_DEADLINE_MS = 10_000;
 const LEASE_MS = 15_000;
@@ -60,7 +60,7 @@ async function startLease(bend?: Override) {
   };
   return {
     clock: time,
-    /** What happened, in order. */
+    /** Events in order. */
     led,
     lead,
     requests: () => requests,
@@ -79,7 +79,7 @@ it('a leader stops before others may take over, counted from when its last renew
   let answerCreation = (): void => undefined;
   const scene = await startLease((_, __, { method }, handle) => {
     if (method === 'POST') answerCreation = handle;
-    // No renewal is ever answered.
+    // No renewal gets an answer.
     return method !== 'GET' || scene.led.length > 0;
   });
   scene.lead('one');

@@ -116,7 +116,7 @@ test('all pages are read', async () => {
 });
 
 test('a page that is too long is asked for again in small ones', async () => {
-  // One namespace with long objects must not blind serve for all others.
+  // One namespace with long objects must not blind `serve` for all others.
   const jobs = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => kubeJob(name, 'runners', { spec: 'x'.repeat(1_000) }));
   const server = await startApiServer({ jobs: { runners: jobs } });
   const client = new KubeClient(server.config, { bodyLimit: 6_500 });

@@ -75,7 +75,7 @@ test('a pod on a node that does not answer has lost its runner, although it neve
     podWith({ phase: 'Running', containerStatuses, conditions: [conditions[0], { type: 'Ready', status }] }, DELETED);
 
   expect(lossOf(jobWith(), [podWith({ phase: 'Running', containerStatuses, conditions }, DELETED)])).toBe('NodeLost');
-  // Its kubelet is there: the runner has its time to end its CI job.
+  // Its kubelet answers: the runner has time to end its CI job.
   expect(lossOf(jobWith(), [pod('True')])).toBeUndefined();
 });
 

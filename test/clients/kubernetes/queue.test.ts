@@ -13,7 +13,7 @@ interface Shown {
   readonly queue?: string | undefined;
   readonly generation?: number;
   readonly suspend?: boolean;
-  /** Of the condition `Suspended`, which changed at `LATER`. */
+  /** Status of the condition `Suspended`, which changed at `LATER`. */
   readonly suspended?: 'True' | 'False';
 }
 

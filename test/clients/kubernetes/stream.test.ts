@@ -14,7 +14,7 @@ function busy(): number {
   return sum;
 }
 
-/** By IP address: with a name Node opens the connection in another way, which does not have the fault. */
+/** By IP address: with a name, Node opens the connection in another way, which does not have the fault. */
 async function startTalker(key: string, cert: string): Promise<string> {
   const args = ['test/clients/kubernetes/talker.mjs', folderWith({ key, cert })];
   const talker = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });

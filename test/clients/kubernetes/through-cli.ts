@@ -1,4 +1,4 @@
-/** What tests of the real program against a Kubernetes API need: certificates, a kubeconfig, a Job. */
+/** Certificates, a kubeconfig and a Job, for tests of the real program with a Kubernetes API. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ApiServer, type Cluster, kubeconfigOf, startApiServer } from '../../support/api-server.ts';
@@ -8,7 +8,7 @@ import { folderWith } from '../../support/run-cli.ts';
 /** Made once: openssl takes its time. */
 export const CERTIFICATES = makeCertificates();
 
-/** An API server with TLS. It ends with the test. */
+/** Starts an API server with TLS. It ends with the test. */
 export async function startCluster(cluster: Cluster = {}): Promise<ApiServer> {
   return await startApiServer({ tls: CERTIFICATES, ...cluster });
 }
@@ -24,7 +24,7 @@ export function kubeconfigFor(
   return file;
 }
 
-/** A Job of ours in namespace `runners` as the API server lists it. */
+/** A Job of this program in namespace `runners`, as the API server lists it. */
 export function liveJob(name: string, createdAtMs: number, status: object = {}): object {
   const creationTimestamp = new Date(createdAtMs).toISOString();
   return { metadata: { name, namespace: 'runners', uid: `uid-${name}`, creationTimestamp }, status };

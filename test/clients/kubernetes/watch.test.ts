@@ -24,7 +24,7 @@ function event(type: string, object: object): string {
   return `${JSON.stringify({ type, object })}\n`;
 }
 
-/** Of a watch. Requests have other times. */
+/** Pauses of a watch, ms. Requests have other ones. */
 const PAUSES_MS = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
 
 /** Starts a server and a watch on it. `onList` and `onWatch` are called with how often that was asked before. */

@@ -16,7 +16,7 @@ function spec(proxy: string): string {
 
 type Texts = Readonly<Record<string, string>>;
 
-/** In a folder with a group of this Gitea. @param files besides it */
+/** Runs `generate` in a folder with a group of this Gitea. @param files further files of the folder */
 async function generate(gitea: string, spec: string, env: Texts = {}, files: Texts = {}) {
   const folder = folderWith({ 'ci.yaml': groupYaml(gitea, spec), ...files });
   return await runHere(['generate', '--cluster', 'off'], { GITEA_URL: gitea, GITEA_TOKEN: SECRET, ...env }, folder);

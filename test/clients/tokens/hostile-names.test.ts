@@ -1,4 +1,7 @@
-/** Names of Secrets, keys and namespaces become a path. None may lead out of the folder of the Secrets, nor to another kind of file in it. */
+/**
+ * Tests names of Secrets, keys and namespaces, which become a path. None may lead out of the folder of the Secrets, nor
+ * to another kind of file in it.
+ */
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { findToken } from '../../../src/clients/tokens/api-token.ts';

@@ -1,4 +1,6 @@
-/** Where the API token arrives: two applications on one server, of which one is the Gitea that the token is bound to. */
+/**
+ * Tests where the API token arrives: two applications on one server, and the token is bound to one of them, a Gitea.
+ */
 import { describe, expect, it } from 'vitest';
 import { requestTo } from '../../../src/clients/gitea/api.ts';
 import { orgLevel } from '../../../src/clients/gitea/endpoints.ts';
@@ -11,7 +13,7 @@ import { folderWith, groupYaml, runHere } from '../../support/run-cli.ts';
 
 const SECRET = 'gitea-token-0123456789abcdef';
 
-/** One server with Gitea below `/gitea`, and everything that was asked of it. `moved`: where Gitea's API redirects to. */
+/** Starts a server with Gitea below `/gitea`, and records all requests. `moved`: target of redirects of Gitea's API. */
 async function serverWithTwoApps(moved?: string) {
   const arrived: string[] = [];
   const gitea = await fakeGitea({
@@ -78,7 +80,7 @@ describe('generate with a token that is bound to http://…/gitea', () => {
 
     const outcome = await generate(`${origin}/gitea`, `${origin}/gitea`);
 
-    // It is redirected again and again, each time with its token, until that is enough.
+    // The request is redirected again and again, each time with its token, up to the limit.
     expect(outcome).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('more than 3 redirects') });
     expect(arrived).toContain(`/gitea/again token ${SECRET}`);
   });

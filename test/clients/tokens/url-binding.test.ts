@@ -17,7 +17,7 @@ const SECRET = 'gitea-token-0123456789abcdef';
 type Verdict = 'sent' | 'refused' | 'invalid';
 
 const PAIRS: readonly (readonly [bound: string, group: string, verdict: Verdict])[] = [
-  // One Gitea in several spellings.
+  // Several spellings of one Gitea.
   ['https://git.example.com', 'https://git.example.com', 'sent'],
   ['https://git.example.com/', 'https://git.example.com', 'sent'],
   ['https://git.example.com', 'https://git.example.com///', 'sent'],
@@ -68,7 +68,7 @@ const PAIRS: readonly (readonly [bound: string, group: string, verdict: Verdict]
   ['http://127.0.0.1:3000', 'http://[::ffff:127.0.0.1]:3000', 'refused'],
   ['http://127.0.0.1:3000', 'http://localhost:3000', 'refused'],
   ['http://127.0.0.1:3000', 'http://127.0.0.1:3001', 'refused'],
-  // What no group may say.
+  // URLs that no group may have.
   ['https://git.example.com', 'https://git.example.com@evil.example', 'invalid'],
   ['https://git.example.com', 'https://evil.example@git.example.com', 'invalid'],
   ['https://git.example.com', 'https://evil.example#@git.example.com', 'invalid'],
@@ -93,7 +93,7 @@ const PAIRS: readonly (readonly [bound: string, group: string, verdict: Verdict]
   ['https://git.example.com', 'javascript:alert(1)', 'invalid'],
 ];
 
-/** What the program does with this pair, from the group's YAML to the header of a request. */
+/** Returns the program's verdict on this pair, from the group's YAML to the header of a request. */
 async function verdictOf(bound: string, url: string): Promise<Verdict> {
   const read = await readGroup(url);
   if (read === undefined) return 'invalid';

@@ -11,7 +11,7 @@ export interface ArgoCd {
   readonly cli: (...args: readonly string[]) => Promise<string>;
 }
 
-/** Not needed: logins by other providers, and notifications. */
+/** Programs that the tests do not need: logins by other providers, and notifications. */
 const LEFT_OUT = /^argocd-(?:dex-server|notifications-controller)$/;
 
 /** Installs it and waits until it is there. */
@@ -66,8 +66,8 @@ async function login(machine: Machine, { kubectl, field }: Kubernetes, build: st
         return false;
       },
     );
-  // The pod is ready a moment before kube-proxy leads its Service there. A connection of that moment is lost for two minutes; the next
-  // try makes a new one.
+  // The pod is ready a moment before kube-proxy leads its Service there. A connection of that moment is lost for two
+  // minutes; the next try makes a new one.
   await machine.until('argocd-server', isLoggedIn, 120_000).catch((error: unknown) => {
     throw new Error(`${String(error)}\n${refusal}`, { cause: error });
   });

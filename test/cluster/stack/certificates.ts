@@ -1,4 +1,4 @@
-/** Certificates of one cluster, made with openssl. They last two days. */
+/** Makes the certificates of one cluster with openssl. They last two days. */
 import { DOMAIN } from './dns.ts';
 import type { Machine } from './machine.ts';
 

@@ -1,6 +1,6 @@
 /**
- * A tree of control groups of its own for one kubelet. Without it all kubelets of this kernel use the same `/kubepods`, and each
- * removes the others' pods from it: control groups are not part of a mount or process namespace.
+ * Makes a separate tree of control groups for one kubelet. Otherwise all kubelets of this kernel use the same
+ * `/kubepods`, and each removes the others' pods from it: control groups are not part of a mount or process namespace.
  */
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,9 @@ export function makeControlGroups(name: string, before: (folder: string) => void
   }
 }
 
-/** Version 2 has one hierarchy, version 1 one for each controller (and names that link to one of them). */
+/**
+ * Returns the hierarchies. Version 2 has one, version 1 one for each controller (and names that link to one of them).
+ */
 function hierarchies(): readonly string[] {
   if (existsSync(join(ROOT, 'cgroup.controllers'))) {
     shareControllers();
@@ -32,13 +34,16 @@ function hierarchies(): readonly string[] {
     .filter((folder) => !lstatSync(folder).isSymbolicLink() && existsSync(join(folder, 'cgroup.procs')));
 }
 
-/** Version 2: groups have the controllers that the one above shares. What is not shared, the kubelet names in its error. */
+/**
+ * Shares the controllers with groups below. In version 2, a group has the controllers that its parent shares. The
+ * kubelet names missing ones in its error.
+ */
 function shareControllers(): void {
   for (const controller of readFileSync(join(ROOT, 'cgroup.controllers'), 'utf8').trim().split(' ')) {
     try {
       writeFileSync(join(ROOT, 'cgroup.subtree_control'), `+${controller}`);
     } catch {
-      // It is shared already by someone else's rule, or cannot be.
+      // It is shared already by another rule, or cannot be shared.
     }
   }
 }

@@ -5,12 +5,12 @@ import { type Kubernetes, type KubernetesBuild, startKubernetes } from './kubern
 import { Machine } from './machine.ts';
 import { needPackages } from './packages.ts';
 
-/** A control plane in a machine and a folder of its own. Pods run from `kubernetes.startNode` on. */
+/** A control plane in a machine and a folder of its own. Pods run after `kubernetes.startNode`. */
 export interface Cluster {
   readonly playground: Playground;
   readonly machine: Machine;
   readonly kubernetes: Kubernetes;
-  /** For images that are made; removed at the end in any case. */
+  /** Folder for images that are made. It is removed at the end in any case. */
   readonly images: string;
   /** Ends everything; of the folder the logs stay when `keep` (or KEEP=1 in the environment). */
   readonly close: (keep?: boolean) => Promise<void>;

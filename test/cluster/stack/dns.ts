@@ -13,7 +13,10 @@ const EVENT = '{.type} {.object.metadata.namespace} {.object.metadata.name} {.ob
 const PODS_EVENT =
   '{.type} {.object.metadata.namespace} {.object.metadata.name} {.object.metadata.labels} {.object.subsets[*].addresses[*].ip}{"\\n"}';
 
-/** kubectl's watch starts with what exists; it ends with the API server or after an hour. One file for each name. */
+/**
+ * Follows objects with kubectl's watch, which starts with the existing ones, and ends with the API server or after an
+ * hour. One file for each name.
+ */
 const FOLLOW = `
 while :; do
   "$KUBECTL" get services --all-namespaces --watch --output-watch-events --output "jsonpath=$EVENT" |

@@ -112,7 +112,7 @@ exec rootlesskit --net=slirp4netns --mtu=1500 --disable-host-loopback --port-dri
   );
 }
 
-/** With the clients of BuildKit. @param clients folder with `buildctl` and `docker-buildx`. */
+/** Makes the runner's image with the clients of BuildKit. @param clients folder with `buildctl` and `docker-buildx` */
 export async function runnerWithBuildxImage(out: string, build: string, clients: string): Promise<void> {
   await runnerImage(out, build, RUNNER_WITH_BUILDX_IMAGE, [
     ...withLibraries([CLIENT]),
@@ -125,7 +125,10 @@ export async function runnerWithBuildxImage(out: string, build: string, clients:
 const CAP_SETGID = 6;
 const CAP_SETUID = 7;
 
-/** As BuildKit's own Dockerfile makes it. Alpine's newuidmap can use these capabilities by itself, Debian's gets them of the file. */
+/**
+ * Makes BuildKit's image like its own Dockerfile. Alpine's newuidmap can use these capabilities by itself, Debian's
+ * gets them from the file.
+ */
 export async function buildkitImage(out: string, build: string): Promise<void> {
   const ids: ImageEntry[] = ['/etc/subuid', '/etc/subgid'].map((path) => ({ path, content: 'user:100000:65536\n' }));
   const home = '/home/user';
@@ -161,7 +164,10 @@ function withCapability(file: ImageEntry): ImageEntry {
   return { ...file, capability: file.path.endsWith('newuidmap') ? CAP_SETUID : CAP_SETGID };
 }
 
-/** What CI jobs run in, and a web server that says `hello from a service` on port 8080. `programs`: more of this machine's. */
+/**
+ * Makes the image of CI jobs, with a web server that says `hello from a service` on port 8080. `programs`: further
+ * programs of this machine.
+ */
 export async function ciImage(out: string, ...programs: readonly string[]): Promise<void> {
   await imageOf(out, 'ci:1', { Cmd: ['httpd', '-f', '-p', '8080', '-h', '/www'], Env: [PATH] }, [
     ...USERS,

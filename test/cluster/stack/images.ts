@@ -33,7 +33,7 @@ export async function imageOf(
   await writeImage({ out, name, layers: layers.map((files) => ({ files })), config });
 }
 
-/** The container that holds a pod's network; stock Kubernetes has one of its own. */
+/** Makes the image of the container that holds a pod's network. Stock Kubernetes has its own. */
 export async function pauseImage(out: string): Promise<void> {
   await imageOf(out, PAUSE_IMAGE, { Entrypoint: ['/pause', '--', '/bin/sleep', '2147483647'] }, [
     program('/pause', '/usr/bin/tini-static'),
@@ -85,7 +85,7 @@ export const TOOLS: readonly string[] = [
   'xargs',
 ];
 
-/** What every runner image holds. @param build folder with `gitea-runner` and `scripts/run.sh`. */
+/** Returns the files of every runner image. @param build folder with `gitea-runner` and `scripts/run.sh` */
 export function runnerFiles(build: string): readonly ImageEntry[] {
   return [
     ...USERS,

@@ -8,7 +8,7 @@ import { type Dns, DOMAIN, startDns } from './dns.ts';
 import { PAUSE_IMAGE } from './images.ts';
 import type { Machine, Service } from './machine.ts';
 
-/** Where its programs and those of its node lie. */
+/** Folders of its programs and those of its node. */
 export type KubernetesBuild = Pick<ClusterBuilds, 'kubernetes' | 'runtime'>;
 
 export interface Kubernetes {
@@ -16,7 +16,7 @@ export interface Kubernetes {
   readonly url: string;
   /** The file with the certificate of its CA. */
   readonly caFile: string;
-  /** Of an administrator; readable from the test too. */
+  /** Kubeconfig of an administrator. The test can read it, too. */
   readonly kubeconfig: string;
   /** Runs kubectl as an administrator and answers its stdout. */
   readonly kubectl: (args: readonly string[], stdin?: string) => Promise<string>;
@@ -30,7 +30,7 @@ export interface Kubernetes {
   readonly putSecret: (namespace: string, name: string, values: Readonly<Record<string, string>>) => Promise<void>;
   /** Evicts a pod of namespace runners, as `kubectl drain` does. */
   readonly evict: (pod: string, deleteOptions?: object) => Promise<void>;
-  /** Whether a service account of namespace argocd may do that. @param attributes of a SubjectAccessReview. */
+  /** True if a service account of namespace argocd may do that. @param attributes of a SubjectAccessReview */
   readonly may: (account: string, attributes: Readonly<Record<string, string>>) => Promise<boolean>;
   /** Starts the API server again after `machine.stop('kube-apiserver')`. */
   readonly restartApiServer: () => Promise<void>;
@@ -42,7 +42,7 @@ export interface Kubernetes {
   readonly pushImage: (from: string, to: string, login: string) => Promise<void>;
   /** Starts the node's part: from then on pods run. */
   readonly startNode: () => Promise<void>;
-  /** Waits until the cluster's DNS knows all Services that exist now. It learns of them by itself, a moment after they are made. */
+  /** Waits until the cluster's DNS knows all Services that exist now. It learns of each a moment after it was made. */
   readonly refreshDns: () => Promise<void>;
 }
 
@@ -70,7 +70,7 @@ export async function startKubernetes(
   machine.start({
     name: 'etcd',
     command: 'etcd',
-    // Nothing here must outlive the machine, and its disk is slow.
+    // No data must outlive the machine, and its disk is slow.
     args: ['--data-dir', join(folder, 'etcd'), '--unsafe-no-fsync', '--log-level', 'warn'],
   });
   const apiServer: Service = {
@@ -201,8 +201,8 @@ async function startNode(machine: Machine, node: Node): Promise<Dns> {
     args: ['--config', machine.write('kubernetes/containerd.toml', containerdToml(folder, socket, cni))],
   });
   await machine.until('containerd', () => succeeds(ctr('version')));
-  // The bridge is made with the first pod; DNS must be reachable before.
-  // With an address of its own: else it has that of one of the pods' cards, and pods lose it when that pod goes.
+  // The bridge would be made with the first pod; DNS must be reachable before. It has a fixed address: otherwise it
+  // would have that of one of the pods' cards, and pods lose it when that pod goes.
   const bridge = `ip link add cni0 address 0a:00:00:00:00:01 type bridge; ip address add ${machine.pods}.1/24 dev cni0; ip link set cni0 up`;
   await machine.run('sh', ['-ec', bridge]);
   const dns = startDns(machine, bin('kubectl'), kubeconfig);
@@ -234,8 +234,9 @@ async function startNode(machine: Machine, node: Node): Promise<Dns> {
 }
 
 /**
- * What the processes of a pod with ids of its own need of the machine, where they are nobody: the way to their root folder, and a /proc
- * without the files that the machine has put over some of it. The kernel gives them no other /proc than they can see.
+ * Gives the processes of a pod with ids of its own access to the machine, where they are nobody: the way to their root
+ * folder, and a /proc without the files that the machine has mounted over some of it. The kernel gives them no other
+ * /proc than they can see.
  */
 async function allowUserNamespaces(machine: Machine, folder: string): Promise<void> {
   mkdirSync(join(folder, 'containerd'));
@@ -317,7 +318,7 @@ function kubeletYaml(machine: Machine, folder: string, socket: string): string {
     maxPods: 200,
     registryPullQPS: 0,
     podLogsDir: join(machine.folder, 'pod-logs'),
-    // Else /usr/libexec of the whole computer.
+    // Otherwise it would be /usr/libexec of the whole computer.
     volumePluginDir: join(folder, 'volume-plugins'),
   });
 }
@@ -335,7 +336,7 @@ function proxyYaml(machine: Machine, kubeconfig: string): string {
   });
 }
 
-/** Whether it ends without an error. */
+/** Resolves to true if the work ends without an error. */
 export function succeeds(work: Promise<unknown>): Promise<boolean> {
   return work.then(
     () => true,

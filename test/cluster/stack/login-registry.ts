@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, type Playground, waitUntil } from '../../servers/process.ts';
 
-/** The password, and what bcrypt makes of it: nothing here makes such hashes. */
+/** The password and its bcrypt hash: no code here makes such hashes. */
 const PASSWORD = 'pull-s3cret';
 const HASH = '$2y$05$abcdefghijklmnopqrstuu8a2gFagTmn.6YRhoJ/XF1B.t2u08R7W';
 

@@ -1,18 +1,18 @@
-/** What pods said and what happened to them, for the person who looks for a fault. */
+/** Collects what pods wrote and the events about them, for a person who looks for a fault. */
 import type { Kubernetes } from './kubernetes.ts';
 import type { Machine } from './machine.ts';
 
 const NAMESPACES = ['argocd', 'runners', 'kueue-system'];
 const ALL = ['--all-containers', '--prefix', '--ignore-errors', '--max-log-requests=100', '--tail=-1'];
 
-/** All lines of all containers of the pods that fit the label selector, each line with its pod and container in front. */
+/** Returns all lines of all containers of the matching pods, each with its pod and container in front. */
 export async function podLogs({ kubectl }: Kubernetes, namespace: string, selector: string): Promise<string> {
   return await kubectl(['logs', '--namespace', namespace, '--selector', selector, ...ALL]);
 }
 
 /**
- * Writes `log/<namespace>-{pods,events,logs}.txt` and answers a short form: the pods, and the last warnings. A cluster that does
- * not answer is said in the text; it is never an error of its own.
+ * Writes `log/<namespace>-{pods,events,logs}.txt` and returns a short form: the pods, and the last warnings. If the
+ * cluster does not answer, the text says so; it is never an error of its own.
  */
 export async function collectLogs(machine: Machine, kubernetes: Kubernetes): Promise<string> {
   const ask = (args: readonly string[]): Promise<string> =>

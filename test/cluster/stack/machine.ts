@@ -31,13 +31,13 @@ export class Machine {
   /** First three numbers of the addresses of pods and of Services; this side has routes to them. */
   readonly pods: string;
   readonly services: string;
-  /** Its tree of control groups, `/<name of the folder>` in every hierarchy: pods belong below it. */
+  /** Its tree of control groups, `/<name of the folder>` in every hierarchy. Pods belong below it. */
   readonly controlGroup: string;
   readonly #playground: Playground;
   readonly #first: Running;
   /** Id of its first process as this side sees it. */
   readonly #pid: number;
-  /** By name: those that were started last. */
+  /** The last started process of each name. */
   readonly #services = new Map<string, Running>();
 
   private constructor(playground: Playground, first: Running, pid: number, net: Net) {
@@ -67,7 +67,7 @@ export class Machine {
       logFile: join(playground.folder, 'machine.log'),
       asMyself: true,
     });
-    // Before it is tini, its namespaces are not yet furnished.
+    // Before it is tini, its namespaces are not complete.
     const made = async (): Promise<boolean> => nameOf(childOf(first.pid)) === 'tini';
     await waitUntil('start the machine', made, { timeoutMs: 5_000, running: first });
     const pid = childOf(first.pid) ?? 0;
@@ -108,7 +108,7 @@ export class Machine {
   async signal(name: string, signal: 'TERM' | 'KILL' | 'STOP' | 'CONT'): Promise<void> {
     const pid = readFileSync(this.#pidFile(name), 'utf8').trim();
     await this.run('sh', ['-c', `kill -${signal} ${pid} || true`]);
-    // nsenter stops with its child, and does not go on with it.
+    // nsenter stops with its child, and does not continue with it.
     if (signal === 'CONT') this.#services.get(name)?.signal('SIGCONT');
   }
 
@@ -127,7 +127,8 @@ export class Machine {
   }
 
   /**
-   * Waits until `check` is true. @throws after a minute, or as soon as the service of that name has ended; with the end of its log.
+   * Waits until `check` is true.
+   * @throws after a minute, or as soon as the service of that name has ended; with the end of its log
    */
   async until(name: string, check: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
     await waitUntil(`start ${name}`, check, { timeoutMs, running: this.#services.get(name) ?? this.#first });
@@ -140,7 +141,7 @@ export class Machine {
     return file;
   }
 
-  /** Ends every process in it at once; the second time nothing is left to do. */
+  /** Ends every process in it at once. A second call has no effect. */
   async close(): Promise<void> {
     if (this.#first.hasExited()) return;
     process.kill(this.#pid, 'SIGKILL');
@@ -174,8 +175,8 @@ function childOf(pid: number): number | undefined {
 }
 
 /**
- * Values that the kubelet insists on. These are not per namespace: it would change them for the whole computer, and for ever. It
- * finds files with the right values in their place.
+ * Values that the kubelet insists on. These are not per namespace: it would change them for the whole computer, and for
+ * ever. It finds files with the right values in their place.
  */
 const KERNEL_SETTINGS: Readonly<Record<string, number>> = {
   'vm/overcommit_memory': 1,
@@ -186,7 +187,7 @@ const KERNEL_SETTINGS: Readonly<Record<string, number>> = {
   'kernel/keys/root_maxbytes': 25_000_000,
 };
 
-/** Commands for the empty machine. What programs write outside the machine's folder goes to memory and ends with it. */
+/** Returns the commands for the empty machine. Writes outside the machine's folder go to memory and end with it. */
 function setUp({ folder, ip, outside }: Machine): string {
   const settings = Object.entries(KERNEL_SETTINGS).map(([name, value]) => {
     const file = join(folder, 'settings', name.replaceAll('/', '.'));

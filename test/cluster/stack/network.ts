@@ -6,7 +6,7 @@ import * as z from 'zod';
 
 /** First three numbers of the three networks of a machine. */
 export interface Net {
-  /** Between this side (`.1`) and the machine (`.2`). */
+  /** Network between this side (`.1`) and the machine (`.2`). */
   readonly link: string;
   readonly pods: string;
   readonly services: string;

@@ -1,4 +1,4 @@
-/** What the cluster test needs of the computer it runs on. */
+/** Packages that the cluster test needs on this computer. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
@@ -38,7 +38,7 @@ const FILES: Readonly<Record<string, string>> = {
   '/etc/ssl/certs/ca-certificates.crt': 'ca-certificates',
 };
 
-/** All of them, each once. */
+/** All packages, each once. */
 export const PACKAGES: readonly string[] = [...new Set([...Object.values(NEEDED), ...Object.values(FILES)])];
 
 /** @throws with everything that is missing and the packages to install. */

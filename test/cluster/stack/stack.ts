@@ -16,7 +16,7 @@ export interface Stack extends Cluster {
    * of a webhook has the Service's ClusterIP, not its name.
    */
   readonly gitea: Gitea;
-  /** All lines of the pods that fit a label selector, e.g. `app.kubernetes.io/name=gitea-runners`. */
+  /** Returns all lines of the pods that match a label selector, e.g. `app.kubernetes.io/name=gitea-runners`. */
   readonly podLogs: (namespace: string, selector: string) => Promise<string>;
   /** Call it when a test failed: writes what pods said and what happened to them into `log/`, and answers a short form. */
   readonly collectLogs: () => Promise<string>;
@@ -43,8 +43,8 @@ ALLOWED_HOST_LIST = private
 `;
 
 /**
- * Starts all of it, about a minute. `say` is told what was done. @throws with the end of the log of what did not start; nothing is
- * left then but, with KEEP=1, the logs.
+ * Starts everything in about a minute. `say` receives each step.
+ * @throws with the end of the log of the part that did not start. Then nothing is left, except the logs with KEEP=1
  */
 export async function startStack(builds: ClusterBuilds, say: (line: string) => void): Promise<Stack> {
   let cluster: Cluster | undefined;

@@ -1,9 +1,9 @@
-/** What a stack leaves, or has, on this side of its machine. */
+/** Finds the traces of a stack on this side of its machine. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { basename, join } from 'node:path';
 
-/** How a stack is told from another one. */
+/** Marks of a stack that distinguish it from others. */
 export interface Mark {
   readonly folder: string;
   /** Its machine's address for this side. */

@@ -1,4 +1,4 @@
-/** A TCP connection between two machines, over this side. It can be cut, as a network that fails, and mended. */
+/** A TCP connection between two machines, over this side. It can be cut, like a failed network, and restored. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 

@@ -1,9 +1,11 @@
-/** What hostile answers are made of. `../fault.ts` has faults whose whole message matters; here only the outcome does. */
+/**
+ * Building blocks of hostile answers. `../fault.ts` has faults whose whole message is tested; here only the outcome is.
+ */
 import type { RequestListener } from 'node:http';
 import { EPOCH, type JobRow, jobRow, json } from '../../../support/gitea-stand-in.ts';
 import { type Answer, bent, JOBS, LEAK, onPath, RUNNERS } from '../fault.ts';
 
-/** What `generate` must make of an answer. */
+/** Expected result of `generate` for an answer. */
 export type Expected =
   /** Exit 1, this code, nothing on stdout. */
   | { readonly code: string }
@@ -62,7 +64,7 @@ export function rows(name: string, expected: Expected, found: readonly unknown[]
   });
 }
 
-/** One queued job with these fields. */
+/** A queued job with these fields. */
 export function row(name: string, expected: Expected, fields: Readonly<Record<string, unknown>>): HostileAnswer {
   return rows(name, expected, [job(17, fields)]);
 }

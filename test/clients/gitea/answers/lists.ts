@@ -20,7 +20,7 @@ const runners = (name: string, expected: HostileAnswer['expected'], count: numbe
   );
 };
 
-/** Made page by page: all of them together are 320 MB. */
+/** Pages are made one by one: all together they have 320 MB. */
 const LONG_LABELS = answers('4,000 jobs with 80 labels of 1,000 characters each', { jobs: 0 }, (seen, response) => {
   const first = (Number(seen.query.get('page')) - 1) * 50;
   const isWanted = seen.query.getAll('status').includes('queued');
