@@ -4,7 +4,7 @@ import type { Construct } from 'constructs';
 
 /** All fields with their rules: docs/runnergroup.md. */
 export interface RunnerGroupSpec {
-  /** Whose CI jobs the group serves: of the whole Gitea, of an organization, of a user, of a repository. */
+  /** The group serves the CI jobs of the whole Gitea, of an organization, of a user, or of a repository. */
   readonly scope: "global" | "org" | "user" | "repo";
   /** Organization. Required for scope `org`; for scope `repo` the owner of the repository. */
   readonly org?: string;
@@ -27,7 +27,7 @@ export interface RunnerGroupSpec {
   readonly maxActiveRunners?: number;
   /** Another name for `maxActiveRunners`. */
   readonly maxWorkers?: number;
-  /** PriorityClasses of the runners: the first `threshold` runners get the first class, those up to the second threshold the second one. Thresholds ascend; the last one is the cap. A runner keeps its class while it lives. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: `[]`. */
+  /** PriorityClasses of the runners: the first `threshold` runners get the first class, the runners up to the second threshold the second class. Thresholds ascend; the last one is the cap. A runner keeps its class while it lives. Not with `--cluster off`, because it needs the Jobs of the cluster. Default: `[]`. */
   readonly priorityTiers?: readonly ({
     /** A PriorityClass of the cluster. */
     readonly priorityClassName: string;
@@ -56,7 +56,7 @@ export interface RunnerGroupSpec {
     /** At most so many idle runners. At most the cap. */
     readonly most: number;
   };
-  /** Sizes of runners, under one cap ([how](limits.md)). A job chooses one by its name: `runs-on: [ubuntu-latest, large]`. All other jobs get runners without a size, and so does `minIdleRunners`. Not with `priorityTiers`. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: `[]`. */
+  /** Sizes of runners, under one cap ([how](limits.md)). A job chooses one by its name: `runs-on: [ubuntu-latest, large]`. All other jobs get runners without a size, and so does `minIdleRunners`. Not with `priorityTiers`. Not with `--cluster off`, because it needs the Jobs of the cluster. Default: `[]`. */
   readonly sizes?: readonly ({
     /** The label of `runs-on` that chooses the size. */
     readonly name: string;
@@ -72,7 +72,7 @@ export interface RunnerGroupSpec {
     /** In place of `spec.podTemplate`. */
     readonly podTemplate?: { readonly [key: string]: unknown };
   })[];
-  /** Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: `[]`. */
+  /** Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. Not with `--cluster off`, because it needs the Jobs of the cluster. Default: `[]`. */
   readonly limits?: readonly ({
     /** Groups that name it share it. The lowest `max` of them counts. */
     readonly name?: string;
@@ -80,14 +80,14 @@ export interface RunnerGroupSpec {
     readonly max: number;
     /** Each repository, or each organization or user, has so many slots. Unless runners are bound (`registration.for: repository`), a job that waits for such a limit also stops the other jobs of its group ([how](limits.md#limits-per-repository)). Not with `minIdleRunners`, `idleSchedule` and `idleDemand`, and with `fairness: per-repository` only for bound runners. */
     readonly per?: "repository" | "organization";
-    /** Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for it stops the other jobs of its group, of bound runners those of its repository. Not with `name` and idle runners, and with `fairness: per-repository` only for bound runners. */
+    /** Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for the limit stops the other jobs of its group, or with bound runners the jobs of its repository. Not with `name` and idle runners, and with `fairness: per-repository` only for bound runners. */
     readonly branches?: readonly (string)[];
   })[];
-  /** Kueue's LocalQueue, in the group's namespace: each Job is made suspended, and starts when Kueue admits it ([how](recipes/kueue.md)). A living Job keeps its queue. Needs sight of the Jobs in the cluster (not with `--cluster off`). */
+  /** Kueue's LocalQueue, in the group's namespace: each Job is made suspended, and starts when Kueue admits it ([how](recipes/kueue.md)). A living Job keeps its queue. Not with `--cluster off`, because it needs the Jobs of the cluster. */
   readonly queue?: string;
   /** True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins. Default: `false`. */
   readonly groupLabel?: boolean;
-  /** Who registers the runners, and for what ([how](registration.md)). `by: serve` needs sight of the Jobs in the cluster (not with `--cluster off`). */
+  /** The program that registers the runners, and their level ([how](registration.md)). `by: serve` not with `--cluster off`, because it needs the Jobs of the cluster. */
   readonly registration?: {
     /** `pod`: an init container of each runner has `registrationToken`. `serve`: `serve` registers each runner before its pod starts, and the pod gets the credentials of this one runner. The API token then needs the right to write to its scope. Default: `"pod"`. */
     readonly by?: "pod" | "serve";
@@ -132,11 +132,11 @@ export interface RunnerGroupSpec {
   readonly tracing?: boolean;
   /** True: jobs with an empty `runs-on` are served too. Gitea gives them to any runner; since 1.27 such a row can also be a reusable-workflow caller, which no runner ever gets. Not with containerMode `host`. Default: `false`. */
   readonly acceptUnlabelledJobs?: boolean;
-  /** Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers. So the turns are exact only for bound runners (`registration.for: repository`). Default: `"oldest"`. */
+  /** Order of the jobs when the cap holds some back. `oldest`: the jobs that have been ready longest. `per-repository`: round robin, the repository with the fewest busy runners first. Gitea gives a runner the oldest job that it covers. So the turns are exact only for bound runners (`registration.for: repository`). Default: `"oldest"`. */
   readonly fairness?: "oldest" | "per-repository";
   /** Image of the runner container, and of the init container that registers it, best with its digest (`name:tag@sha256:…`). One of your own must keep the entry point and user of the default one, and have `sh` and `timeout`. */
   readonly image?: string;
-  /** Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `buildkit`: no docker, but rootless BuildKit as a native sidecar for `docker buildx build`. `host`: no docker, CI steps run in the runner container. Default: `"dind-rootless"`. */
+  /** Source of docker. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `buildkit`: no docker, but rootless BuildKit as a native sidecar for `docker buildx build`. `host`: no docker, CI steps run in the runner container. Default: `"dind-rootless"`. */
   readonly containerMode?: "dind-rootless" | "dind" | "buildkit" | "host";
   /** A PodTemplateSpec that is merged over the runner's pod as `kubectl apply` merges: `metadata` (labels, annotations) and `spec`. Container `runner` is the runner's. Reserved are among others `restartPolicy`, `automountServiceAccountToken`, `hostNetwork`, `hostPID`, `hostIPC`, `nodeName`, `terminationGracePeriodSeconds`, the labels and variables of the runner, its folders, and the init container `register`. */
   readonly podTemplate?: { readonly [key: string]: unknown };
@@ -149,7 +149,7 @@ export interface RunnerGroupSpec {
     /** Limits of the runner container. Default: `{}`. */
     readonly limits?: { readonly [key: string]: string | number };
   };
-  /** The way out for runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: their proxy is that of the installation. */
+  /** Proxy of runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: they have the installation's proxy. */
   readonly proxy?: {
     /** Proxy for http URLs: `http_proxy` and `HTTP_PROXY`. Without user and password. */
     readonly http?: string;
@@ -163,7 +163,7 @@ export interface RunnerGroupSpec {
       readonly name: string;
     };
   };
-  /** CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: their CA is that of the installation. */
+  /** CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: they have the CA of the installation. */
   readonly caBundle?: {
     /** The ConfigMap and its key. */
     readonly configMapRef: {
@@ -173,7 +173,7 @@ export interface RunnerGroupSpec {
       readonly key: string;
     };
   };
-  /** Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`. */
+  /** Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know, or that another field sets, is an error. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`. */
   readonly runnerConfig?: {
     readonly log?: {
       readonly level?: "trace" | "debug" | "info" | "warn" | "warning" | "error" | "fatal" | "panic";
@@ -265,7 +265,7 @@ export interface RunnerGroupSpec {
       readonly key: string;
     };
   };
-  /** Who is told when a CI job on a runner of the group ends, at most 10: Slack channels and webhooks. The tokens are in the configuration of `serve` ([how](notifications.md)). */
+  /** Receivers of a message when a CI job on a runner of the group ends, at most 10: Slack channels and webhooks. The tokens are in the configuration of `serve` ([how](notifications.md)). */
   readonly notify?: readonly ({
     /** A Slack channel. */
     readonly slack?: {
@@ -284,11 +284,11 @@ export interface RunnerGroupSpec {
   readonly commitStatusAfterSeconds?: number;
   /** Command and its arguments, at most 16,384 characters, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`). Default: `[]`. */
   readonly setupCommand?: readonly (string)[];
-  /** How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a slot under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: `0`. */
+  /** How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a slot under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Not with `--cluster off`, because it needs the Jobs of the cluster. Default: `0`. */
   readonly keepFailedSeconds?: number;
   /** How long a runner may take to register. After that its job gets another one, which may take twice as long. Without live Jobs the other runners of the group that are on their way get more time, too, until one comes. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on. Default: `300`. */
   readonly spawnTimeoutSeconds?: number;
-  /** How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its slot while other jobs of the group wait for it. Then one of them gets the slot. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster. */
+  /** How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its slot while other jobs of the group wait for it. Then one of them gets the slot. At least `spawnTimeoutSeconds`. It needs the Jobs of the cluster. */
   readonly pendingDeadlineSeconds?: number;
   /** Longest life of a runner, waiting included; also the runner's own time limit for a CI job. Greater than `gracefulStopSeconds`. Gitea's `ENDLESS_TASK_TIMEOUT` (3 h) ends CI jobs on its own. Default: `21600`. */
   readonly activeDeadlineSeconds?: number;

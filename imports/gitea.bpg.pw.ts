@@ -98,7 +98,7 @@ export function toJson_RunnerGroupProps(obj: RunnerGroupProps | undefined): Reco
  */
 export interface RunnerGroupSpec {
   /**
-   * Whose CI jobs the group serves: of the whole Gitea, of an organization, of a user, of a repository.
+   * The group serves the CI jobs of the whole Gitea, of an organization, of a user, or of a repository.
    *
    * @schema RunnerGroupSpec#scope
    */
@@ -168,7 +168,7 @@ export interface RunnerGroupSpec {
   readonly maxWorkers?: number;
 
   /**
-   * PriorityClasses of the runners: the first `threshold` runners get the first class, those up to the second threshold the second one. Thresholds ascend; the last one is the cap. A runner keeps its class while it lives. Needs sight of the Jobs in the cluster (not with `--cluster off`).
+   * PriorityClasses of the runners: the first `threshold` runners get the first class, the runners up to the second threshold the second class. Thresholds ascend; the last one is the cap. A runner keeps its class while it lives. Not with `--cluster off`, because it needs the Jobs of the cluster.
    *
    * @schema RunnerGroupSpec#priorityTiers
    */
@@ -196,21 +196,21 @@ export interface RunnerGroupSpec {
   readonly idleDemand?: RunnerGroupSpecIdleDemand;
 
   /**
-   * Sizes of runners, under one cap ([how](limits.md)). A job chooses one by its name: `runs-on: [ubuntu-latest, large]`. All other jobs get runners without a size, and so does `minIdleRunners`. Not with `priorityTiers`. Needs sight of the Jobs in the cluster (not with `--cluster off`).
+   * Sizes of runners, under one cap ([how](limits.md)). A job chooses one by its name: `runs-on: [ubuntu-latest, large]`. All other jobs get runners without a size, and so does `minIdleRunners`. Not with `priorityTiers`. Not with `--cluster off`, because it needs the Jobs of the cluster.
    *
    * @schema RunnerGroupSpec#sizes
    */
   readonly sizes?: RunnerGroupSpecSizes[];
 
   /**
-   * Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. Needs sight of the Jobs in the cluster (not with `--cluster off`).
+   * Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. Not with `--cluster off`, because it needs the Jobs of the cluster.
    *
    * @schema RunnerGroupSpec#limits
    */
   readonly limits?: RunnerGroupSpecLimits[];
 
   /**
-   * Kueue's LocalQueue, in the group's namespace: each Job is made suspended, and starts when Kueue admits it ([how](recipes/kueue.md)). A living Job keeps its queue. Needs sight of the Jobs in the cluster (not with `--cluster off`).
+   * Kueue's LocalQueue, in the group's namespace: each Job is made suspended, and starts when Kueue admits it ([how](recipes/kueue.md)). A living Job keeps its queue. Not with `--cluster off`, because it needs the Jobs of the cluster.
    *
    * @schema RunnerGroupSpec#queue
    */
@@ -224,7 +224,7 @@ export interface RunnerGroupSpec {
   readonly groupLabel?: boolean;
 
   /**
-   * Who registers the runners, and for what ([how](registration.md)). `by: serve` needs sight of the Jobs in the cluster (not with `--cluster off`).
+   * The program that registers the runners, and their level ([how](registration.md)). `by: serve` not with `--cluster off`, because it needs the Jobs of the cluster.
    *
    * @schema RunnerGroupSpec#registration
    */
@@ -280,7 +280,7 @@ export interface RunnerGroupSpec {
   readonly acceptUnlabelledJobs?: boolean;
 
   /**
-   * Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers. So the turns are exact only for bound runners (`registration.for: repository`). Default: oldest.
+   * Order of the jobs when the cap holds some back. `oldest`: the jobs that have been ready longest. `per-repository`: round robin, the repository with the fewest busy runners first. Gitea gives a runner the oldest job that it covers. So the turns are exact only for bound runners (`registration.for: repository`). Default: oldest.
    *
    * @schema RunnerGroupSpec#fairness
    */
@@ -294,7 +294,7 @@ export interface RunnerGroupSpec {
   readonly image?: string;
 
   /**
-   * Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `buildkit`: no docker, but rootless BuildKit as a native sidecar for `docker buildx build`. `host`: no docker, CI steps run in the runner container. Default: dind-rootless.
+   * Source of docker. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `buildkit`: no docker, but rootless BuildKit as a native sidecar for `docker buildx build`. `host`: no docker, CI steps run in the runner container. Default: dind-rootless.
    *
    * @schema RunnerGroupSpec#containerMode
    */
@@ -322,21 +322,21 @@ export interface RunnerGroupSpec {
   readonly resources?: RunnerGroupSpecResources;
 
   /**
-   * The way out for runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: their proxy is that of the installation.
+   * Proxy of runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: they have the installation's proxy.
    *
    * @schema RunnerGroupSpec#proxy
    */
   readonly proxy?: RunnerGroupSpecProxy;
 
   /**
-   * CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: their CA is that of the installation.
+   * CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: they have the CA of the installation.
    *
    * @schema RunnerGroupSpec#caBundle
    */
   readonly caBundle?: RunnerGroupSpecCaBundle;
 
   /**
-   * Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.
+   * Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know, or that another field sets, is an error. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.
    *
    * @schema RunnerGroupSpec#runnerConfig
    */
@@ -350,7 +350,7 @@ export interface RunnerGroupSpec {
   readonly cache?: RunnerGroupSpecCache;
 
   /**
-   * Who is told when a CI job on a runner of the group ends, at most 10: Slack channels and webhooks. The tokens are in the configuration of `serve` ([how](notifications.md)).
+   * Receivers of a message when a CI job on a runner of the group ends, at most 10: Slack channels and webhooks. The tokens are in the configuration of `serve` ([how](notifications.md)).
    *
    * @schema RunnerGroupSpec#notify
    */
@@ -371,7 +371,7 @@ export interface RunnerGroupSpec {
   readonly setupCommand?: string[];
 
   /**
-   * How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a slot under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`). Default: 0.
+   * How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a slot under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Not with `--cluster off`, because it needs the Jobs of the cluster. Default: 0.
    *
    * @schema RunnerGroupSpec#keepFailedSeconds
    */
@@ -385,7 +385,7 @@ export interface RunnerGroupSpec {
   readonly spawnTimeoutSeconds?: number;
 
   /**
-   * How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its slot while other jobs of the group wait for it. Then one of them gets the slot. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster.
+   * How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its slot while other jobs of the group wait for it. Then one of them gets the slot. At least `spawnTimeoutSeconds`. It needs the Jobs of the cluster.
    *
    * @schema RunnerGroupSpec#pendingDeadlineSeconds
    */
@@ -488,7 +488,7 @@ export function toJson_RunnerGroupSpec(obj: RunnerGroupSpec | undefined): Record
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
- * Whose CI jobs the group serves: of the whole Gitea, of an organization, of a user, of a repository.
+ * The group serves the CI jobs of the whole Gitea, of an organization, of a user, or of a repository.
  *
  * @schema RunnerGroupSpecScope
  */
@@ -743,7 +743,7 @@ export interface RunnerGroupSpecLimits {
   readonly per?: RunnerGroupSpecLimitsPer;
 
   /**
-   * Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for it stops the other jobs of its group, of bound runners those of its repository. Not with `name` and idle runners, and with `fairness: per-repository` only for bound runners.
+   * Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for the limit stops the other jobs of its group, or with bound runners the jobs of its repository. Not with `name` and idle runners, and with `fairness: per-repository` only for bound runners.
    *
    * @schema RunnerGroupSpecLimits#branches
    */
@@ -768,7 +768,7 @@ export function toJson_RunnerGroupSpecLimits(obj: RunnerGroupSpecLimits | undefi
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
- * Who registers the runners, and for what ([how](registration.md)). `by: serve` needs sight of the Jobs in the cluster (not with `--cluster off`).
+ * The program that registers the runners, and their level ([how](registration.md)). `by: serve` not with `--cluster off`, because it needs the Jobs of the cluster.
  *
  * @schema RunnerGroupSpecRegistration
  */
@@ -892,7 +892,7 @@ export function toJson_RunnerGroupSpecAuthToken(obj: RunnerGroupSpecAuthToken | 
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
- * Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers. So the turns are exact only for bound runners (`registration.for: repository`). Default: oldest.
+ * Order of the jobs when the cap holds some back. `oldest`: the jobs that have been ready longest. `per-repository`: round robin, the repository with the fewest busy runners first. Gitea gives a runner the oldest job that it covers. So the turns are exact only for bound runners (`registration.for: repository`). Default: oldest.
  *
  * @schema RunnerGroupSpecFairness
  */
@@ -904,7 +904,7 @@ export enum RunnerGroupSpecFairness {
 }
 
 /**
- * Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `buildkit`: no docker, but rootless BuildKit as a native sidecar for `docker buildx build`. `host`: no docker, CI steps run in the runner container. Default: dind-rootless.
+ * Source of docker. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `buildkit`: no docker, but rootless BuildKit as a native sidecar for `docker buildx build`. `host`: no docker, CI steps run in the runner container. Default: dind-rootless.
  *
  * @schema RunnerGroupSpecContainerMode
  */
@@ -970,7 +970,7 @@ export function toJson_RunnerGroupSpecResources(obj: RunnerGroupSpecResources | 
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
- * The way out for runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: their proxy is that of the installation.
+ * Proxy of runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: they have the installation's proxy.
  *
  * @schema RunnerGroupSpecProxy
  */
@@ -1022,7 +1022,7 @@ export function toJson_RunnerGroupSpecProxy(obj: RunnerGroupSpecProxy | undefine
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
- * CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: their CA is that of the installation.
+ * CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: they have the CA of the installation.
  *
  * @schema RunnerGroupSpecCaBundle
  */
@@ -1050,7 +1050,7 @@ export function toJson_RunnerGroupSpecCaBundle(obj: RunnerGroupSpecCaBundle | un
 /* eslint-enable max-len, @stylistic/max-len, quote-props, @stylistic/quote-props */
 
 /**
- * Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.
+ * Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know, or that another field sets, is an error. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.
  *
  * @schema RunnerGroupSpecRunnerConfig
  */

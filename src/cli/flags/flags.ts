@@ -179,7 +179,7 @@ export const FLAGS = {
     standard: [`ARGOCD_ENV_${SHARD_SETTING}`],
     defaultNote: 'all of the folder',
     help: 'print only part K of N of the folder, e.g. 0/4: one of N Applications',
-    more: '[How](scale.md#shards). It is the only variable that an Application may set (`spec.source.plugin.env`). It needs sight of the cluster.',
+    more: '[How](scale.md#shards). It is the only variable that an Application may set (`spec.source.plugin.env`). It needs access to the cluster.',
     read: readers.readShard,
   },
   ...of(['serve'], {

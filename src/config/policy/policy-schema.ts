@@ -79,7 +79,7 @@ const ENFORCEMENT = ['deny', 'warn'] as const;
 const ENFORCING = {
   enforcement: z.enum(ENFORCEMENT).optional().meta({
     description:
-      '`warn`: what would be denied is told and goes on ([how](#try-a-rule-before-it-denies)). It opens nothing that is closed without a policy file. Absent: `deny`.',
+      '`warn`: denials are reported and not enforced ([how](#try-a-rule-before-it-denies)). It allows nothing that is refused without a policy file. Absent: `deny`.',
   }),
   enforcementOf: z
     .partialRecord(z.enum(RULE_NAMES), z.enum(ENFORCEMENT))
@@ -104,7 +104,7 @@ const OF_APPLICATION = {
 const OF_GROUP = {
   giteas: list(
     giteaBase(),
-    'Base URLs of the Giteas that RunnerGroups may name: a runner does what its Gitea says. An empty list: none. Absent: any.',
+    'Base URLs of the Giteas that RunnerGroups may name, because a runner executes what its Gitea sends. An empty list: none. Absent: any.',
   ),
   images: list(
     checked(wrongImagePattern),
@@ -123,13 +123,13 @@ const OF_GROUP = {
       highest: level().meta({ description: 'Highest `securityProfile` of a RunnerGroup.' }),
       withReason: level().optional().meta({
         description:
-          'Highest one for RunnerGroups that give a reason in their annotation `gitea.bpg.pw/profile-reason`. Absent: the same.',
+          'Highest `securityProfile` of RunnerGroups that give a reason in their annotation `gitea.bpg.pw/profile-reason`. Absent: the same.',
       }),
     })
     .optional()
     .meta({
       description:
-        'Highest `securityProfile`: `restricted` is the lowest, `privileged` the highest. A RunnerGroup that names none counts as `restricted` with containerMode `host`, else as `privileged`. Absent: any, but not `privileged` with a `podTemplate`.',
+        'Highest `securityProfile`: `restricted` is the lowest, `privileged` the highest. A RunnerGroup without the field counts as `restricted` with containerMode `host`, else as `privileged`. Absent: any, but not `privileged` with a `podTemplate`.',
     }),
   podTemplateFields: list(
     pattern().regex(FIELD_PATTERN, { error: 'must be a path like spec.nodeSelector or spec.containers.env' }),
@@ -138,7 +138,7 @@ const OF_GROUP = {
   priorityClasses: list(namePattern(), 'Priority classes that RunnerGroups may name. Absent: none in a `podTemplate`.'),
   queues: list(
     namePattern(),
-    'Queues of Kueue of which a RunnerGroup must name one ([how](recipes/kueue.md)). An empty list: none may be named. Absent: any, and none is needed.',
+    'Queues of Kueue: a RunnerGroup must name one of them ([how](recipes/kueue.md)). An empty list: no queue is allowed. Absent: any queue or none.',
   ),
   serviceAccounts: list(namePattern(), 'Service accounts that a `podTemplate` may name. Absent: none.'),
   maxResources: quantities()
@@ -155,7 +155,7 @@ const OF_GROUP = {
     .optional()
     .meta({
       description:
-        'Most that one runner may ask for, by resource: `{cpu: 8, memory: 32Gi, nvidia.com/gpu: 0}`. Requests and limits count, of all containers of its pod together, also of each size. `"*"` stands for each resource that is not named; without it they are not restricted.',
+        'Bound of one runner for each resource: `{cpu: 8, memory: 32Gi, nvidia.com/gpu: 0}`. Requests and limits of all containers of its pod count together, in each size too. `"*"` stands for each resource that is not named; without it they are not restricted.',
     }),
 };
 const image = (what: string) =>
@@ -190,7 +190,7 @@ const defaults = z
           context.addIssue({ code: 'custom', path: [...path], message });
       })
       .optional()
-      .meta({ description: 'What the `podTemplate` of each group, and of each size, is merged over.' }),
+      .meta({ description: 'Base of the `podTemplate` of each group and of each size, which is merged over it.' }),
     images: z
       .strictObject({
         runner: image('With containerMode `dind` and `host`.'),
@@ -199,10 +199,10 @@ const defaults = z
         buildkit: image('Of BuildKit with containerMode `buildkit`.'),
       })
       .optional()
-      .meta({ description: 'Images where the group names none, such as those of a mirror.' }),
+      .meta({ description: 'Images of groups without an image, for example from a mirror.' }),
   })
   .optional()
-  .meta({ description: 'What holds for groups that do not say it ([how](#defaults)).' });
+  .meta({ description: 'Values of fields that a group does not set ([how](#defaults)).' });
 
 const maxActiveRunners = z.int().min(0).max(1_000_000).optional().meta({
   description:
@@ -243,7 +243,7 @@ const GroupEntry = z.strictObject({
       labels: z
         .record(z.string(), z.string())
         .optional()
-        .meta({ description: 'Labels of its object, all of them. Whoever commits the group writes them.' }),
+        .meta({ description: 'Labels of its object, all of them. The author of the group writes them.' }),
     })
     .meta({ description: 'The RunnerGroups that are meant: those that all of these fit.' }),
   ...OF_PLACE,
@@ -266,7 +266,7 @@ const Exception = z.strictObject({
     .max(RULE_NAMES.length)
     .meta({ description: 'Rules that deny these groups nothing, by the names that stand behind denials.' }),
   until: checked((text) => (isDay(text) ? undefined : 'must be a day, e.g. 2027-03-31')).meta({
-    description: 'Its last day, by UTC. In its last 14 days it is told. After it the rules deny.',
+    description: 'Its last day, by UTC. In its last 14 days there is a warning. After it the rules deny.',
   }),
   reason: z.string().min(1).max(500).meta({ description: 'Why, for people.' }),
 });
@@ -289,23 +289,23 @@ export const PolicySpec = z.strictObject({
   ...OF_APPLICATION,
   namespaces: list(
     NamespaceEntry,
-    'Namespaces that may have RunnerGroups, and what holds there: also each rule of this table ([how](#one-rule-for-some)). Of several entries that fit, the first one counts.',
+    'Namespaces that may have RunnerGroups, with rules for them. An entry may have each rule of this table ([how](#one-rule-for-some)). The first matching entry counts.',
   ),
   groups: list(
     GroupEntry,
-    'What holds for some RunnerGroups: each rule of this table and of `namespaces[]`. Of several entries that fit, the first one counts.',
+    'Rules for some RunnerGroups. An entry may have each rule of this table and of `namespaces[]`. The first matching entry counts.',
   ),
   ...OF_GROUP,
   tokenBindings: list(
     TokenBinding,
-    'The Gitea that the tokens of a Secret may be sent to. For Secrets without the key `url`; where both are there, both hold. Of several entries that fit, the first one counts.',
+    'The Gitea that the tokens of a Secret may be sent to. For Secrets without the key `url`. If both exist, both apply. The first matching entry counts.',
   ),
   maxActiveRunners,
   ...ENFORCING,
   defaults,
   exceptions: list(
     Exception,
-    'What the rules do not deny some RunnerGroups for a time ([how](#an-exception-for-some-time)).',
+    'Rules that deny nothing to some RunnerGroups for a time ([how](#an-exception-for-some-time)).',
   ),
 });
 
@@ -324,7 +324,7 @@ export const PolicyDocument = z.strictObject({
     .strictObject({ name: z.string().max(253).optional().meta({ description: 'For people.' }) })
     .optional()
     .meta({ description: 'Not used.' }),
-  spec: PolicySpec.meta({ description: 'What RunnerGroups may do.' }),
+  spec: PolicySpec.meta({ description: 'Limits on RunnerGroups.' }),
 });
 
 /** 1 MiB: no ConfigMap holds more. */

@@ -122,7 +122,7 @@ export const Metadata = z.strictObject({
   ),
   namespace: described(
     dnsLabel().optional(),
-    "Where the runners' Jobs and the Secrets are.",
+    "Namespace of the runners' Jobs and of the Secrets.",
     "Argo CD's destination namespace (`ARGOCD_APP_NAMESPACE`), else `default`",
   ),
   labels: described(objectLabels.optional(), 'Labels of the RunnerGroup object.'),
@@ -137,7 +137,7 @@ export const Metadata = z.strictObject({
 export const Spec = z.strictObject({
   scope: described(
     z.enum(['global', 'org', 'user', 'repo']),
-    'Whose CI jobs the group serves: of the whole Gitea, of an organization, of a user, of a repository.',
+    'The group serves the CI jobs of the whole Gitea, of an organization, of a user, or of a repository.',
   ),
   org: described(
     giteaName().optional(),
@@ -185,7 +185,7 @@ export const Spec = z.strictObject({
         'The runners of the group up to this number have the class, unless an earlier tier has given them theirs.',
       ),
     })),
-    'PriorityClasses of the runners: the first `threshold` runners get the first class, those up to the second threshold the second one. Thresholds ascend; the last one is the cap. A runner keeps its class while it lives. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
+    'PriorityClasses of the runners: the first `threshold` runners get the first class, the runners up to the second threshold the second class. Thresholds ascend; the last one is the cap. A runner keeps its class while it lives. Not with `--cluster off`, because it needs the Jobs of the cluster.',
     'none',
   ),
   minIdleRunners: described(
@@ -233,7 +233,7 @@ export const Spec = z.strictObject({
         '`spec.podTemplate`',
       ),
     })),
-    'Sizes of runners, under one cap ([how](limits.md)). A job chooses one by its name: `runs-on: [ubuntu-latest, large]`. All other jobs get runners without a size, and so does `minIdleRunners`. Not with `priorityTiers`. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
+    'Sizes of runners, under one cap ([how](limits.md)). A job chooses one by its name: `runs-on: [ubuntu-latest, large]`. All other jobs get runners without a size, and so does `minIdleRunners`. Not with `priorityTiers`. Not with `--cluster off`, because it needs the Jobs of the cluster.',
     'none',
   ),
   limits: described(
@@ -258,16 +258,16 @@ export const Spec = z.strictObject({
           .min(1)
           .max(10)
           .optional(),
-        'Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for it stops the other jobs of its group, of bound runners those of its repository. Not with `name` and idle runners, and with `fairness: per-repository` only for bound runners.',
+        'Only jobs of these branches count: names, or patterns with one star ([how](limits.md#limits-per-branch)). As with `per`, a job that waits for the limit stops the other jobs of its group, or with bound runners the jobs of its repository. Not with `name` and idle runners, and with `fairness: per-repository` only for bound runners.',
         'jobs of all branches',
       ),
     })),
-    'Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
+    'Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. Not with `--cluster off`, because it needs the Jobs of the cluster.',
     'none',
   ),
   queue: described(
     dnsLabel().optional(),
-    "Kueue's LocalQueue, in the group's namespace: each Job is made suspended, and starts when Kueue admits it ([how](recipes/kueue.md)). A living Job keeps its queue. Needs sight of the Jobs in the cluster (not with `--cluster off`).",
+    "Kueue's LocalQueue, in the group's namespace: each Job is made suspended, and starts when Kueue admits it ([how](recipes/kueue.md)). A living Job keeps its queue. Not with `--cluster off`, because it needs the Jobs of the cluster.",
     'none: a Job starts at once',
   ),
   groupLabel: described(
@@ -287,7 +287,7 @@ export const Spec = z.strictObject({
         ),
       }),
     ).default({ by: 'pod', for: 'scope' }),
-    'Who registers the runners, and for what ([how](registration.md)). `by: serve` needs sight of the Jobs in the cluster (not with `--cluster off`).',
+    'The program that registers the runners, and their level ([how](registration.md)). `by: serve` not with `--cluster off`, because it needs the Jobs of the cluster.',
     '`{by: pod, for: scope}`',
   ),
   repositories: described(
@@ -323,7 +323,7 @@ export const Spec = z.strictObject({
   ),
   fairness: described(
     z.enum(['oldest', 'per-repository']).default('oldest'),
-    'Whose jobs get runners when the cap holds some back. `oldest`: those that have been ready longest. `per-repository`: round robin, the repository with the fewest runners at work first. Gitea gives a runner the oldest job that it covers. So the turns are exact only for bound runners (`registration.for: repository`).',
+    'Order of the jobs when the cap holds some back. `oldest`: the jobs that have been ready longest. `per-repository`: round robin, the repository with the fewest busy runners first. Gitea gives a runner the oldest job that it covers. So the turns are exact only for bound runners (`registration.for: repository`).',
   ),
   image: described(
     stringLike(1, LONGEST_IMAGE, IMAGE_REFERENCE, IMAGE_RULE).optional(),
@@ -332,7 +332,7 @@ export const Spec = z.strictObject({
   ),
   containerMode: described(
     z.enum(['dind-rootless', 'dind', 'buildkit', 'host']).default('dind-rootless'),
-    'Where docker comes from. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `buildkit`: no docker, but rootless BuildKit as a native sidecar for `docker buildx build`. `host`: no docker, CI steps run in the runner container.',
+    'Source of docker. `dind-rootless`: rootless dockerd in the runner container. `dind`: dockerd as a native sidecar (Kubernetes 1.29+). `buildkit`: no docker, but rootless BuildKit as a native sidecar for `docker buildx build`. `host`: no docker, CI steps run in the runner container.',
   ),
   podTemplate: described(
     z.record(z.string(), z.unknown()).optional(),
@@ -347,17 +347,17 @@ export const Spec = z.strictObject({
   resources: described(resources().optional(), 'Kubernetes `requests` and `limits` of the runner container.', 'none'),
   proxy: described(
     whenWritten(proxy).optional(),
-    'The way out for runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: their proxy is that of the installation.',
+    "Proxy of runner pods: registration, CI jobs, image pulls. The generator and `serve` do not use it: they have the installation's proxy.",
     'none',
   ),
   caBundle: described(
     whenWritten(caBundle).optional(),
-    'CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: their CA is that of the installation.',
+    'CA certificates that runner pods trust besides the public ones. The generator and `serve` do not trust them: they have the CA of the installation.',
     'none',
   ),
   runnerConfig: described(
     RunnerConfigKeys.optional(),
-    "Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know is an error, and so is one that another field sets. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.",
+    "Merged over the runner's own `config.yaml`, with its sections and keys. A key that the runner does not know, or that another field sets, is an error. Keys that came after runner 1.0.8 need `image`. At most 16 KiB, and nothing secret: it stands in the Job. `container` does not go with containerMode `host`.",
     'none',
   ),
   cache: described(
@@ -388,7 +388,7 @@ export const Spec = z.strictObject({
   ),
   keepFailedSeconds: described(
     wholeNumber(0, ONE_DAY).default(0),
-    'How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a slot under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Needs sight of the Jobs in the cluster (not with `--cluster off`).',
+    'How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a slot under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Not with `--cluster off`, because it needs the Jobs of the cluster.',
   ),
   // No pod starts in less than some seconds: a smaller value would only start and prune runners in turn.
   spawnTimeoutSeconds: described(
@@ -397,7 +397,7 @@ export const Spec = z.strictObject({
   ),
   pendingDeadlineSeconds: described(
     wholeNumber(30, THIRTY_DAYS).optional(),
-    'How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its slot while other jobs of the group wait for it. Then one of them gets the slot. At least `spawnTimeoutSeconds`. Needs sight of the Jobs in the cluster.',
+    'How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its slot while other jobs of the group wait for it. Then one of them gets the slot. At least `spawnTimeoutSeconds`. It needs the Jobs of the cluster.',
     `\`${PENDING_DEADLINE_SECONDS}\` (15 minutes), or \`spawnTimeoutSeconds\` if that is longer`,
   ),
   // 6 hours, as agent-stack-k8s. Gitea itself ends CI jobs after 3 h (`ENDLESS_TASK_TIMEOUT`) unless told otherwise.
@@ -433,6 +433,6 @@ export const RunnerGroupDocument = z.strictObject({
   apiVersion: described(z.literal(API_VERSION), 'Version of this format.'),
   kind: described(z.literal(KIND), 'Always RunnerGroup.'),
   metadata: described(Metadata, "Kubernetes' object metadata."),
-  spec: described(Spec, 'What the group serves and what its runners are like.'),
+  spec: described(Spec, 'The CI jobs that the group serves, and its runners.'),
   status: described(z.unknown().optional(), 'Written by `gitea-runners serve`; ignored in files.'),
 });

@@ -13,7 +13,7 @@ export type ReceiverKind = (typeof RECEIVERS)[number];
 export const NEEDS_ONE_RECEIVER = `needs either ${RECEIVERS.join(' or ')}: write one entry for each`;
 /** Text of the field in the table of fields. */
 export const NOTIFY_HELP =
-  'Who is told when a CI job on a runner of the group ends, at most 10: Slack channels and webhooks. The tokens are in the configuration of `serve` ([how](notifications.md)).';
+  'Receivers of a message when a CI job on a runner of the group ends, at most 10: Slack channels and webhooks. The tokens are in the configuration of `serve` ([how](notifications.md)).';
 
 const LONGEST_URL = 2048;
 const MOST_NOTIFY_TARGETS = 10;
