@@ -1,4 +1,4 @@
-/** Rules that hold over the whole of `src`. Who may import whom: test/import-rules.test.ts. Import circles: biome.json. */
+/** Rules for the whole of `src`. Imports between rooms: test/import-rules.test.ts. Import circles: biome.json. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -36,7 +36,7 @@ describe('one word means one thing', () => {
 });
 
 it('how Gitea is asked is handed down whole: only flags and the client name its fields, so a new one reaches whoever asks (law V128)', () => {
-  // The private CA is such a field. Argo CD has one of its own.
+  // The private CA is such a field. Argo CD has its own.
   const naming = files
     .filter(({ file }) => !/^src\/(?:clients|manifests|config|shared|planner)\//.test(file))
     .flatMap(({ file, text }) =>
@@ -103,11 +103,11 @@ it('no test that .ci/run starts is skipped: it counts as failed there', () => {
     .map((file) => join('test', file))
     .filter((file) => skips.test(readFileSync(file, 'utf8')));
 
-  // It does not start this one.
+  // .ci/run does not start this one.
   expect(found).toEqual(['test/cluster/migrate.test.ts']);
 });
 
-/** What the names of tests in a file begin with: rows of a table count where its name is `%s` and more. */
+/** Returns the names of the tests in a file. Rows of a table count if the name is `%s` and more. */
 function namesOfTests(text: string): readonly string[] {
   const single = [...text.matchAll(/\b(?:it|test)(?:\.\w+)*\(\s*['"`](.*)/g)].map(([, name = '']) => name);
   const tables = text.split(/(?<!describe)\.each/).slice(1);

@@ -4,12 +4,14 @@ import { basename, dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 interface Rule {
-  /** What may be imported besides the room itself: rooms, packages, node modules. */
+  /** Allowed imports besides the room itself: rooms, packages, node modules. */
   readonly may: readonly string[];
   readonly instead: string;
 }
 
-/** Any package, and what Node has. The rooms that `generate` needs name theirs: each costs a start. */
+/**
+ * Any package, and Node's own modules. The rooms that `generate` needs name their packages: each takes time at a start.
+ */
 const PACKAGES = 'any package';
 
 /** The rooms, from the top down: each imports only what stands below it. */

@@ -173,7 +173,7 @@ interface Told {
 
 /**
  * Returns the answer of `explain` about the newest CI job of this name.
- * @param where place of the groups' files. Default: the cluster
+ * @param where flags that name the place of the groups. Default: the folder of this test
  */
 async function explained(name: string, ...where: readonly string[]): Promise<Told> {
   const job = (await jobsNamed(name)).at(-1);

@@ -277,7 +277,7 @@ export class PodsRig {
     return ended;
   }
 
-  /** Returns a CI job that succeeds on this runner. */
+  /** Waits for the end of the only open CI job, and expects that it succeeded on this runner. */
   async succeeded(name: string): Promise<Ran> {
     const job = await this.done(name);
     const log = await this.logOfJob(job);

@@ -1,4 +1,4 @@
-/** What messages say of the manual: whoever has the image or the npm package has no folder `docs`. */
+/** Tests the addresses of the manual in messages: the image and the npm package have no folder `docs`. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** Each block of commands and of YAML in the manual is run or validated by a test, or its page is marked: not run, and why. */
+/**
+ * Tests that a test runs or validates each block of commands and of YAML in the manual, or that the block is marked:
+ * not run, and why.
+ */
 import { chmodSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -14,9 +17,9 @@ interface PageBlock extends FencedBlock {
   readonly page: string;
 }
 
-/** Which test runs the blocks of a page that are marked `run`. This one runs those of `HERE`. */
+/** The test that runs the blocks of a page that are marked `run`. This test runs those of `HERE`. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  // It compares the block with that of docs/install.md.
+  // That test compares the block with the one of docs/install.md.
   'README.md': 'test/packaging/manual.test.ts',
   'docs/install.md': 'test/cluster/install.test.ts',
   'docs/migrate.md': 'test/cluster/migrate.test.ts',
@@ -98,12 +101,12 @@ it('RunnerGroups and parts of them are valid', async () => {
 
   expect(groups.length).toBeGreaterThan(20);
   const { findings } = JSON.parse(stdout) as { readonly findings: readonly { readonly code: string }[] };
-  // Each stands alone in the manual. Here all are in one folder.
+  // Each file stands alone in the manual. Here all are in one folder.
   expect(findings.filter(({ code }) => !/^GR-WARN-/.test(code))).toEqual([]);
 });
 
 let made = 0;
-/** A whole RunnerGroup with the fields of a part of one, and a name of its own. */
+/** Makes a whole RunnerGroup, with a name of its own, from the fields of a part. */
 function asGroup(text: string): string {
   made += 1;
   const { kind, metadata, spec = {} } = parse(text);

@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs';
 
 export interface Law {
-  /** One, or several that were put together: `F3, F7`. */
+  /** Name of the law, or several joined names: `F3, F7`. */
   readonly names: readonly string[];
-  /** All lines, with the cases, why it holds, and its test. */
+  /** All lines, with the cases, the reason, and the test. */
   readonly text: string;
 }
 
-/** All of them in the order of the page. */
+/** Returns all laws in the order of the page. */
 export function lawsOf(page = readFileSync('docs/spec.md', 'utf8')): readonly Law[] {
   return [...page.matchAll(/^\* \*\*([A-Z]\d+[a-z]?(?:, [A-Z]\d+[a-z]?)*)\*\* .*(?:\n {2}\* .*)*/gm)].map(
     ([text, names = '']) => ({ names: names.split(', '), text }),

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface Page {
-  /** From the project's folder. */
+  /** Path from the project's folder. */
   readonly file: string;
   readonly markdown: string;
 }
@@ -22,7 +22,7 @@ export function allPages(): readonly Page[] {
   return [...files, ...docs.map((file) => `docs/${file}`)].map(pageOf);
 }
 
-/** Below `docs/`, sorted. `npm run docs` installs packages there, which have pages of their own. */
+/** Returns the pages below `docs/`, sorted. `npm run docs` installs packages there, which have pages of their own. */
 export function manualPages(): readonly string[] {
   return readdirSync('docs', { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md') && !file.startsWith('node_modules/'))
@@ -33,7 +33,7 @@ export function pageOf(file: string): Page {
   return { file, markdown: readFileSync(file, 'utf8') };
 }
 
-/** A decision on record: it tells what was so at its time. */
+/** True for a decision on record: it describes its own time. */
 export function isDecision({ file }: Page): boolean {
   return file.startsWith('docs/adr/');
 }

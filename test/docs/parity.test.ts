@@ -1,4 +1,4 @@
-/** docs/parity.md: its counts are those of its rows, and no row stands in it twice. */
+/** Tests docs/parity.md: its counts are those of its rows, and no row is there twice. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 

@@ -16,7 +16,7 @@ it('docs/img has what "node scripts/run-ts.mjs scripts/pictures.ts" writes, and 
   expect(withoutFigures(played)).toContain(withoutFigures(shown));
 });
 
-/** How long jobs wait depends on the machine. */
+/** Removes the waiting times, which depend on the machine. */
 function withoutFigures(text: string): string {
   return text.replaceAll(/\d+(?:\.\d+)?/g, 'N');
 }

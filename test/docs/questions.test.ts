@@ -1,6 +1,7 @@
 /**
- * Questions that people have, and where the manual answers each. Twenty-one are those of a first user, twenty were asked in threads
- * about ARC, KEDA, Argo CD and Gitea's runners. The answer has a heading of its own, and is at most two links away from the README.
+ * Tests that the manual answers questions of people. Twenty-one are those of a first user; twenty were asked in threads
+ * about ARC, KEDA, Argo CD and Gitea's runners. Each answer has a heading of its own, and is at most two links away
+ * from the README.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';

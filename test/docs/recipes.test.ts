@@ -1,4 +1,7 @@
-/** Each RunnerGroup that a page shows whole is valid without a warning, and `generate` makes the Job of a queued CI job of it. */
+/**
+ * Tests that each whole RunnerGroup of a page is valid without a warning, and that `generate` makes the Job of a queued
+ * CI job with it.
+ */
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { kubeconfigFor, startCluster } from '../clients/kubernetes/through-cli.ts';
@@ -29,7 +32,7 @@ it('all RunnerGroups of the recipes are valid, and have no warning', async () =>
 
   expect(code).toBe(0);
   expect(Object.keys(files).length).toBe(recipes.length);
-  // They are in one folder here only.
+  // Only this test has them in one folder.
   expect(findings.filter((finding) => finding.code !== 'GR-WARN-05')).toEqual([]);
 });
 
@@ -42,7 +45,7 @@ describe.each(recipes)('$file: RunnerGroup $group.metadata.name', ({ text, group
     const folder = folderWith({ 'group.yaml': text.replace('https://gitea.example.com', simulator.url) });
 
     const { code, stdout, stderr } = await runHere(
-      // Some fields need sight of the Jobs.
+      // Some fields require that Jobs can be read.
       ['generate', '--kubeconfig', kubeconfigFor(await startCluster({})), '.'],
       { ...env, GITEA_TOKEN: 'all-scopes-0123456789' },
       folder,

@@ -1,6 +1,6 @@
 /**
- * What the pages name is there: files, names in files, laws and decisions. test/docs/links.test.ts reads the links. A decision that holds no
- * more tells what was so at its time, and says that in its status.
+ * Tests that the pages name only existing files, names in files, laws and decisions. test/docs/links.test.ts reads the
+ * links. A decision that no longer holds describes its own time, and its status says so.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -48,7 +48,7 @@ function statusOf({ markdown }: Page): string {
   return markdown.split('\n\n', 2)[1] ?? '';
 }
 
-/** What a page says of today: not a line that tells of something that is gone. */
+/** Returns the lines of a page about today, without lines about things that are gone. */
 function todayOf(page: Page): string {
   if (isDecision(page) && /replaced by|history/.test(statusOf(page))) return '';
   return proseOf(page.markdown)

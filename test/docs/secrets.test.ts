@@ -1,4 +1,7 @@
-/** Everybody on a machine can list its processes, with their arguments. So no command of the manual has a secret as an argument. */
+/**
+ * Tests that no command of the manual has a secret as an argument: everybody on a machine can list its processes with
+ * their arguments.
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { fencedBlocks } from '../packaging/doc-blocks.ts';
@@ -7,12 +10,12 @@ import { manualPages, pageOf } from './pages.ts';
 /** Variables of the manual that hold a secret, commands that print one, and the beginnings of Slack's tokens. */
 const SECRET =
   /\$\{?\w*(?:TOKEN|SECRET|PASSWORD|COOKIE_KEY)\b|\$\{?(?:token|secret|registration|webhook|argocd|password)\b|\$\(openssl rand\b|\bxox[bp]-|\bxapp-/;
-/** The shell does these by itself: there is no process. Assignments before a command are its environment. */
+/** Commands that the shell runs itself, without a process. Assignments before a command are its environment. */
 const BUILT_IN = /^(?:printf|echo|test|case|export|local|read|:|set|unset)$/;
 
 /** Commands of a script that start a program with a secret as an argument. */
 function tellsAll(script: string): readonly string[] {
-  // What a program reads is no argument of it.
+  // The standard input of a program is not an argument.
   const withoutInput = script.replaceAll('\\\n', ' ').replaceAll(/(<<-?\s*'?(\w+)'?.*\n)(?:.*\n)*?\s*\2$/gm, '$1');
   const commands = withoutInput.split(/\n|\|\|?|;|&&|\$\((?!openssl rand)/);
   return commands.flatMap((each) => {

@@ -9,14 +9,14 @@ export interface Sentence {
 const GENERATED = /<!-- (?:npm run|table:|\w+ table|[\w ]+: made from)[^\n]*-->[\s\S]*?<!-- end[^\n]*-->/g;
 const COMMENT = /<!--[\s\S]*?-->/g;
 const FENCE = /^```[\s\S]*?^```$/gm;
-/** A line that begins a thought of its own: a heading, an item of a list, a row of a table, an empty line. */
+/** Start of a new thought: a heading, an item of a list, a row of a table, an empty line. */
 const NEW_THOUGHT = /\n(?=\s*(?:#+ |[-*] |\d+\. |\||\n|$))/;
 const END = /(?<=[.!?]["*)]*)\s+(?=["*([]*[`A-Z0-9])/;
 
 /** The bullet of an item or heading, and the name of a law. */
 const MARK = /^\s*(?:#+|[-*•]|\d+\.)\s+(?:\*\*[A-Z]\d[^*]*\*\*\s+)?/;
 
-/** All sentences of a page in order. A cell of a table, and a part between two `<br>`, ends a sentence. */
+/** Returns all sentences of a page in order. A cell of a table, and a part between two `<br>`, ends a sentence. */
 export function sentencesOf(markdown: string): readonly Sentence[] {
   const prose = markdown.replaceAll(FENCE, '\n').replaceAll(GENERATED, '\n').replaceAll(COMMENT, '');
   return prose

@@ -17,17 +17,17 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 const INPUTS = 100;
-/** Of the short form. */
+/** Seed of the short form. */
 const FIXED_SEED = 20_261_122;
-/** No input takes so long that a round of them takes this. */
+/** Time after which a round counts as hanging, ms. No input takes so long that a good round reaches it. */
 const HANGS_AFTER_MS = 120_000;
-/** What a target may add to the peak of the process, in MB. */
+/** Most memory that a target may add to the peak of the process, MB. */
 const MOST_PEAK_MB = 250;
-/** What may be left of a round when garbage is collected, in MB, for all rounds together: more is a leak. */
+/** Most memory that may stay after garbage collection, over all rounds together, MB. More is a leak. */
 const MOST_LEFT_MB = 60;
 
 const seconds = Number(process.env['FUZZ_SECONDS'] ?? 0);
-/** For the test of a target. */
+/** Time limit for the test of a target, ms. */
 export const TIMEOUT_MS = seconds * 1000 + 2 * HANGS_AFTER_MS;
 
 export interface Campaign<T> {

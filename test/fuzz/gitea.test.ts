@@ -1,4 +1,7 @@
-/** Any answer of Gitea ends as a whole look or as one Failure of a known code, in time, and without the token. */
+/**
+ * Tests that any answer of Gitea ends as a whole look or as one Failure of a known code, in time, and without the
+ * token.
+ */
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
@@ -28,7 +31,7 @@ const TOKENS = [
   'x'.repeat(3000),
 ];
 
-/** What an untroubled Gitea answers, page by page. */
+/** Returns a good answer of Gitea, page by page. */
 function goodAnswer(url: URL): unknown {
   const at = url.pathname.replace('/api/v1', '');
   const limit = Number(url.searchParams.get('limit') ?? 30);
@@ -52,9 +55,9 @@ const JOBS = [
 ];
 const RUNNERS = Array.from({ length: 2 }, (_, index) => runnerRow(index + 1, `ci-${index}`, { busy: true }));
 
-/** What happens to one answer. */
+/** A change of one answer. */
 interface Bend {
-  /** Which request of the look, from 0; others are answered well. */
+  /** Number of the changed request in the look, from 0. Other requests get good answers. */
   readonly request: number;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -124,7 +127,7 @@ function answer(request: IncomingMessage, response: ServerResponse, bends: reado
     response.write(body, () => request.socket.destroy());
     return;
   }
-  // Behind a whole answer there is another one, which nobody has asked for.
+  // A second answer that nobody asked for follows the whole one.
   if (bent.end === 'again')
     response.once('finish', () => request.socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nx'));
   response.end(body);

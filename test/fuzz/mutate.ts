@@ -6,10 +6,10 @@ export function sometimes<T>(change: fc.Arbitrary<(value: T) => T>, weight: numb
   return fc.oneof({ weight: unchanged, arbitrary: fc.constant((value: T) => value) }, { weight, arbitrary: change });
 }
 
-/** Longest input, in bytes: what is longer is cut. */
+/** Longest input, bytes. A longer one is cut. */
 const LONGEST = 200_000;
 
-/** One change of bytes. `at` and `length` are taken modulo the input's. */
+/** One change of bytes. `at` and `length` are taken modulo the input's length. */
 interface ByteChange {
   readonly kind: 'flip' | 'drop' | 'cut' | 'insert' | 'replace' | 'repeat' | 'move';
   readonly at: number;
@@ -89,7 +89,10 @@ const ODD_TEXTS = [
 ];
 const ODD_NUMBERS = [0.5, -1e6, 2 ** 53, 1e300, 1e-7];
 
-/** One change of a value in a document. `at`: which node, modulo their number. `nudge` stays close to what was there. */
+/**
+ * One change of a value in a document. `at`: number of the node, modulo their count. `nudge` stays close to the old
+ * value.
+ */
 interface NodeChange {
   readonly kind: 'nudge' | 'replace' | 'remove' | 'repeat' | 'rename' | 'wrap' | 'swap';
   readonly at: number;
@@ -117,7 +120,7 @@ export const nodeChanges: fc.Arbitrary<(value: unknown) => unknown> = fc
     return root.value;
   });
 
-/** Where a value hangs. */
+/** Parent of a value, and its key there. */
 interface Hook {
   readonly parent: Record<string, unknown>;
   readonly key: string;

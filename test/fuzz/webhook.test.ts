@@ -1,4 +1,7 @@
-/** Any bytes that come to the webhook server: only what is signed gets through, each is answered soon, and the next good one is served. */
+/**
+ * Tests any bytes to the webhook server: only signed requests pass, each is answered soon, and the next good one is
+ * served.
+ */
 import { connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import * as fc from 'fast-check';
@@ -11,7 +14,7 @@ import { expectShowable, runCampaign, TIMEOUT_MS } from './campaign.ts';
 import { byteChanges, nodeChanges, sometimes } from './mutate.ts';
 
 const OLD_SECRET = 'the webhook secret before';
-/** For a whole request; node:http answers 408 then. */
+/** Time limit of a whole request, ms. Then node:http answers 408. */
 const REQUEST_MS = 400;
 const STATUSES = new Set([100, 202, 400, 401, 403, 404, 405, 408, 409, 413, 415, 417, 422, 431, 501, 503, 505]);
 
@@ -26,7 +29,7 @@ const TOKENS = [
   'x'.repeat(20000),
 ];
 
-/** One request before its bytes are changed. */
+/** A request before its bytes are changed. */
 interface Request {
   readonly line: string;
   readonly body: Uint8Array;

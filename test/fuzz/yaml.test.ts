@@ -1,4 +1,7 @@
-/** Any bytes in a RunnerGroup's file end as groups and documents, or as problems with a place; never as anything else, and soon. */
+/**
+ * Tests any bytes in a RunnerGroup's file: they give groups and documents, or problems with a place, and nothing else,
+ * and soon.
+ */
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -50,7 +53,7 @@ const written = fc.constantFrom(
 const structured = fc
   .tuple(fc.constantFrom<unknown>(GROUP, OTHER, { apiVersion: 'v1', kind: 'List', items: [GROUP, GROUP] }), nodeChanges)
   .chain(([seed, change]) => fc.constantFrom(JSON.stringify(change(seed)) ?? '', stringify(change(seed) ?? null)));
-/** Nothing that anybody has written. */
+/** Random documents that nobody has written. */
 const anything = fc.oneof(
   fc.json(),
   fc.array(fc.constantFrom(...TOKENS), { maxLength: 12 }).map((tokens) => tokens.join('')),
@@ -109,7 +112,7 @@ function expectGoodProblems({ problems, message, exit }: InputProblems): void {
   }
 }
 
-/** What was accepted is accepted again when it is read as it is printed, and means the same. */
+/** Expects that accepted input, printed and read again, is accepted and has the same meaning. */
 async function expectSteady({ groups, others }: ReadResult): Promise<void> {
   for (const { text } of others) {
     expect((await readFiles({ 'a.yaml': text })).others.map((other) => other.text)).toEqual([text]);

@@ -1,4 +1,4 @@
-/** Any output of `generate`: groups and decisions as the planner makes them, with the texts of people who mean harm. */
+/** Arbitraries for any output of `generate`: groups and decisions as the planner makes them, with hostile strings. */
 import fc from 'fast-check';
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import type { Job } from '../../src/planner/evidence.ts';
@@ -18,7 +18,7 @@ const quantities = fc.dictionary(
   fc.constantFrom('1', '500m', '1.5Gi', '0'),
 );
 
-/** Any RunnerGroup that has been read, and some that could not be. */
+/** Any RunnerGroup that was read, and some that the reader would refuse. */
 export const anyGroup: fc.Arbitrary<RunnerGroup> = fc
   .record({
     namespace: dnsLabel,
@@ -59,7 +59,7 @@ const anyJob: fc.Arbitrary<Job> = fc
 
 const because = fc.constantFrom('new-runner' as const, 'chain' as const, 'busy' as const, 'own-runner' as const);
 
-/** What a cluster shows may be anything. */
+/** A cluster may show any value. */
 const priorityClass = fc.oneof(fc.constant(undefined), fc.constantFrom('runner-critical', 'a.b-1'), hostile);
 
 const queue = fc.option(dnsLabel, { nil: undefined });

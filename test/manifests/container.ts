@@ -1,4 +1,7 @@
-/** A container's command in a real shell, with folders and programs of the test's own in place of those of the pod and the image. */
+/**
+ * Runs a container's command in a real shell, with folders and programs of the test in place of those of the pod and
+ * the image.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,22 +9,22 @@ import { join } from 'node:path';
 
 interface Ended {
   readonly code: number | null;
-  /** On both outputs. */
+  /** Output on stdout and stderr. */
   readonly said: string;
 }
 
 interface Start {
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** In place of the shell that the command names. */
+  /** Shell in place of the one that the command names. */
   readonly shell?: string | undefined;
   /** Hears all that was said so far. `stop` is what a pod gets that is deleted: SIGTERM. */
   readonly hear?: ((said: string, stop: () => void) => void) | undefined;
 }
 
-/** One per test, which closes it. Its folder has `bin` and `data`. */
+/** A container of a test, which closes it. Its folder has `bin` and `data`. */
 export class Container {
   readonly folder = mkdtempSync(join(tmpdir(), 'container-'));
-  /** Each leads a session. */
+  /** Started processes. Each leads a session. */
   readonly #started: ChildProcess[] = [];
 
   constructor() {
@@ -61,23 +64,23 @@ export class Container {
     }
     return new Promise((resolve, reject) => {
       child.on('error', reject);
-      // What nobody waits for holds the pipes, e.g. a `sleep`. In a pod it ends with the container.
+      // A process that nobody waits for, e.g. a `sleep`, keeps the pipes open. In a pod it ends with the container.
       child.on('exit', () => endSession(child));
       child.on('close', (code) => resolve({ code, said }));
     });
   }
 }
 
-/** Ends all that the container has started: `timeout` leads a group of its own, but stays in the session. */
+/** Ends all processes of the container: `timeout` leads a process group of its own, but stays in the session. */
 function endSession({ pid }: ChildProcess): void {
   for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {
       const stat = readFileSync(`/proc/${entry}/stat`, 'utf8');
-      // Behind the name: state, parent, group, session (proc_pid_stat(5)).
+      // After the name: state, parent, group, session (proc_pid_stat(5)).
       const session = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3];
       if (session === String(pid)) process.kill(Number(entry), 'SIGKILL');
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
 }

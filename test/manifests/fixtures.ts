@@ -90,12 +90,12 @@ export function appOf(items: readonly GroupOutput[], more: More & { readonly out
   return app;
 }
 
-/** As `cdk8s synth` writes it, all files in one. */
+/** Returns the output of `cdk8s synth`, all files in one. */
 export function synthesized(items: readonly GroupOutput[], more: More = {}): string {
   return renderManifests(appOf(items, more));
 }
 
-/** As `generate` prints it. */
+/** Returns the output of `generate`. */
 export function generated(items: readonly GroupOutput[], more: More = {}): string {
   const app = new RunnersApp(items.map((item) => item.group));
   return manifestPieces(app.groupCharts, outputOf(items, more)).join('');

@@ -1,4 +1,7 @@
-/** What a container of a group with `keepFailedSeconds` runs, in a real shell, with programs of the test's own in place of the image's. */
+/**
+ * Tests the command of a container with `keepFailedSeconds` in a real shell, with programs of the test in place of the
+ * image's.
+ */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -152,7 +155,7 @@ describe.each([0, 60])('a container of mode dind-rootless (keepFailedSeconds: %d
     'starts %s only after dockerd, whichever service s6 starts first',
     async (service) => {
       const tries = join(container.folder, 'tries');
-      // What it does while s6 has not yet written the state of the other service.
+      // State of s6 before it has written that of the other service.
       container.program('s6-svwait', `echo "$*" >> '${tries}'; test "$(wc -l < '${tries}')" = 3`);
       container.program('sleep', ':');
       container.program('run.sh', `echo runs >> '${tries}'`);

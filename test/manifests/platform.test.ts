@@ -16,7 +16,7 @@ import { generated, group, outputOf, runner } from './fixtures.ts';
 const AUDIT = `{name: 'audit', image: 'audit:1', restartPolicy: 'Always', securityContext: {allowPrivilegeEscalation: false,
   capabilities: {drop: ['ALL']}, runAsNonRoot: true, seccompProfile: {type: 'RuntimeDefault'}}}`;
 
-/** The Job of the fixture group as this app makes it, and what is wrong with that. */
+/** Returns the Job of the fixture group as this app makes it, and its faults. */
 function made(body: string, change: Parameters<typeof group>[0] = {}) {
   const of = group({ containerMode: 'host', image: 'gitea/runner:1.0.8', ...change });
   const app = new RunnersApp([{ ...of, platform: platformOf(appFile(body)) }]);
@@ -353,7 +353,7 @@ function appFileLater(body: string) {
 }
 
 describe('what cdk8s, constructs and cdk8s-plus-28 do', () => {
-  /** As the golden tests have passed with, before there were platforms' apps. */
+  /** Stubs with which the golden tests passed before there were platforms' apps. */
   const STUBS = `class Construct { constructor(scope, id) { const children = []; this.node = { children, id, scope, path: id,
       addValidation() {}, validate: () => [], tryRemoveChild() {}, scopes: [],
       findAll: () => [this, ...children.flatMap((child) => child.node.findAll())] }; scope?.node.children.push(this); } }
@@ -364,7 +364,10 @@ describe('what cdk8s, constructs and cdk8s-plus-28 do', () => {
     const k8s = { KubeJob: { manifest: (props) => props }, Quantity: { fromString: (text) => text } };
     module.exports = { Construct, App, Chart, ApiObject, JsonPatch: {}, k8s };`;
 
-  /** What the example app makes of a group in namespace payments, bundled with the packages or with stubs of some. */
+  /**
+   * Returns the output of the example app for a group in namespace payments, bundled with the packages or with stubs of
+   * some.
+   */
   async function printed(stubbed?: RegExp, app = 'loadPlatform(process.argv[2], judgeJob).platform'): Promise<string> {
     const { outputFiles } = await build({
       stdin: {

@@ -1,4 +1,7 @@
-/** `proxy` and `caBundle` in the pod, and what `register` makes of them in a real shell, with paths moved into a folder of the test. */
+/**
+ * Tests `proxy` and `caBundle` in the pod, and the lines of `register` in a real shell, with paths moved into a folder
+ * of the test.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -18,7 +21,7 @@ const CA = { caBundle: { configMapRef: { name: 'private-ca', key: 'root.pem' } }
 const CA_FILE = '/usr/local/share/ca-certificates/gitea-runner/ca.crt';
 const BUNDLE = '/usr/local/share/gitea-runner/ca-bundle.pem';
 
-/** As the kubelet: variables in their order, `$(NAME)` expanded. */
+/** Returns the environment as the kubelet makes it: variables in their order, `$(NAME)` expanded. */
 function environmentOf(group: RunnerGroup, secrets: Readonly<Record<string, string>> = {}): Record<string, string> {
   const known: Record<string, string> = {};
   for (const { name, value, valueFrom } of podParts(group).env) {
@@ -131,7 +134,7 @@ describe('what register prepares', () => {
     });
   });
 
-  /** Each with one character that a URL may not have there, or an escape that is none. */
+  /** Passwords with one character that a URL may not have there, or with a wrong escape. */
   const BAD = [...'\n\r@:/\'"$\\#` (ä'].map((odd) => `s3${odd}cret`);
   const BAD_ESCAPES = ['', 's3cret\n', 's3cret%', 's3cret%4', 's3%zzcret', 's3%4zcret'];
   test.each([...BAD, ...BAD_ESCAPES].flatMap((bad) => ['sh', 'bash'].map((shell) => [bad, shell] as const)))(

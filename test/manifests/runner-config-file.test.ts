@@ -1,4 +1,4 @@
-/** The runner's configuration file, and the second one that holds the secret of the cache server. */
+/** Tests the runner's configuration file, and the second one with the secret of the cache server. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -92,7 +92,7 @@ describe('the secret of the cache', () => {
       expect(JSON.stringify(register)).toContain(
         '{"name":"GITEA_RUNNER_CACHE_SECRET","valueFrom":{"secretKeyRef":{"key":"the-key","name":"the-secret"}}}',
       );
-      // Only the runner sees the volume besides: no setup, no dockerd.
+      // Besides, only the runner has the volume: neither setup nor dockerd.
       const seen = others.filter((container) => JSON.stringify(container).includes('secret-config'));
       expect(seen.map(({ name }) => name)).toEqual(['runner']);
       expect(JSON.stringify(spec)).toContain(

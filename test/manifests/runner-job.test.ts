@@ -28,7 +28,7 @@ function environment(manifest: JobManifest, of = 'runner'): Record<string, strin
   return Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
 }
 
-/** What a pod holds, as far as it could show a secret. */
+/** The parts of a pod that could show a secret. */
 interface OpenPod {
   readonly containers: readonly OpenContainer[];
   readonly initContainers: readonly OpenContainer[];
@@ -127,7 +127,7 @@ describe('the registration token', () => {
       (kinds: readonly string[]) => kinds.every((kind) => kind === 'emptyDir' || kind === 'downwardAPI'),
     );
     expect(shareProcessNamespace).toBeUndefined();
-    // That container has no privileges. It has ended before the runner starts, and the pod is never restarted.
+    // This container has no privileges. It has ended before the runner starts, and the pod is never restarted.
     expect(initContainers.at(-1)).toBe(register);
     expect(register?.restartPolicy).toBeUndefined();
     expect(register?.securityContext).toMatchObject({

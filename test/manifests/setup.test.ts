@@ -1,4 +1,4 @@
-/** What `setupCommand` becomes: its script in a real shell, and its container in the pod. */
+/** Tests `setupCommand`: its script in a real shell, and its container in the pod. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { podTemplate } from '../../src/manifests/app.ts';
 import { setupCommand } from '../../src/manifests/init-containers.ts';

@@ -1,4 +1,4 @@
-/** What a warm runner's Job has besides its group's template (law F42). */
+/** Tests the parts of a warm runner's Job besides its group's template (law F42). */
 import { expect, test } from 'vitest';
 import type { RunnerGroup } from '../../src/config/runnergroup/runner-group.ts';
 import { RUNNER_CONFIG } from '../../src/shared/marks.ts';

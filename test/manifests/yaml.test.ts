@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { document, quote } from '../../src/manifests/yaml.ts';
 
-/** What a reader of this YAML version finds; any error or warning throws. */
+/** Reads text by this version of YAML. Any error or warning throws. */
 function read(text: string, version: '1.1' | '1.2'): unknown[] {
   const documents = parseAllDocuments(text, { version, merge: false });
   if (!Array.isArray(documents)) return [];
@@ -14,7 +14,10 @@ function read(text: string, version: '1.1' | '1.2'): unknown[] {
   });
 }
 
-/** Words of YAML 1.1, what is no word, what has a meaning in YAML, and what cannot be printed. */
+/**
+ * Words of YAML 1.1, strings that are not words, characters with a meaning in YAML, and characters that cannot be
+ * printed.
+ */
 const WORDS = [
   ...['y', 'n', 'yes', 'no', 'on', 'off', 'true', 'false', 'null', '~', '', '<<', '035e2982', '1e3', '.inf'],
   ...['2001-01-01', '---', '- x', '? x', 'a: b', '# c', '&a', '!!binary x', '|', '@x', '"', "'", '\\', ' x ', '\t'],

@@ -1,4 +1,4 @@
-/** What commands do to the world, each told in words. Objects are picked by number among those that there are. */
+/** Effects of commands on the world, with a sentence for each. Objects are picked by number among the existing ones. */
 import { RerunRefused } from '../../simulator/gitea/reruns.ts';
 import type { Intercept } from '../../simulator/gitea/simulator.ts';
 import type { Fault } from './faults.ts';
@@ -33,7 +33,7 @@ export function rename(world: World, n: number): string {
 
 export function take(world: World, job: KubeJob): string {
   const taken = world.call(job, (id) => world.gitea.poll(id));
-  // Its first log lines: from now on, for 10 s, its row shows busy.
+  // The first log lines: for 10 s from now, its row shows busy.
   if (taken) world.call(job, (id) => world.gitea.report(id));
   return `${job.name} takes ${taken ? `job ${taken.id}` : 'nothing'}`;
 }

@@ -1,4 +1,4 @@
-/** One look with everything that must be true of it, and the end of every history. */
+/** Makes one look and checks all laws; also the end of every history. */
 
 import type { Plan } from '../../src/planner/decisions.ts';
 import { Failure } from '../../src/shared/failure.ts';

@@ -1,6 +1,6 @@
 /**
- * What people, runners and machines do. A command picks its object by number among those that there are; when there is none, it is left out.
- * The model that decides this knows only how many there are of each; the rest is in the world.
+ * Commands of people, runners and machines. A command picks its object by number among the existing ones; if there is
+ * none, it is left out. The model decides that, and knows only the number of each; the world has the rest.
  */
 import { scopeNow } from '../../simulator/gitea/renames.ts';
 import { fc } from '../support/property.ts';
@@ -9,7 +9,7 @@ import { inStory, lookAndCheck, lookTwice } from './checked.ts';
 import { FAULTS, type Fault } from './faults.ts';
 import type { World } from './world.ts';
 
-/** How many objects there are that a command could pick. */
+/** Numbers of objects that a command could pick. */
 export interface Model {
   starting: number;
   idle: number;
@@ -26,7 +26,7 @@ type Step = fc.AsyncCommand<Model, World>;
 
 interface Doing {
   readonly name: string;
-  /** Which of the model's counts must be above 0. */
+  /** The count of the model that must be above 0. */
   readonly needs?: keyof Model;
   /** Changes the world and says in words what it did. */
   readonly act: (world: World) => string;
@@ -207,7 +207,7 @@ const takenDuringLooks = fc.tuple(N, fc.integer({ min: 1, max: 8 })).map(([n, af
   }),
 );
 
-/** All commands; the everyday ones come more often, because trouble needs somebody to trouble. */
+/** All commands. The everyday ones come more often, because trouble needs somebody to trouble. */
 export const STEPS: fc.Arbitrary<Step>[] = [
   ...repeat(6, [syncs, starts]),
   ...repeat(4, [pushes, takes, ends]),

@@ -1,9 +1,9 @@
-/** What can go wrong between Gitea and us, as hooks of the simulator. */
+/** Faults between Gitea and the program, as hooks of the simulator. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Intercept } from '../../simulator/gitea/simulator.ts';
 
 export interface Fault {
-  /** Whether no plan may come of it. Otherwise it may, but then all laws hold for it. */
+  /** True if no plan may result. Otherwise a plan may result, but then all laws hold for it. */
   readonly mustFail: boolean;
   readonly deadlineMs?: number;
   readonly hook: (url: string) => Intercept;

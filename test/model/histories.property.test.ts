@@ -20,7 +20,7 @@ const anySetting = fc.record({
 const anyCommands = fc.commands(STEPS, { maxCommands: 60, size: 'max' });
 type Commands = ReturnType<typeof anyCommands.generate>['value'];
 
-/** Plays a history; then `end` looks at what has become of the world. */
+/** Plays a history. Then `end` judges the world. */
 async function play(setting: Setting, commands: Commands, end: (world: World) => unknown): Promise<void> {
   const world = await World.start(setting);
   try {

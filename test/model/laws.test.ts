@@ -8,7 +8,7 @@ import { type KubeJob, type Setting, World } from './world.ts';
 
 type Emitted = RunnerDecision & { readonly emit: true };
 
-/** One runner at work, one that starts for the second job; the cap is 3. */
+/** One runner at work and one that starts for the second job. The cap is 3. */
 interface Scene {
   readonly world: World;
   readonly plan: Plan;

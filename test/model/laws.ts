@@ -1,4 +1,4 @@
-/** What every plan must keep to, judged by what Gitea and Kubernetes really are, not by what the planner was shown. */
+/** Laws of every plan, judged by the true state of Gitea and Kubernetes, not by the planner's evidence. */
 
 import type { GiteaJob } from '../../simulator/gitea/gitea.ts';
 import type { HeldBecause, JobDecision, Plan, RunnerDecision } from '../../src/planner/decisions.ts';
@@ -42,7 +42,7 @@ export function checkBusy(world: World, plan: Plan, busy: readonly string[]): vo
 
 /** P2 and P3: one runner for one job, and no more than the cap. */
 export function checkCounts(world: World, plan: Plan): void {
-  // What is somebody else's takes no slot (P19).
+  // Foreign runners take no slot (P19).
   const runners = emitted(plan).filter(({ because }) => because !== 'foreign');
   const served = plan.jobs.filter(({ verdict }) => verdict === 'served');
   const wanted = runners.filter((of) => !isWorking(of));
@@ -93,7 +93,7 @@ export function checkReady(world: World, plan: Plan): void {
   }
 }
 
-/** What is not true in a decision about a ready job. */
+/** Returns the false part of a decision about a ready job. */
 function falseIn(world: World, plan: Plan, job: GiteaJob, decision: JobDecision): string | undefined {
   const runners = emitted(plan);
   const covering = groupsFor(world, job);
@@ -133,7 +133,8 @@ function groupsFor(world: World, job: GiteaJob): World['groups'] {
 /** P10: a runner that cleans up after a cancel keeps its Job while Gitea shows it busy (1.27) and anything else goes on. */
 export function checkCancelling(world: World, plan: Plan): void {
   const { gitea } = world;
-  // Only lists that are read can tell: with no job in a scope, its runners are not asked for (src/clients/gitea/observe-gitea.ts).
+  // Only lists that were read can tell: without a job in a scope, its runners are not read
+  // (src/clients/gitea/observe-gitea.ts).
   const active = gitea.jobs().some(({ status }) => status === 'running' || status === 'waiting');
   if (!active || world.setting.twoGroups) return;
   const kept = new Set(emitted(plan).map(({ runner }) => runner));

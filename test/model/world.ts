@@ -18,37 +18,37 @@ import { plan } from '../support/plan.ts';
 import { group } from '../support/scenario.ts';
 import type { Fault } from './faults.ts';
 
-/** What is fixed for one history. */
+/** Settings of one history. */
 export interface Setting {
   readonly version: GiteaVersion;
   /** `MAX_RESPONSE_ITEMS`: small ones make every list span pages. */
   readonly pageSize: number;
-  /** Whether a second group of the repository acme/web stands beside the one of the organization. */
+  /** True if the repository acme/web has a second group beside that of the organization. */
   readonly twoGroups: boolean;
-  /** Whether the planner sees the Jobs in Kubernetes. */
+  /** True if the planner sees the Jobs in Kubernetes. */
   readonly seesCluster: boolean;
-  /** Whether blocked jobs are listed too, as for `explain`. */
+  /** True if blocked jobs are listed, too, as for `explain`. */
   readonly explains: boolean;
 }
 
-/** One Job in Kubernetes, and its pod. */
+/** A Job in Kubernetes, and its pod. */
 export interface KubeJob {
   readonly name: string;
   readonly group: string;
   readonly labels: readonly string[];
   readonly createdAtMs: number;
   state: LiveJob['state'];
-  /** Of the CI job that it was last printed for. */
+  /** Repository of the CI job that it was last printed for. */
   repository?: string | undefined;
   finishedAtMs?: number;
   pinned: boolean;
-  /** Its pod will never start (a missing image, no node with room). */
+  /** True if its pod never starts (a missing image, no node with room). */
   hangs?: boolean;
   /** The row in Gitea, once its runner has registered. */
   runnerId?: number;
 }
 
-/** By the names that they have at the beginning. */
+/** Repositories by their names at the beginning. */
 export const REPOS = ['acme/web', 'acme/api'];
 const TTL_MS = 600_000;
 
@@ -97,7 +97,7 @@ export class World {
     this.story.push(line);
   }
 
-  /** One look and one plan, as `generate` does it. A Failure is an answer; anything else that is thrown is a defect. */
+  /** Makes one look and one plan, as `generate` does. A Failure is a result; any other error is a defect. */
   async look(fault?: Fault): Promise<Plan | Failure> {
     const keys = new Set(this.groups.map(({ look }) => look));
     const scopes: Readonly<Record<string, Scope>> = {
@@ -129,7 +129,7 @@ export class World {
     }
   }
 
-  /** What Kubernetes shows the planner. */
+  /** Returns the Jobs that Kubernetes shows the planner. */
   liveJobs(): readonly LiveJob[] {
     return [...this.kubeJobs.values()].map(({ name, state, createdAtMs, finishedAtMs, pinned, repository }) => {
       return {
@@ -191,7 +191,7 @@ export class World {
     });
   }
 
-  /** What a repository is called now. */
+  /** Returns the current name of a repository. */
   nameOf(repo: string): string {
     const now = scopeNow(this.gitea.state, { kind: 'repo', repo });
     return now.kind === 'repo' ? now.repo : repo;
@@ -200,7 +200,7 @@ export class World {
   register(job: KubeJob): void {
     const scope =
       job.group === 'web' ? { kind: 'repo' as const, repo: 'acme/web' } : { kind: 'owner' as const, owner: 'acme' };
-    // Its registration token is of the same scope, whatever that is called now.
+    // Its registration token belongs to the same scope, whatever its current name.
     const now = scopeNow(this.gitea.state, scope);
     job.runnerId = this.gitea.register({ name: job.name, scope: now, labels: job.labels }).id;
     job.state = 'running';
@@ -212,7 +212,7 @@ export class World {
     job.finishedAtMs = this.clock.now;
   }
 
-  /** One call of a runner to Gitea; when its row is gone, the runner ends. */
+  /** Makes one call of a runner to Gitea. If its row is gone, the runner ends. */
   call<T>(job: KubeJob, request: (runnerId: number) => T): T | undefined {
     if (job.runnerId === undefined) throw new Error(`${job.name} has not registered`);
     try {

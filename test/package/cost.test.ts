@@ -1,12 +1,15 @@
 /**
- * What a Job costs `generate`, in figures that a busy machine does not change: bytes and not seconds. `npm run bench` has the times, and
- * `npm run bench:against` compares them with an earlier version by night.
+ * Tests the cost of a Job in `generate`, in figures that a busy machine does not change: bytes, not seconds. `npm run
+ * bench` has the times, and `npm run bench:against` compares them with an earlier version by night.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { allocatedBytes, type Case, peakMiB } from '../../bench/measure.ts';
 import { Scene } from '../../bench/scene.ts';
 
-/** Room above what was measured: Node 20.20 asks for 20.7 KB for each Job and 24.21 for 22.8, and keeps 4.3 and 4.9 KB of it. */
+/**
+ * Factor above the measured values: Node 20.20 allocates 20.7 KB for each Job and 24.21 allocates 22.8; they keep 4.3
+ * and 4.9 KB of it.
+ */
 const ROOM = 1.15;
 const ALLOCATED_PER_JOB = 22_800 * ROOM;
 const PEAK_PER_JOB = 4900 * ROOM;

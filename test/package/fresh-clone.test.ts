@@ -1,4 +1,4 @@
-/** What a newcomer does first: clone, `npm ci`, `npx cdk8s synth`. */
+/** Tests the first steps of a newcomer: clone, `npm ci`, `npx cdk8s synth`. */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ let clone = '';
 
 beforeAll(() => {
   clone = mkdtempSync(join(tmpdir(), 'fresh-clone-'));
-  // What `git clone` would bring once the changes here are committed.
+  // Files that `git clone` would copy after a commit of the changes here.
   const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--deduplicate'], {
     encoding: 'utf8',
   });

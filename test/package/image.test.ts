@@ -1,4 +1,4 @@
-/** What goes into an image, and by which name: no default image floats, and the image says what it is. */
+/** Tests the content of images, and their references: no default image floats, and the image says what it is. */
 import { execFile } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';

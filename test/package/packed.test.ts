@@ -1,4 +1,7 @@
-/** The npm package: made from a clean folder by `npm pack`, installed without a network, and every command of it run. */
+/**
+ * Tests the npm package: made from a clean folder by `npm pack`, installed without a network, and every command of it
+ * run.
+ */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +11,7 @@ import { parseAllDocuments } from 'yaml';
 import { folderWith, groupYaml, type Outcome } from '../support/run-cli.ts';
 import { startAcme } from '../support/start-acme.ts';
 
-/** What the package is made of; `lib` is not among it, so only `prepack` can have made it. */
+/** Sources of the package. `lib` is not one of them, so only `prepack` can have made it. */
 const SOURCES = [
   'CHANGELOG.md',
   'LICENSE',
@@ -53,7 +56,7 @@ beforeAll(async () => {
   const target = join(folder, 'target');
   mkdirSync(target);
   const [tarball = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
-  // With an empty cache and no network, a package that is needed besides this one would fail the installation.
+  // With an empty cache and no network, a further required package would fail the installation.
   const flags = ['--offline', '--cache', join(folder, 'cache'), '--no-audit', '--no-fund', '--prefix', target];
   expect(await run('npm', ['install', ...flags, join(folder, tarball)])).toMatchObject({ code: 0 });
   installed = join(target, 'node_modules', 'argocd-gitea-runners');
@@ -165,7 +168,7 @@ describe('the command of the package', () => {
     expect(explained).toMatchObject({ code: 0 });
     expect(JSON.parse(explained.stdout)).toMatchObject({ jobs: [{ verdict: 'served' }] });
     expect(validated).toMatchObject({ code: 0, stdout: '1 RunnerGroup in 1 file is valid; 1 warning\n' });
-    // Its Gitea is that of this test.
+    // Its Gitea is the one of this test.
     expect(validated.stderr).toContain('warning: spec.gitea.url: is this machine');
   });
 

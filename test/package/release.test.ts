@@ -1,4 +1,7 @@
-/** What a release checks before it pushes anything, and what it pushes. docker, npm and Go are stand-ins that write their calls down. */
+/**
+ * Tests the checks of a release before it pushes anything, and its pushes. docker, npm and Go are stand-ins that record
+ * their calls.
+ */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -15,7 +18,7 @@ const TOOLS: Readonly<Record<string, string>> = {
   go: `echo go "$@" >> "$CALLS"; case "$*" in *public-key*) echo KEY ;; *" push "*) echo "Digest: ${DIGEST}" ;; esac`,
 };
 
-/** A copy of what a release reads, with a changelog of its own. */
+/** Copies the files that a release reads, with a changelog of its own. */
 function prepared(heading = `## [${VERSION}] - 2026-11-30`): string {
   const folder = folderWith({
     'CHANGELOG.md': `# Changelog\n\n${heading}\n\n### Added\n\n- All.\n\n## [0.0.1] - 2020-01-01\n\n- Old.\n`,

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { manualPages } from '../docs/pages.ts';
 import { type Outcome, runCommand, runNode } from '../support/run-cli.ts';
 
-/** What a page may link to, beside the other pages. */
+/** Files that a page may link to, beside the other pages. */
 const LINKED = readdirSync('.').filter((name) => !['docs', 'site', '.git', 'lib', 'dist'].includes(name));
 
 let folder = '';
@@ -24,7 +24,7 @@ let whole: Outcome = { code: null, stdout: '', stderr: '' };
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'site-'));
-  // With the packages of docs/package-lock.json, installed anew.
+  // With the packages of docs/package-lock.json, newly installed.
   whole = await runCommand('npm', ['run', 'docs'], process.env, project('whole'));
 }, 600_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,4 +1,7 @@
-/** The Helm chart as files: does it follow what `npm run generated` writes? What real helm renders of it: test/servers/chart.test.ts. */
+/**
+ * Tests the files of the Helm chart: do they match the output of `npm run generated`? The output of real helm:
+ * test/servers/chart.test.ts.
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';

@@ -1,4 +1,7 @@
-/** What the Helm chart must make, and what it makes without helm. `npm test` has no helm: real helm renders it in test/servers/chart.test.ts. */
+/**
+ * Expected objects of the Helm chart, and those that it makes without helm. `npm test` has no helm: real helm renders
+ * it in test/servers/chart.test.ts.
+ */
 import { readdirSync } from 'node:fs';
 import { parse, parseAllDocuments } from 'yaml';
 import { installText, KubeObject, objects } from './manifests.ts';
@@ -13,7 +16,7 @@ export const OPTIONS = {
   looks: 'looks.yaml',
 } as const;
 
-/** How the chart is meant to differ from install.yaml. Nothing else may. */
+/** Intended differences of the chart from install.yaml. No other difference is allowed. */
 const DIFFERENCES: readonly {
   readonly why: string;
   readonly of: readonly string[];
@@ -33,7 +36,7 @@ const DIFFERENCES: readonly {
   },
 ];
 
-/** What the chart must make in the namespace argocd with its default values. */
+/** Returns the objects that the chart must make in the namespace argocd with its default values. */
 export function expectedObjects(): readonly KubeObject[] {
   const left = new Set(DIFFERENCES.flatMap(({ of }) => of));
   const found = objects('install.yaml').flatMap((object) => {
@@ -45,7 +48,7 @@ export function expectedObjects(): readonly KubeObject[] {
   return sorted(found);
 }
 
-/** In an order that does not depend on the file. */
+/** Sorts objects independently of the file. */
 export function sorted(list: readonly KubeObject[]): readonly KubeObject[] {
   const id = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.namespace ?? ''} ${metadata.name}`;
   return [...list].sort((a, b) => id(a).localeCompare(id(b)));

@@ -91,7 +91,7 @@ describe('the sidecar', () => {
       ],
     });
     expect(mounting.map(({ name }) => name)).toEqual(['gitea-runners']);
-    // On for the pod, every container would get one.
+    // Set for the pod, every container would get a token.
     expect(pod).not.toHaveProperty('automountServiceAccountToken');
   });
 

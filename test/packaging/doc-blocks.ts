@@ -3,7 +3,7 @@
 /** A fenced `sh` block that is marked `run: NAME`, or `not run: NAME: reason`. */
 export interface DocBlock {
   readonly name: string;
-  /** Why no test runs it; absent: one does. */
+  /** Why no test runs the block. Absent: one does. */
   readonly notRun?: string;
   readonly script: string;
 }
@@ -20,7 +20,10 @@ const BLOCK =
   /^(?<indent> *)(?:<!-- (?<mark>[^\n]*) -->\n\k<indent>)?```(?<language>sh|yaml)\n(?<text>[\s\S]*?)^\k<indent>```$/gm;
 const MARK = /^(?<not>not )?run: (?<name>[a-z-]+)(?:: (?<reason>.+))?$/;
 
-/** All `sh` and `yaml` blocks in order, those in lists too. Throws on two equal names, and when only one of "not" and a reason is there. */
+/**
+ * Returns all `sh` and `yaml` blocks in order, including those in lists. Throws on two equal names, and on "not"
+ * without a reason or a reason without "not".
+ */
 export function fencedBlocks(markdown: string): readonly FencedBlock[] {
   const blocks = [...markdown.matchAll(BLOCK)].map(({ groups = {} }): FencedBlock => {
     const language = groups['language'] === 'sh' ? 'sh' : 'yaml';
@@ -38,7 +41,7 @@ export function fencedBlocks(markdown: string): readonly FencedBlock[] {
   return blocks;
 }
 
-/** All `sh` blocks in order. Throws on one without a mark: it would never be run. */
+/** Returns all `sh` blocks in order. Throws on a block without a mark: it would never be run. */
 export function docBlocks(markdown: string): readonly DocBlock[] {
   return fencedBlocks(markdown)
     .filter(({ language }) => language === 'sh')
@@ -48,7 +51,7 @@ export function docBlocks(markdown: string): readonly DocBlock[] {
     });
 }
 
-/** The script of one block. Throws when there is none of that name. */
+/** Returns the script of one block. Throws if no block has the name. */
 export function docScript(markdown: string, name: string): string {
   const block = docBlocks(markdown).find((candidate) => candidate.name === name);
   if (block === undefined || block.notRun !== undefined) throw new Error(`no block "run: ${name}"`);

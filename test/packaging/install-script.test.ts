@@ -15,7 +15,10 @@ const TOOLS: Readonly<Record<string, string>> = {
   esac`,
 };
 
-/** What was called and applied. @param group a RunnerGroup of the folder that `init` wrote */
+/**
+ * Runs the script. Returns its calls and the applied objects.
+ * @param group a RunnerGroup of the folder that `init` wrote
+ */
 async function install(group: string, more: Readonly<Record<string, string>> = {}): Promise<string> {
   const folder = folderWith({ 'groups/ci.yaml': group, 'setup.sh': 'true\n', ...more });
   const bin = join(folder, 'bin');
@@ -48,6 +51,6 @@ it.each([
   expect(plain.includes('applied gitea-runners-credentials\n')).toBe(may);
   expect(helm).toMatch(/^helm upgrade --install gitea-runners .*\/values\.yaml/);
   expect(helm.includes(' --set runnerCredentials.enabled=true\n')).toBe(may);
-  // The chart makes them, and would not take over what somebody else has made.
+  // The chart makes them, and would not take over objects of somebody else.
   expect(helm).not.toContain('applied gitea-runners-credentials\n');
 });

@@ -32,9 +32,9 @@ function deployment<Container extends z.ZodType>(container: Container) {
   });
 }
 
-/** Any Deployment with volumes, as far as the tests look. */
+/** Schema of any Deployment with volumes, as far as the tests read it. */
 export const Deployment = deployment(Named);
-/** One whose containers are all ours. */
+/** Schema of a Deployment whose containers are all ours. */
 const OwnDeployment = deployment(OwnContainer);
 
 /** Every file below install/ of a folder, by its path there. */
@@ -51,7 +51,7 @@ export function installText(file: string): string {
 
 const read = new Map<string, readonly unknown[]>();
 
-/** The documents of a file as data, read once. Throws on anything that is no YAML. */
+/** Returns the documents of a file as data, read once. Throws on anything that is not YAML. */
 export function documents(file: string): readonly unknown[] {
   const known =
     read.get(file) ??

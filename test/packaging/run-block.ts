@@ -1,6 +1,6 @@
 /**
- * Runs a block of the manual as a reader who pastes it into a shell, with stand-ins for the programs that reach out. What kubectl
- * would have changed in a cluster is kept in files, so that a second run finds it.
+ * Runs a block of the manual like a reader who pastes it into a shell, with stand-ins for programs with network access.
+ * Files keep kubectl's changes of the cluster, so that a second run finds them.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ case " $* " in
   *) echo "$*" >> "$CLUSTER/applied" ;;
 esac`;
 
-/** Answers GET and POST; what is posted changes Gitea. */
+/** Answers GET and POST. A POST changes Gitea. */
 const CURL = `
 case " $* " in
   *" -X POST "*registration-token*) echo '{"token": "registration-of-gitea"}' ;;
@@ -45,7 +45,7 @@ const TOOLS: Readonly<Record<string, string>> = {
   docker: 'echo "docker $*" >> "$CLUSTER/applied"',
 };
 
-/** What a reader has set. */
+/** Variables that a reader has set. */
 export const VARIABLES: Readonly<Record<string, string>> = {
   IMAGE: `registry.example.com/argocd-gitea-runners:${packageJson.version}`,
   GITEA_URL: 'https://gitea.example.com',
@@ -69,13 +69,13 @@ export interface BlockRun {
   readonly tools?: Readonly<Record<string, string>>;
 }
 
-/** What came of a block. */
+/** Result of a block. */
 export interface BlockResult {
   readonly code: string;
   readonly stderr: string;
-  /** All that was applied so far; empty: nothing was. */
+  /** All applied objects so far. Empty: none. */
   readonly applied: string;
-  /** All that was posted to Gitea so far. */
+  /** All requests that were posted to Gitea so far. */
   readonly hooks: string;
 }
 

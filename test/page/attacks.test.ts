@@ -1,4 +1,4 @@
-/** What somebody may try who wants to see more than he may, or to use another person's session. */
+/** Tests attacks of people who want to see more than they may, or to use another person's session. */
 import { describe, expect, it } from 'vitest';
 import { sessionsOf } from '../../src/page/session.ts';
 import { systemClock } from '../../src/shared/clock.ts';
@@ -25,7 +25,7 @@ describe('a sign-in', () => {
     expect((await fresh.ask(ofAttacker)).status).toBe(400);
     expect((await midway.ask(ofAttacker)).status).toBe(400);
     expect((await rig.got(midway, '/')).status).toBe(401);
-    // Their state is not of these browsers, so the code is not even sent to Gitea.
+    // The state does not belong to these browsers, so the code is not even sent to Gitea.
     expect(rig.provider.exchanges).toHaveLength(0);
   });
 

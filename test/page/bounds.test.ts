@@ -1,4 +1,4 @@
-/** What the page does when much is asked, when Gitea does not answer, and when rights are taken away. */
+/** Tests the page under many requests, without Gitea, and after rights were taken away. */
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -131,7 +131,7 @@ describe('rights', () => {
 
     await Promise.all(Array.from({ length: 50 }, look));
 
-    // Who it is, three repositories of which one is no name, and one organization.
+    // Requests: who it is, three repositories of which one has no valid name, and one organization.
     expect(simulator.requests.length).toBe(4);
   });
 });
@@ -214,7 +214,7 @@ describe('a browser that reloads in a loop', () => {
 });
 
 it('tokens that Gitea does not know are limited together', async () => {
-  // No time goes by, so nothing is refilled.
+  // No time passes, so no budget is refilled.
   const { page } = await startPage({ clock: { ...systemClock, steadyMs: () => 0 } });
   const statuses = await Promise.all(
     Array.from({ length: 60 }, async (_, index) => {
@@ -254,7 +254,7 @@ it('one person has so many streams of events, and one that ends makes room', asy
 it('a hundred pages that twenty people have open are served, also when all ask again in the same moment', async () => {
   let steadyMs = 0;
   let usedMs = 0;
-  // What an answer that is made anew costs on a slow machine.
+  // Returns the CPU time of a new answer on a slow machine.
   const cpuMs = (): number => {
     usedMs += 4;
     return usedMs;
@@ -272,7 +272,7 @@ it('a hundred pages that twenty people have open are served, also when all ask a
   const statuses = streams.map(({ status }) => status);
 
   for (let round = 0; round < 4; round += 1) {
-    // One after another, and by the clock of the page in the same moment.
+    // One after another, and at one moment of the page's clock.
     for (const browser of openPages) statuses.push((await browser.ask(`${page}/`)).status);
     steadyMs += FRESH_MS;
   }

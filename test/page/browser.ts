@@ -8,7 +8,7 @@ export interface Got {
 }
 
 export class Browser {
-  /** By origin, then by name. */
+  /** Cookies by origin, then by name. */
   readonly #jars = new Map<string, Map<string, string>>();
 
   /** Asks as a person does who follows a link. */
@@ -23,7 +23,7 @@ export class Browser {
     throw new Error(`more than 10 redirects from ${url}`);
   }
 
-  /** One request. */
+  /** Sends one request. */
   async ask(url: string, more: RequestInit = {}): Promise<Got> {
     const jar = this.#jarOf(url);
     const headers = { ...(more.headers as Record<string, string>), ...this.headers(url) };
@@ -36,7 +36,7 @@ export class Browser {
     return { status: response.status, url, headers: response.headers, text: await response.text() };
   }
 
-  /** With its cookies. */
+  /** Returns the headers with the browser's cookies. */
   headers(url: string): Readonly<Record<string, string>> {
     const cookie = [...this.#jarOf(url)].map(([name, value]) => `${name}=${value}`).join('; ');
     return cookie === '' ? {} : { cookie };
@@ -46,7 +46,7 @@ export class Browser {
     return this.#jarOf(url);
   }
 
-  /** Puts a cookie into the jar, as somebody does who can write to it. */
+  /** Puts a cookie into the jar, like an attacker who can write to it. */
   plant(url: string, name: string, value: string): void {
     this.#jarOf(url).set(name, value);
   }

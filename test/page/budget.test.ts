@@ -10,7 +10,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 const URL_OF_GITEA = 'http://gitea.example.com';
 const GITEA_REQUESTS = 1_200;
 const QUARTER = GITEA_REQUESTS / 4;
-/** What nobody has used for five seconds, and one request of each queue. */
+/** Unused budget of five seconds, and one request of each queue. */
 const SAVED = QUARTER / 12 + 4;
 
 /** A Gitea where the person whom a token names may read everything: `anna-7` is one of anna's. */
@@ -43,7 +43,7 @@ function startRights() {
     repositories: new Set(Array.from({ length: 300 }, (_, index) => `acme/r${index}`)),
     scopes: new Map(),
   };
-  /** How many repositories are still not known, each time that somebody has visited. */
+  /** Returns how many repositories are still unknown after each visit. */
   const visiting = (token: string, login?: string): number[] => {
     const unknown: number[] = [];
     const again = async (): Promise<void> => {
@@ -77,7 +77,7 @@ describe('questions about rights', () => {
     const unknown = visiting('anna-1', 'anna');
     await clock.pass(2 * 60_000);
 
-    // Of two people; of thirteen tokens it would be 8 %. She asks half of the time.
+    // Half of the time of two people. By tokens, she would have one of thirteen: 8 %.
     expect(asked.filter((login) => login === 'anna').length).toBeGreaterThan(asked.length * 0.25);
     expect(unknown.at(-1)).toBeLessThan(150);
   });
@@ -89,7 +89,7 @@ describe('questions about rights', () => {
     await clock.pass(110_000);
 
     expect(all.map((unknown) => unknown.at(-1))).toEqual(all.map(() => 0));
-    // Who it is, of each session, and each repository.
+    // One request per session for the person, and one for each repository.
     expect(asked.length).toBe(12 + 300);
   });
 });

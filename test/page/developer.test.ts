@@ -1,4 +1,4 @@
-/** What a developer looks for: which push a job is of, one's own jobs, whom to ask, and a way back. */
+/** Tests what a developer looks for: the push of a job, one's own jobs, whom to ask, and a way back. */
 import { describe, expect, it } from 'vitest';
 import type { ExplainedGroup, ExplainedJob, Explanation } from '../../src/answers/model.ts';
 import type { Run } from '../../src/clients/gitea/runs.ts';

@@ -14,7 +14,7 @@ import type { GroupAnswer, JobAnswer, JobRow, JobsPage } from '../../src/page/vi
 import { until } from '../serve/rig.ts';
 import { startPage } from './start-page.ts';
 
-/** Ends a text, an attribute, a comment and a script, and would be seen as an element or an attribute of its own. */
+/** Ends a text, an attribute, a comment and a script, and would then show as a separate element or attribute. */
 const HOSTILE = `"'><i id=evil onclick="alert(1)"></title></script><!--&lt;\u202e{}`;
 const AT = '2026-01-01T00:00:00.000Z';
 
@@ -96,10 +96,10 @@ describe('a hostile name', () => {
     expect(shown).toBeGreaterThanOrEqual(places);
     expect(html).not.toMatch(/<i[\s>]/);
     expect(html).not.toMatch(/<!--/);
-    // What is in the page of itself, and nothing else.
+    // The page's own scripts and nothing else.
     expect(html.match(/<script/g)).toHaveLength(1);
     expect(html.match(/<title[\s>]/g)?.length).toBeLessThanOrEqual(2);
-    // All attributes end where they should: in between stands no quote that is not one of the page's.
+    // All attributes end where they should: no quote but those of the page is between them.
     expect(html.replace(/<[a-z0-9]+(?:\s[\w-]+="[^"<>]*")*\s*\/?>|<\/[a-z0-9]+>|<!doctype html>/gi, '')).not.toMatch(
       /[<>"]/,
     );
@@ -128,7 +128,7 @@ describe('a hostile name', () => {
 });
 
 it('5,000 jobs are pages of a hundred, with all of them counted', async () => {
-  // A busy machine is no fault.
+  // A busy machine is not a fault.
   const { page, signIn, simulator } = await startPage({ timeoutMs: 60_000 });
   for (let run = 0; run < 50; run += 1)
     simulator.gitea.push('acme/web', {

@@ -11,7 +11,7 @@ export function startProvider(simulator: Simulator, user: string) {
   const tokens: string[] = [];
   const exchanges: URLSearchParams[] = [];
   const provider = {
-    /** Who is signed in at Gitea. */
+    /** Person who is signed in at Gitea. */
     user,
     /** The person says no. */
     refuses: false,

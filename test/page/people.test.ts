@@ -175,7 +175,7 @@ async function startMaking() {
     requests(request, response);
   });
   let requests: ReturnType<typeof pageRequests> | undefined;
-  /** How often it was made for this. */
+  /** Returns how often the page was made for this token. */
   const made = async (token: string, path?: string): Promise<number> => {
     read = 0;
     expect((await ask({ page: origin }, token, path)).status).toBe(200);
@@ -191,7 +191,7 @@ it('what was made of a look is for all with the same rights, and for nobody with
   expect(await made('anna-all')).toBe(0);
   expect(await made('bert-all')).toBe(0);
   expect(await made('carl-less')).toBeGreaterThan(0);
-  // His rights have changed.
+  // The person's rights have changed.
   expect(await made('anna-less')).toBe(0);
   expect(await made('anna-all', '/jobs?repository=web')).toBeGreaterThan(0);
   expect(await made('anna-all', '/jobs?page=2')).toBeGreaterThan(0);
@@ -201,7 +201,7 @@ it('what was made of a look is for all with the same rights, and for nobody with
 });
 
 describe('CPU time', () => {
-  /** Each answer that is made costs so much, by a meter that the test turns. */
+  /** Starts a page on which each new answer costs this CPU time, by a meter that the test sets. */
   async function startDearPage(costMs: number) {
     let usedMs = 0;
     const rig = await startStillPage({
@@ -246,7 +246,7 @@ describe('CPU time', () => {
       served += await round();
     }
 
-    // A minute has 7.5 s of it, and each visit costs 150 ms and one.
+    // A minute has 7.5 s of CPU time, and each visit takes 150 ms and one.
     expect(served).toBeGreaterThan(20);
     expect(served).toBeLessThanOrEqual(50);
   });

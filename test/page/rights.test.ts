@@ -1,4 +1,7 @@
-/** What a person may see, question by question: Gitea is a table of answers here, and time stands still. In a browser: page.test.ts. */
+/**
+ * Tests what a person may see, question by question: Gitea is a table of answers here, and time stands still. In a
+ * browser: page.test.ts.
+ */
 import { describe, expect, it } from 'vitest';
 import { Deadline, type HttpAnswer, type HttpRequest } from '../../src/clients/http/request.ts';
 import { GiteaIsDown, NotSignedIn, QUEUES, readerRights } from '../../src/page/rights.ts';
@@ -16,7 +19,7 @@ type Answer = number | readonly [status: number, body: unknown] | Failure;
 /** A Gitea that answers by path, 404 else. */
 async function start(answers: Record<string, Answer>) {
   const clock = new VirtualClock();
-  // A cache takes what is from moment 0 for what has no end.
+  // A cache treats entries of moment 0 as endless.
   await clock.pass(1);
   const asked: string[] = [];
   const queues = new Set<string>();
@@ -251,11 +254,11 @@ describe('a group', () => {
     const { asked, read } = await start({ '/user': [200, ANNA], ...answers });
 
     const reader = await read([], { 'runners/ci': scope });
-    // Of a name that no one can have Gitea is not asked.
+    // Gitea is not asked about a name that no user can have.
     if (JSON.stringify(scope).includes('..')) expect(asked).toEqual(['/user']);
 
     expect(reader.owns('runners/ci')).toBe(owns);
-    // One whose spec is not valid is nobody's.
+    // A group with an invalid spec has no owner.
     expect(reader.owns('runners/broken')).toBe(false);
   });
 

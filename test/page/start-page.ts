@@ -21,7 +21,7 @@ export async function startPage(
   over: Partial<PageOptions> & {
     readonly spec?: string;
     readonly subscribers?: readonly Subscriber[];
-    /** Of the page; the queue has its own. */
+    /** Clock of the page. The queue has its own. */
     readonly clock?: Clock;
     readonly timeoutMs?: number;
   } = {},
@@ -59,7 +59,7 @@ export async function startPage(
     ...rig,
     page,
     provider,
-    /** Another replica of the page with the same settings, at its own address. */
+    /** Starts another replica of the page with the same settings, at its own address. */
     replica: start,
     got: (browser: Browser, path: string): Promise<Got> => browser.open(`${page}${path}`),
     /** A browser in which this person is signed in. */

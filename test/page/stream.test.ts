@@ -64,7 +64,7 @@ describe('a stream of live updates', () => {
       if (got > 100_000) break;
     }
 
-    // Of half a megabyte.
+    // Bytes of half a megabyte.
     expect(got).toBeGreaterThan(8_000);
     expect(got).toBeLessThan(32_000);
     expect(watchers.size).toBe(0);

@@ -1,4 +1,4 @@
-/** What an owner of a group is shown of the last days, and what it asks of Gitea. */
+/** Tests the trends that an owner of a group sees, and their requests to Gitea. */
 import { expect, it } from 'vitest';
 import { MOST_TREND_PAGES } from '../../src/page/trends.ts';
 import { runnerName } from '../../src/planner/names.ts';

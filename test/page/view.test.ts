@@ -1,4 +1,4 @@
-/** What a person is shown of the figures, and what is left out of them. */
+/** Tests which figures a person sees, and which are left out. */
 import { describe, expect, it } from 'vitest';
 import type { ExplainedGroup, ExplainedJob, Explanation } from '../../src/answers/model.ts';
 import { CHART_HOURS, type Figures, groupFor, jobFor, jobsFor, type Reader } from '../../src/page/view.ts';

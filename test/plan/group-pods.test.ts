@@ -1,4 +1,7 @@
-/** Final pods of RunnerGroups: what src/plan makes of src/config/pods and the reader. test/cli/hostile-pods.test.ts has what is refused. */
+/**
+ * Tests final pods of RunnerGroups: the result of src/plan, src/config/pods and the reader together. Refused ones:
+ * test/cli/hostile-pods.test.ts.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What a plan of kept looks may not do (laws P61 and P62). */
+/** Tests what a plan from kept looks may not do (laws P61 and P62). */
 import { describe, expect, it } from 'vitest';
 import { asOf, letsGo } from '../../src/plan/kept-looks.ts';
 import type { DroppedBecause, EmittedBecause, Plan, RunnerDecision } from '../../src/planner/decisions.ts';

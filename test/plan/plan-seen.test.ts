@@ -159,7 +159,9 @@ describe('the plan of an Application', () => {
   });
 });
 
-/** Until when the first job is held, after the runners with these times of their end have failed, by the clock of Kubernetes. */
+/**
+ * Returns until when the first job is held, after runners that ended at these times of Kubernetes' clock have failed.
+ */
 const untilMs = (clockOf: Seen['clockOf'] | undefined, ...finishedMs: readonly number[]): number | undefined => {
   const jobs: LiveJob[] = [];
   const first = () => planOf({ ...beside(input(sighted()), ...jobs), ...(clockOf && { clockOf }) }).jobs[0];

@@ -1,6 +1,7 @@
 /**
- * Each outlet of words has readers, and names nothing that they may not see (law V103). In these plans every private name is a canary: other
- * repositories and their jobs, nodes, registries, groups of others. What is told to somebody who may see everything has them all.
+ * Tests that each outlet of text names nothing that its readers may not see (law V103). In these plans every private
+ * name is a canary: other repositories and their jobs, nodes, registries, groups of others. The text for a reader who
+ * may see everything has them all.
  */
 import { describe, expect, it } from 'vitest';
 import { verdictText } from '../../src/answers/causes.ts';

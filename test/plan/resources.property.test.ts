@@ -1,6 +1,7 @@
 /**
- * Law T18: whatever a group, a size and their podTemplates say, the pods that are rendered are ones that Kubernetes takes
- * (`ValidateContainerResourceRequirements`), or the group is refused. Amounts are whole numbers, so that they can be compared as they are.
+ * Law T18: with any values of a group, a size and their podTemplates, Kubernetes accepts the rendered pods
+ * (`ValidateContainerResourceRequirements`), or the group is refused. Amounts are whole numbers, so they can be
+ * compared as they are.
  */
 import { expect, it } from 'vitest';
 import { runnerGroupFromObject } from '../../src/config/runnergroup/from-object.ts';
@@ -60,7 +61,7 @@ it('a container whose resources Kubernetes refuses is never rendered, and no oth
         { under: resources, over: own },
         ...(size ? [{ under: size.resources ?? resources, over: size.template ?? own }] : []),
       ];
-      // What runs before the runner has what the group asks for, and nothing of the template.
+      // Containers before the runner have the group's requests, and nothing of the template.
       const all = pods.flatMap(({ under, over }) => [merged(under, over), ...(hasSetup ? [under] : [])]);
       const isGood = all.every(isTaken);
       seen[isGood ? 'good' : 'bad'] += 1;

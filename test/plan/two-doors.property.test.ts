@@ -29,12 +29,12 @@ const NOW = Date.parse('2026-11-21T12:00:00Z');
 const INSTANCE = 'test';
 const APPLICATION = 'ci';
 const NAMESPACE = 'runners';
-/** Nobody listens there. */
+/** No process listens on this address. */
 const DEAD = 'http://127.0.0.1:1';
 
 const minutesAgo = (minutes: number): string => new Date(NOW - minutes * 60_000).toISOString();
 
-/** Fields that change a plan. Many of them do not go together. */
+/** Fields that change a plan. Many of them exclude each other. */
 const KINDS = [
   {},
   { fairness: 'per-repository' },
@@ -77,7 +77,7 @@ const anyRunner = fc.record({
   id: fc.integer({ min: 1, max: 9 }),
   poolIndex: fc.constantFrom(0, 0, 0, 1),
   isOld: fc.constantFrom(false, false, false, true),
-  /** Of its Job. `none`: it has a row only. */
+  /** Status of its Job. `none`: it has a row only. */
   status: fc.constantFrom('none', 'new', 'running', 'running', 'complete', 'failed', 'deleting'),
   isPinned: fc.boolean(),
   minutes: fc.integer({ min: 2, max: 30 }),

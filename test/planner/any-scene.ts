@@ -1,4 +1,4 @@
-/** Any groups and any evidence, also evidence that contradicts itself: the arbitraries of the planner's properties. */
+/** Arbitraries of the planner's properties: any groups and any evidence, including evidence that contradicts itself. */
 import type { Plan } from '../../src/planner/decisions.ts';
 import type {
   Evidence,
@@ -28,11 +28,11 @@ const anyGroup = fc.record({
   templateHash: fc.constantFrom('t1', 't2'),
   look: fc.constantFrom('one', 'two'),
   queue: fc.constantFrom(undefined, undefined, 'team-a', 'team-b'),
-  /** Places of the tiers; the last one gets what is left of the cap. Empty: no tiers. */
+  /** Slots of the tiers. The last one gets the rest of the cap. Empty: no tiers. */
   tierPlaces: fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 }),
 });
 
-/** Some runner's name: of one of the groups, under the current or an older template, or a stranger's. */
+/** A runner's name: of one of the groups, under the current or an older template, or a stranger's. */
 const anyRunner = fc.record({
   group: fc.nat(2),
   id: IDS,
@@ -49,7 +49,7 @@ const anyJob = fc.record({
   labels: fc.subarray(LABELS),
   status: fc.constantFrom('queued', 'queued', 'queued', 'blocked', 'in_progress', 'completed'),
   ageSeconds: fc.nat(1_000),
-  /** From its creation; only claimed and completed jobs have begun. */
+  /** Seconds from its creation. Only claimed and completed jobs have begun. */
   begunAfterSeconds: fc.nat(100),
   runner: fc.option(anyRunner, { nil: undefined }),
 });
@@ -176,12 +176,12 @@ function buildScene(raw: Of<typeof anyParts>): Scene {
   return { groups, evidence: { instance: INSTANCE, looks, cluster, nowMs: NOW } };
 }
 
-/** The same evidence with every look changed in the same way. */
+/** Returns the evidence with every look changed in the same way. */
 export function changeLooks(evidence: Evidence, change: (look: Look) => Look): Evidence {
   return { ...evidence, looks: new Map([...evidence.looks].map(([key, look]) => [key, change(look)])) };
 }
 
-/** The same evidence with other Jobs, where they are seen. */
+/** Returns the evidence with other Jobs, if Jobs are seen. */
 export function withLiveJobs(evidence: Evidence, jobs: readonly LiveJob[]): Evidence {
   const { cluster } = evidence;
   return cluster.is === 'seen' ? { ...evidence, cluster: { ...cluster, jobs } } : evidence;

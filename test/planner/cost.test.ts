@@ -1,8 +1,10 @@
-/** What a plan costs does not grow with the age of jobs (P8). Work is counted, not timed. */
+/** Tests that the cost of a plan does not grow with the age of jobs (P8). Work is counted, not timed. */
 import { expect, it } from 'vitest';
 import { group, job, NOW, planScene } from '../support/scenario.ts';
 
-/** How often a plan of 300 queued jobs of that age asks for the spawn timeout: once for each step of the replay. */
+/**
+ * Returns how often a plan of 300 queued jobs of that age reads the spawn timeout: once for each step of the replay.
+ */
 function stepsAt(ageMs: number): number {
   let steps = 0;
   const counted = Object.defineProperty(group({ maxActiveRunners: 300 }), 'spawnTimeoutMs', {

@@ -27,7 +27,7 @@ const FATES = {
 } satisfies Readonly<Record<string, Pick<LiveJob, 'state' | 'trouble'>>>;
 type Fate = keyof typeof FATES;
 
-/** What stands still, but for the Jobs and the idle runners that the plan asks for. */
+/** A world in which nothing happens but the plan's own Jobs and idle runners. */
 class Frozen {
   /** Names of the runners that were asked for. */
   readonly asked = new Set<string>();
@@ -45,7 +45,7 @@ class Frozen {
     this.#lives = new Map(cluster.is === 'seen' ? cluster.jobs.map((live) => [live.name, live]) : []);
   }
 
-  /** Plays 48 hours, and says what is planned then. */
+  /** Plays 48 hours, and returns the last plan. */
   play(): Plan {
     const { groups, evidence } = this.#scene;
     for (let ms = 0; ms < FROZEN_MS; ms += STEP_MS) {
@@ -56,7 +56,7 @@ class Frozen {
     return plan(groups, this.#seen(evidence.nowMs + FROZEN_MS));
   }
 
-  /** As Argo CD: what is not printed goes, unless it is pinned. */
+  /** Like Argo CD: deletes unprinted Jobs, unless they are pinned. */
   #sync({ runners }: Plan, nowMs: number): void {
     const kept = new Set(runners.flatMap((each) => (each.emit ? each.runner : [])));
     for (const name of [...this.#lives.keys(), ...this.#idle.keys()])
@@ -85,7 +85,7 @@ class Frozen {
     this.#lives.set(runner, { ...made, ...times });
   }
 
-  /** A row is online because its runner lives: those of the beginning have said nothing for long. */
+  /** A row is online while its runner lives. Rows of the beginning have been silent for long. */
   #seen(nowMs: number): Evidence {
     const { evidence } = this.#scene;
     const isOld = nowMs - evidence.nowMs > MINUTE;

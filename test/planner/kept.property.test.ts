@@ -18,7 +18,7 @@ const anyStay = fc.record({
   }),
 });
 
-/** Any scene, whose groups keep runners, whose completed jobs may have failed, and whose Jobs may say that they stay. */
+/** Any scene whose groups keep failed runners, whose completed jobs may have failed, and whose Jobs may have a stay. */
 const anyKeptScene = fc.record({ scene: anyScene, stay: anyStay }).map(({ scene, stay }): Scene => {
   const at = (seconds: number): number => NOW + seconds * 1000;
   const groups = scene.groups.map((group) => ({
@@ -61,7 +61,7 @@ describe('for any groups and any evidence', () => {
     const jobs = looks.flatMap((look) => look.jobs);
     const works = (name: string): boolean =>
       jobs.some(({ runner, status }) => runner === name && status !== 'completed');
-    /** Its CI job did not fail, as Gitea shows now. */
+    /** True if the CI job did not fail, as Gitea shows now. */
     const isOver = (name: string): boolean =>
       jobs.some(
         ({ runner, status, conclusion }) => runner === name && status === 'completed' && conclusion !== 'failure',

@@ -52,8 +52,8 @@ function slotsTaken(scene: Scene, planned: Plan, group: Group): number {
 }
 
 /**
- * Nobody sees this group's Jobs, and in the past that is replayed it may have had no room for this job: a slot was taken until a CI job
- * began or ended, or by a job that is left to a runner elsewhere now. The replay's own rules: replay.test.ts.
+ * True if the group may have been full in the replayed past, because nobody sees its Jobs: a slot was taken until a CI
+ * job began or ended, or by a job that is now left to a runner elsewhere. The replay's own rules: replay.test.ts.
  */
 function mayHaveBeenFull({ evidence }: Scene, planned: Plan, { name }: Group): boolean {
   if (liveJobsOf(evidence).some((live) => live.name.startsWith(`${name}-`))) return false;
@@ -90,7 +90,7 @@ function failures({ evidence }: Scene, { name }: Group): number {
   ).length;
 }
 
-/** Whether a ready job that is held is held for a reason that is true, told without the planner's own functions. */
+/** True if the reason of a held job is true, judged without the planner's own functions. */
 function isTrue(because: HeldBecause, job: Job, scene: Scene, planned: Plan): boolean {
   const { groups, evidence } = scene;
   const seeing = groups.filter(({ look }) => evidence.looks.get(look)?.jobs.some(({ id }) => id === job.id));
@@ -102,7 +102,7 @@ function isTrue(because: HeldBecause, job: Job, scene: Scene, planned: Plan): bo
     'labels-not-covered': willing.length > 0 && covering.length === 0,
     suspended: covering.length > 0 && working.length === 0,
     cap: working.length > 0 && working.every((group) => slotsTaken(scene, planned, group) >= group.maxActiveRunners),
-    // Its records of failures are kept while it waits.
+    // The records of the job's failures are kept while it waits.
     'backing-off':
       planned.runners.some(({ because, runner }) => because === 'back-off-record' && isMadeFor(runner, job.id)) ||
       covering.some((group) => failures(scene, group) >= 3),
@@ -166,7 +166,7 @@ describe('for any groups and any evidence', () => {
         ...(isPer ? [{ key: 'per', most, per: 'repository' as const }] : []),
         ...(isOfBranches ? [{ key: 'of main', most: 1, branches: ['main'] }] : []),
       ];
-      // The label of the size is one that jobs ask for.
+      // Jobs ask for the label of the size.
       const large = groups
         .slice(0, 1)
         .map((group) => ({ ...group, size: 'gpu', weight, labels: [...group.labels, 'gpu'] }));
@@ -263,7 +263,7 @@ describe('for any groups and any evidence', () => {
   });
 
   test('P10 a runner of ours whose row is online and busy is never dropped, unless its Job is seen finished', (planned, scene) => {
-    // Whatever it is printed for: one that is not wanted (P19) is not pruned either.
+    // Any reason of printing counts: an unwanted one (P19) is not pruned either.
     const out = planned.runners.flatMap(({ emit, runner }) => (emit ? runner : []));
     const ended = endedIn(scene);
 
@@ -286,7 +286,8 @@ describe('for any groups and any evidence', () => {
         decision.verdict === 'held' && decision.because === 'served-elsewhere' ? [decision.job.id] : [],
       ),
     );
-    // The same, as if nobody else had a runner and those jobs could not run: what is dropped then is dropped for another reason.
+    // Returns the scene as if nobody else had a runner and those jobs could not run: a runner that is dropped then has
+    // another reason.
     const liveJobs = liveJobsOf(scene.evidence).map((live) => ({ ...live, jobUrl: '' }));
     const blocked = changeLooks(scene.evidence, (look) => ({
       ...look,
@@ -423,7 +424,7 @@ describe('for any groups and any evidence', () => {
     ]);
     const living = new Set([
       ...liveJobsOf(scene.evidence)
-        // One that starts may be re-created: the completed CI job was another runner's.
+        // A starting one may be re-created: the completed CI job was another runner's.
         .filter(({ state }) => state === 'starting' || state === 'running' || state === 'unknown')
         .map(({ name }) => name),
       ...looksOf(scene).flatMap(({ runners }) => runners.filter(({ online }) => online).map(({ name }) => name)),

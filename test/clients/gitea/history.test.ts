@@ -10,10 +10,7 @@ import { ACME, accessTo, idsOf, SECRET, upTo } from '../../support/looking.ts';
 
 const TO_MS = Date.parse('2026-08-10T00:00:00Z');
 const HOUR_MS = 3_600_000;
-/**
- * Makes `count` jobs of a minute each. The last one ends at the end of the period, each earlier one a step before the
- * next.
- */
+/** Makes `count` jobs of a minute each. The last one ends one step before the period does, each other a step earlier. */
 function past(count: number, stepMs = HOUR_MS): JobRow[] {
   return upTo(count).map((id) => {
     const ms = TO_MS - (count - id + 1) * stepMs;

@@ -79,7 +79,7 @@ describe('good templates', () => {
     volumeMounts: [{ mountPath: '/etc/docker', name: 'docker-config' }],
   };
   const dockerConfig = { name: 'docker-config', configMap: { name: 'a' } };
-  /** As in a values file of ARC. */
+  /** A template as in a values file of ARC. */
   const ofArc = {
     image: 'example.com/runner:1',
     command: ['/home/runner/run.sh'],

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 const GO_MODULE = join(import.meta.dirname, '../../servers/go/k8s');
 
 export interface Oracle {
-  /** One answer per question, in their order. */
+  /** Returns one answer per question, in their order. */
   readonly ask: <Answer>(questions: readonly object[]) => readonly Answer[];
   readonly close: () => void;
 }

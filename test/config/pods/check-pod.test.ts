@@ -1,4 +1,4 @@
-/** Law T2. That Kubernetes refuses these, too: test/servers/pods.test.ts. */
+/** Law T2. test/servers/pods.test.ts shows that Kubernetes refuses these, too. */
 import { describe, expect, it } from 'vitest';
 import { checkPod } from '../../../src/config/pods/check-pod.ts';
 import type { Mapping } from '../../../src/config/pods/pod-schema.ts';

@@ -47,7 +47,7 @@ describe('checkShape', () => {
     // A merge key that the schema does not require.
     [{ spec: { imagePullSecrets: [{}] } }, 'spec.imagePullSecrets.0.name: is missing: elements are told apart by it'],
     [container({ env: [{ name: 'A' }, { name: 'A' }] }), `${F}.env.1: repeats an earlier element: name must differ`],
-    // Without a protocol it is a port of TCP.
+    // A port without a protocol is one of TCP.
     [
       container({ ports: [{ containerPort: 53 }, { containerPort: 53, protocol: 'TCP' }] }),
       `${F}.ports.1: repeats an earlier element: containerPort and protocol must differ`,

@@ -5,7 +5,7 @@ import type { ContainerMode } from '../../../src/config/runnergroup/runner-group
 import { podTemplate } from '../../../src/manifests/app.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 
-/** The pod template of a group without one of its own. */
+/** Returns the pod template of a group without its own. */
 export function ourTemplate(containerMode: ContainerMode = 'host'): Mapping {
   return JSON.parse(JSON.stringify(podTemplate(runnerGroup({ containerMode })).spec.template)) as Mapping;
 }

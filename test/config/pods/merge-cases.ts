@@ -1,4 +1,7 @@
-/** Pairs of templates for the comparison with Kubernetes' own merge, and what has to be said the same way for both. */
+/**
+ * Pairs of templates for the comparison with Kubernetes' own merge, and helpers that write both results in the same
+ * form.
+ */
 import { isList, isMapping, type Mapping, type Value } from '../../../src/config/pods/pod-schema.ts';
 import { type Random, randomFrom, randomTemplate } from './random-template.ts';
 

@@ -50,7 +50,10 @@ export const MISTAKES: readonly Mistake[] = [
   { at: 'metadata.annotations.a b', template: { metadata: { annotations: { 'a b': 'd' } } } },
 ];
 
-/** What Kubernetes 1.34 drops without a word, unless its feature gate ContainerRestartRules is on. Here it is told. */
+/**
+ * Values that Kubernetes 1.34 drops without a message, unless its feature gate ContainerRestartRules is on. Here they
+ * are reported.
+ */
 export const DROPPED: readonly Mistake[] = [
   runner('restartPolicy', { restartPolicy: 'Always' }),
   init('restartPolicy', { restartPolicy: 'OnFailure' }),

@@ -6,7 +6,8 @@ import { fieldsOf, KUBERNETES_VERSION } from '../../../src/config/pods/pod-schem
 const GO_MODULE = 'test/servers/go/k8s';
 
 describe('pod-schema.json', () => {
-  // What stands in the published file is compared where Go is: test/servers/pods.test.ts. The checksum is over the whole module.
+  // The content of the published file is compared where Go is: test/servers/pods.test.ts. The checksum is over the
+  // whole module.
   it('was made of the Kubernetes release that the tests build: `node scripts/pod-schema.mjs` makes it anew', () => {
     const version = /^require k8s\.io\/kubernetes v(\S+)$/m.exec(readFileSync(`${GO_MODULE}/go.mod`, 'utf8'))?.[1];
     const sums = readFileSync(`${GO_MODULE}/go.sum`, 'utf8').split('\n');

@@ -32,7 +32,7 @@ const NAMES = ['runner', 'data', 'a', 'b', 'c'];
 const NUMBERS = [0, 1, 53, 80, 443, 8080];
 const QUANTITIES = ['1', '500m', '2Gi', 0.5, 3];
 
-/** How often fields are set that matter most to a merge. */
+/** How often the fields are set that matter most to a merge. */
 const OFTEN: ReadonlyMap<string, number> = new Map([
   ['PodTemplateSpec.metadata', 0.7],
   ['PodTemplateSpec.spec', 1],

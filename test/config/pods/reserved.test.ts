@@ -62,7 +62,7 @@ describe('reservedFields', () => {
       'spec.volumes.0',
       'spec.containers.0.volumeMounts.0.mountPath',
     ]);
-    // What the runner registered with is its own in each pod.
+    // The registration of the runner is different in each pod.
     expect(told(template)).toEqual([
       'spec.containers.0.volumeMounts.0.mountPath: is reserved: the runner has /data for itself; mount it elsewhere',
     ]);

@@ -18,7 +18,7 @@ export function securityCases(count: number): readonly SecurityCase[] {
 /** Names of containers and volumes: each is one word that stands in no message of Kubernetes. */
 const NAMES = { initContainers: ['i0', 'i1'], containers: ['c0', 'c1', 'c2'], volumes: ['v0', 'v1', 'v2'] } as const;
 
-/** Some pods are hardened and break one thing; others are as wild as chance has it. */
+/** Makes a random pod. Some pods are hardened and break one rule; others are fully random. */
 function randomPod(random: Random): Mapping {
   const wild = pick(random, [0.02, 0.05, 0.15, 0.4]);
   const maybe = (field: string, ...choices: readonly Value[]): Mapping =>
@@ -173,7 +173,7 @@ function randomSource(random: Random, wild: number): Mapping {
   return pick(random, random() < wild ? BAD_SOURCES : GOOD_SOURCES);
 }
 
-/** What a violation is about: a container's or volume's name, `pod`, or the place itself. */
+/** Returns the subject of a violation: the name of a container or volume, `pod`, or the place itself. */
 export function culpritOf(pod: Mapping, path: FieldPath): string {
   const [, list, index] = path;
   const spec = pod['spec'];

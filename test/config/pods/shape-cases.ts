@@ -22,7 +22,7 @@ const WRONG: readonly Value[] = [
   { name: 'a' },
 ];
 
-/** Half of them are as they were made. */
+/** Makes templates. Half of them stay as they were made. */
 export function shapeCases(count: number, seed: number): readonly Mapping[] {
   return Array.from({ length: count }, (_, index) => {
     const random = randomFrom(seed + index);

@@ -1,4 +1,7 @@
-/** Each level of `policy init` against a hundred attacks (law F156): who stops them, and what is allowed on purpose. */
+/**
+ * Tests each level of `policy init` against a hundred attacks (law F156): what stops each of them, and which ones are
+ * allowed on purpose.
+ */
 import { describe, expect, it } from 'vitest';
 import { type Policy, readPolicyFile } from '../../../src/config/policy/policy-schema.ts';
 import { refusalsByDefault } from '../../../src/config/policy/without-policy.ts';
@@ -8,9 +11,9 @@ import { groupOfObject } from '../../../src/plan/own-pod.ts';
 import { type Attack, FATES, LEVELS, type Level, type Stop } from './attacks.ts';
 import { denialsBy } from './support.ts';
 
-/** Whose policy it is: his namespace and his organization. */
+/** Namespace and organization of the tenant whose policy it is. */
 const TENANT = { open: ['runners', 'acme'], shared: ['runners', 'acme'], hostile: ['team-a', 'team-a'] } as const;
-/** An attacker says the one that helps him. */
+/** Profiles of an attack. An attacker writes the one that helps him. */
 const PROFILES = [undefined, 'baseline', 'privileged'] as const;
 
 const policies = new Map(
@@ -23,7 +26,7 @@ const policies = new Map(
 
 const secret = (name: string) => ({ secretRef: { name, key: 'token' } });
 
-/** The same attack with each profile: the group as it was read, and whether its pod is refused. */
+/** Returns an attack with each profile: the group as it was read, and whether its pod is refused. */
 function variantsOf({ metadata, spec }: Attack, level: Level) {
   const [namespace, org] = TENANT[level];
   const object = { namespace, name: 'ci', ...metadata };
@@ -46,7 +49,7 @@ function isAllowed(stop: Stop): boolean {
   return stop.startsWith('allowed: ');
 }
 
-/** By what each variant is stopped. */
+/** Returns what stops each variant. */
 function stopsOf(attack: Attack, level: Level): readonly (readonly string[])[] {
   return variantsOf(attack, level).map(({ group, hasFault }) => [
     ...rulesAgainst(group, level),

@@ -54,7 +54,7 @@ const OPEN = 'allowed: the team owns the cluster';
 const TRUST = 'allowed: the teams trust each other';
 const OWN_POD = 'allowed: it reaches no further than its own pod';
 
-/** Those of a security review first, then others of the same kinds. */
+/** Attacks of a security review first, then others of the same kinds. */
 export const FATES: readonly Fate[] = [
   {
     stops: { open: OPEN, shared: 'podTemplateFields', hostile: 'podTemplateFields' },

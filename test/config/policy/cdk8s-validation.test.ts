@@ -34,7 +34,7 @@ const listOf = (...items: readonly object[]) => ({ apiVersion: 'v1', kind: 'List
 const texts = (documents: readonly (string | object)[]) =>
   documents.map((each) => `---\n${typeof each === 'string' ? each : `${JSON.stringify(each)}\n`}`).join('');
 
-/** What the plugin tells of these documents, as cdk8s-cli asks it. */
+/** Returns the plugin's violations in these documents, called as cdk8s-cli does. */
 async function judged(spec: object, ...documents: readonly (string | object)[]) {
   const folder = folderWith({ 'policy.json': policyOf(spec), 'all.k8s.yaml': texts(documents) });
   const told = { violations: [] as string[], logged: [] as string[], messages: [] as string[], status: '' };

@@ -1,4 +1,4 @@
-/** What each field of a policy allows and denies. */
+/** Tests which values each field of a policy allows and denies. */
 import { describe, expect, it } from 'vitest';
 import { skippedRules, tokenBounds } from '../../../src/config/policy/check.ts';
 import { type Asker, denialLine } from '../../../src/config/policy/denial.ts';

@@ -1,4 +1,4 @@
-/** `--policy` through the program: exit codes, what is printed, and that nothing is served when in doubt. */
+/** Tests `--policy` through the program: exit codes, output, and that nothing is served in doubt. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { folderWith, groupYaml, runHere, runNode } from '../../support/run-cli.ts';

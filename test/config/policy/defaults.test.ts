@@ -1,4 +1,4 @@
-/** What a policy says for groups that do not say it (F145 to F147). */
+/** Tests a policy's defaults for groups (F145 to F147). */
 import { describe, expect, it } from 'vitest';
 import { defaultsOf, judge } from '../../../src/config/policy/check.ts';
 import { readPolicy } from '../../../src/config/policy/policy-schema.ts';
@@ -12,7 +12,7 @@ import { policyOf } from './support.ts';
 type Spec = Readonly<Record<string, unknown>>;
 
 const ref = (name: string) => ({ secretRef: { name, key: 'token' } });
-/** No field of it may have a default. */
+/** A spec without any field that may have a default. */
 const BARE: Spec = {
   scope: 'org',
   org: 'acme',
@@ -26,21 +26,21 @@ function readBy(policy: object, spec: Spec, object: { readonly namespace?: strin
   return runnerGroupFromObject({ namespace: 'runners', name: 'ci', ...object, spec }, defaultsOf(policyOf(policy)));
 }
 
-/** The group as the policy makes it of this spec. */
+/** Returns the group that the policy makes of this spec. */
 function groupBy(policy: object, more: Spec = {}, object?: Parameters<typeof readBy>[2]): RunnerGroup {
   const read = readBy(policy, { ...BARE, ...more }, object);
   if ('problem' in read) throw new Error(read.problem);
   return read.group;
 }
 
-/** All but what tells how the group was written. */
+/** Returns the group without the fields that tell how it was written. */
 function unwritten({ images: _, manifest: __, ...group }: RunnerGroup) {
   return group;
 }
 
 const SELECTOR = { spec: { nodeSelector: { pool: 'ci' } } };
 
-/** Each field with a default: what a policy says, what it leads to, what a group says. */
+/** Each field with a default: value in the policy, result, and a group's own value. */
 const FIELDS: readonly (readonly [field: string, said: unknown, own: Spec])[] = [
   ['labels', ['gpu:host'], { labels: ['own:host'] }],
   ['resources', { requests: { cpu: '2' }, limits: { memory: '4Gi' } }, { resources: { limits: { cpu: '1' } } }],

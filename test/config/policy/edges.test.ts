@@ -1,4 +1,6 @@
-/** Edges of rules, where one step further is another answer. What each field allows: check.test.ts. */
+/**
+ * Tests the edges of rules, where one step further gives another result. Allowed values of each field: check.test.ts.
+ */
 import { expect, it } from 'vitest';
 import { skippedRules, tokenBounds } from '../../../src/config/policy/check.ts';
 import { denialLine } from '../../../src/config/policy/denial.ts';

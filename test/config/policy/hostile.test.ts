@@ -1,4 +1,4 @@
-/** Attempts to slip past a policy. Each one is denied. What is beside it and honest passes. */
+/** Tests attempts to evade a policy. Each one is denied. Its honest neighbour passes. */
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Asker } from '../../../src/config/policy/denial.ts';
@@ -40,7 +40,7 @@ describe('the honest ones', () => {
   );
 });
 
-/** What an author writes to have another image run. */
+/** Images that an author writes to run another image. */
 const IMAGE_TRICKS = [
   'gitea/runner:2.0.0',
   'gitea/runner',

@@ -1,11 +1,11 @@
-/** What a denial says, as a whole: a worse message is a red test. */
+/** Tests the whole text of each denial: a worse message is a red test. */
 import { expect, it } from 'vitest';
 import { type Asker, type Denial, denialLine, refusalsBy } from '../../../src/config/policy/denial.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
 import { type AnyGroup, BY_HAND, denialsBy, policyOf } from './support.ts';
 
-/** Without place, name and rule. */
+/** Returns the messages without place, name and rule. */
 function messagesOf(spec: unknown, group: AnyGroup = {}, asker: Asker = BY_HAND): readonly string[] {
   const denials = denialsBy(policyOf(spec), [{ ...runnerGroup(), ...group } as RunnerGroup], asker);
   return denials.map((denial: Denial) => denialLine(denial).replace(/^ci\.yaml:1: \S+: | \[\S+\]$/g, ''));

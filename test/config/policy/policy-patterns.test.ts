@@ -1,4 +1,6 @@
-/** The parts of an image and the form of a repository, by themselves. What a policy makes of them: hostile.test.ts and check.test.ts. */
+/**
+ * Tests the parts of an image and the form of a repository. Their use in a policy: hostile.test.ts and check.test.ts.
+ */
 import { describe, expect, it } from 'vitest';
 import {
   coversImage,
@@ -14,13 +16,13 @@ describe('an image', () => {
   it.each<[string, ReturnType<typeof parseImage>]>([
     ['debian', { registry: 'docker.io', repository: 'library/debian', tag: 'latest', digest: undefined }],
     ['debian:13', { registry: 'docker.io', repository: 'library/debian', tag: '13', digest: undefined }],
-    // Without a slash it is no host.
+    // Without a slash, the first part is not a host.
     ['debian.evil', { registry: 'docker.io', repository: 'library/debian.evil', tag: 'latest', digest: undefined }],
     ['localhost', { registry: 'docker.io', repository: 'library/localhost', tag: 'latest', digest: undefined }],
     ['localhost/x', { registry: 'localhost', repository: 'x', tag: 'latest', digest: undefined }],
     ['Registry/x', { registry: 'registry', repository: 'x', tag: 'latest', digest: undefined }],
     ['acme/x', { registry: 'docker.io', repository: 'acme/x', tag: 'latest', digest: undefined }],
-    // The digest alone decides: there is no tag that nobody wrote.
+    // With a digest alone there is no tag.
     [`acme/x@${DIGEST}`, { registry: 'docker.io', repository: 'acme/x', tag: undefined, digest: DIGEST }],
     [`acme/x:1@${DIGEST}`, { registry: 'docker.io', repository: 'acme/x', tag: '1', digest: DIGEST }],
     ['acme/x@sha256:1', undefined],
@@ -75,7 +77,7 @@ it.each([
   ['http://a//x', 'http://a/x'],
   ['https://ab.de//ops///runners.git', 'https://ab.de/ops/runners'],
   ['git@ab.de:ops//runners.git', 'ssh://ab.de/ops/runners'],
-  // It could be of ssh or of a scheme.
+  // The address could be of ssh or of a scheme.
   ['git@ab.de:ops://runners', undefined],
 ])('the address of a repository: %s', (text, normal) => {
   expect(normalRepository(text)).toBe(normal);

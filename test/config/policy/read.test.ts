@@ -1,4 +1,4 @@
-/** What is a policy file, and what is said about one that is none. */
+/** Tests which files are policy files, and the messages about others. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Law V92 (docs/spec.md): a size is no way around a policy, nor around what holds without one. */
+/** Law V92 (docs/spec.md): a size never evades a policy, nor the rules that hold without one. */
 import { describe, expect, it, test } from 'vitest';
 import { GROUP_RULES } from '../../../src/config/policy/policy-rules.ts';
 import type { RuleName } from '../../../src/config/policy/policy-schema.ts';
@@ -20,7 +20,9 @@ const sizesWith = (podTemplate: unknown) =>
 const withTemplate = (spec: object, over: Partial<RunnerGroup> = {}): RunnerGroup =>
   runnerGroup({ sizes: sizesWith({ spec }), ...over });
 
-/** What each rule about pods denies in the podTemplate of a group. Rules about the group alone deny it whatever sizes it has. */
+/**
+ * Denials of each rule about pods for the podTemplate of a group. Rules about the group alone deny it with any sizes.
+ */
 const NAMED = { namespaces: [{ name: '**', secrets: ['allowed', 'gitea-*'] }] };
 const runner = (fields: object): object => ({ spec: { containers: [{ name: 'runner', ...fields }] } });
 const IMAGES = { images: ['docker.io/gitea/runner'] };
@@ -55,9 +57,12 @@ const DENIED: Readonly<Partial<Record<RuleName, readonly (readonly [policy: obje
   ],
 };
 
-/** The denials of a group with this podTemplate, and of a group that has it in its second size, as if it were that of the group. */
+/**
+ * Returns the denials of a group with this podTemplate, and those of a group with the same template in its second size,
+ * with paths as in the group.
+ */
 function bothWays(policy: object, podTemplate: unknown, over: Partial<RunnerGroup> = {}) {
-  // As the reader does it: the image of container `runner` is that of the group.
+  // Like the reader: the image of container `runner` is that of the group.
   const { image } = imageInTemplate(podTemplate) ?? {};
   const ofGroup = denialsOf(policy, { ...over, podTemplate, ...(image && { image }) });
   const ofSize = denialsOf(policy, { ...over, sizes: sizesWith(podTemplate) });

@@ -1,4 +1,7 @@
-/** Every field of a RunnerGroup's spec has a judge, or a reason to have none (law F128). The compiler asks for the row; this holds that it is true. */
+/**
+ * Tests that every field of a RunnerGroup's spec has a judge, or a reason to have none (law F128). The compiler asks
+ * for the row; this test checks that the row is true.
+ */
 import { describe, expect, it } from 'vitest';
 import { podFieldsAtTop } from '../../../src/config/policy/policy-rules.ts';
 import { PolicySpec } from '../../../src/config/policy/policy-schema.ts';
@@ -41,7 +44,10 @@ function denialsWith(spec: Readonly<Record<string, unknown>>): readonly string[]
   return denialsOf(STRICTEST, read.group as AnyGroup);
 }
 
-/** For each field that a rule judges: a value that is denied, and where. Undefined: it is told of another one, or of the token. */
+/**
+ * For each judged field: a denied value, and the place of the denial. Undefined: the denial is about another field, or
+ * about the token.
+ */
 const DENIED: Readonly<Record<string, readonly [spec: Readonly<Record<string, unknown>>, denial: string] | undefined>> =
   {
     image: [{ image: 'x:1' }, 'images spec.image'],
@@ -141,7 +147,7 @@ it.each(ROWS.filter(([, judge]) => isFree(judge)))('%s changes no denial (%s)', 
 });
 
 describe('a field of the pod at the top of the spec', () => {
-  // `dnsPolicy` is no field of the spec: the row stands for one that somebody adds.
+  // `dnsPolicy` is not a field of the spec: its row represents a field that somebody adds.
   const judges = Object.entries({ 'spec.runtimeClassName': ['tracing'], 'free: x': ['order'] } satisfies Judges);
 
   it('is judged as the same field of a podTemplate', () => {

@@ -1,4 +1,4 @@
-/** For whom a rule holds (F129), whether it denies or warns (F130), and for whom it is lifted for a time (F131). */
+/** Tests for whom a rule holds (F129), whether it denies or warns (F130), and who is excepted for a time (F131). */
 import { describe, expect, it } from 'vitest';
 import { judge, tokenBounds } from '../../../src/config/policy/check.ts';
 import type { Asker } from '../../../src/config/policy/denial.ts';
@@ -19,7 +19,7 @@ function judged(spec: unknown, groups: readonly RunnerGroup[] = [group()], asker
   return [...denials.map(text('denied')), ...warnings.map(text('warned'))];
 }
 
-/** For each rule: what allows `it`, what denies it, and who that is. */
+/** For each rule: a policy that allows the group, one that denies it, and the group. */
 const RULES: readonly (readonly [rule: string, open: object, closed: object, AnyGroup])[] = [
   ['giteas', { giteas: ['https://gitea.example.com/'] }, { giteas: ['https://other.example.com'] }, {}],
   ['images', { images: ['docker.io/gitea/*'] }, { images: [] }, {}],

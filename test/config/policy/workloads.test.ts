@@ -1,4 +1,4 @@
-/** What a committer may put beside the RunnerGroups, from the file to what Argo CD would be given. */
+/** Tests documents that a committer may put beside the RunnerGroups, from the file to Argo CD's input. */
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { withoutWorkloads } from '../../../src/config/policy/without-policy.ts';
@@ -11,10 +11,10 @@ const JOB = `apiVersion: batch/v1\nkind: Job\nmetadata: {name: by-hand}\nspec: $
 const generate = (text: string, env: Readonly<Record<string, string>> = {}, command = 'generate') =>
   runHere([command, '--cluster', 'off'], env, folderWith({ 'other.yaml': text }));
 
-/** What `generate` makes of a file before it asks anybody. */
+/** Returns the result of `generate` for a file, before any request. */
 const verdictOn = async (text: string) => withoutWorkloads((await readFiles({ 'other.yaml': text })).others);
 
-/** No document of it can start a pod: of each object its name alone is printed, and Argo CD skips it. */
+/** Expects that no document can start a pod: only the name of each object is printed, and Argo CD skips it. */
 async function expectNames(text: string): Promise<void> {
   const { printed, warning } = await verdictOn(text);
   expect(warning).toMatch(/^warning: GR-POLICY-02 not deployed: the documents at other\.yaml:/);
@@ -114,7 +114,7 @@ describe('what would start pods is not passed on', () => {
     ['behind the end of a document', `apiVersion: v1\nkind: ConfigMap\n...\n${JOB}`],
     ['in a List', 'apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Pod}\n'],
     ['in a JobList', 'apiVersion: batch/v1\nkind: JobList\nitems:\n- {apiVersion: batch/v1, kind: Job}\n'],
-    // As kubectl reads it.
+    // Read as kubectl does.
     ['in a JobList whose items have no type', 'apiVersion: batch/v1\nkind: JobList\nitems:\n- {metadata: {name: a}}\n'],
     // Argo CD opens whatever has items.
     ['in what calls itself otherwise', 'apiVersion: v1\nkind: ConfigMap\nitems: [{apiVersion: v1, kind: Pod}]\n'],
@@ -144,7 +144,7 @@ describe('what would start pods is not passed on', () => {
     await expect(verdictOn(text)).rejects.toMatchObject({ code: 'GR-POLICY-02', exit: 3 });
   });
 
-  // For the reader of Argo CD each of them is a Job, or a list with one (go-yaml v2, run).
+  // The reader of Argo CD takes each of them as a Job, or as a list with one (go-yaml v2, run).
   it.each([
     ['a quoted merge with the tag "!"', 'kind: ConfigMap\n! "<<": {kind: Job}\n', 'a merge is written "<<"'],
     ['a plain merge with the tag "!"', 'kind: ConfigMap\n! <<: {kind: Job}\n', 'a merge is written "<<"'],

@@ -33,13 +33,13 @@ const PATTERN =
 const NEEDS_BOUND =
   'needs runners that are bound to a repository: write "registration: {by: serve, for: repository}", or remove it';
 
-/** Of the group that the values are put into. */
+/** Registration token of the group that gets the values. */
 const REGISTRATION_TOKEN = { name: 'gitea-runner', key: 'registration-token' };
 const API_TOKEN = { name: 'gitea-api', key: 'token' };
 
 type Refused = readonly [value: unknown, message: string];
 
-/** One below the least number that a field takes, and one above the most. */
+/** Returns a value one below the least number of a field, and one above the most. */
 function outside(least: number, most: number): readonly Refused[] {
   return [
     [least - 1, `must be at least ${least}, not the number ${least - 1}`],
@@ -47,7 +47,10 @@ function outside(least: number, most: number): readonly Refused[] {
   ];
 }
 
-/** For each field, values that are refused (missing ones: problems.test.ts) and what is said, behind the field's own path and before its usual code. */
+/**
+ * Refused values of each field (missing values: problems.test.ts), with the message after the field's own path and
+ * before its usual code.
+ */
 const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]>> = {
   scope: [
     ['Org', 'must be one of global, org, user, repo, not the string "Org"; did you mean "org"?'],
@@ -384,7 +387,7 @@ test.each(refused)('%s refuses %j', async (field, value, message) => {
   expect(await complaintsOf({ ...scope, [field]: value })).toEqual([coded(told, 'GR-INPUT-05')]);
 });
 
-/** Without a third column the model has the value as it was written. */
+/** Without a third column, the model has the value as it was written. */
 test.each<[field: string, value: unknown, expected?: object]>([
   ['org', 'a-b_c.d', { scope: { kind: 'org', org: 'a-b_c.d' } }],
   ['giteaURL', undefined, { giteaUrl: 'https://gitea.example.com' }],
@@ -561,7 +564,7 @@ test.each<readonly [Spec, string]>([
     { priorityTiers: tiers(['a', 10]), podTemplate: { spec: { priorityClassName: 'b' } } },
     'podTemplate.spec.priorityClassName: does not go with priorityTiers, which set it for each runner: remove one of them',
   ],
-  // They hide how a CI job ended.
+  // These values hide how a CI job ended.
   ...QUIET.map((runnerConfig): readonly [Spec, string] => [
     { keepFailedSeconds: 60, runnerConfig },
     'runnerConfig.log.level: does not go with keepFailedSeconds, for which it is debug: remove one of them',

@@ -58,7 +58,7 @@ test('the JSON Schema closes what has fields, knows all of them and explains eac
   const spec = [...walk(schema.properties?.['spec'], 'spec')];
   expect(spec.filter(([, node]) => 'properties' in node && node['additionalProperties'] !== false)).toEqual([]);
   const unexplained = spec.map(([path, { description }]) => (description ? '' : path)).filter((path) => path !== '');
-  // What the keys of the runner's own configuration mean, the runner's project explains.
+  // The runner's project explains the keys of the runner's own configuration.
   const ours = unexplained.filter((path) => !path.startsWith('spec.runnerConfig.'));
   expect(ours).toEqual([
     'spec.labels[]',

@@ -15,7 +15,7 @@ const FILES = {
   'groups/x.yaml/f.yaml': '8',
 };
 
-/** Names of the files that are read, or what is said. */
+/** Returns the names of the files that are read, or the message. */
 async function found(cwd: string, paths: readonly string[], recursive = false): Promise<readonly string[]> {
   const { files, problems } = await find({ paths, recursive, cwd });
   return [...files.map(({ name }) => name), ...problems.map(({ place, message }) => `${place.file}: ${message}`)];

@@ -1,4 +1,4 @@
-/** Odd and hostile files and PATHs, each with what is read and what is said (law F3). */
+/** Tests odd and hostile files and PATHs, each with the result or the message (law F3). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { inFolder } from '../../support/group-files.ts';
 import { runHere } from '../../support/run-cli.ts';
 import { type FileCase, KINDS, LINKS, NAMES, PATHS } from './hostile/files.ts';
 
-/** What is read of a folder with a good file and this beside it. */
+/** Returns the result of reading a folder with a good file and this one. */
 async function outcomeOf({ make, paths }: FileCase, recursive: boolean): Promise<readonly string[]> {
   return await inFolder({ 'folder/g.yaml': '', 'out/secret.yaml': '', 'folder-other/x.yaml': '' }, async (top) => {
     const cwd = join(top, 'folder');

@@ -1,4 +1,4 @@
-/** What people who mean harm may write into `proxy` and `caBundle`: nothing of it gets into a pod, no password into a message. */
+/** Tests hostile values of `proxy` and `caBundle`: none gets into a pod, and no password into a message. */
 import { expect, test } from 'vitest';
 
 import { complaintsOf } from '../../support/group-files.ts';

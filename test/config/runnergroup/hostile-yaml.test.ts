@@ -1,4 +1,4 @@
-/** Odd and hostile YAML, each with what the reader makes of it (laws F4, F5). */
+/** Tests odd and hostile YAML, each with the result of the reader (laws F4, F5). */
 import { describe, expect, test } from 'vitest';
 import { DOCUMENTS, FIELDS } from './hostile/documents.ts';
 import { outcomeOf } from './hostile/outcome.ts';

@@ -11,7 +11,7 @@ const IMAGES: InstallationPods = {
   buildkit: 'reg/buildkit:4',
 };
 
-/** The same group as `serve` reads it from the cluster. */
+/** Returns the group as `serve` reads it from the cluster. */
 function fromCluster({ namespace, name, manifest }: RunnerGroup): RunnerGroup {
   const read = runnerGroupFromObject({ namespace, name, spec: manifest['spec'] });
   if ('problem' in read) throw new Error(read.problem);

@@ -1,4 +1,4 @@
-/** Law F10: what is read is bounded over all files, so no input takes more memory than the sidecar has for it. */
+/** Law F10: reading is bounded over all files, so no input takes more memory than the sidecar has for it. */
 import { describe, expect, test } from 'vitest';
 import { fakeGitea, jobRow } from '../../support/gitea-stand-in.ts';
 import { type Files, inFolder } from '../../support/group-files.ts';
@@ -104,7 +104,7 @@ async function generateFrom(make: (url: string) => Files): Promise<Run> {
   return await inFolder(make(url), (cwd) =>
     runMeasured(['generate', '--cluster', 'off', '--timeout', '100'], {
       cwd,
-      // With the API version the groups are printed, too.
+      // With the API version, the groups are printed, too.
       env: { GITEA_TOKEN: TOKEN, GITEA_URL: url, KUBE_API_VERSIONS: 'gitea.bpg.pw/v1alpha1/RunnerGroup' },
     }),
   );

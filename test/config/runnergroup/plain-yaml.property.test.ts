@@ -162,13 +162,13 @@ function expectTheSame(text: string): void {
   const found: Read[] = [];
   readDocuments(file, new Budget(), (read) => found.push(read));
 
-  // As text, because the order of keys counts.
+  // Compared as strings, because the order of keys counts.
   expect(JSON.stringify(quick.map(told))).toBe(
     JSON.stringify(found.map((read) => ('problem' in read ? read : told(read.document)))),
   );
 }
 
-/** A document with the places of all that is in it, and of something that is not. */
+/** Returns a document with the places of all its values, and of one that is missing. */
 function told({ place, value, placeOf }: PlainDocument): unknown {
   return { place, value, places: pathsIn(value).map((path) => [path, placeOf(path), placeOf([...path, 'missing'])]) };
 }

@@ -1,4 +1,4 @@
-/** Law F116 (docs/spec.md): who registers the runners of a group, and what goes with it. */
+/** Law F116 (docs/spec.md): who registers the runners of a group, and the fields that this requires. */
 import { describe, expect, it } from 'vitest';
 import { complaintsOf, groupOf } from '../../support/group-files.ts';
 

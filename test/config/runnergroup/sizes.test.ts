@@ -1,4 +1,7 @@
-/** Sizes and limits as they are read, and law V95 (docs/spec.md): what could never be served is told before a merge. */
+/**
+ * Tests how sizes and limits are read, and law V95 (docs/spec.md): `validate` reports before a merge what could never
+ * be served.
+ */
 import { describe, expect, it } from 'vitest';
 import { warningsOf } from '../../../src/cli/reading/warnings.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';

@@ -1,4 +1,4 @@
-/** The construct for users of cdk8s. That its package works in a project: test/package/packed.test.ts. */
+/** Tests the construct for users of cdk8s. Its package in a project: test/package/packed.test.ts. */
 import { App, Chart, JsonPatch, Testing } from 'cdk8s';
 import { describe, expect, it } from 'vitest';
 import { RunnerGroup, type RunnerGroupProps } from '../../../src/manifests/construct/index.ts';

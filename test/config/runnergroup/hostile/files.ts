@@ -4,7 +4,10 @@ import { chmodSync, linkSync, mkdirSync, symlinkSync, truncateSync, writeFileSyn
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
-/** What is in the folder beside the good `g.yaml`. `at`: its path; beside it lie `out/secret.yaml` and a folder of almost the same name. */
+/**
+ * Files in the folder beside the good `g.yaml`. `at`: path of the folder; beside it are `out/secret.yaml` and a folder
+ * of almost the same name.
+ */
 export interface FileCase {
   readonly name: string;
   readonly make: (at: string) => void | Promise<() => void>;
@@ -12,7 +15,7 @@ export interface FileCase {
   readonly paths?: (at: string) => readonly string[];
   /** Names of the files that are read, then `NAME: problem`. */
   readonly plain: readonly string[];
-  /** With `--recursive`; absent: the same. */
+  /** Result with `--recursive`. Absent: the same. */
   readonly recursive?: readonly string[];
 }
 
@@ -49,7 +52,7 @@ const linkToFolder = (target: string): FileCase => ({
 
 export const LINKS: readonly FileCase[] = [
   ...['/etc/passwd', '../out/secret.yaml', '/proc/self/environ', '/dev/zero', '/etc'].map(linkOut),
-  // The same beginning of its name.
+  // The path begins with the folder's name.
   linkOut('../folder-other/x.yaml'),
   ...['/etc', '/', '..'].map(linkToFolder),
   {

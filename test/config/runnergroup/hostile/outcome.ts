@@ -1,9 +1,9 @@
-/** What the reader makes of one file, in one line. */
+/** Describes the result of reading one file in one line. */
 import { formatProblem, InputProblems } from '../../../../src/config/runnergroup/problems.ts';
 import { readFiles } from '../../../support/group-files.ts';
 import { groupYaml } from '../../../support/run-cli.ts';
 
-/** One odd or hostile file: its name in the list, its content, and what the reader makes of it (`outcomeOf`). */
+/** An odd or hostile file: its name in the list, its content, and the result of the reader (`outcomeOf`). */
 export type Case = readonly [name: string, content: string | Uint8Array, outcome: string];
 
 /** A good RunnerGroup: `runners/ci`, cap 5. */
