@@ -38,7 +38,7 @@ const TRACED = ['generate', 'serve'] as const;
 const OF_RUN = 'time limit of the run';
 const OF_LOOK = 'time limit of each look and each deletion';
 const OWN = 'the service account of this pod';
-const KUBECTL = `${OWN}, else kubectl's`;
+const KUBECTL = `${OWN}, else that of kubectl`;
 const NAMESPACE_READ = 'namespace of the RunnerGroups that are read from the cluster';
 
 const IMAGE = { value: 'IMAGE', read: readers.readImage } as const;
@@ -84,7 +84,7 @@ export const FLAGS = {
     of: ASKING,
     value: 'files|api',
     default: 'files',
-    help: 'where the Secrets of RunnerGroups are read',
+    help: 'source of the Secrets of RunnerGroups',
     more: '`files`: mounted below `--secrets-dir`. `api`: in the namespace of the group, through the Kubernetes API ([how](install.md#secrets-through-the-kubernetes-api)).',
     read: readers.readSecretsMode,
   },
@@ -92,7 +92,7 @@ export const FLAGS = {
     of: ASKING,
     value: 'DIR',
     default: '/var/run/secrets/gitea-runners',
-    help: 'where API tokens are mounted',
+    help: 'folder with the mounted API tokens',
   },
   timeout: {
     of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor', 'extend'],
@@ -120,10 +120,10 @@ export const FLAGS = {
     of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor', 'extend'],
     ...TRUSTED_FILE,
     defaultNote:
-      'the service account of this pod; in explain, report, doctor and extend else kubectl's; in validate none',
+      'the service account of this pod; in explain, report, doctor and extend also that of kubectl; in validate none',
     defaultIn: {
-      ...generate: OWN, serve: OWN, sweep: OWN ,
-      ...explain: KUBECTL, report: KUBECTL, doctor: KUBECTL, extend: KUBECTL, validate: 'none' ,
+      ...{ generate: OWN, serve: OWN, sweep: OWN },
+      ...{ explain: KUBECTL, report: KUBECTL, doctor: KUBECTL, extend: KUBECTL, validate: 'none' },
     },
     help: 'the cluster in which the runners run',
     more: 'The variable must hold an absolute path. In generate and serve it needs a token or a client certificate; the other commands also log in with the program that it names (`exec`).',
@@ -132,32 +132,38 @@ export const FLAGS = {
     of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor', 'policy'],
     ...TRUSTED_FILE,
     defaultNote: 'none',
-    help: 'what RunnerGroups may do: a RunnerPolicy',
+    help: 'limits on RunnerGroups: a RunnerPolicy',
     more: 'The variable must hold an absolute path. All fields: [policy.md](policy.md).',
   },
   ...of(PLANNING, {
+    runnerImage: {
       ...IMAGE,
       defaultNote: DEFAULT_IMAGES.dind,
       help: 'image of runners in dind and host mode, for groups that name none',
-      more: 'Best with its digest. Set it for the sidecar and for `serve` alike: the image is part of what names a runner.',,
-    runnerImageRootless: 
+      more: 'Best with its digest. Set it for the sidecar and for `serve` alike: the image is part of what names a runner.',
+    },
+    runnerImageRootless: {
       ...IMAGE,
       defaultNote: DEFAULT_IMAGES['dind-rootless'],
-      help: 'the same for dind-rootless and buildkit mode',,
-    dockerImage: 
+      help: 'the same for dind-rootless and buildkit mode',
+    },
+    dockerImage: {
       ...IMAGE,
       defaultNote: 'docker 29.5.2 by digest',
-      help: 'image of dockerd in dind mode',,
-    buildkitImage: 
+      help: 'image of dockerd in dind mode',
+    },
+    buildkitImage: {
       ...IMAGE,
       defaultNote: 'BuildKit 0.34.2, rootless',
       help: 'image of BuildKit in buildkit mode',
-      more: 'It must be a rootless one.',,
-    app: 
+      more: 'It must be a rootless one.',
+    },
+    app: {
       ...TRUSTED_FILE,
       defaultNote: 'none',
       help: "a platform's own cdk8s app, as CommonJS",
-      more: '[How](platform.md). The variable must hold an absolute path, and in a sync the file may not lie in the repository. Set it for the sidecar and for `serve` alike.',,
+      more: '[How](platform.md). The variable must hold an absolute path, and in a sync the file may not lie in the repository. Set it for the sidecar and for `serve` alike.',
+    },
   }),
   looks: {
     of: ['generate'],
@@ -170,7 +176,7 @@ export const FLAGS = {
   shard: {
     of: ['generate'],
     value: 'K/N',
-    standard: [`ARGOCD_ENV_$SHARD_SETTING`],
+    standard: [`ARGOCD_ENV_${SHARD_SETTING}`],
     defaultNote: 'all of the folder',
     help: 'print only part K of N of the folder, e.g. 0/4: one of N Applications',
     more: '[How](scale.md#shards). It is the only variable that an Application may set (`spec.source.plugin.env`). It needs access to the cluster.',
@@ -196,7 +202,7 @@ export const FLAGS = {
     of: ['explain', 'serve', 'report', 'doctor'],
     value: 'NAMESPACE',
     default: 'argocd',
-    help: 'where Argo CD itself runs',
+    help: 'namespace of Argo CD itself',
   },
   ...of(['serve'], {
     listen: {
@@ -331,7 +337,7 @@ export const FLAGS = {
       value: 'SAMPLER',
       standard: ['OTEL_TRACES_SAMPLER'],
       default: 'parentbased_always_on',
-      help: `which traces are kept: $SAMPLERS.join(', ')`,
+      help: `which traces are kept: ${SAMPLERS.join(', ')}`,
       read: readers.readSampler,
     },
     tracingSamplerArg: {
@@ -345,7 +351,7 @@ export const FLAGS = {
       value: 'LIST',
       standard: ['OTEL_RESOURCE_ATTRIBUTES'],
       defaultNote: 'none',
-      help: `about the process, on each span: KEY=VALUE, comma-separated, at most $readers.MOST_ATTRIBUTES`,
+      help: `about the process, on each span: KEY=VALUE, comma-separated, at most ${readers.MOST_ATTRIBUTES}`,
       read: readers.readAttributes,
     },
   }),
@@ -387,7 +393,7 @@ export const FLAGS = {
     by: {
       value: 'WHAT',
       default: 'group',
-      help: 'what a row is: group, organization, repository or workflow',
+      help: 'kind of each row: group, organization, repository or workflow',
       choices: { report: readers.DIMENSIONS },
       read: readers.readDimension,
     },
@@ -406,7 +412,7 @@ export const FLAGS = {
     value: 'FORMAT',
     defaultNote: 'text',
     help: 'how to print: json; explain also wide; validate also sarif, github or markdown; report also csv; policy test junit',
-    helpIn: Object.fromEntries(Object.entries(OUTPUTS).map(([name, all]) => [name, `how to print: $anyOf(all)`])),
+    helpIn: Object.fromEntries(Object.entries(OUTPUTS).map(([name, all]) => [name, `how to print: ${anyOf(all)}`])),
     more: '`wide` adds columns and cuts nothing. `sarif` is SARIF 2.1.0. `github` prints annotations, which Gitea Actions shows too. `markdown` is a comment for a pull request. The variable counts for the commands that have its format.',
     choices: OUTPUTS,
   },
@@ -415,10 +421,11 @@ export const FLAGS = {
     short: '-n',
     value: 'NAMESPACE',
     defaultNote: "from the kubeconfig's context",
-    help: `$NAMESPACE_READ; in extend, of the runner`,
-    helpIn: 
-      ...explain: NAMESPACE_READ, report: NAMESPACE_READ, doctor: NAMESPACE_READ ,
-      extend: 'namespace of the runner',,
+    help: `${NAMESPACE_READ}; in extend, of the runner`,
+    helpIn: {
+      ...{ explain: NAMESPACE_READ, report: NAMESPACE_READ, doctor: NAMESPACE_READ },
+      extend: 'namespace of the runner',
+    },
     read: readers.readNamespace,
   },
   allNamespaces: {
@@ -433,17 +440,20 @@ export const FLAGS = {
     help: 'only this RunnerGroup, as NAME or NAMESPACE/NAME',
   },
   ...of(['explain'], {
+    repository: {
       value: 'OWNER/NAME',
       defaultNote: 'all',
       help: 'only jobs of this repository',
-      read: readers.readRepository,,
-    state: 
+      read: readers.readRepository,
+    },
+    state: {
       value: 'LIST',
       defaultNote: 'all',
       help: 'only jobs in these states, comma-separated: unserved, held, starting, blocked, running',
-      read: readers.readStates,,
-    watch: short: '-w', help: 'look again every 5 s until Ctrl-C' ,
-    exitCode: help: 'end with exit code 4 when a job that is shown is unserved' ,
+      read: readers.readStates,
+    },
+    watch: { short: '-w', help: 'look again every 5 s until Ctrl-C' },
+    exitCode: { help: 'end with exit code 4 when a job that is shown is unserved' },
   }),
   against: {
     of: ['validate'],
@@ -466,54 +476,63 @@ export const FLAGS = {
   speed: { of: ['demo'], value: 'FACTOR', default: 1, help: 'how many times faster', read: readers.readSpeed },
   // Flags with the values of a new installation.
   ...of(['init', 'import'], {
+    gitea: {
       value: 'URL',
       defaultNote: 'asked',
-      defaultIn: import: 'what the files say' ,
-      help: 'Gitea, as pods of the cluster reach it',,
-    scope: 
+      defaultIn: { import: 'what the files say' },
+      help: 'Gitea, as pods of the cluster reach it',
+    },
+    scope: {
       value: 'global|org|user|repo',
       default: 'org',
-      defaultIn: import: 'what the files say, or org with --owner' ,
-      help: 'whose CI jobs get runners',,
-    owner: 
+      defaultIn: { import: 'what the files say, or org with --owner' },
+      help: 'scope of the CI jobs that get runners',
+    },
+    owner: {
       value: 'NAME',
       defaultNote: 'asked',
-      defaultIn: import: 'what the files say' ,
-      help: 'the organization, the user, or `owner/name` of the repository',,
+      defaultIn: { import: 'what the files say' },
+      help: 'the organization, the user, or `owner/name` of the repository',
+    },
   }),
   groupName: { of: ['init'], value: 'NAME', default: 'ci', help: 'name of the RunnerGroup' },
   groupNamespace: {
     of: ['init', 'import'],
     value: 'NAMESPACE',
     default: 'runners',
-    defaultIn: import: 'from the files, else runners' ,
-    help: 'where its runners run',
+    defaultIn: { import: 'that of the files, else runners' },
+    help: 'namespace of its runners',
   },
-  ...of(['init'], {value: 'N', default: 10, help: 'how many runners at most' ,
-    containerMode: 
+  ...of(['init'], {
+    cap: { value: 'N', default: 10, help: 'how many runners at most' },
+    containerMode: {
       value: 'MODE',
       default: 'dind-rootless',
       help: 'where docker comes from: dind-rootless, dind, buildkit for image builds only, or host for no docker',
-      choices: init: ['dind-rootless', 'dind', 'buildkit', 'host'] ,,
-    registration: 
+      choices: { init: ['dind-rootless', 'dind', 'buildkit', 'host'] },
+    },
+    registration: {
       value: 'WAY',
       default: 'pod',
       help: 'who registers the runners: pod, serve, or bound for serve and one repository each',
-      choices: init: ['pod', 'serve', 'bound'] ,,
-    git: value: 'URL', defaultNote: 'asked', help: 'git repository with the RunnerGroups, as Argo CD reaches it' ,
-    gitPath: value: 'FOLDER', default: 'groups', help: 'folder of the RunnerGroups in it' ,
-    secretTool: 
+      choices: { init: ['pod', 'serve', 'bound'] },
+    },
+    git: { value: 'URL', defaultNote: 'asked', help: 'git repository with the RunnerGroups, as Argo CD reaches it' },
+    gitPath: { value: 'FOLDER', default: 'groups', help: 'folder of the RunnerGroups in it' },
+    secretTool: {
       value: 'TOOL',
       default: 'kubectl',
       help: 'what makes the Secrets: kubectl, external-secrets or sealed-secrets',
-      choices: init: readers.SECRET_TOOLS ,
-      read: readers.readSecretTool,,
-    secretStore: value: 'NAME', default: 'gitea-runners', help: 'ClusterSecretStore of External Secrets' ,
-    webhookUrl: 
+      choices: { init: readers.SECRET_TOOLS },
+      read: readers.readSecretTool,
+    },
+    secretStore: { value: 'NAME', default: 'gitea-runners', help: 'ClusterSecretStore of External Secrets' },
+    webhookUrl: {
       value: 'URL',
       default: 'http://gitea-runners.argocd.svc/webhook',
-      help: 'where Gitea reaches `serve`',,
-    force: help: 'write over files that are there' ,
+      help: 'where Gitea reaches `serve`',
+    },
+    force: { help: 'write over files that are there' },
   }),
 } as const satisfies Readonly<Record<string, Flag>>;
 
