@@ -84,7 +84,7 @@ export function withSentences<T extends Pick<Explanation, 'jobs'>>(answer: T, ex
   return { ...answer, jobs: answer.jobs.map((job) => ({ ...job, ...sentences(job) })) };
 }
 
-export function sentencesOf(explanation: Explanation, { details, owns = () => true }: Asking = {}) {
+export function sentencesOf(explanation: Explanation, { details, owns }: Asking = {}) {
   const nowMs = Date.parse(explanation.checkedAt);
   const emitted = emittedRunners(explanation);
   const stepsOf = nextSteps(explanation);
@@ -93,7 +93,8 @@ export function sentencesOf(explanation: Explanation, { details, owns = () => tr
   const stepsFor = (awaited: ExplainedJob): readonly string[] => {
     const group = groupOfJob(awaited);
     const { id, name } = awaited.job;
-    const steps = group && owns(keyText(group)) ? stepsOf(awaited) : askAdvice(awaited, []);
+    const isOwner = !owns || (group !== undefined && owns(keyText(group)));
+    const steps = isOwner ? stepsOf(awaited) : askAdvice(awaited, []);
     return steps.map((step) => `for job ${id} "${name}": ${step}`);
   };
   return (job: ExplainedJob) => {

@@ -1,4 +1,4 @@
-/** The jobs that a blocked job waits for: what keeps them is told with it, in one step. Pure. */
+/** Finds the jobs that a blocked job waits for. Their causes and steps stand in its answer. Pure. */
 import { once } from '../shared/once.ts';
 import { blockersOf } from './blocked.ts';
 import { byState } from './explanation.ts';
@@ -19,7 +19,7 @@ export function awaitedIn({ jobs, runners }: Explanation, details = (job: Explai
     return job.verdict === 'held' || job.state === 'unserved' || emitted().get(job.runner)?.trouble !== undefined;
   };
   return {
-    /** The worst of them. Undefined: there is none, or all of them go on. */
+    /** Returns the worst of the awaited jobs. Undefined: there is none, or all of them go on. */
     worst: (job: ExplainedJob): ExplainedJob | undefined =>
       blockers(job).map(details).filter(isKept).toSorted(byState)[0],
     /** True for a job that gets no runner until somebody acts, and for one that waits only for such jobs. */

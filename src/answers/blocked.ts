@@ -80,12 +80,12 @@ export function blockedText(blocked: BlockedJob): string {
     : `it waits for ${holder}, or for an approval`;
 }
 
-/** The jobs of Gitea that a blocked job may wait for: they are named in its cause. */
+/** Returns the jobs that a blocked job may wait for. Its cause names them. */
 export function blockersOf({ runHas = [], repositoryHas = [] }: Partial<BlockedBy>): readonly OtherJob[] {
   return runHas.length > 0 ? runHas : repositoryHas;
 }
 
-/** @param isTold why the needed job waits, and what helps, is told beside this */
+/** @param isTold the answer already has the steps of the needed job */
 export function blockedAdvice(blocked: BlockedJob, isTold = false): readonly string[] {
   const { runHas, repositoryHas, event } = blocked;
   const [needed] = runHas ?? [];

@@ -83,7 +83,7 @@ function describeCommand({ name }: Pick<ApplicationSeen, 'name'>): string {
   return `kubectl -n ${namespace} describe applications.argoproj.io ${application}`;
 }
 
-/** Where a person sees what is not known here. */
+/** Returns where a person finds the cause that is unknown here. */
 function lookAt(application: ApplicationSeen | undefined): string {
   const showsWhy = 'the Application in Argo CD shows why';
   if (!application) return `${showsWhy}: its last sync, and its conditions`;
@@ -164,7 +164,7 @@ export function failureOf(application: ApplicationSeen): NotCreated | undefined 
   return { why, next: `${ending}; then ${argocdRemedy(says, name) ?? 'correct what it waits for'}`, isUnserved: true };
 }
 
-/** Who made an Application would take a patch of it back. */
+/** Returns where to put the plugin. A parent would revert a patch of the Application. */
 function withPlugin({ name, parent }: ApplicationSeen): string {
   const plugin = `put plugin: {name: ${PLUGIN}} into spec.source`;
   if (parent !== undefined)

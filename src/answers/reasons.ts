@@ -161,7 +161,7 @@ export function isUnderLimit(repository: string, { of: scope }: HoldingLimit): b
   return scope === undefined || `${repository.toLowerCase()}/`.startsWith(`${scope}/`);
 }
 
-/** Which runners take slots of a limit that holds a job of this group. One without a job in Gitea may be of any. */
+/** True for runners that take slots of a limit, which holds a job of this group. A runner without a known job may be for any repository. */
 export function isUnderSame(limit: HoldingLimit, group: GroupKey): (runner: EmittedRunner) => boolean {
   const { name } = limit;
   return ({ group: own, job, limits = [] }) =>
@@ -410,7 +410,7 @@ export function runnerText(decision: RunnerDecision, groups: readonly ExplainedG
   return `${text}; ${because === 'back-off-record' ? troubleText(trouble) : podTroubleText(trouble, nowMs)}`;
 }
 
-/** Why it stays or goes, without what its pod does. */
+/** Returns why a runner stays or goes, without the trouble of its pod. */
 export function whyText(decision: RunnerDecision, groups: readonly ExplainedGroup[], nowMs: number): string {
   const job = decision.emit ? decision.job : undefined;
   const jobText = job ? ` ${job.id} "${job.name}" of ${job.repository}` : '';

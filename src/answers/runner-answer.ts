@@ -1,4 +1,4 @@
-/** What is told of one runner: why it stays or goes, and what its CI job is told of it, or its pod. Pure. */
+/** Answers for one runner: why it stays or goes, and the cause and steps of its CI job or its pod. Pure. */
 import type { RunnerDecision } from '../planner/decisions.ts';
 import { isOver, type LiveJob } from '../planner/evidence.ts';
 import { sentencesOf } from './answer.ts';
@@ -10,12 +10,12 @@ import { delayText, hasLogs, remedyOf, troubleText } from './remedies.ts';
 
 interface ShownRunner {
   readonly runner: string;
-  /** Absent: it is of no RunnerGroup here. */
+  /** Absent: no RunnerGroup here has the runner. */
   readonly decision?: RunnerDecision | undefined;
   readonly live?: LiveJob | undefined;
 }
 
-/** The CI job that it runs or is to have. */
+/** Returns the CI job that the runner runs or is to have. */
 export function jobOfRunner({ jobs }: Explanation, runner: string): ExplainedJob | undefined {
   return jobs.find((job) => (job.verdict === 'served' ? job.runner : job.job.runner) === runner);
 }
@@ -27,7 +27,7 @@ export function runnerSentences(shown: ShownRunner, explanation: Explanation) {
   return { cause: [why, words].filter(Boolean).join('; '), nextSteps };
 }
 
-/** A runner with a CI job is told as the job is. Of others their pods tell. */
+/** A runner with a CI job has the words of the job. Other runners have those of their pods. */
 function wordsOf({ runner, decision, live }: ShownRunner, explanation: Explanation) {
   const nowMs = Date.parse(explanation.checkedAt);
   const job = jobOfRunner(explanation, runner);

@@ -166,7 +166,7 @@ export function readApplication(json: unknown) {
     refreshPending: metadata.annotations?.[REFRESH] !== undefined,
     /** True when the object is among the Application's resources, also when it waits to be pruned. And for the shard that its plugin prints. */
     manages: (object: ObjectRef): boolean => managed.has(objectKey(object)),
-    /** `runners/ci`: the RunnerGroups that it prints. Absent: nothing has been compared. */
+    /** RunnerGroups that the Application prints: `runners/ci`. Absent: nothing has been compared. */
     ...(resources.length > 0 && { groups: groups.map(keyText) }),
     ...pluginless(parsed.data),
     /** Those that Argo CD compares, in its copy of the output. Without hooks and Jobs that are only to be pruned. */
@@ -180,14 +180,14 @@ interface Sources<T> {
   readonly sourceHydrator?: { readonly drySource?: T | null | undefined } | null | undefined;
 }
 
-/** As Argo CD reads them: `source` does not count beside `sources`. */
+/** Returns the sources as Argo CD reads them: `source` does not count beside `sources`. */
 export function sourcesOf<T>({ source, sources, sourceHydrator }: Sources<T>): readonly T[] {
   if (sources?.length) return sources;
   const one = source ?? sourceHydrator?.drySource;
   return one ? [one] : [];
 }
 
-/** `pluginless`: what its sources are, if none of them has the plugin. Argo CD then applies the RunnerGroups, and is healthy. */
+/** `pluginless`: types of the sources, if none of them has the plugin. Argo CD then applies the RunnerGroups, and is healthy. */
 function pluginless({ spec, status }: z.infer<typeof Application>): { readonly pluginless?: string } {
   const sources = sourcesOf(spec ?? {});
   if (sources.length === 0 || sources.some(({ plugin }) => plugin?.name === PLUGIN)) return {};

@@ -249,10 +249,10 @@ function endText(container: string, { exitCode, reason }: Terminated): string {
   return `container ${container} ended with exit code ${exitCode}${word}`;
 }
 
-/** What containerd and the kubelet say of a program that ran and has ended. */
+/** Words of containerd and the kubelet for a program that ran and has ended. */
 const OF_PROGRAM: ReadonlySet<string> = new Set(['', 'Completed', 'Error', 'OOMKilled']);
 
-/** True where a program has not ended by itself, or has not begun: `ContainerStatusUnknown`, `Unknown` after a start of the node, `StartError`. */
+/** True if a program did not end by itself, or never began: `ContainerStatusUnknown`, `StartError`, `Unknown` after a start of the node. */
 function isOfNode({ reason }: Terminated): boolean {
   return !OF_PROGRAM.has(reason ?? '');
 }
@@ -384,7 +384,7 @@ export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undef
   const failed = conditionMet(job, 'Failed');
   if (failed?.reason === 'DeadlineExceeded')
     return { reason: failed.reason, message: 'it ran longer than activeDeadlineSeconds' };
-  // The condition of the Job follows.
+  // The condition of the Job follows later.
   const ended = failed ? pods : pods.filter(({ status }) => status?.phase === 'Failed');
   return ended.map(endOfPod).find((end) => end !== undefined);
 }
@@ -400,14 +400,14 @@ function endOfPod(pod: KubePod): PodEnd | undefined {
   return { ...end, ...((isOfNode(runner) || runner.exitCode === KILLED) && nodeOf([pod])) };
 }
 
-/** What the kubelet writes about an eviction, and others about a disruption. */
+/** Returns the message of the kubelet about an eviction, or that of another program about a disruption. */
 function toldBy(pods: readonly KubePod[]): string | undefined {
   const messages = pods.flatMap((pod) => [pod.status?.message, conditionMet(pod, 'DisruptionTarget')?.message]);
   const message = messages.find((each) => each != null && each !== '');
   return message == null ? undefined : oneLine(message, LONGEST_MESSAGE);
 }
 
-/** Who deletes a pod, in Kubernetes' words. Undefined: it does not say. */
+/** Returns who deletes a pod, in Kubernetes' words. Undefined: it does not say. */
 export function disruptionOf(pod: KubePod): PodEnd | undefined {
   const target = conditionMet(pod, 'DisruptionTarget');
   return target ? { ...troubleOf(target.reason ?? 'DisruptionTarget', target.message), ...nodeOf([pod]) } : undefined;
