@@ -34,12 +34,15 @@ function planWithout(name: string, scene: Scene): Plan {
 
 const namesOf = (planned: Plan, kept: (decision: RunnerDecision) => boolean): readonly string[] =>
   planned.runners.filter(kept).map(({ runner }) => runner);
-/** A runner, also a lost one, may look like a stranger's when the labels of its group were changed. It stays, too. */
+/** A runner, also a lost one, may look like a stranger's after the labels of its group were changed. It stays, too. */
 const BUSY = new Set(['busy', 'lost', 'foreign']);
 const busyIn = (planned: Plan) => namesOf(planned, ({ because }) => BUSY.has(because));
 const outputOf = (planned: Plan) => namesOf(planned, ({ emit }) => emit);
 
-/** The same job, now: it does not tell that Gitea has been there in the last minute, and so nothing of silent runners. */
+/**
+ * The job, with current times: it does not prove that Gitea was up in the last minute, and so tells nothing about
+ * silent runners.
+ */
 const now = ({ startedAtMs, completedAtMs, ...of }: Job): Job => ({
   ...of,
   createdAtMs: NOW,
@@ -150,7 +153,7 @@ test(
   'a higher cap serves every job that a lower one served, unless it backs off or has a runner elsewhere',
   [anyScene, fc.nat(3)],
   (scene, by) => {
-    // Where repositories have taken turns in a past that is replayed, another cap makes another past.
+    // If repositories have taken turns in a replayed past, another cap gives another past.
     const groups = scene.groups
       .slice(0, 1)
       .map((of): Group => (scene.evidence.cluster.is === 'seen' ? of : { ...of, fairness: 'oldest' }));
@@ -168,7 +171,9 @@ test(
   },
 );
 
-/** What Kubernetes and Gitea show once a plan has been applied: new Jobs start, dropped ones are gone and their rows offline. */
+/**
+ * Returns the state of Kubernetes and Gitea after a plan: new Jobs start, dropped ones are gone and their rows offline.
+ */
 function applied(planned: Plan, { groups, evidence }: Scene): Scene {
   const known = new Map(liveJobsOf(evidence).map((of) => [of.name, of]));
   const decisions = new Map(planned.runners.map((decision) => [decision.runner, decision]));
@@ -193,13 +198,16 @@ function applied(planned: Plan, { groups, evidence }: Scene): Scene {
   return { groups, evidence: seen };
 }
 
-/** What other Applications have is weighed anew when a runner of ours has come that can serve the job as well. */
+/** Runners of other Applications are judged again after one of ours has come that can also serve the job. */
 function withoutStrangers({ groups, evidence }: Scene): Scene {
   const isOurs = ({ name }: LiveJob): boolean => groups.some((of) => name.startsWith(`${of.name}-`));
   return { groups, evidence: withLiveJobs(evidence, liveJobsOf(evidence).filter(isOurs)) };
 }
 
-/** A job that stood in another one's place stands in its own when it has a runner: among several groups that may move the turns of others. */
+/**
+ * A job in another one's place gets its own place with its runner: with several groups, that may move the turns of
+ * others.
+ */
 function withoutTurns({ groups, evidence }: Scene): Scene {
   if (groups.length === 1) return { groups, evidence };
   return { groups: groups.map((of) => ({ ...of, fairness: 'oldest' })), evidence };

@@ -1,10 +1,13 @@
-/** Since when a job has been ready, as far as its run and others of its repository tell (src/planner/ready-since.ts, unseen/needs.ts): scenes of P7. */
+/**
+ * Since when a job has been ready, by its run and others of its repository (src/planner/ready-since.ts,
+ * unseen/needs.ts): scenes of P7.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/planner/evidence.ts';
 import { done, group, job, NOW, named, planScene, row, running, type Scene } from '../support/scenario.ts';
 
 const one = group({ maxActiveRunners: 1 });
-/** So many seconds ago. */
+/** Returns the time so many seconds ago. */
 const ago = (seconds: number): number => NOW - seconds * 1000;
 
 /** Jobs of one run that was pushed a minute ago: `lint` has ended, `unit` is ready. */
@@ -16,7 +19,7 @@ const lint = done(1, 'elsewhere', {
   completedAtMs: ago(5),
 });
 const unit = job(2, { runId: 7, name: 'unit', createdAtMs: ago(60) });
-/** Whether `unit` comes before job 4, which has been ready for 20 s: `lint` ended after that. */
+/** True if `unit` comes before job 4, which has been ready for 20 s: `lint` ended after that. */
 const isReadyBefore = (jobs: readonly Job[], seen: Scene = {}): boolean => {
   const [served] = planScene({ groups: [one], jobs: [...jobs, job(4, { createdAtMs: ago(20) })], ...seen }).served;
   return served === unit.id;

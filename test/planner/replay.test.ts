@@ -1,4 +1,4 @@
-/** Which runners may be starting where Gitea alone tells (src/planner/unseen): scenes of P2, P3, P7, P9 and P12. */
+/** Which runners may be starting, if only Gitea tells (src/planner/unseen): scenes of P2, P3, P7, P9 and P12. */
 import { describe, expect, it } from 'vitest';
 import type { Group, Job } from '../../src/planner/evidence.ts';
 import { establishFacts } from '../../src/planner/facts.ts';
@@ -16,7 +16,7 @@ const web = group({ name: 'web', scope: 'repo', maxActiveRunners: 1 });
 const theirs = { repository: 'acme/api' };
 const all = group({ name: 'all', scope: 'global', maxActiveRunners: 1 });
 
-/** So many seconds ago. */
+/** Returns the time so many seconds ago. */
 const ago = (seconds: number): number => NOW - seconds * 1000;
 const ready = (id: number, seconds: number, over: Partial<Job> = {}): Job =>
   job(id, { createdAtMs: ago(seconds), ...over });
@@ -68,7 +68,7 @@ describe('a runner that was asked for is kept', () => {
     expect(names([two], ...both, ready(3, 50), ready(4, 40))).toEqual([named(two, 1), named(two, 3)]);
     expect(namesAfter(goesOn)).toEqual([named(one, 3)]);
     expect(namesAfter(goesOn, ended(-1, 'elsewhere', 61, 55, 52, { ...of, ...lint }))).toEqual([named(one, 3)]);
-    // It had ended, is of another attempt, or stands behind it in the workflow file.
+    // It had ended, belongs to another attempt, or comes later in the workflow file.
     expect(namesAfter(ended(1, 'elsewhere', 60, 50, 40, of))).toEqual([named(one, 2)]);
     expect(namesAfter({ ...goesOn, attempt: 2 })).toEqual([named(one, 2)]);
     expect(namesAfter({ ...goesOn, id: 9 })).toEqual([named(one, 2)]);
@@ -164,7 +164,7 @@ describe('the slot of a runner that is lost without a word', () => {
   it('was free from the first moment on at which nothing was heard of it: all plans say the same', () => {
     const jobs = [began(1, named(one, 1), 1010, 860), ready(2, 1000), job(9, { labels: ['elsewhere'] })];
 
-    // Asked for 800 s ago, and once more 500 s ago. That one has 600 s.
+    // Requested 800 s ago, and again 500 s ago. The second one has 600 s.
     expect(planScene({ groups: [one], jobs, runners: [row(named(one, 1), { online: false })] }).verdicts[2]).toBe(
       `new-runner ${named(one, 2, 1)}`,
     );
@@ -225,7 +225,7 @@ describe('a slot', () => {
     const others = [ready(1, 60), ended(3, named(one, 1), 40, 30, 10), ready(4, 45)];
 
     expect(names([one], ready(2, 50), ...others)).toEqual([named(one, 1, 1)]);
-    // Of two that became ready in the same second the older one counts as the one that has been ready longest.
+    // Of two jobs that became ready in the same second, the older one counts as ready for longer.
     expect(names([one], ready(2, 60), ...others)).toEqual([named(one, 1, 1)]);
     // The next slot goes to the next one.
     expect(names([two], ended(5, named(two, 5), 62, 55, 5), ready(2, 50), ...others)).toEqual([
@@ -287,7 +287,8 @@ describe('a slot', () => {
   it('goes to the repository with the fewest, where they take turns', () => {
     const taken = ended(3, 'elsewhere', 50, 30, 20, theirs);
 
-    // Job 3 takes the slot of job 2; when somebody else runs it, its runner goes to job 4, whose repository has none, and not to job 2.
+    // Job 3 takes the slot of job 2. When a foreign runner runs it, its runner goes to job 4, whose repository has
+    // none, and not to job 2.
     expect(told([fair], ready(1, 60), ready(2, 55), taken, ready(4, 40, theirs))).toEqual({
       1: `new-runner ${named(fair, 1)}`,
       2: 'cap',
@@ -306,7 +307,7 @@ describe('a runner that does not come', () => {
     // The second one has twice the time.
     expect(names([one], ready(2, 899))).toEqual([named(one, 2, 1)]);
     expect(names([one], ready(2, 901))).toEqual([named(one, 2, 2)]);
-    // The same when something happened between the two.
+    // The result is the same if something happened between the two.
     const between = ended(9, 'elsewhere', 580, 550, 500, { labels: ['other'] });
     expect(names([one], ready(2, 901), between)).toEqual([named(one, 2, 2)]);
   });
@@ -331,12 +332,12 @@ describe('a runner that does not come', () => {
     const big = (seconds: number): Job => ready(3, seconds, { labels: ['big'] });
     const namesAfter = (waitS: number, of = two) => names([of], ready(1, waitS), ready(2, waitS));
 
-    // One of them is asked for again at once, and shows whether starts are slow.
+    // One of them is requested again at once, and shows whether starts are slow.
     expect(namesAfter(299)).toEqual([named(two, 1), named(two, 2)]);
     expect(namesAfter(301)).toEqual([named(two, 1, 1), named(two, 2)]);
     expect(namesAfter(599)).toEqual([named(two, 1, 1), named(two, 2)]);
     expect(namesAfter(601)).toEqual([named(two, 1, 1), named(two, 2, 1)]);
-    // Another group says nothing.
+    // Another group proves nothing.
     expect(names([two, other], ready(1, 301), big(301))).toEqual([named(two, 1, 1), named(other, 3, 1)]);
   });
 
@@ -354,9 +355,9 @@ describe('a runner that does not come', () => {
     // It came after the runner of job 1 was given up, or before.
     expect(namesWith(ended(2, named(three, 2), 390, 380, 320))).toEqual([named(three, 1, 1), named(three, 3, 1)]);
     expect(namesWith(ended(2, named(three, 2), 690, 680, 620))).toEqual([named(three, 1, 1), named(three, 3, 1)]);
-    // One that was asked for earlier says nothing about those that came after it.
+    // A runner that was requested earlier proves nothing about later ones.
     expect(namesWith(ended(2, named(three, 2), 720, 695, 620))).toEqual([named(three, 1, 1), named(three, 3)]);
-    // One of the same moment does.
+    // A runner that was requested at the same moment does.
     expect(namesWith(ended(2, named(three, 2), 700, 680, 620))).toEqual([named(three, 1, 1), named(three, 3, 1)]);
   });
 
@@ -364,7 +365,8 @@ describe('a runner that does not come', () => {
     const second = ended(2, named(three, 2, 1), 1210, 570, 500);
     const newest = ended(4, named(three, 4), 900, 880, 820);
 
-    // That of job 1 was given up 575 s ago. The second one of job 2 came after that, in 340 s, which alone gives 510 s.
+    // The runner of job 1 was given up 575 s ago. The second one of job 2 came after that, in 340 s, which alone gives
+    // 510 s.
     expect(names([three], second, newest, ready(1, 875), ready(3, 560))).toEqual([named(three, 1, 1), named(three, 3)]);
   });
 
@@ -387,7 +389,7 @@ describe('a runner that does not come', () => {
   });
 
   it('has as long as the starts of its group take, as soon as the first one shows it', () => {
-    // Both were asked for at the same time. That of job 1 came after so long.
+    // Both were requested at the same time. The runner of job 1 came after so long.
     const namesAfter = (tookS: number, waitS: number) =>
       names([two], ended(1, named(two, 1), waitS, waitS - tookS, 1), ready(2, waitS));
 
@@ -420,7 +422,7 @@ describe('whether starts are slow is told by no runner', () => {
   it('a runner whose repository lost the slot to another one does not tell whether starts are slow', () => {
     const jobs = [ready(1, 1000), ready(2, 1000), ready(3, 990, theirs)];
 
-    // Two have not come. With three of them the second one of job 3 would not be due yet.
+    // Two have not come. After three, the second one of job 3 would not be due yet.
     expect(names([fair], ...jobs)).toEqual([named(fair, 1, 1), named(fair, 3, 1)]);
     // Each repository has one now: none of them loses it to a third.
     const third = ready(4, 970, { repository: 'acme/docs' });
@@ -437,7 +439,7 @@ describe('whether starts are slow is told by no runner', () => {
       ready(4, 550),
     ];
 
-    // It had half as long again as the 350 s.
+    // It had one and a half times the 350 s.
     expect(planScene({ jobs }).names).toEqual([named(ci, 4, 1)]);
   });
 });
@@ -496,7 +498,7 @@ describe('a job that several groups cover', () => {
     expect(told(groups, ...jobs)[2]).toBe(`chain ${named(narrow, 1)}`);
     expect(planScene({ groups, jobs, runners: [finishing] }).verdicts[2]).toBe(`new-runner ${named(last, 2)}`);
 
-    // Its spawn timeout is over: one should have come.
+    // Its spawn timeout is over: a runner should have come.
     const late = [...jobs.slice(0, 2), ready(2, 57)];
     const soon = groups.map((each) => ({ ...each, spawnTimeoutMs: 30_000 }));
     expect(planScene({ groups: soon, jobs: late, runners: [finishing] }).verdicts[2]).toBe(
@@ -520,7 +522,8 @@ describe('a job that several groups cover', () => {
       group({ name: 'web', scope: 'repo', maxActiveRunners: 2 }),
       { ...wide, maxActiveRunners: 1 },
     ];
-    // Both runners of the first group were asked for when job 3 came. It has one of that group now, and job 4 has waited in line.
+    // Both runners of the first group were requested when job 3 came. It has one of that group now, and job 4 has
+    // waited in line.
     const gone = [ended(1, 'elsewhere', 100, 50, 45), ended(2, 'elsewhere', 100, 40, 35)];
     const jobs = [...gone, ready(3, 90), ready(4, 80)];
 

@@ -1,4 +1,7 @@
-/** Where Kubernetes is unseen, the past is played again with the groups of today. Each field of a group is replayed, or the reason why not stands here. */
+/**
+ * Tests that each field of a group is replayed, or that the reason why not is here. Without Kubernetes, the past is
+ * replayed with today's groups.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What the plan tells about groups, jobs and runners beside what it decides (src/planner/decide.ts). */
+/** Tests the plan's data about groups, jobs and runners beside its decisions (src/planner/decide.ts). */
 import { describe, expect, it } from 'vitest';
 import { group, job, live, NOW, named, planScene, row, running } from '../support/scenario.ts';
 

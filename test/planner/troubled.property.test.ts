@@ -6,7 +6,7 @@ import { plan } from '../support/plan.ts';
 import { test } from '../support/property.ts';
 import { anyScene, changeLooks, type Scene, withLiveJobs } from './any-scene.ts';
 
-/** All groups read one look; the first one is in trouble. */
+/** Makes a scene whose groups read one look, with the first group in trouble. */
 function inTrouble({ groups, evidence: seen }: Scene) {
   const [first, ...others] = groups.map((group): Group => ({ ...group, look: 'one' }));
   if (!first) throw new Error('no group');
@@ -47,7 +47,7 @@ test('P18 a troubled group without runners is a full group to all others', [anyS
   const { first, others, seen } = inTrouble(scene);
   // Its runners would tell when jobs became ready.
   const evidence = withoutRunnersOf(first, seen);
-  // Turns of repositories are counted by the first owner of a job, which may be full. One in trouble owns none.
+  // The first owner of a job counts the turns of repositories, and may be full. A group in trouble owns none.
   const byAge = others.map((group): Group => ({ ...group, fairness: 'oldest' }));
   const full = plan([{ ...first, fairness: 'oldest', maxActiveRunners: 0, priorityTiers: [] }, ...byAge], evidence);
   const planned = plan(byAge, { ...evidence, troubled: [first] });

@@ -1,6 +1,4 @@
-/**
- * What Argo CD says of an Application, and what follows. In virtual time.
- */
+/** Argo CD's words about an Application, and what follows from them. In virtual time. */
 import { describe, expect, it, vi } from 'vitest';
 import type { AppState } from '../../src/clients/argocd/app-state.ts';
 import type { Applications } from '../../src/serve/applications.ts';
@@ -23,10 +21,10 @@ const WELL: Wish = { planning: PLANNED, difference: NO_DIFFERENCE, settled: true
 const MISSING: Wish = { ...WELL, difference: { ...NO_DIFFERENCE, missing: ['runners/ci-8-1-0123abcd'] } };
 const NO_PLAN: Wish = { ...WELL, planning: FAILED };
 
-/** An Argo CD that says what its fields say, now or when it is let. */
+/** An Argo CD whose fields are its answers, at once or when it is released. */
 class Argo implements WakeTarget {
   readonly clock = new VirtualClock();
-  /** What a read shows, and what a refresh finds. */
+  /** State that a read shows, and state that a refresh finds. */
   shown = appState();
   found: AppState | undefined;
   readonly asked: string[] = [];
@@ -34,7 +32,7 @@ class Argo implements WakeTarget {
   failure: Error | undefined;
   #held: Promise<void> = Promise.resolve();
 
-  /** Answers wait until what is returned is called. */
+  /** Holds answers until the returned function is called. */
   hold(): () => void {
     let release: () => void = () => undefined;
     this.#held = new Promise((resolve) => {
@@ -367,7 +365,7 @@ describe('what is told', () => {
 
   it.each([
     new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable'),
-    // As an HTTP client does that is closed while it waits before it tries again. Unhandled, it would fail this run.
+    // An HTTP client rejects so if it is closed while it waits for its next try. Unhandled, it would fail this run.
     new DOMException('This operation was aborted', 'AbortError'),
   ])('is no question that fails after its Application is gone: %s', async (error) => {
     const argocd = new Argo();
@@ -573,7 +571,7 @@ describe('turns of wakes', () => {
       },
     });
     const want = (name: string, wish: Wish): void => apps.follow(keyOf(name), wish);
-    /** Is woken once, and nothing is wanted of it any more. */
+    /** Wakes an Application once. Nothing is wanted of it afterwards. */
     const once = async (name: string): Promise<void> => {
       want(name, MISSING);
       await argocd.clock.pass(lastsMs(name) + 31);
@@ -582,7 +580,7 @@ describe('turns of wakes', () => {
     return { apps, clock: argocd.clock, once, want, woken };
   }
 
-  /** In how many seconds the next one begins beside one that hangs. */
+  /** Returns in how many seconds the next wake begins beside a hanging one. */
   async function nextAfterS(past: readonly number[]): Promise<number> {
     const names = [...past.map((_, n) => `past-${n}`), 'hangs', 'next'];
     const { clock, once, want, woken } = line(names, (name) => past[names.indexOf(name)] ?? 600_000);

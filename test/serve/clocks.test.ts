@@ -31,7 +31,7 @@ it('serve reports clocks that differ, once in its log and as a metric', async ()
 });
 
 describe('when the clock of its machine is set back by an hour', () => {
-  /** From now on. */
+  /** Sets the clock back from now on. */
   const setBack = (): void => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 });
     onTestFinished(() => void vi.useRealTimers());
@@ -60,5 +60,5 @@ describe('when the clock of its machine is set back by an hour', () => {
   });
 });
 
-/** Long before the next poll, or the hour after which the clock has caught up. */
+/** Waits a short time: much less than until the next poll, or than the hour after which the clock has caught up. */
 const soon = (what: string, check: () => boolean) => until(what, check, 15);

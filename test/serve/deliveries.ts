@@ -8,8 +8,9 @@ export const SECRET = 'a webhook secret';
 const Recorded = z.object({ secret: z.string(), headers: z.record(z.string(), z.string()), body: z.string() });
 
 /**
- * One of `recorded/`: a real Gitea's request, headers in lower case, signed with `secret`. Made with `[security] ALLOWED_HOST_LIST =
- * loopback`, `ROOT_URL = https://gitea.example.com/`, `PUBLIC_URL_DETECTION = never`, a webhook of org acme and a job that a runner took.
+ * Returns a recorded request of a real Gitea, with headers in lower case, signed with `secret`. Recorded with
+ * `[security] ALLOWED_HOST_LIST = loopback`, `ROOT_URL = https://gitea.example.com/`, `PUBLIC_URL_DETECTION = never`, a
+ * webhook of org acme and a job that a runner took.
  */
 export function recorded(name: string): z.infer<typeof Recorded> {
   return Recorded.parse(JSON.parse(readFileSync(`test/serve/recorded/${name}.json`, 'utf8')));

@@ -8,7 +8,7 @@ const [port, count, kind] = [Number(process.argv[2]), Number(process.argv[3]), p
 const AGAIN_MS = 1000;
 const TRICKLE_MS = 1000;
 
-/** What a client sends at once, and what it sends for ever. */
+/** Bytes that a client sends at once, and those that it sends for ever. */
 const SENDS = {
   idle: ['', ''],
   'slow headers': ['POST /webhook HTTP/1.1\r\nhost: x\r\nx: ', 'a'],

@@ -1,4 +1,4 @@
-/** What the leader must not miss. Its tick every 5 s is off here: it would hide what is missed. */
+/** Changes that the leader must not miss. Its tick every 5 s is off here: it would hide a missed one. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { ServerClocks } from '../../src/clients/http/server-clocks.ts';
 import { Leader, type LeaderOptions } from '../../src/serve/leader.ts';

@@ -19,7 +19,7 @@ async function openRig(version: GiteaVersion = '1.27.3'): Promise<Rig> {
 interface Busy {
   readonly name: string;
   readonly jobId: number;
-  /** Of its row in Gitea. */
+  /** Id of its row in Gitea. */
   readonly id: number;
   readonly job: KubeObject;
 }
@@ -138,7 +138,7 @@ it('a loss that was re-run as its leader died is not re-run by the next one', as
   rig.simulator.gitea.finish(id, 'failure');
   await until('the re-run', () => reruns(rig).length === 1);
   await first.end();
-  // What it has sent arrives within some turns: the fake cluster is in this process.
+  // Its requests arrive within some turns: the fake cluster is in this process.
   for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
   allow();
   expect(lostJobs(rig).length).toBe(1);

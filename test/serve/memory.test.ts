@@ -1,6 +1,6 @@
 /**
- * What others push must not end `serve`, nor `generate`: real processes, below the memory limits of install/. Workflows have up to 200
- * labels of any text, and each look sees them again (law L15).
+ * Pushes of others must not end `serve` or `generate`: real processes, below the memory limits of install/. Workflows
+ * have up to 200 labels of any text, and each look sees them again (law L15).
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,19 +22,22 @@ const SIDECAR_MIB = 768;
 const GENERATE_MIB = 320;
 const PAGE = 50;
 
-/** How somebody's workflows look, or the answers of somebody's own Gitea. */
+/** Workflows of a hostile author, or answers of a hostile Gitea. */
 interface Flood {
   readonly rows: number;
   readonly labels: number;
   readonly characters: number;
-  /** More texts in each row. */
+  /** Length of further strings in each row. */
   readonly name?: number;
 }
 
 const PUSH: Flood = { rows: 10_000, labels: 200, characters: 20 };
 const OWN_GITEA: Flood = { rows: 10_000, labels: 40, characters: 100, name: 250 };
 
-/** Every scope has the same jobs: one that a group covers, and the flood. Answers how often each scope was asked for its first page. */
+/**
+ * Starts a Gitea whose scopes all have the same jobs: one that a group covers, and the flood. `looks` returns how often
+ * the first page of each scope was read.
+ */
 async function flooded(flood: Flood): Promise<{ readonly url: string; readonly looks: () => readonly number[] }> {
   const pages = Array.from({ length: flood.rows / PAGE }, (_, page) => pageOf(flood, page));
   const asked = new Map<string, number>();

@@ -1,4 +1,7 @@
-/** `serve --namespaces`: one that refuses, such as one that was deleted with all rights in it, is set aside. The others are served. */
+/**
+ * `serve --namespaces`: a namespace that refuses, such as a deleted one with all its rights, is left out. The others
+ * are served.
+ */
 import { expect, it } from 'vitest';
 import { managedGroup } from './managed-group.ts';
 import { startRig, until } from './rig.ts';
@@ -6,7 +9,7 @@ import { startRig, until } from './rig.ts';
 const linux = { jobs: [{ key: 'build', runsOn: ['linux'] }] };
 const BOTH = { namespaces: ['runners', 'team-b'] };
 
-/** A group of team-b, which is served under the labels of its own. */
+/** A group of team-b, which is served under its own labels. */
 function groupOfTeamB(url: string) {
   const group = managedGroup(url, { labels: ['other:host'] });
   const tracked = { 'argocd.argoproj.io/tracking-id': 'team-b:gitea.bpg.pw/RunnerGroup:team-b/ci' };

@@ -185,7 +185,7 @@ describe('judgedBy', () => {
     expect(refusedBy('{registries: [docker.io]}', 'argocd/runners')).toEqual(['two GR-POLICY-04']);
     expect(refusedBy('{maxActiveRunners: 11}', 'argocd/runners')).toEqual(['one GR-POLICY-04', 'two GR-POLICY-04']);
     expect(refusedBy('{maxActiveRunners: 11}', '')).toEqual([]);
-    // One that is denied by itself does not count for the other.
+    // A group that is denied alone does not count for the other.
     expect(refusedBy('{maxActiveRunners: 11, registries: [docker.io]}', 'argocd/runners')).toEqual([
       'two GR-POLICY-04',
     ]);

@@ -32,9 +32,9 @@ export interface Rig {
   readonly simulator: Simulator;
   readonly cluster: ApiServer;
   readonly argocd: FakeArgoCd;
-  /** How often a sync was asked for. */
+  /** Returns how often a sync was requested. */
   readonly syncs: () => number;
-  /** From now on Gitea gives this answer to everything. */
+  /** Makes Gitea give this answer to every request from now on. */
   readonly fail: (status: number, headers?: Readonly<Record<string, string>>) => void;
   /** Changes annotations of the group. */
   readonly annotate: (annotations: Readonly<Record<string, string | undefined>>) => void;
@@ -59,14 +59,17 @@ export interface Replica {
   readonly busy: () => readonly string[];
 }
 
-/** How Argo CD tracks, as argocd-cm says it. */
+/** How Argo CD tracks objects, as in argocd-cm. */
 export interface Tracking {
   readonly method?: 'annotation' | 'label' | 'annotation+label';
   readonly labelKey?: string;
   readonly installationId?: string;
 }
 
-/** What Argo CD 3.5 writes on an object of Application `runners` (util/argo/resource_tracking.go, `SetAppInstance`). */
+/**
+ * Adds the marks that Argo CD 3.5 writes on an object of Application `runners` (util/argo/resource_tracking.go,
+ * `SetAppInstance`).
+ */
 function tracked({ method = 'annotation', labelKey, installationId }: Tracking, kind: string, name: string) {
   const id = { 'argocd.argoproj.io/tracking-id': `runners:${kind}:runners/${name}` };
   return {
@@ -178,7 +181,11 @@ export async function startRig(spec = '', gitea: SimulatorOptions = {}, tracking
   };
 }
 
-/** Waits until it is true. @param seconds of this process: a busy machine is no fault. @throws after them */
+/**
+ * Waits until the check is true.
+ * @param seconds time of this process: a busy machine is not a fault
+ * @throws after that time
+ */
 export async function until(what: string, check: () => boolean | Promise<boolean>, seconds = 60): Promise<void> {
   const ticks = startTicks();
   try {
@@ -200,7 +207,7 @@ async function generate(
   return parseAllDocuments(stdout).flatMap((document) => (document.contents ? [document.toJS() as KubeObject] : []));
 }
 
-/** What a sync does: makes what is missing, prunes what is not wanted and not pinned. */
+/** Makes a sync: creates missing objects, prunes those that are neither wanted nor pinned. */
 function apply(cluster: ApiServer, wanted: readonly KubeObject[], tracking: Tracking): void {
   const names = new Set(wanted.map(({ metadata }) => metadata.name));
   for (const job of wanted) {
@@ -221,7 +228,7 @@ function inSync(cluster: ApiServer, wanted: readonly KubeObject[]): boolean {
   return JSON.stringify(wanted.map(key).sort()) === JSON.stringify(managed(cluster).map(key).sort());
 }
 
-/** As Argo CD lists them: those of its copy of the output. */
+/** Lists Jobs as Argo CD does: those of its copy of the output. */
 function printedJobs(cluster: ApiServer, wanted: readonly KubeObject[]): readonly object[] {
   const live = new Set(cluster.all('jobs').map(({ metadata }) => metadata.name));
   return wanted.map(({ metadata: { name, namespace } }) => {

@@ -1,4 +1,4 @@
-/** What keeps `src/serve` in shape: a pure reconcile, one way for what happens, static imports. */
+/** Rules for the structure of `src/serve`: a pure reconcile, one union of events, static imports. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';

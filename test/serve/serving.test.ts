@@ -63,7 +63,7 @@ describe('serve', () => {
     const rig = await startRig();
     const { gitea } = rig.simulator;
     const { id } = gitea.push('acme/web', linux).run;
-    // Nobody tells that the run is cancelled before `generate` looks.
+    // Nobody reports the cancelled run before `generate` looks.
     const cancelled = subscriberOf({ looked: () => gitea.cancelRun(id) });
     const replica = await rig.start({ pollMs: 600_000, subscribers: [cancelled] });
     await until('a wake', async () => (await replica.metric('gitea_runners_wakes_total')) === 1);
@@ -112,7 +112,7 @@ describe('serve', () => {
 
     expect(rig.syncs()).toBe(1);
     await until('its runner', async () => (await replica.metric('gitea_runners_runners')) === 1);
-    // Its own Job is none that differs: no wake follows.
+    // Its own Job does not differ: no wake follows.
     expect(await replica.metric('gitea_runners_wakes_total')).toBe(1);
   });
 
@@ -192,7 +192,7 @@ describe('serve', () => {
     });
     const replica = await rig.start({ pollMs: 600_000 });
     const status = async () => (await fetch(`http://127.0.0.1:${replica.probes}/readyz`)).status;
-    // It looks when it has seen the cluster.
+    // It looks after it has seen the cluster.
     await until('its first look is under way', () => held.length > 0);
     expect(await status()).toBe(503);
 
@@ -203,14 +203,14 @@ describe('serve', () => {
 
   it('counts a webhook as forwarded when the leader has it, and not when no leader can be reached', async () => {
     const rig = await startRig();
-    // Nothing listens there.
+    // No process listens there.
     const holder = { holderIdentity: 'gone', leaseDurationSeconds: 3600 };
     const annotations = { 'gitea.bpg.pw/address': `http://127.0.0.1:${await freePort()}` };
     const lease = { namespace: 'argocd', name: 'gitea-runners-serve' };
     rig.cluster.put('leases', { metadata: { ...lease, annotations }, spec: holder });
     const replica = await rig.start({ lease, identity: 'two' });
 
-    // Whether it knows already who leads, or not yet.
+    // Both before and after it knows the leader.
     for (let nth = 1; nth <= 3; nth += 1) expect(await send(replica.webhooks, nth)).toBe(503);
     expect(await replica.metric('gitea_runners_webhook_deliveries_total')).toBe(0);
   });
@@ -273,7 +273,7 @@ describe('serve', () => {
       const tracked = { 'argocd.argoproj.io/tracking-id': `app-${nth}:gitea.bpg.pw/RunnerGroup:runners/${name}` };
       rig.cluster.put('runnergroups', { ...first, metadata: { namespace: 'runners', name, annotations: tracked } });
     }
-    // How often a turn of the event loop asks for the time: what follows from a plan does a few times.
+    // Counts how often a turn of the event loop reads the time: the steps after a plan do so a few times.
     let asked = 0;
     let most = 0;
     let turning = true;

@@ -22,7 +22,7 @@ function shown(name: string, shard: string | undefined, manages: boolean): AppSt
   });
 }
 
-/** Shards 0 to 2. @param over what is not as it should be */
+/** Makes shards 0 to 2. @param over states that differ from good ones */
 async function scene(over: Readonly<Record<string, AppState>> = {}) {
   const clock = new VirtualClock();
   const states: Readonly<Record<string, AppState>> = {

@@ -9,7 +9,7 @@ export interface Sender {
   readonly end: () => void;
   /** Everything that came until the other side ended the connection. */
   readonly ended: Promise<string>;
-  /** What came so far. */
+  /** Returns the received bytes so far. */
   readonly received: () => string;
 }
 

@@ -1,7 +1,8 @@
 /**
- * How long one turn of the event loop of `serve` takes with what people may write (law V102): 10,000 rows of each kind, and each step that
- * goes over rows, labels or groups. The wall clock proves nothing, so CPU time is compared with that of the plan of as many plain rows in
- * the same process. The longest of these turns takes 41 ms where that plan takes 20.
+ * Tests how long one turn of the event loop of `serve` takes with hostile input (law V102): 10,000 rows of each kind,
+ * and each step that goes over rows, labels or groups. The wall clock proves nothing, so CPU time is compared with that
+ * of the plan of as many plain rows in the same process. The longest of these turns takes 41 ms while that plan takes
+ * 20.
  */
 import { describe, expect, it } from 'vitest';
 import { explainerOf, withNotCreated } from '../../src/answers/explanation.ts';
@@ -34,7 +35,7 @@ function group(name: string, labels: readonly string[], over: Partial<RunnerGrou
 const long = (text: string): string => text.padEnd(60, 'q');
 const names = upTo(100, (nth) => `ubuntu-${nth}-large-runner-of-the-team`);
 
-/** What a person, or somebody with a workflow, may do to us. */
+/** Hostile input of a person, or of the author of a workflow. */
 const HOSTILE: Readonly<Record<string, readonly [readonly RunnerGroup[], () => readonly Job[]]>> = {
   'ten long labels that no group has, the same in all': [
     [group('ci', names)],
@@ -121,7 +122,7 @@ function figuresOf(groups: readonly RunnerGroup[], { atMs, plan, seen }: Planned
   };
 }
 
-/** Each is one turn. @param figures of a turn before */
+/** Steps of one turn each. @param figures of an earlier turn */
 const STEPS: Readonly<
   Record<string, (groups: readonly RunnerGroup[], planning: Planned, figures: Figures) => unknown>
 > = {
@@ -143,7 +144,7 @@ const STEPS: Readonly<
 
 /** Such a turn took 20 to 2,000 before. */
 const MOST_PLANS = 4;
-/** Others take time from each try, so one good try is enough. */
+/** Most tries. Other processes take time from each try, so one good try is enough. */
 const MOST_TRIES = 40;
 
 describe.each(Object.entries(HOSTILE))('%s', (_, [groups, jobs]) => {

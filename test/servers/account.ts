@@ -1,4 +1,4 @@
-/** What people and programs do on Gitea: one account, its token, the API calls that the tests need. */
+/** An account on Gitea with its token: the API calls of people and programs in the tests. */
 import * as z from 'zod';
 
 /** An answer as it came. `body` is JSON where Gitea sent JSON, else text. */
@@ -34,7 +34,7 @@ const Runner = z.object({
   ephemeral: z.boolean(),
 });
 
-/** Where runners register and jobs are listed: the path of its API. */
+/** Level at which runners register and jobs are listed: the path of its API. */
 export type LevelPath = '/admin' | '/user' | `/orgs/${string}` | `/repos/${string}/${string}`;
 
 export class Account {
@@ -50,7 +50,7 @@ export class Account {
     this.#password = password;
   }
 
-  /** One request to `/api/v1<path>`; whatever the status is. */
+  /** Sends one request to `/api/v1<path>`, and returns any status. */
   async ask(method: string, path: string, body?: unknown, authorization = `token ${this.token}`): Promise<Answer> {
     const response = await fetch(`${this.url}/api/v1${path}`, {
       method,
@@ -63,7 +63,7 @@ export class Account {
     return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
   }
 
-  /** As `ask`. @throws when the status is not 2xx. */
+  /** Sends a request like `ask`. @throws if the status is not 2xx */
   async call(method: string, path: string, body?: unknown): Promise<unknown> {
     const answer = await this.ask(method, path, body);
     if (answer.status < 200 || answer.status > 299) {
@@ -105,7 +105,10 @@ export class Account {
     await this.putFile(repository, `.gitea/workflows/${file}`, text);
   }
 
-  /** Commits a file to `main`: a new one, or new text for one that exists. `path` is relative to the root of `owner/name`. */
+  /**
+   * Commits a file to `main`: a new one, or new text for an existing one. `path` is relative to the root of
+   * `owner/name`.
+   */
   async putFile(repository: string, path: string, text: string): Promise<void> {
     const content = Buffer.from(text).toString('base64');
     const sha = await this.#blobOf(repository, path);
@@ -137,7 +140,7 @@ export class Account {
     await this.call('POST', `/repos/${repository}/actions/runs/${job.run_id}/jobs/${job.id}/rerun`);
   }
 
-  /** All jobs of a level with one of these states, oldest first. */
+  /** Returns all jobs of a level with one of these states, oldest first. */
   async jobs(level: LevelPath, ...states: readonly string[]): Promise<readonly ApiJob[]> {
     const query = states.map((state) => `status=${state}`).join('&');
     const jobs = new Map<number, ApiJob>();
@@ -151,15 +154,16 @@ export class Account {
   }
 
   /**
-   * A list of jobs. Gitea looks up the repository of each row after it has read the rows, so one that is deleted in between makes a
-   * 500 (1.26.0, routers/api/v1/shared/action.go, ListJobs); asked again, it lists what is left.
+   * Reads a list of jobs. Gitea looks up the repository of each row after it has read the rows, so a repository that is
+   * deleted in between causes a 500 (1.26.0, routers/api/v1/shared/action.go, ListJobs). A second request lists the
+   * rest.
    */
   async #list(path: string): Promise<unknown> {
     const answer = await this.ask('GET', path);
     return answer.status === 200 ? answer.body : await this.call('GET', path);
   }
 
-  /** What a job has written so far; nothing before it runs. */
+  /** Returns the log of a job so far. Empty before it runs. */
   async logOf(job: ApiJob): Promise<string> {
     const { body, status } = await this.ask('GET', `/repos/${repositoryOf(job)}/actions/jobs/${job.id}/logs`);
     return status === 200 ? String(body) : '';

@@ -15,7 +15,7 @@ export interface BareRunner {
   readonly labels: readonly string[];
 }
 
-/** How a CI job ends. */
+/** Result of a CI job. */
 export type Result = 'RESULT_SUCCESS' | 'RESULT_FAILURE';
 
 type Call = (method: string, body: unknown) => Promise<unknown>;

@@ -34,7 +34,7 @@ const HALF = { 'half.yml': workflow({ half: { runsOn: LABEL, matrix: MANY / 2 } 
 
 describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   let mia: Account;
-  /** An owner of the org, who is no administrator of the site. */
+  /** An owner of the org, who is not an administrator of the site. */
   let olga: Account;
   const site = useSite(
     'bound',
@@ -112,7 +112,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(await by().runners(level)).toContainEqual({ id, name, status: 'offline', busy: false, ephemeral: true });
     expect(await rowsAt('/admin')).toContain(name);
     if (scope.kind !== 'org') expect(await rowsAt(ORG)).not.toContain(name);
-    // No list of another level can delete it.
+    // No list of another level can delete the row.
     if (scope.kind === 'repo') {
       const ofOrg = levelOf(ORG_SCOPE);
       expect(await deleteRegistration(site.access(site.admin.token), ofOrg, id)).toBe('gone');
@@ -174,7 +174,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
 
     daemon.signal('SIGTERM');
     await waitUntil('it ends', daemon.hasExited);
-    // It never had a job, so its row stays until somebody deletes it.
+    // The runner never had a job, so its row stays until somebody deletes it.
     expect(await rowsAt('/repos/mia/mine')).toContain('gamma-1');
   });
 
@@ -190,7 +190,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     // The list is asked by the old name, and Gitea leads to the new one.
     expect(seen.get('look')?.runners.map(({ name, online }) => [name, online])).toEqual([['alpha-1', false]]);
     expect([had && repositoryOf(had), had?.conclusion]).toEqual(['acme/alpha-b', 'success']);
-    // The token of the old name is that of the new one.
+    // The token under the former name is the one under the new name.
     expect(await tokenOf(ALPHA, olga.token)).toBe(await tokenOf(repoOf('acme', 'alpha-b'), olga.token));
   });
 
@@ -209,7 +209,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(await deleteRegistration(site.access(olga.token), levelOf(BETA), id)).toBe('deleted');
   });
 
-  /** As a person does it in Gitea's pages: no API can. */
+  /** Resets the token in Gitea's pages, like a person: the API cannot. */
   async function resetToken(repository: string): Promise<void> {
     const person = { user_name: 'rita', password: 'a-password-for-rita' };
     const { user_name: username, password } = person;

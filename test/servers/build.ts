@@ -35,11 +35,11 @@ interface Recipe {
   readonly toolchain?: string;
 }
 
-/** Where a build lies: `<folder>/<binary>` and the assets beside it. */
+/** Folders of the builds: `<folder>/<binary>` and the assets beside it. */
 export interface Builds {
   /** Folder with `gitea-runner` and `scripts/run.sh`. */
   readonly runner: string;
-  /** By version: folder with `gitea` and its `templates`, `options`, `public`. */
+  /** Folder of each version, with `gitea` and its `templates`, `options`, `public`. */
   readonly gitea: Readonly<Record<GiteaVersion, string>>;
   /** Folder with `helm`. */
   readonly helm: string;
@@ -74,7 +74,7 @@ const RUNNER = recipe({
   assets: ['scripts'],
 });
 
-/** Without a built web frontend the API works; it needs these folders (`STATIC_ROOT_PATH`). */
+/** Folders that Gitea's API needs without a built web frontend (`STATIC_ROOT_PATH`). */
 const GITEA_ASSETS = ['options', 'public', 'templates'];
 
 const GITEA: Readonly<Record<GiteaVersion, Recipe>> = {
@@ -98,7 +98,7 @@ const GITEA: Readonly<Record<GiteaVersion, Recipe>> = {
   }),
 };
 
-/** `KUBERNETES_VERSION` chooses one of them; default: 1.37. */
+/** Versions of Kubernetes. `KUBERNETES_VERSION` chooses one; default: 1.37. */
 const KUBERNETES: Readonly<Record<string, Recipe>> = {
   '1.34': kubernetes('k8s', '1.34.4'),
   '1.37': kubernetes('k8s137', '1.37.2'),
@@ -120,7 +120,7 @@ function kubernetes(name: string, version: string): Recipe {
   });
 }
 
-/** `ARGOCD_VERSION` chooses one of them; default: 3.5. */
+/** Versions of Argo CD. `ARGOCD_VERSION` chooses one; default: 3.5. */
 const ARGOCD: Readonly<Record<string, Recipe>> = {
   '3.5': argoCd('argocd', '3.5.3'),
   '3.6': { ...argoCd('argocd36', '3.6.1'), toolchain: 'go1.27.0' },
@@ -148,7 +148,7 @@ const HELM = recipe({
   name: 'helm',
   title: 'Helm 3.22.0',
   binaries: { helm: 'helm.sh/helm/v3/cmd/helm' },
-  // As in Helm's Makefile: its version, and the Kubernetes that "helm template" takes for the cluster's.
+  // As in Helm's Makefile: its version, and the version of Kubernetes that "helm template" assumes.
   flags: [
     '-ldflags',
     '-s -w -X helm.sh/helm/v3/internal/version.version=v3.22.0 ' +
@@ -175,7 +175,7 @@ const COLLECTOR = recipe({
   module: 'go.opentelemetry.io/collector/otelcol',
 });
 
-/** Its operator alone. */
+/** KEDA's operator alone. */
 const KEDA = recipe({
   name: 'keda',
   title: 'KEDA 2.21.0',
@@ -192,7 +192,7 @@ const KUEUE = recipe({
   assets: ['config'],
 });
 
-/** Its command, and its chart of policies. */
+/** Kyverno's command, and its chart of policies. */
 const KYVERNO = recipe({
   name: 'kyverno',
   title: 'Kyverno 1.19.1',
@@ -201,7 +201,7 @@ const KYVERNO = recipe({
   assets: ['charts'],
 });
 
-/** The last one that talks to Debian's dockerd 20.10. */
+/** The last version of docker compose that talks to Debian's dockerd 20.10. */
 const COMPOSE = recipe({
   name: 'compose',
   title: 'docker compose 2.40.3',
@@ -209,7 +209,7 @@ const COMPOSE = recipe({
   module: 'github.com/docker/compose/v2',
 });
 
-/** Where the parts of the cluster lie. */
+/** Folders of the parts of the cluster. */
 export interface ClusterBuilds {
   /** Folder with `kube-apiserver`, `kube-controller-manager`, `kube-scheduler`, `kubelet`, `kubectl`. */
   readonly kubernetes: string;
@@ -260,7 +260,7 @@ const RUNC = recipe({
 export function buildCluster(say: (line: string) => void, buildkit = false): ClusterBuilds {
   needTools();
   const kubernetes = chosen('KUBERNETES_VERSION', KUBERNETES, '1.37');
-  // From 1.36 on the kubelet needs containerd 2. Debian 12 has 1.6.
+  // From 1.36 on, the kubelet needs containerd 2. Debian 12 has 1.6.
   const needsRuntime = kubernetes !== KUBERNETES['1.34'];
   const runtime = needsRuntime || buildkit ? `${build(CONTAINERD, say)}:${build(RUNC, say)}` : '';
   return {
@@ -274,31 +274,31 @@ export function buildCluster(say: (line: string) => void, buildkit = false): Clu
   };
 }
 
-/** It has the clients of many clouds, so this takes minutes. Only one walk of docs/migrate.md needs it. */
+/** Builds KEDA. It has the clients of many clouds, so this takes minutes. Only one walk of docs/migrate.md needs it. */
 export function buildKeda(say: (line: string) => void): string {
   needTools();
   return build(KEDA, say);
 }
 
-/** Only test/cluster/kueue.test.ts needs it. */
+/** Builds Kueue. Only test/cluster/kueue.test.ts needs it. */
 export function buildKueue(say: (line: string) => void): string {
   needTools();
   return build(KUEUE, say);
 }
 
-/** Only test/cluster/kyverno.test.ts needs it. */
+/** Builds Kyverno. Only test/cluster/kyverno.test.ts needs it. */
 export function buildKyverno(say: (line: string) => void): string {
   needTools();
   return build(KYVERNO, say);
 }
 
-/** It takes minutes, and only DOCKER_COMPOSE=build needs it. @returns its path */
+/** Builds docker compose in some minutes. Only DOCKER_COMPOSE=build needs it. @returns its path */
 export function buildCompose(say: (line: string) => void): string {
   needTools();
   return join(build(COMPOSE, say), 'docker-compose');
 }
 
-/** Builds what is not there yet, one after the other, and tells `say` how long each took. */
+/** Builds the missing parts one after the other, and tells `say` the time of each. */
 export function buildAll(say: (line: string) => void): Builds {
   needTools();
   return {

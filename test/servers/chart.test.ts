@@ -15,7 +15,7 @@ const helm = join(inject('builds').helm, 'helm');
 const folder = mkdtempSync(join(tmpdir(), 'chart-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What the chart makes of these values. @throws with helm's stderr. */
+/** Renders the chart with these values. @throws with helm's stderr */
 function render(values: unknown, namespace = 'argocd'): readonly KubeObject[] {
   const file = join(folder, 'values.yaml');
   writeFileSync(file, stringify(values));
@@ -34,7 +34,7 @@ function find(found: readonly KubeObject[], kind: string, name: string, namespac
   );
 }
 
-/** What `serve` reads as its settings; undefined when there are none. */
+/** Returns the settings that `serve` reads. Undefined: there are none. */
 function settingsOf(values: unknown): unknown {
   return (find(render(values), 'ConfigMap', 'gitea-runners-settings') as { readonly data: unknown } | undefined)?.data;
 }

@@ -10,13 +10,13 @@
 import { groupOf, isPinned, isSkipped, type RunnerJob } from './manifest.ts';
 import { type Pod, type PodWorld, startPod } from './pod.ts';
 
-/** When a look at Gitea began, and when all of it was read. */
+/** Times of a look at Gitea: its begin and its end. */
 export interface Look {
   readonly beganAtMs: number;
   readonly endedAtMs: number;
 }
 
-/** One runner that was started, for the count at the end. */
+/** A started runner, for the counts at the end. */
 export interface RunnerRecord {
   readonly name: string;
   readonly group: string;
@@ -25,7 +25,7 @@ export interface RunnerRecord {
   readonly createdAtMs: number;
   endedAtMs?: number;
   exit?: number | NodeJS.Signals;
-  /** It was pruned before its process had ended, by the sync after this look. */
+  /** Set if the runner was pruned before its process had ended: the look of the sync that did it. */
   prunedAfterLook?: Look;
 }
 
@@ -41,7 +41,7 @@ interface LiveJob {
 }
 
 export interface ClusterOptions {
-  /** From the creation of a Job to the start of its process. Default: none. */
+  /** Delay from the creation of a Job to the start of its process. Default: none. */
   readonly startDelayMs?: (manifest: RunnerJob) => number;
 }
 
@@ -71,7 +71,7 @@ export class Cluster {
     }
   }
 
-  /** How many Jobs of a group, of those that the last sync wanted, have not come to their end and were not told to. */
+  /** Returns how many Jobs of a group still run and were not told to end, of those that the last sync wanted. */
   active(group: string, manifests: readonly RunnerJob[]): number {
     const names = namesOf(manifests);
     return [...this.#jobs].filter(
@@ -80,7 +80,7 @@ export class Cluster {
     ).length;
   }
 
-  /** How many Jobs have not come to their end. */
+  /** Number of Jobs that have not ended. */
   get unfinished(): number {
     return [...this.#jobs.values()].filter(({ state }) => state.is !== 'complete').length;
   }

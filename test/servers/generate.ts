@@ -13,7 +13,7 @@ export interface TestGroup {
   readonly cap: number;
   /** Secret with the registration token of the scope; its key is `token`. Default: `runner`. */
   readonly secret?: string;
-  /** More of the spec. */
+  /** Further fields of the spec. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 

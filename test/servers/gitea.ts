@@ -9,7 +9,7 @@ import { freePort, type Playground, type Running, statusOf, waitUntil } from './
 export interface GiteaOptions {
   /** Address to listen on; default loopback. */
   readonly address?: string;
-  /** More of app.ini. */
+  /** Further lines of app.ini. */
   readonly config?: string;
 }
 

@@ -60,7 +60,7 @@ function remove(folder) {
   }
 }
 
-/** A control group can be removed when no process and no other group is in it; a killed process leaves it a moment later. */
+/** Removes a control group once no process and no other group is in it: a killed process leaves it a moment later. */
 async function removeControlGroups(tree) {
   const until = Date.now() + PATIENCE_MS;
   while (existsSync(tree) && Date.now() < until) {
@@ -112,7 +112,7 @@ function kill(pid) {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It ended by itself.
+    // The process has ended by itself.
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * A morning of CI on a real Gitea with real runners, in small: what `generate` prints is all that starts and stops runners.
- * One minute per version.
+ * A small morning of CI on a real Gitea with real runners: only the output of `generate` starts and stops runners. One
+ * minute per version.
  */
 import { describe, expect, it } from 'vitest';
 import type { Account, ApiJob } from './account.ts';
@@ -30,7 +30,7 @@ const VANISHING = workflow({ vanishing: { runsOn: 'slow' } });
 const REPLACE = workflow({ replace: { runsOn: 'linux', seconds: 8, lastSeconds: 3 } }, 'replace');
 const REPLACE_EARLY = workflow({ 'replace-early': { runsOn: 'gpu' } }, 'replace-early');
 
-/** Where the morning takes place. */
+/** Place and settings of the morning. */
 const PLAN: Omit<Plan, 'version'> = {
   groups: [
     { name: 'linux', labels: ['linux:host'], cap: 6 },
@@ -45,7 +45,7 @@ const PLAN: Omit<Plan, 'version'> = {
   },
 };
 
-/** Pods start after 0.2 to 1.4 s, the same for the same name; those of group `slow` only after a minute. */
+/** Returns the delay of a pod's start: 0.2 to 1.4 s, the same for the same name; a minute for group `slow`. */
 function startDelayMs(manifest: RunnerJob): number {
   if (groupOf(manifest) === 'slow') return 60_000;
   return 200 + (Number.parseInt(manifest.metadata.name.slice(-4), 16) % 1200);
@@ -53,16 +53,16 @@ function startDelayMs(manifest: RunnerJob): number {
 
 /** 5 chains, 12 legs, 4 + 1 gpu, 2 long, 2 + 2 replaced. */
 const DISPATCHED = 5 * 3 + 12 + 5 + 2 + 4;
-/** From 1.27 a rerun makes new rows of the whole run, before none. */
+/** From 1.27 on, a rerun makes new rows of the whole run. Before, it makes none. */
 const EXPECTED_JOBS = { '1.27.3': DISPATCHED + 3, '1.26.0': DISPATCHED };
 
-/** What people do, in order, while the loop runs. @throws when something that must come does not come in time. */
+/** Does what people do, in order, while the loop runs. @throws if an expected event does not come in time */
 async function live(site: Site, loop: Loop): Promise<void> {
   const { admin } = site;
   const idle = async (): Promise<boolean> =>
     (await admin.jobs('/orgs/acme', 'queued', 'in_progress', 'waiting')).length === 0;
 
-  // From zero: one chain; it is run again when it is done.
+  // From zero: one chain. It is re-run when it is done.
   await admin.dispatch('acme/web', 'chain.yml');
   await loop.until('the first chain ends', idle, 60_000);
   await admin.rerun('acme/web', await site.job('first', 'completed'));
@@ -98,19 +98,25 @@ async function live(site: Site, loop: Loop): Promise<void> {
   await admin.dispatch('acme/app', 'replace.yml');
   await loop.until('all jobs end', idle, 240_000);
 
-  // From zero once more.
+  // Once more from zero.
   await loop.until('the output is empty', ({ generated }) => generated.stdout === '', 30_000);
   await admin.dispatch('acme/app', 'chain.yml');
   await loop.until('the last chain ends', idle, 60_000);
 }
 
-/** When a runner was at work at the latest for the first time, and at the earliest for the last time: an answer of a busy machine takes long. */
+/**
+ * Time at work of a runner: its begin at the latest, and its end at the earliest. An answer of a busy machine takes
+ * long.
+ */
 interface Shift {
   readonly firstMs: number;
   readonly lastMs: number;
 }
 
-/** Looks every 200 ms who is at work, because Gitea's own times are whole seconds. @returns the shifts, by runner, and how to stop */
+/**
+ * Looks every 200 ms which runners are at work, because Gitea's own times are whole seconds.
+ * @returns the shifts by runner, and a function that stops it
+ */
 function watch(admin: Account): { readonly shifts: ReadonlyMap<string, Shift>; readonly stop: () => Promise<void> } {
   const shifts = new Map<string, Shift>();
   let stopped = false;
@@ -188,7 +194,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const cancelled = jobs.find(({ name, conclusion }) => name === 'replace' && conclusion === 'cancelled');
     const runner = runners().find(({ name }) => name === cancelled?.runner_name);
 
-    // With Gitea alone nothing pins it, so its Job is pruned as soon as Gitea calls the job cancelled (docs/adr/0020).
+    // With Gitea alone, no pin exists, so its Job is pruned as soon as Gitea calls the job cancelled (docs/adr/0020).
     expect(runner).toMatchObject({ exit: 0 });
   });
 

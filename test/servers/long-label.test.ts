@@ -1,4 +1,6 @@
-/** CI jobs whose labels are longer together than an answer may be, on a real Gitea: jobs of others get their runners. */
+/**
+ * CI jobs whose labels together are longer than an answer may be, on a real Gitea: jobs of others get their runners.
+ */
 import { describe, expect, it } from 'vitest';
 import { GITEA_VERSIONS } from './build.ts';
 import { waitUntil } from './process.ts';

@@ -79,7 +79,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
 });
 
-/** A Job of ours whose pod was evicted. */
+/** Adds a Job of ours whose pod was evicted. */
 function putEvicted(cluster: ApiServer, name: string): void {
   const labels = { 'gitea.bpg.pw/managed-by': 'argocd-gitea-runners', 'gitea.bpg.pw/runnergroup-name': 'ci' };
   const conditions = [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded' }];

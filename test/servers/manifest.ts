@@ -1,4 +1,4 @@
-/** Reads what `generate` prints, as much of it as a runner needs. */
+/** Parses the output of `generate`, as far as a runner needs it. */
 import { parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 
@@ -60,7 +60,7 @@ export type Container = z.infer<typeof Container>;
 /** A Kubernetes Job of one runner. */
 export type RunnerJob = z.infer<typeof RunnerJob>;
 
-/** @throws when a document is no Job of a runner, or two have one name. */
+/** Parses the manifests. @throws if a document is not a Job of a runner, or two have one name */
 export function readManifests(text: string): readonly RunnerJob[] {
   const documents = parseAllDocuments(text, { uniqueKeys: true }) as readonly { toJS(): unknown; errors: Error[] }[];
   const jobs = documents.map((document) => {
@@ -82,12 +82,12 @@ export function isPinned(job: RunnerJob): boolean {
   return job.metadata.annotations['argocd.argoproj.io/sync-options'] === 'Prune=false';
 }
 
-/** True when a sync is to leave the Job as it is, and not to make it. */
+/** True if a sync must leave the Job as it is, and must not create it. */
 export function isSkipped(job: RunnerJob): boolean {
   return job.metadata.annotations['argocd.argoproj.io/hook'] === 'Skip';
 }
 
-/** The same Job with other values of variables. Its name is that of its runner. */
+/** Returns the Job with other values of variables. Its name is that of its runner. */
 export function variantOf(
   job: RunnerJob,
   values: Readonly<Record<string, string>> & { GITEA_RUNNER_NAME: string },

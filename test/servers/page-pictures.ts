@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 const LINUX = { runsOn: ['linux'] };
 
 it('pictures of the page', async () => {
-  // Gitea's past is made in a moment: its own times are those of the past.
+  // Gitea's past is made in a moment: its own times are in the past.
   let agoMs = 11 * HOUR_MS;
   const { cluster, page, provider, simulator } = await startPage(
     { logUrl: 'https://logs.example.com/?pod={pod}' },

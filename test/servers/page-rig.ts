@@ -71,13 +71,13 @@ export async function startChromium(hosts = ''): Promise<Chromium> {
   });
 }
 
-/** Makes a person in Gitea who can sign in. */
+/** Adds a person to Gitea who can sign in. */
 export async function addPerson({ admin }: Gitea, username: string): Promise<void> {
   const email = `${username}@example.com`;
   await admin.call('POST', '/admin/users', { username, email, password: PASSWORD, must_change_password: false });
 }
 
-/** The page in a browser of this person, who has signed in with Gitea. */
+/** Opens the page in a browser of this person, who has signed in with Gitea. */
 export async function signIn(
   browser: Chromium,
   url: string,

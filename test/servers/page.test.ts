@@ -9,7 +9,7 @@ import { addPerson, PASSWORD, type RealPage, signIn as signInTo, startChromium, 
 import { useSite } from './site.ts';
 import { workflow } from './workflows.ts';
 
-/** What tells a job from an element. */
+/** A string that becomes an element if it is not escaped. */
 const HOSTILE = '<img src=x onerror=window.evil=1>';
 
 describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
@@ -43,14 +43,14 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     for (const end of ends.reverse()) await end();
   });
 
-  /** A browser in which this person has signed in, and all that went wrong in it. */
+  /** Returns a browser in which this person has signed in, and its errors. */
   async function signIn(
     login: string,
     options: BrowserContextOptions = {},
   ): Promise<{ readonly context: BrowserContext; readonly page: Page; readonly wrong: readonly string[] }> {
     const page = await signInTo(browser, served.url, login, options);
     const wrong: string[] = [];
-    // From here on only the page itself.
+    // From here on, only the page itself.
     page.on('console', (message) => {
       if (message.type() === 'error') wrong.push(`${message.text()} ${message.location().url}`);
     });
@@ -71,7 +71,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     }
   }
 
-  /** What an accessibility checker finds: WCAG 2.2 and best practices. */
+  /** Returns the findings of an accessibility checker: WCAG 2.2 and best practices. */
   async function findings(page: Page): Promise<readonly string[]> {
     await page.evaluate(axe.source);
     const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());

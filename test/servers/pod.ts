@@ -1,6 +1,6 @@
 /**
- * What the kubelet does with a runner's Job, as a process: volumes become folders, environment and Secret references are
- * resolved, and the runner image's own entry point `scripts/run.sh` runs the real runner.
+ * Runs a runner's Job as a process, like the kubelet: volumes become folders, environment and Secret references are
+ * resolved, and the runner image's own entry point `scripts/run.sh` starts the real runner.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -108,7 +108,7 @@ function movedScript(file: string, data: string, root: string): string {
   return text.replaceAll('/data', data).replaceAll('/tmp/reg.log', join(root, 'reg.log'));
 }
 
-/** One word of a shell. */
+/** Quotes one word for a shell. */
 function quoted(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,6 +1,6 @@
 /**
- * src/config/pods beside Kubernetes' own code: the same merge, the same fields, the same verdicts. With RECORD_PODS=1 the tables of
- * test/config/pods/recorded are written anew; without it they must be what Kubernetes says.
+ * Compares src/config/pods with Kubernetes' own code: the same merge, the same fields, the same verdicts. With
+ * RECORD_PODS=1 the tables of test/config/pods/recorded are written again; without it they must match Kubernetes.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -136,7 +136,7 @@ describe('validation', () => {
       return { path, faults: shape.length > 0 ? shape : checkPod(ourTemplate(), template), template };
     });
     const pods = judged.map(({ faults, template }) =>
-      // What does not merge is asked without our pod.
+      // A template that does not merge is asked without our pod.
       faults.some(({ message }) => /is missing|unknown|must be a (?:list|mapping)/.test(message))
         ? template
         : mergePodTemplate(ourTemplate(), withRunner(template)),

@@ -1,6 +1,7 @@
 /**
- * docs/examples/check-runnergroups.yml on a real Gitea: two pull requests, one with a RunnerGroup that the policy denies. A real runner of
- * ours, in mode host, runs the workflow. Only its step `actions/checkout` is replaced by plain git: there is no internet here.
+ * Tests docs/examples/check-runnergroups.yml on a real Gitea: two pull requests, one with a RunnerGroup that the policy
+ * denies. A real runner of ours, in mode host, runs the workflow. Only its step `actions/checkout` is replaced by plain
+ * git: there is no internet here.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -15,7 +16,7 @@ import { PLAIN_GIT } from './workflows.ts';
 
 const PUBLISHED = join(import.meta.dirname, '..', '..', 'docs', 'examples', 'check-runnergroups.yml');
 const CHECKOUT = '      - uses: actions/checkout@v4\n';
-/** What actions/checkout leaves for later steps. */
+/** The remote that actions/checkout leaves for later steps. */
 const ORIGIN = `          git remote add origin "\${{ github.server_url }}/\${{ github.repository }}"
           git config http.extraHeader "Authorization: Basic $(printf 'x:%s' "$TOKEN" | base64 -w0)"
 `;

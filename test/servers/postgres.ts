@@ -24,7 +24,7 @@ export async function startPostgres(playground: Playground, port: number): Promi
     logFile: join(playground.folder, `${name}.log`),
   });
   await playground.run(start('initdb', ['-D', data, '-U', USER, '--auth=trust', '--no-sync']));
-  // Nothing of it outlives the test, so nothing is written for safety.
+  // No data outlives the test, so no setting is for safety.
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', 'shared_buffers=32MB'];
   const running = playground.start(
     start('postgres', ['-D', data, '-p', String(port), ...settings.flatMap((each) => ['-c', each])]),

@@ -30,9 +30,9 @@ export interface Start {
 }
 
 /**
- * A folder and the processes that live in it. As root, processes run as `nobody`: Gitea refuses root, and CI steps should not be
- * root either. `close` ends every process and every child of theirs and removes the folder; so does the end of this process by
- * any cause (guard.mjs). With the environment variable KEEP=1 the folder stays.
+ * A folder and the processes that run in it. As root, processes run as `nobody`: Gitea refuses root, and CI steps
+ * should not be root either. `close` ends every process with its children and removes the folder; the end of this
+ * process by any cause does the same (guard.mjs). With the environment variable KEEP=1 the folder stays.
  */
 export class Playground {
   readonly folder: string;
@@ -107,7 +107,7 @@ export class Playground {
       throw new Error(`${start.command} ${start.args[0] ?? ''} ended with ${result}:\n${tail(start.logFile)}`);
   }
 
-  /** Ends what is left of a process' session, e.g. CI steps that outlived their runner. */
+  /** Ends the rest of a process' session, e.g. CI steps that outlived their runner. */
   endSession(running: Running): void {
     this.#tellGuard(`-${running.pid}`);
   }
@@ -159,8 +159,8 @@ export function tail(logFile: string): string {
 }
 
 /**
- * A TCP port of the loopback interface that nobody listens on. It is below the ports that Linux gives for port 0 (32768 to 60999), so that no
- * other test gets it by chance while this one still needs it free.
+ * Returns a free TCP port of the loopback interface. It is below the ports that Linux gives for port 0 (32768 to
+ * 60999), so that no other test gets it by chance while this one still needs it.
  */
 export async function freePort(): Promise<number> {
   const port = randomInt(20_000, 30_000);
@@ -193,7 +193,7 @@ export async function waitUntil<T>(
   }
 }
 
-/** The status of what is at this address; 0 while nobody answers. */
+/** Returns the status at this address. 0 while nobody answers. */
 export async function statusOf(url: string): Promise<number> {
   return await fetch(url).then(
     ({ status }) => status,

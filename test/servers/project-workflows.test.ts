@@ -1,6 +1,6 @@
 /**
- * The workflows and issue templates of this repository: actionlint reads all of them, and a real Gitea runs the CI workflow. Left out
- * there is what this machine has not: actions of others, docker, time for all tests.
+ * Tests the workflows and issue templates of this repository: actionlint reads all of them, and a real Gitea runs the
+ * CI workflow. It leaves out what this machine does not have: actions of others, docker, time for all tests.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -78,7 +78,7 @@ describe(`Gitea ${VERSION}`, () => {
 
   /** The files of this folder as one commit. */
   function push(ci: string): void {
-    // A folder of this process' own user inside: git asks for that.
+    // git requires an inner folder of this process' own user.
     const folder = join(site.playground.makeFolder('product'), 'files');
     const list = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
       encoding: 'utf8',

@@ -5,7 +5,7 @@ import type { Account, LevelPath } from './account.ts';
 import type { GiteaVersion } from './build.ts';
 import type { Gitea } from './gitea.ts';
 
-/** What stands in the files instead of the test's Gitea. */
+/** Address in the recorded files, in place of the test's Gitea. */
 export const EXAMPLE = 'https://gitea.example.com';
 
 export const LEVELS: Readonly<Record<string, LevelPath>> = {
@@ -20,7 +20,7 @@ const HEADERS = ['content-type', 'link', 'x-total-count'];
 
 interface Question {
   readonly name: string;
-  /** Below `/api/v1`. */
+  /** Path below `/api/v1`. */
   readonly path: string;
   readonly by: Account;
   readonly token?: string;
@@ -52,7 +52,7 @@ export class Recording {
     await this.#save({ name: `${prefix}${level}-runners`, path, by });
   }
 
-  /** What else a look may ask, with good answers. */
+  /** Records further requests of a look, with good answers. */
   async rest(): Promise<void> {
     const { admin: by } = this.#gitea;
     for (const page of [1, 2, 3]) {

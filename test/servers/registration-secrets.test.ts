@@ -21,7 +21,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
   const whoMay = ({ kind }: Scope): Account => (kind === 'user' ? mia : site.admin);
 
-  /** What `serve` asks. */
+  /** Returns the registration token that `serve` gets. */
   async function ask(scope: Scope, apiToken: string): Promise<string | undefined> {
     const access = site.access(apiToken);
     return (await readRegistrationToken(access, scope))?.token;

@@ -36,7 +36,10 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     return { jobs, stderr };
   }
 
-  /** Before and after the rename: the same runner, for the repository under its new name, and the registration token of the same scope. */
+  /**
+   * Expects before and after the rename: the same runner, for the repository under its new name, and the registration
+   * token of the same scope.
+   */
   async function expectToGoOn(
     group: TestGroup,
     scope: Scope,

@@ -1,4 +1,4 @@
-/** What RunnerGroups say about the runner's configuration, with the real runner, a real cache server and a real Gitea. */
+/** Tests the runner's configuration from RunnerGroups, with the real runner, a real cache server and a real Gitea. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -162,7 +162,7 @@ describe('gracefulStopSeconds', () => {
     return { path, pod, go };
   }
 
-  /** The runner is told to end, and says how long it has. */
+  /** Tells the runner to end, and expects that it logs this patience. */
   async function stop({ running }: Pod, patience: string): Promise<void> {
     running.signal('SIGTERM');
     const waits = () => tail(running.logFile).includes(`waiting ${patience} for running jobs`);
@@ -180,7 +180,7 @@ describe('gracefulStopSeconds', () => {
 
     await stop(pod, patience);
     expect(pod.graceSeconds).toBe(seconds + 30);
-    // What the kubelet does after `graceSeconds`.
+    // Like the kubelet after `graceSeconds`.
     pod.running.signal('SIGKILL');
     await waitUntil('the runner ends', pod.running.hasExited);
 

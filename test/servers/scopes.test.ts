@@ -1,4 +1,7 @@
-/** The four scopes against real rights: what a token of just the right scopes shows, and what is said about every other one. */
+/**
+ * Tests the four scopes with real rights: the rows that a token of just the right scopes shows, and the messages about
+ * every other one.
+ */
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { type Account, repositoryOf } from './account.ts';
@@ -173,7 +176,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   });
 });
 
-/** Makes someone a member, not an owner, who may read the Actions of all repositories. */
+/** Makes a user a member, not an owner, who may read the Actions of all repositories. */
 async function addMember(admin: Account, org: string, user: string): Promise<void> {
   const units_map = { 'repo.code': 'read', 'repo.actions': 'read' };
   const team = { name: 'readers', includes_all_repositories: true, permission: 'read', units_map };

@@ -1,4 +1,7 @@
-/** What `doctor` asks a real Gitea besides jobs and runners, with tokens of just the right scopes and with others. */
+/**
+ * Tests the requests of `doctor` to a real Gitea besides jobs and runners, with tokens of just the right scopes and
+ * with others.
+ */
 import { describe, expect, it } from 'vitest';
 import { GiteaApi } from '../../src/clients/gitea/api.ts';
 import { GLOBAL_LEVEL, orgLevel, repoLevel } from '../../src/clients/gitea/endpoints.ts';

@@ -1,4 +1,7 @@
-/** What most tests here begin with: a real Gitea with repositories and RunnerGroups, and what people, runners and Argo CD do with it. */
+/**
+ * Common start of most tests here: a real Gitea with repositories and RunnerGroups, and the actions of people, runners
+ * and Argo CD.
+ */
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, inject } from 'vitest';
@@ -24,7 +27,7 @@ export interface Plan {
   /** Repositories of org acme: their workflows, by file. */
   readonly repositories?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly groups?: readonly TestGroup[];
-  /** More of app.ini. */
+  /** Further lines of app.ini. */
   readonly config?: string;
 }
 
@@ -33,11 +36,11 @@ interface LoopOptions extends ClusterOptions {
   readonly token?: string;
 }
 
-/** It has all of this once `start` has ended. */
+/** A site. All its fields are set once `start` has ended. */
 export class Site {
   playground!: Playground;
   gitea!: Gitea;
-  /** With the files of the RunnerGroups. */
+  /** Folder with the files of the RunnerGroups. */
   folder!: string;
   #groups: readonly TestGroup[] = [];
 
@@ -57,7 +60,7 @@ export class Site {
     for (const [repository, files] of Object.entries(repositories)) await this.addRepository(repository, files);
   }
 
-  /** From now on these are the RunnerGroups. */
+  /** Replaces the RunnerGroups. */
   writeGroups(groups: readonly TestGroup[]): void {
     this.#groups = groups;
     this.folder = mkdtempSync(join(this.playground.folder, 'groups-'));
@@ -82,7 +85,7 @@ export class Site {
     return readManifests(stdout);
   }
 
-  /** What pods need. `secrets` besides the registration token of the org, in the Secret `runner`. */
+  /** Returns the data that pods need. `secrets` besides the registration token of the org, in the Secret `runner`. */
   async world(secrets: Readonly<Record<string, string>> = {}): Promise<PodWorld> {
     const all = { 'runner/token': await this.admin.registrationToken(ORG), ...secrets };
     return { playground: this.playground, runner: inject('builds').runner, secrets: new Map(Object.entries(all)) };

@@ -1,6 +1,6 @@
 /**
- * What an engineer meets at 3 a.m., on real Gitea: each situation is made, and `explain` must tell its true cause and the next step.
- * Situations of pods, Argo CD and serve: test/cluster and test/cli/explain-cluster.test.ts.
+ * Situations on real Gitea, as an engineer meets them at 3 a.m.: each is made, and `explain` must tell its true cause
+ * and the next step. Situations of pods, Argo CD and serve: test/cluster and test/cli/explain-cluster.test.ts.
  */
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -116,7 +116,10 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     return (await explain([String(job?.id)])).line;
   }
 
-  /** Adds a workflow unless its text is empty, starts it, and waits until Gitea has its jobs. @returns those of this name, oldest first */
+  /**
+   * Adds a workflow unless its text is empty, starts it, and waits until Gitea has its jobs.
+   * @returns the jobs of this name, oldest first
+   */
   async function start(repository: string, file: string, text: string, name: string): Promise<readonly ApiJob[]> {
     const before = (await site.jobsNamed(name)).length;
     if (text !== '') await site.admin.addWorkflow(repository, file, text);

@@ -1,4 +1,4 @@
-/** A real forward proxy that wants a login: Debian's squid. It alone knows the name `gitea.test`. */
+/** A real forward proxy that requires a login: Debian's squid. Only it knows the name `gitea.test`. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,18 +11,18 @@ const CHECK_LOGIN = '/usr/lib/squid/basic_ncsa_auth';
 export interface Squid {
   /** `127.0.0.1:port`. */
   readonly host: string;
-  /** What was asked, and by whom: `CONNECT host:port user status`. */
+  /** Returns the requests with their users: `CONNECT host:port user status`. */
   readonly log: () => readonly string[];
 }
 
 export interface SquidOptions {
   readonly username: string;
   readonly password: string;
-  /** To listen on, and what `gitea.test` means. Default: loopback. */
+  /** Address to listen on, and of `gitea.test`. Default: loopback. */
   readonly address?: string;
 }
 
-/** Starts it. It ends with the playground. @throws when it is not installed. */
+/** Starts it. It ends with the playground. @throws if it is not installed */
 export async function startSquid(
   playground: Playground,
   { username, password, address = '127.0.0.1' }: SquidOptions,

@@ -1,6 +1,7 @@
 /**
- * `sweep` on a real Gitea with real runners, most of them killed: only the row goes that is ours, dead and without a job. Takes 135 s
- * per version: Gitea shows a killed runner as online for 60 s, and the two looks are 75 s apart.
+ * Tests `sweep` on a real Gitea with real runners, most of them killed: it deletes only the row that is ours, dead and
+ * without a job. Takes 135 s per version: Gitea shows a killed runner as online for 60 s, and the two looks are 75 s
+ * apart.
  */
 
 import { afterAll, describe, expect, it } from 'vitest';
@@ -83,7 +84,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(Object.fromEntries(outcomes), JSON.stringify(outcomes)).toEqual({
       [busy]: { is: 'kept', because: 'job-in-progress' },
       [dead]: { is: 'deleted' },
-      // Gitea 1.27 writes down every 30 s that a runner asked: on a busy machine one that lives is offline for a moment.
+      // Gitea 1.27 writes every 30 s that a runner asked: on a busy machine a living one is offline for a moment.
       [living]: { is: 'kept', because: expect.stringMatching(/^(?:online|job-alive)$/) },
       [lost]: { is: 'kept', because: 'job-alive' },
     });

@@ -3,7 +3,10 @@ import { longestFirst } from './longest-first.ts';
 
 const other = process.env['RECORD_GITEA'] === '1' ? 'record.ts' : process.env['PAGE_PICTURES'] && 'page-pictures.ts';
 
-/** The real servers: slow, so not part of `npm test`. RECORD_GITEA=1 writes test/clients/gitea/recorded anew instead, PAGE_PICTURES=1 the pictures of the page. */
+/**
+ * Tests with real servers: slow, so not part of `npm test`. RECORD_GITEA=1 writes test/clients/gitea/recorded again
+ * instead, PAGE_PICTURES=1 the pictures of the page.
+ */
 export default defineConfig({
   test: {
     include: [other ? `test/servers/${other}` : 'test/servers/**/*.test.ts'],

@@ -16,7 +16,7 @@ interface JobText {
   readonly lastSeconds?: number;
 }
 
-/** A workflow that starts by hand. With `cancelGroup`, a newer run of that group cancels the older one. */
+/** Makes a workflow that is started by hand. With `cancelGroup`, a newer run of that group cancels the older one. */
 export function workflow(jobs: Readonly<Record<string, JobText>>, cancelGroup?: string): string {
   const lines = ['on: workflow_dispatch'];
   if (cancelGroup !== undefined) lines.push('concurrency:', `  group: ${cancelGroup}`, '  cancel-in-progress: true');

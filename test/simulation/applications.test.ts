@@ -16,7 +16,7 @@ function twice(history: History): History {
 
 const known = new Map<string, Outcome>();
 
-/** Each history is run once under each policy. */
+/** Runs each history once under each policy. */
 function run(policy: PolicyName, seed: number): Outcome {
   const key = `${policy} ${seed}`;
   const outcome = known.get(key) ?? runHistory(twice(makeHistory(seed)), POLICIES[policy]);

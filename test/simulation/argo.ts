@@ -1,7 +1,7 @@
 /**
- * One Application of Argo CD. Refresh and sync are two steps at two times, and between them the manifests are cached. A sync
- * compares with the live objects once, at its begin; then it prunes, then it creates and sets annotations. It prunes nothing that
- * was pinned when it compared.
+ * One Application of Argo CD. Refresh and sync are two steps at two times, and between them the manifests are cached. A
+ * sync compares with the live objects once, at its begin; then it prunes, then it creates and sets annotations. It
+ * prunes no object that was pinned when it compared.
  */
 import { type Cluster, isAstray, isFree, type KubeJob, type Pod } from './cluster.ts';
 import { type GroupSpec, ordinaryWake, type Wake } from './history.ts';
@@ -13,20 +13,20 @@ import type { Stage } from './stage.ts';
 /** However still the world is, time alone may end a back-off or a spawn timeout: look again after this long. */
 const LONGEST_REST_MS = 20_000;
 
-/** What a refresh printed. */
+/** Output of a refresh. */
 interface Manifests {
   readonly wanted: readonly Wanted[];
   readonly askedAtMs: number;
 }
 
-/** No sync applies older ones. */
+/** Most age of manifests that a sync applies, ms. */
 const OLDEST_MANIFESTS_MS = 600_000;
 
 /** Told of a sync that has brought about all that a look asked for. */
 interface Applied {
-  /** When that look began. */
+  /** When the look behind the manifests began. */
   readonly lookedAtMs: number;
-  /** When the look of the manifests began: it may be an earlier one that took longer. */
+  /** When the look that asked for the manifests began: it may be an earlier one that took longer. */
   readonly askedAtMs: number;
 }
 
@@ -34,11 +34,11 @@ interface ApplicationParts {
   readonly stage: Stage;
   readonly cluster: Cluster;
   readonly generator: Generator;
-  /** Those of the Application. */
+  /** Groups of the Application. */
   readonly groups: readonly GroupSpec[];
-  /** Its part of them. Absent: it prints all. */
+  /** The Application's part of the groups. Absent: it prints all. */
   readonly shard?: Shard | undefined;
-  /** How much later than the others it is woken. */
+  /** How much later than the others it is woken, ms. */
   readonly delayMs: number;
   readonly onSynced: (applied: Applied) => void;
 }
@@ -47,7 +47,7 @@ interface ApplicationParts {
 export function startArgoCd({ stage, cluster, generator, groups, shard, delayMs, onSynced }: ApplicationParts): void {
   const { history, timeline } = stage;
   const look = (generator.lookout ?? lookout)(stage, cluster, groups, generator.seesPods);
-  /** What successful refreshes printed, and when their looks began; newest last, for as long as a stale sync may want them. */
+  /** Output of successful refreshes, and when their looks began; newest last, as long as a stale sync may want it. */
   const cache: Manifests[] = [];
   /** Syncs under way. */
   let syncing = 0;
@@ -60,7 +60,7 @@ export function startArgoCd({ stage, cluster, generator, groups, shard, delayMs,
     while ((cache[1]?.askedAtMs ?? Number.POSITIVE_INFINITY) < oldestMs) cache.shift();
   };
 
-  /** The newest manifests of that age; the oldest ones when all are younger. */
+  /** Returns the newest manifests of at least that age, or the oldest ones if all are younger. */
   const recall = (leastAgeS: number): Manifests | undefined => {
     const untilMs = stage.nowMs - leastAgeS * 1000;
     return cache.findLast(({ askedAtMs }) => askedAtMs <= untilMs) ?? cache[0];
@@ -70,7 +70,7 @@ export function startArgoCd({ stage, cluster, generator, groups, shard, delayMs,
   const isDown = (sinceMs: number): boolean => {
     const sinceS = stage.nowS - (stage.nowMs - sinceMs) / 1000;
     return history.troubles.some(({ kind, ...trouble }) => {
-      // Where nobody sees live Jobs, one group's trouble is everybody's (docs/adr/0036).
+      // If nobody sees live Jobs, one group's trouble affects all groups (docs/adr/0036).
       const isOfAll = kind === 'outage' || (kind === 'group-outage' && !generator.seesPods);
       return isOfAll && 'untilS' in trouble && trouble.atS <= stage.nowS && trouble.untilS >= sinceS;
     });
@@ -115,7 +115,7 @@ export function startArgoCd({ stage, cluster, generator, groups, shard, delayMs,
     const stepMs = wake.stepS * 1000;
     timeline.after(stepMs, () => {
       const dropped = prunes.flatMap(({ pod }) => (mayTakeJob(pod, stage) ? pod : []));
-      // By name, as Argo CD: a Job that was re-created under the name meanwhile is pruned as well.
+      // By name, like Argo CD: a Job that was re-created under the name meanwhile is pruned as well.
       for (const { name } of prunes) cluster.delete(name);
       timeline.after(stepMs, () => {
         const before = cluster.pods.length;
@@ -138,7 +138,7 @@ export function startArgoCd({ stage, cluster, generator, groups, shard, delayMs,
     if (wake.fault === 'lost' || resting) return;
     look(wake.lookS * 1000, (sight) => {
       if (wake.fault === 'refresh-fails' || isDown(nowMs)) return;
-      // With a kept look it is as slow as that one is old.
+      // With a kept look, the answer is as late as that look is old.
       const askedAtMs = sight.kept?.beganMs ?? nowMs;
       remember({ wanted: generator.decide(stage, cluster, sight, shard), askedAtMs });
       if (wake.fault === 'no-sync') return;
@@ -163,7 +163,7 @@ function mayTakeJob(pod: Pod, stage: Stage): boolean {
   return isFree(pod) && isYoung && template === stage.templateOf(group) && !isAstray(pod, stage);
 }
 
-/** How many were dropped for others that can do no more. */
+/** Counts how many were dropped for others that can do no more. */
 function countExchanged(dropped: readonly Pod[], made: readonly Pod[]): number {
   const ofGroup = (pods: readonly Pod[], group: GroupSpec): number => pods.filter((pod) => pod.group === group).length;
   return [...new Set(dropped.map(({ group }) => group))].reduce(

@@ -1,4 +1,7 @@
-/** What a Gitea loses: a repository that is deleted, and everything since its last backup. Only the simulation does this, so it stands here. */
+/**
+ * Data that a Gitea loses: a deleted repository, and everything since its last backup. Only the simulation does this,
+ * so it is here.
+ */
 import type { Gitea } from '../../simulator/gitea/gitea.ts';
 import { isDone, type State } from '../../simulator/gitea/model.ts';
 
@@ -18,7 +21,9 @@ export function deleteRepo({ state }: Gitea, fullName: string): void {
   index(state);
 }
 
-/** Saves the tables of a Gitea. What comes back restores them: later rows are gone, and their ids come again. */
+/**
+ * Saves the tables of a Gitea. Returns a function that restores them: later rows are gone, and their ids come again.
+ */
 export function backUp({ state }: Gitea): () => void {
   const { runs, jobs, tasks, runners, repos, orgs, users, tokens, ownerRedirects, repoRedirects } = state;
   const restores = [
@@ -28,7 +33,7 @@ export function backUp({ state }: Gitea): () => void {
   const [lastIds, registrationTokens] = [new Map(state.lastIds), new Map(state.registrationTokens)];
   return () => {
     for (const restore of restores) restore();
-    // One that was made since stays: the Secret of a group has it.
+    // A token that was made since stays: the Secret of a group has it.
     const saved = new Set(registrationTokens.values());
     for (const [scope, token] of state.registrationTokens) if (saved.has(token)) state.registrationTokens.delete(scope);
     for (const [scope, token] of registrationTokens) state.registrationTokens.set(scope, token);

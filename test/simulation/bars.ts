@@ -1,4 +1,4 @@
-/** What docs/planner.md promises of our planner, by kind of history. */
+/** Bars of our planner by kind of history, as docs/planner.md promises them. */
 import type { Kind } from './kinds.ts';
 import { OURS, type PolicyName } from './policies/index.ts';
 import type { Figures } from './tally.ts';
@@ -6,7 +6,7 @@ import type { Figures } from './tally.ts';
 /** The most that a figure may be. */
 type Bars = Partial<Figures>;
 
-/** What holds of every kind of history. */
+/** Bars for every kind of history. */
 const ALWAYS: Bars = { killedAtDefault: 0, overCap: 0, doubleSpawns: 0, neverServed: 0, gaps: 0, beyondLimit: 0.05 };
 
 const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> = {
@@ -23,7 +23,7 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
     'ours, live Jobs': { prunedAtWork: 1, p99: 1.02, later: 4, needless: 2, needlessWarm: 2 },
     'ours, Gitea alone': { p99: 1.05, needless: 15, needlessWarm: 10 },
   },
-  /** How long a group cannot be seen decides how long its jobs wait. */
+  /** The time in which a group cannot be seen decides how long its jobs wait. */
   apart: {},
   mixed: {
     'ours, live Jobs': { prunedAtWork: 1.2, p99: 1.02, needless: 2, needlessWarm: 2 },
@@ -31,9 +31,9 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   limited: {
     'ours, live Jobs': { prunedAtWork: 1.2, p99: 1.02, needless: 3, needlessWarm: 2 },
   },
-  /** How long a job waits is decided by who is the first to take a place: each Application knows its own jobs only. */
+  /** The first Application to take a slot decides how long a job waits: each Application knows its own jobs only. */
   'limited-apart': {},
-  /** Nobody but Gitea knows which jobs free runners get: how long others wait is decided by that. */
+  /** Only Gitea knows which jobs free runners get, and that decides how long others wait. */
   'per-repository': {},
   'per-branch': {},
   /** Order and turns decide how long a job waits: exact knows neither. */
@@ -41,18 +41,19 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   /** A bound runner gets jobs of its repository only: nobody else waits, and no limit is ever passed (law P38). */
   'bound-per-repository': { 'ours, live Jobs': { prunedAtWork: 1.5, p99: 1.02, needless: 3, beyondLimit: 0 } },
   /**
-   * With groups that are not bound, and RunnerGroups that are renamed in git. Both cost waiting: p99 was 1.15 of exact with either, in 120
-   * histories. A runner that claims in the second in which its group is renamed counts nowhere (docs/limits.md).
+   * Groups that are not bound, and RunnerGroups that are renamed in git. Both cost waiting: p99 was 1.15 of exact with
+   * either, in 120 histories. A runner that claims in the second in which its group is renamed counts nowhere
+   * (docs/limits.md).
    */
   'bound-beside': { 'ours, live Jobs': { prunedAtWork: 1.5, needless: 3, beyondLimit: 0.05 } },
   'bound-per-branch': { 'ours, live Jobs': { beyondLimit: 0 } },
-  /** How long a cap is low, a group suspended or Argo CD away decides how long jobs wait. */
+  /** The time of a low cap, a suspended group or an absent Argo CD decides how long jobs wait. */
   changed: {},
-  /** Of three kinds: the bars of each hold where names stay. */
+  /** Histories of three kinds: the bars of each hold where names stay. */
   renamed: { 'ours, live Jobs': { prunedAtWork: 1.5, p99: 1.05, needless: 3, needlessWarm: 2 } },
-  /** What hangs, or is suspended, decides how long its job waits. */
+  /** The time in which a pod hangs or is suspended decides how long its job waits. */
   held: {},
-  /** Which shard a job falls to, and for how long that one is broken, decides how long it waits. */
+  /** The shard of a job, and the time for which it is broken, decide how long the job waits. */
   sharded: { 'ours, live Jobs': { prunedAtWork: 1.5, needless: 2, needlessWarm: 2 } },
   calm: {
     'ours, live Jobs': { prunedAtWork: 0.1, p99: 1.01, later: 1, needless: 0.5 },
@@ -76,7 +77,10 @@ const SIGHTED: readonly Kind[] = [
   'per-branch',
 ];
 
-/** The policies that these bars are for. Kept runners, sizes and limits need sight of Kubernetes: `generate` refuses them without (GR-INPUT-92). */
+/**
+ * Returns the policies for these bars. Kept runners, sizes and limits require Kubernetes: `generate` refuses them
+ * without it (GR-INPUT-92).
+ */
 export function judgedIn(kind: Kind): readonly PolicyName[] {
   return SIGHTED.includes(kind) ? ['ours, live Jobs'] : OURS;
 }

@@ -14,7 +14,7 @@ export interface Block {
 /** The first seed: `FIRST=5001`. */
 export const FIRST = Number(process.env['FIRST'] ?? 1);
 
-/** In the main thread this program's `main`; in a worker what each block gives. */
+/** Runs `main` in the main thread. In a worker it runs blocks and returns their results. */
 export async function startProgram(main: () => Promise<void>, runBlock: (block: Block) => unknown): Promise<void> {
   if (isMainThread) await main();
   else parentPort?.on('message', async (block: Block) => parentPort?.postMessage(await runBlock(block)));
@@ -28,7 +28,8 @@ export async function runBlocks<T>(histories: number, add: (result: T) => void):
     blocks.push({ first, last: Math.min(first + BLOCK - 1, end) });
   }
   const work = async (): Promise<void> => {
-    // One worker for all its blocks: a new one is slow until its code is compiled, and that takes as long as a dozen histories.
+    // One worker for all its blocks: a new one is slow until its code is compiled, which takes as long as a dozen
+    // histories.
     const worker = new Worker(process.argv[1] ?? '', {
       argv: process.argv.slice(2),
       // Each plan is garbage as soon as it is synced.

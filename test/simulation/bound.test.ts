@@ -9,7 +9,7 @@ const BOUND = { isBound: true } as const;
 const ONE_EACH: readonly Limit[] = [{ key: 'ci per repository', most: 1, per: 'repository' }];
 const MINUTES = 60_000;
 
-/** So many jobs at once, one minute each. */
+/** Makes so many jobs at once, of one minute each. */
 const flood = (repo: string, jobs: number, atS = 1): readonly Push[] =>
   Array.from({ length: jobs }, (): Push => ({ atS, repo, run: { jobs: [job('build')] }, ciS: [60] }));
 

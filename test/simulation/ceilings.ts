@@ -5,10 +5,10 @@ import type { GroupSpec, History } from './history.ts';
 export interface Ceiling {
   readonly name: string;
   readonly groups: readonly GroupSpec[];
-  /** As git has it now. */
+  /** Returns the ceiling that git has now. */
   readonly most: () => number;
   readonly per: Limit['per'];
-  /** It is for jobs of the branches `LIMITED_BRANCHES` only. */
+  /** True if it counts only jobs of the branches `LIMITED_BRANCHES`. */
   readonly isOfBranches: boolean;
 }
 
@@ -19,7 +19,7 @@ export function countsJobs({ per, isOfBranches }: Ceiling): boolean {
   return per !== undefined || isOfBranches;
 }
 
-/** True for one that counts CI jobs of this branch. */
+/** True if it counts CI jobs of this branch. */
 export function isOverBranch({ isOfBranches }: Ceiling, branch: string): boolean {
   return !isOfBranches || branch === 'main' || branch.startsWith('release/');
 }
@@ -56,7 +56,7 @@ export function ceilingsOf(
   return [...caps, ...others];
 }
 
-/** What of a repository counts together. */
+/** Returns the part of a repository's name that counts together. */
 export function partOf({ per }: Pick<Ceiling, 'per'>, repository: string): string {
   if (per === undefined) return '';
   return per === 'organization' ? (repository.split('/')[0] ?? '') : repository;

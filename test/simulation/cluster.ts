@@ -20,8 +20,8 @@ import type { Stage } from './stage.ts';
 export type PodPhase = 'waiting' | 'starting' | 'idle' | 'busy' | 'kept' | 'ended';
 
 /**
- * How a pod ended. `done`: with its CI job. `dropped`: pruned before it took one. `killed`: pruned at work, and the grace period was
- * too short. The rest is bad luck from outside.
+ * How a pod ended. `done`: with its CI job. `dropped`: pruned before it took one. `killed`: pruned at work, and the
+ * grace period was too short. The others are bad luck from outside.
  */
 export type PodEnd = 'done' | 'dropped' | 'killed' | 'crashed' | 'lost' | 'deadline';
 
@@ -33,27 +33,27 @@ export interface Pod {
   readonly madeFor: MadeFor | undefined;
   readonly fate: PodFate;
   readonly createdMs: number;
-  /** As it was printed when its Job was created. */
+  /** PriorityClass that was printed when its Job was created. */
   readonly priorityClass: string | undefined;
   /** `owner/name`, as it was printed then: Gitea gives it only jobs of this repository. */
   readonly boundTo: string | undefined;
-  /** The same, whatever it is called now. */
+  /** Id of the repository that it is bound to, whatever its current name. */
   readonly repoId: number | undefined;
   /** Pod template that it was made from. */
   readonly template: string;
   phase: PodPhase;
-  /** 0: it has none, or Gitea has lost it. */
+  /** Id of its row. 0: it has none, or Gitea has lost it. */
   rowId: number;
-  /** Where it is registered. */
+  /** Scope at which it is registered. */
   place: string | undefined;
   /** Gitea was restored from a backup, or a repository was deleted: Gitea knows nothing of its CI job, or of its row. */
   forgotten: boolean;
-  /** When it ended, git asked for another runner in its place: its group has another template, name or scope. */
+  /** True if git asked for another runner in its place when it ended: its group has another template, name or scope. */
   outdated: boolean;
   job: GiteaJob | undefined;
   /** When its CI job will be over. */
   workUntilMs: number;
-  /** Its Job was deleted. */
+  /** When its Job was deleted. */
   deletedMs: number | undefined;
   /** Pruned while it worked: only the grace period saved it. */
   closeCall: boolean;
@@ -70,7 +70,7 @@ export interface Pod {
   claimedMs: number | undefined;
   pinnedMs: number | undefined;
   unpinnedMs: number | undefined;
-  /** It waits after its CI job. */
+  /** Since when it has waited after its CI job. */
   waitsSinceMs: number | undefined;
   /** When its CI job failed. */
   failedMs: number | undefined;
@@ -78,7 +78,7 @@ export interface Pod {
   end: PodEnd | undefined;
 }
 
-/** Of a pod to which nothing has happened but its start. */
+/** State of a pod after its start. */
 export const NOTHING_YET = {
   boundTo: undefined,
   repoId: undefined,
@@ -107,7 +107,7 @@ export function isFree({ phase }: Pod): boolean {
   return phase === 'waiting' || phase === 'starting' || phase === 'idle';
 }
 
-/** True for a runner that is registered where its group is no more. */
+/** True for a runner that is registered at a former scope of its group. */
 export function isElsewhere({ place, group }: Pod, stage: Stage): boolean {
   return place !== undefined && place !== scopeKey(stage.specOf(group).scope);
 }
@@ -118,7 +118,7 @@ export function isRenamed({ name, group }: Pod, stage: Stage): boolean {
   return parts !== undefined && parts.prefix !== stage.specOf(group).name;
 }
 
-/** True for one that gets no CI job of its group: it is registered elsewhere, or Gitea has lost its row. */
+/** True for a runner that gets no CI job of its group: it is registered elsewhere, or Gitea has lost its row. */
 export function isAstray(pod: Pod, stage: Stage): boolean {
   if (pod.boundTo !== undefined && !isBoundHere(pod, stage)) return true;
   return isElsewhere(pod, stage) || (pod.place !== undefined && pod.rowId === 0);
@@ -148,15 +148,15 @@ export interface KubeJob {
   readonly name: string;
   readonly group: GroupSpec;
   readonly createdMs: number;
-  /** When the look began after which it was asked for. */
+  /** Begin of the look after which it was requested. */
   readonly askedAtMs: number;
   readonly pod: Pod;
   pinned: boolean;
-  /** What its annotations say about its stay. */
+  /** Its stay, by its annotations. */
   stay: PrintedStay | undefined;
   /** Runners that were given up before it. */
   triedBefore: number | undefined;
-  /** What its tracking annotation and its label say, where there are shards. */
+  /** Its tracking annotation and its label, if there are shards. */
   tracked: { readonly application: string; readonly shard: number } | undefined;
   /** Id of the CI job in its annotation, now and before, newest first. */
   readonly prints: Print[];
@@ -166,12 +166,12 @@ export interface KubeJob {
   finishedMs: number | undefined;
 }
 
-/** What a sync writes on a Job that is there. */
+/** Annotations that a sync writes on an existing Job. */
 export interface Annotations {
   readonly pinned: boolean;
   /** Id of the CI job that it works on or is wanted for. */
   readonly printedFor?: number | undefined;
-  /** Repository of that CI job. */
+  /** Repository of the CI job. */
   readonly repository?: string | undefined;
   readonly stay?: PrintedStay | undefined;
   readonly triedBefore?: number | undefined;
@@ -179,17 +179,17 @@ export interface Annotations {
 
 type HoldingTrouble = Extract<Trouble, { readonly kind: 'quota' | 'full' }>;
 
-/** How long a CI job takes, ms. */
+/** Returns the duration of a CI job, ms. */
 export type CiTime = (job: GiteaJob) => number;
 
-/** What becomes of a CI job. */
+/** Outcome of a CI job. */
 export interface Ci {
   readonly timeMs: CiTime;
   readonly fails: (job: GiteaJob) => boolean;
 }
 
 const FETCH_EVERY_MS = 2000;
-/** Of a warm runner (src/manifests/stamp.ts). */
+/** Time between requests of a warm runner, ms (src/manifests/stamp.ts). */
 const WARM_FETCH_EVERY_MS = 1000;
 /** Ten tries to register, 5 s apart (src/manifests/init-containers.ts). */
 const REFUSED_AFTER_MS = 45_000;
@@ -198,7 +198,7 @@ const SOON_MS = 3000;
 
 export class Cluster {
   readonly jobs = new Map<string, KubeJob>();
-  /** All pods there ever were. */
+  /** All pods that ever existed. */
   readonly pods: Pod[] = [];
   /** Names of which there were several. */
   readonly madeAgain = new Set<string>();
@@ -223,7 +223,7 @@ export class Cluster {
     }
   }
 
-  /** Makes a Job; one of that name that is there already stays as it is. */
+  /** Makes a Job. An existing one of that name stays as it is. */
   create(
     name: string,
     group: GroupSpec,
@@ -358,7 +358,7 @@ export class Cluster {
     }
   }
 
-  /** Before Gitea loses rows: what runners work on stays what it is, whatever becomes of its row. */
+  /** Call it before Gitea loses rows: a runner keeps its work, whatever becomes of its row. */
   beforeLoss(): void {
     for (const pod of this.pods) if (pod.job) pod.job = { ...pod.job };
   }
@@ -368,7 +368,7 @@ export class Cluster {
     const { gitea } = this.#stage;
     for (const pod of this.pods) {
       const row = gitea.state.runners.get(pod.rowId);
-      // After two restores the row of that id may be another runner's.
+      // After two restores, the row of that id may be another runner's.
       if (pod.rowId !== 0 && (row?.name !== pod.name || row.deleted)) {
         pod.rowId = 0;
         pod.forgotten = true;
@@ -380,7 +380,7 @@ export class Cluster {
     }
   }
 
-  /** What keeps new pods from their nodes at this moment. */
+  /** Returns what keeps new pods from their nodes now. */
   heldBy(): HoldingTrouble | undefined {
     const { history, nowS } = this.#stage;
     return history.troubles.find(
@@ -392,7 +392,7 @@ export class Cluster {
   #schedule(pod: Pod): void {
     const trouble = this.heldBy();
     if (trouble) {
-      // At least 1 ms: a rest that is smaller than the clock's digits would come at this very moment, for ever.
+      // At least 1 ms: a rest below the clock's precision would come at this very moment, for ever.
       const restMs = Math.max(1, (trouble.untilS - this.#stage.nowS) * 1000);
       this.#stage.timeline.after(restMs, () => this.#schedule(pod));
       return;
@@ -450,7 +450,7 @@ export class Cluster {
       return;
     }
     pod.place = scopeKey(scope);
-    // Its registration token is of the same scope, whatever that is called now.
+    // Its registration token belongs to the same scope, whatever its current name.
     if (pod.boundTo === undefined)
       pod.rowId = this.#stage.gitea.register({ name: pod.name, scope: this.#stage.scopeNow(scope), labels }).id;
     pod.phase = 'idle';
@@ -535,7 +535,7 @@ export class Cluster {
     for (const pod of this.pods) if (pod.nth % 3 === node && pod.phase !== 'waiting') this.#end(pod, 'lost');
   }
 
-  /** Its CI job is over. */
+  /** Ends its CI job. */
   #finish(pod: Pod): void {
     const { nowMs } = this.#stage;
     const isLeft = pod.fate.leavesJob === true && this.#leaveJob(pod);

@@ -1,4 +1,4 @@
-/** Which runners are ours, by prefix, form and group hash of the name. */
+/** Tests which runners are ours, by prefix, form and group hash of the name. */
 import { describe, expect, it } from 'vitest';
 import { group, job, live, named, planScene, row, running } from '../../support/scenario.ts';
 

@@ -56,7 +56,7 @@ describe('P1 a busy runner stays, pinned', () => {
       { emit: true, because: 'unpinning', pinned: false },
     ]);
     expect(planScene({ ...idle, liveJobs: [live(name, 'running')] }).because).toEqual(['surplus']);
-    // That one takes the next job without a pin.
+    // That runner takes the next job without a pin.
     expect(planScene({ ...idle, jobs: [...idle.jobs, job(2)], liveJobs: [pinned] }).emitted).toMatchObject([
       { runner: name, pinned: false, because: 'free-runner' },
     ]);
@@ -124,10 +124,10 @@ describe('P1 a busy runner whose Job was re-created', () => {
     // The Job that ended ran job 1, which began after job 3: the runner of job 3 still works.
     expect(becauseOf(hasRun(1, 10), hasRun(2, 60), runs(3, 30))).toEqual(['busy']);
     expect(becauseOf(hasRun(1, 60), hasRun(2, 10), runs(3, 30))).toEqual(['busy']);
-    // It ran job 1, which began after all that have ended.
+    // It ran job 1, which began after all ended jobs.
     expect(becauseOf(runs(1, 10), runs(2, 60), hasRun(3, 30))).toEqual(['lost']);
     expect(becauseOf(hasRun(1, 60), runs(2, 30))).toEqual(['lost']);
-    // Both in one second: nothing says that there is a second runner.
+    // Both in one second: nothing proves a second runner.
     expect(becauseOf(hasRun(1, 30), runs(2, 30))).toEqual(['lost']);
   });
 

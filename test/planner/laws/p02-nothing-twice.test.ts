@@ -69,7 +69,7 @@ describe('P2 nothing is started twice', () => {
     ] as const;
     const [narrow, , wide] = groups;
 
-    // At first job 1 went to the narrow group, job 2 to ci, and job 3 found no room but in the wide one.
+    // At first, job 1 went to the narrow group, job 2 to ci, and job 3 found no slot but in the wide one.
     expect(planScene({ groups, jobs: [job(1), job(2), job(3)] }).names).toEqual([
       named(ci, 2),
       named(narrow, 1),
@@ -161,7 +161,7 @@ describe('P2 a runner that no job needs', () => {
     const kept = { emit: true, because: 'spare', pinned: false, skip: true };
     expect(planned.runners).toEqual([{ ...kept, runner: named(ci, 1), group: { namespace: 'runners', name: 'ci' } }]);
     expect(planned.groups).toMatchObject([{ waiting: 0, spare: 1 }]);
-    // Any of the jobs that go on will do.
+    // Any job that goes on will do.
     expect(fateIn({ jobs: [gpuJob(8), elsewhere, { ...gpuJob(10), createdAtMs: NOW }] })).toBe('spare');
     expect(fateIn({ jobs: [gpuJob(8), elsewhere] })).toBe('spare');
   });

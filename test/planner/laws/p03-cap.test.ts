@@ -6,7 +6,9 @@ import { done, group, job, live, NOW, named, planScene, running } from '../../su
 const two = group({ maxActiveRunners: 2 });
 const one = group({ maxActiveRunners: 1 });
 
-/** The replay (src/planner/unseen) and the queue (src/planner/queue.ts) must agree: only the first knows what was asked for. */
+/**
+ * The replay (src/planner/unseen) and the queue (src/planner/queue.ts) must agree: only the replay knows the requests.
+ */
 describe.each<[string, readonly LiveJob[] | undefined]>([
   ['where Gitea alone tells', undefined],
   ['where Kubernetes shows Jobs', [live(named(two, 77), 'complete')]],
@@ -54,7 +56,7 @@ describe.each<[string, readonly LiveJob[] | undefined]>([
     ];
 
     expect(served(jobs)).toEqual([4, 5]);
-    // By one slot: job 5 has waited longer than job 4, whose needed job ended after 5 came.
+    // Ahead by one slot: job 5 has waited longer than job 4, whose needed job ended after 5 came.
     expect(served(jobs, one)).toEqual([5]);
   });
 
@@ -70,7 +72,7 @@ describe.each<[string, readonly LiveJob[] | undefined]>([
 
     expect(servedBeside(named(two, 2), NOW - 1_000)).toEqual([2]);
     expect(servedBeside(named(two, 99), NOW - 1_000)).toEqual([4]);
-    // In the very second of the begin.
+    // In the same second as the begin.
     expect(servedBeside(named(two, 2), NOW - 9_000)).toEqual([4]);
   });
 

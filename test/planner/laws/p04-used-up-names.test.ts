@@ -8,7 +8,7 @@ const one = group({ maxActiveRunners: 1 });
 /** The nth runner of job 1, which has failed. */
 const failed = (ordinal: number, finishedAtMs = NOW, over: Partial<LiveJob> = {}): LiveJob =>
   live(named(ci, 1, ordinal), 'failed', { finishedAtMs, ...over });
-/** What job 1 is told, beside these Jobs. */
+/** Returns the verdict on job 1 beside these Jobs. */
 const toldBeside = (liveJobs: readonly LiveJob[], scene: Scene = {}) =>
   planScene({ jobs: [job(1)], liveJobs, ...scene }).verdicts[1];
 
@@ -27,7 +27,7 @@ describe('P4 a used-up name is not emitted again', () => {
 
       expect(toldBeside([first])).toBe(`new-runner ${named(ci, 1, 1)}`);
       expect(backingOff.jobs).toMatchObject([{ because: 'backing-off' }]);
-      // Both stay to be counted.
+      // Both records stay to be counted.
       const record = { emit: true, because: 'back-off-record', pinned: false, skip: true };
       expect(backingOff.runners).toMatchObject([record, record]);
       expect(toldBeside([first, second], { nowMs: NOW + 9_000 })).toBe(`new-runner ${named(ci, 1, 2)}`);
@@ -42,7 +42,7 @@ describe('P4 a used-up name is not emitted again', () => {
     };
 
     expect([1, 2, 3, 4, 5, 6, 7, 20].map(waits)).toEqual([0, 10, 20, 40, 80, 160, 300, 300]);
-    // From the end of the last one.
+    // Counted from the end of the last one.
     expect(toldBeside([failed(0, NOW - 5_000), failed(1, NOW - 1_000)], { nowMs: NOW + 8_999 })).toBe('backing-off');
   });
 
@@ -131,9 +131,9 @@ describe('P4 a used-up name is not emitted again', () => {
     const liveJobs = [live(named(ci, 2), 'complete', { finishedAtMs: NOW })];
 
     expect(planScene({ ...idle, liveJobs }).verdicts[3]).toBe(`new-runner ${named(ci, 3)}`);
-    // Without any Job in sight this cluster may be another one.
+    // Without any Job in sight, this may be another cluster.
     expect(planScene(idle).verdicts[3]).toBe(`free-runner ${ghost}`);
-    // A runner that works is never given up for what is not seen.
+    // A runner at work is never given up because its Job is not seen.
     const busy = { jobs: [running(4, ghost), job(3)], runners: [row(ghost, { busy: true })] };
     expect(planScene({ ...busy, liveJobs }).names).toContain(ghost);
   });

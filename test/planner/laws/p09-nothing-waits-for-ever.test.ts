@@ -27,7 +27,7 @@ describe('P9 nothing waits for ever', () => {
       expect(seen('starting', 3_599_000, over)).toBe(own);
       expect(seen('starting', 3_600_000, over)).toBe(next);
     }
-    // Its container runs, and it does not register within a spawn timeout: it is hung.
+    // Its container runs, and it does not register within a spawn timeout: it hangs.
     expect(seen('running', 299_000)).toBe(own);
     expect(seen('running', 300_000)).toBe(next);
     expect(seen('running', 300_000, {}, [row(named(ci, 1), { online: false })])).toBe(next);

@@ -18,7 +18,7 @@ const alive = (id: number, priorityClass: string, over: Partial<LiveJob> = {}): 
 
 describe('P13 priority tiers', () => {
   it('fill from the first one, in the order of the queue', () => {
-    // By name the tenth comes before the ninth.
+    // By name, the tenth comes before the ninth.
     expect(classesOf({ jobs: [job(11), job(9), job(10)] })).toEqual({
       [named(ci, 9)]: 'critical',
       [named(ci, 10)]: 'standard',

@@ -23,7 +23,7 @@ const MINUTE = 60_000;
 
 const stuck = (name: string, minutes: number, over: Partial<LiveJob> = {}): LiveJob =>
   live(name, 'starting', { createdAtMs: NOW - minutes * MINUTE, trouble: { reason: 'Unschedulable' }, ...over });
-/** The kubelet says what is wrong. */
+/** The kubelet reports the fault. */
 const ofNode = { trouble: { reason: 'ImagePullBackOff', ofNode: true } } as const;
 const old = (id: number) => job(id, { createdAtMs: NOW - 120 * MINUTE + id });
 const OWN = `own-runner ${named(ci, 1)}`;
@@ -180,7 +180,7 @@ it('P14 a job with two runners, of which one cannot start waits for the other on
 });
 
 describe('P32 a pod with a node that gets no further, without a word of Kubernetes', () => {
-  /** Its Job is an hour and a half old at most: only the time since it got no further counts. */
+  /** A pod without progress. Its Job is an hour and a half old at most: only the time without progress counts. */
   const still = (name: string, minutes: number, over: Partial<LiveJob> = {}): LiveJob => {
     const trouble = { reason: 'PodInitializing', message: 'no container has started', node: 'node-1' };
     return live(name, 'starting', {

@@ -139,7 +139,7 @@ describe('P15 runners of a pool that fail', () => {
       fatesIn({ groups: [one, other], ...join(...parts) });
 
     expect(both({ liveJobs: [ofOther(0), ofOther(1)] })).toHaveProperty(warm(1), 'warm');
-    // Nor does a runner of theirs that has come end the back-off of ours.
+    // A runner of the other group that has come does not end our back-off either.
     expect(both({ liveJobs: [failed(0, 2), failed(1, 1)] }, come)).toMatchObject({
       [warm(1)]: 'back-off-record',
       [warm(1, 1)]: 'back-off-record',

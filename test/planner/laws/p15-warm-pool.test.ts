@@ -6,7 +6,7 @@ import { done, group, job, live, NOW, named, planScene, row, running, type Scene
 
 const both = join(idle(warm(1)), idle(warm(2)));
 const starting = (name: string) => ({ liveJobs: [live(name, 'starting')] });
-/** What becomes of the runners of the pool, and of those of jobs. */
+/** Returns the fates of the pool's runners and of those of jobs. */
 const fatesIn = (scene: Scene) => planScene({ groups: [pool], ...scene }).reasons;
 const left = named(pool, 5);
 /** CI goes on that runners of the pool could have taken. */
@@ -57,7 +57,7 @@ describe('P15 a pool of two', () => {
       return fatesIn({ jobs, liveJobs: [...working, live(runner, 'running')], runners: [row(runner)] })[runner];
     };
 
-    // It counts itself: a name that is known is passed over.
+    // The search includes the name itself: a known name is skipped.
     expect(warmAt(ORDINALS_SEARCHED)).toBe('warm');
     expect(warmAt(ORDINALS_SEARCHED + 1)).toBe('spare');
   });
@@ -166,7 +166,7 @@ describe('P15 the floor comes last', () => {
 
   it('a lower floor drains the runners with the highest numbers, but keeps a young one that CI may need', () => {
     const groups = [{ ...pool, minIdleRunners: 1 }];
-    // By name the tenth comes before the second.
+    // By name, the tenth comes before the second.
     const ofTwelve = join(idle(warm(2)), idle(warm(10)), idle(warm(12)));
 
     expect(fatesIn({ groups, ...both })).toEqual({ [warm(1)]: 'warm', [warm(2)]: 'drained' });

@@ -12,9 +12,9 @@ const failed = (over: Partial<Job> = {}): Job =>
   done(1, name, { startedAtMs: FAILED - 5_000, completedAtMs: FAILED, conclusion: 'failure', ...over });
 const waiting = (over: Partial<LiveJob> = {}): LiveJob =>
   live(name, 'running', { createdAtMs: FAILED - MINUTE, pinned: true, ...over });
-/** As it stands in the cluster after the first sync. */
+/** The runner's Job after the first sync. */
 const printed = { endedAtMs: FAILED, keepUntilMs: FAILED + 20 * MINUTE };
-/** What is decided about the runner whose pod waits. */
+/** Returns the decision about the runner whose pod waits. */
 const decided = (scene: Scene) =>
   planScene({ groups: [ci], jobs: [failed()], liveJobs: [waiting()], ...scene }).runners.find(
     ({ runner }) => runner === name,

@@ -8,7 +8,7 @@ const theirs = named(one, 7);
 const odd = { labels: ['whatever'] };
 const more = { labels: ['linux', 'whatever'] };
 
-/** A job waits for the only place, while another one runs under a name of ours. */
+/** A job waits for the only slot, while another one runs under a name of ours. */
 const scene = (look: Partial<Look>, { of = one, ...seen }: Pick<Scene, 'liveJobs'> & { readonly of?: Group } = {}) =>
   planScene({
     groups: [of],

@@ -12,7 +12,7 @@ const pinned = lives({ pinned: true });
 const working = { jobs: [running(1, first)] };
 const runnersAfter = (scene: Scene) =>
   planScene({ application: APP, groups: [now], liveJobs: [lives()], ...scene }).runners;
-/** What becomes of the first runner, and in which group. Undefined: it is of none. */
+/** Returns the fate of the first runner, and its group. Undefined: it has no group. */
 const fateIn = (scene: Scene): string | undefined => {
   const decision = runnersAfter(scene).find(({ runner }) => runner === first);
   return decision && `${decision.because} in ${decision.group.name}`;

@@ -28,7 +28,7 @@ const [api, docs] = ['acme/api', 'acme/docs'].map((repository) => ({ repository 
 /** The Job of a runner at work. */
 const atWork = (of: Group, id: number, over: Partial<LiveJob> = {}) =>
   live(named(of, id), 'running', { pinned: true, ...over });
-/** Which jobs get runners where Kubernetes shows these Jobs. */
+/** Returns which jobs get runners if Kubernetes shows these Jobs. */
 const served = (groups: readonly Group[], jobs: readonly Job[], liveJobs: readonly LiveJob[] = []) =>
   planScene({ groups, jobs, liveJobs, application: 'mine' }).served;
 
@@ -561,7 +561,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
 
     for (const liveJobs of [[atWork(large, 1, size)], []])
       expect(planScene({ groups, jobs, runners, liveJobs }).served).toEqual([2]);
-    // Its labels were those of a size when it registered. Its Job says that it is of none.
+    // At the registration it had the labels of a size. Its Job says that it has no size.
     expect(planScene({ groups, jobs, runners, liveJobs: [atWork(large, 1)] }).served).toEqual([2, 3]);
   });
 

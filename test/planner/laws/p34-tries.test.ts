@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 const old = (id: number, over: Parameters<typeof job>[1] = {}) =>
   job(id, { createdAtMs: NOW - 120 * MINUTE + id, ...over });
 
-/** Of each runner that takes a place, by name, how many were tried before it. */
+/** Returns for each runner with a slot, by name, how many were tried before it. */
 const triedOf = (scene: Scene) =>
   Object.fromEntries(planScene(scene).emitted.map(({ runner, triedBefore = 0 }) => [runner, triedBefore]));
 const pool = (of: typeof ci, index: number) => runnerName(INSTANCE, of, { poolIndex: index }, 0);

@@ -21,7 +21,7 @@ const ci = group({ maxActiveRunners: 2000 });
 const one = named(ci, 1);
 const MINUTE = 60_000;
 const sharded = (shards: number, scene: Scene) => planScene({ groups: [ci], shards, liveJobs: [], ...scene });
-/** Whose each runner is in the output, records too. */
+/** Returns the shard of each runner in the output, including records. */
 const shardsIn = (shards: number, scene: Scene) =>
   new Map(
     sharded(shards, scene)

@@ -11,7 +11,7 @@ import { until } from '../rig.ts';
 
 const OBJECT = { metadata: { namespace: 'runners', name: 'ci', uid: 'u' } };
 
-/** Of a runner that a node has taken with it. */
+/** A loss of a runner on one failed node. */
 const lossOf = (nth: number): LostJob => ({
   runner: `ci-${nth}`,
   repository: 'acme/web',

@@ -1,4 +1,4 @@
-/** Laws V94 and V122 (docs/spec.md): what is remembered of the ends of runners, and who has a name. */
+/** Laws V94 and V122 (docs/spec.md): memory of the ends of runners, and owners of names. */
 import { expect, it } from 'vitest';
 import { KubePod } from '../../../src/clients/kubernetes/resources.ts';
 import { isNameTaken, MOST_ENDS, RunnerEnds } from '../../../src/serve/cluster/live-cluster.ts';

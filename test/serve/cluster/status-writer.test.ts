@@ -1,4 +1,4 @@
-/** Law V7 (docs/spec.md): the status of a group while a write of it is under way. Real requests. */
+/** Law V7 (docs/spec.md): the status of a group during a write of it. Real requests. */
 import { expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../../src/clients/kubernetes/kube-client.ts';
 import { RunnerGroupStatus } from '../../../src/config/runnergroup/status.ts';

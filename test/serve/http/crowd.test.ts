@@ -13,7 +13,7 @@ import { startRig, until } from '../rig.ts';
 const CLIENTS = 1000;
 const TIMES = 20;
 const LIMIT_SECONDS = 3;
-/** Of a test: on a busy machine a thousand connections take their time. */
+/** Time limit of a test, ms: on a busy machine a thousand connections take long. */
 const TIMEOUT_MS = 240_000;
 
 /** Starts them in a process of their own. Resolves when all are connected, or were. */
@@ -28,7 +28,7 @@ async function holdConnections(port: number, kind: string): Promise<void> {
   await once(child.stdout, 'data');
 }
 
-/** One request over a connection of its own: its status, or why there was none, with `late` when it took too long. */
+/** Sends one request over its own connection. Returns its status or the error, with `late` if it took too long. */
 async function ask(options: RequestOptions, body?: Uint8Array): Promise<string> {
   const ticks = startTicks();
   const outcome = await new Promise<string>((resolve) => {

@@ -1,4 +1,4 @@
-/** How often a Gitea in trouble is asked. Real requests; hours pass by a clock that the test turns. */
+/** How often `serve` asks a Gitea in trouble. Real requests; hours pass by a clock that the test turns. */
 
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,7 +19,7 @@ afterEach(() => void vi.useRealTimers());
 
 type Answer = (response: ServerResponse, seen: Seen) => void;
 
-/** A Gitea whose answers the test changes, and looks at scopes of it. */
+/** Starts a Gitea whose answers the test changes, and looks at its scopes. */
 async function start(scopes = 1, random: () => number = () => 0.5) {
   const asked: number[] = [];
   const observations = new Map<string, Observation>();
@@ -41,7 +41,7 @@ async function start(scopes = 1, random: () => number = () => 0.5) {
   const targets = Array.from({ length: scopes }, (_, at): GiteaTarget => {
     return targetOf(gitea.url, { kind: 'org', org: `org-${at}` }, `scope ${at}`);
   });
-  /** Each scope waits for its time. */
+  /** Resolves when each scope waits for its time. */
   const settled = async (): Promise<void> => {
     for (let quiet = 0, seen = -1; quiet < 3; ) {
       await sleep(5);
@@ -63,9 +63,9 @@ async function start(scopes = 1, random: () => number = () => 0.5) {
   const scene = {
     gitea,
     poller,
-    /** What the Gitea answers; undefined: as a Gitea does. */
+    /** Gitea's answer. Undefined: that of a healthy Gitea. */
     answer: undefined as Answer | undefined,
-    /** When each request came, ms since the begin. */
+    /** Times of the requests, ms since the begin. */
     asked,
     /** The last look at each scope. */
     observations,

@@ -1,4 +1,4 @@
-/** One request budget for everything that is asked of one Gitea. Real requests; minutes pass by a clock that the test turns. */
+/** One request budget for all requests to one Gitea. Real requests; minutes pass by a clock that the test turns. */
 
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { GiteaApi } from '../../../src/clients/gitea/api.ts';
@@ -93,7 +93,7 @@ test('a visit that waits for the budget ends when the giteas is closed', async (
   const { giteas } = open();
   const target = targetOf(gitea.url);
   giteas.share(new Map([[target, new Set(['runners'])]]));
-  // What it costs is paid for after 16 s.
+  // Its cost has been earned after 16 s.
   await pass(0.1, [visiting(giteas, target, BACKGROUND, 20)]);
   const waiting = giteas.visit(target, BACKGROUND, async () => 'asked');
 

@@ -1,4 +1,4 @@
-/** Who is given a look, and who is not (laws V177 to V180). Real requests. */
+/** Which clients get a look, and which do not (laws V177 to V180). Real requests. */
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { keysOf, MOST_AGE_MS, opened } from '../../../src/clients/gitea/kept-look.ts';
@@ -153,7 +153,7 @@ describe('a look that is too old is not given', () => {
 });
 
 describe('what it holds has a bound', () => {
-  /** So many jobs of 75 KB each. */
+  /** Makes so many jobs of 75 KB each. */
   const long = (from: number, count: number, status = 'queued') =>
     jobRows(from, count, status).map((row) => ({ ...row, steps: 'x'.repeat(75_000) }));
 
@@ -175,7 +175,7 @@ describe('what it holds has a bound', () => {
     const answers = await Promise.all(targets.map(async (target) => (await ask(target)).status));
     const given = answers.filter((status) => status === 200).length;
 
-    // Each has 2.9 MiB.
+    // Each answer has 2.9 MiB.
     expect(given).toBeGreaterThanOrEqual(8);
     expect(given).toBeLessThanOrEqual(11);
   });

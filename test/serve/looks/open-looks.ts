@@ -11,7 +11,7 @@ import { openPoller } from './open-poller.ts';
 
 export const NONCE = '0123456789abcdef'.repeat(2);
 
-/** It has looked at all targets once. */
+/** Opens the looks, and waits until each target was looked at once. */
 export async function openLooks(
   targets: readonly GiteaTarget[],
   { clock = systemClock, ...over }: Partial<PollerOptions> & { readonly clock?: Clock } = {},

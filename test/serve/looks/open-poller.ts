@@ -4,7 +4,7 @@ import { Poller, type PollerOptions } from '../../../src/serve/looks/poller.ts';
 import { WorkQueue } from '../../../src/serve/queue/work-queue.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
 
-/** A poller of its own queue. It ends with the test. */
+/** Opens a poller with its own queue. It ends with the test. */
 export function openPoller(over: Pick<PollerOptions, 'onLook'> & Partial<PollerOptions>) {
   const queue = new WorkQueue(systemClock);
   const poller = new Poller({

@@ -83,7 +83,7 @@ describe('the poll interval', () => {
       looked(early, shown, nowMs + ms, SHORTEST_MS);
 
     expect([seenAfter(15_000), seenAfter(15_001)].map(({ doubtful }) => doubtful.size)).toEqual([0, 1]);
-    // Until then it is remembered: a look may come before the change can be seen.
+    // The change is remembered until then: a look may come before it can be seen.
     expect([seenAfter(15_000, jobs), seenAfter(15_001, jobs)].map((each) => each.announced.size)).toEqual([1, 0]);
     expect(looked(seenAfter(100, jobs), more, nowMs + 5_000, SHORTEST_MS).doubtful.size).toBe(0);
   });

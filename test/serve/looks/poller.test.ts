@@ -1,4 +1,4 @@
-/** Many targets at one Gitea: none keeps the others waiting. Real requests. */
+/** Many targets at one Gitea: none delays the others. Real requests. */
 
 import { expect, test } from 'vitest';
 import type { GiteaTarget } from '../../../src/clients/gitea/observe-gitea.ts';
@@ -159,7 +159,7 @@ test('the answer of a look counts for nothing when nobody watches its scope any 
 
 test.each([
   [500, 2],
-  // It asks to be left alone. That is no upgrade.
+  // Gitea asks to wait. That is not an upgrade.
   [429, 1],
 ])(
   'a look that failed with %i makes serve ask for the version of a Gitea %i times in all',

@@ -18,7 +18,10 @@ const inOne = (keys: readonly string[]) => new Map(keys.map((key) => [key, new S
 interface Looking {
   /** The namespace of each target. Default: all are of one. */
   readonly namespaceOf?: (key: string) => string;
-  /** Between the end of a look and the next one. Default: as `Poller`, two looks of a target never begin sooner. */
+  /**
+   * Time between the end of a look and the next one, ms. Default: as in `Poller`, two looks at a target never begin
+   * sooner.
+   */
   readonly everyMs?: number;
   /** Targets that look. Default: all. */
   readonly only?: readonly string[];
@@ -61,7 +64,7 @@ function looking(costs: Readonly<Record<string, number>>, over: Looking = {}) {
   return { looks, waited };
 }
 
-/** So many targets with one request each. */
+/** Makes so many targets with one request each. */
 const many = (count: number, cost = 1) => Object.fromEntries(keysOf(count).map((key) => [key, cost]));
 
 async function minutesLater(looks: ReadonlyMap<string, number>, minutes: number): Promise<Record<string, number>> {
@@ -86,7 +89,7 @@ describe('turns', () => {
 
     const sum = counts.reduce((total, count) => total + count, 0);
     expect(sum).toBeLessThanOrEqual(20 * 180 + 1);
-    // A tenth is kept for what is asked besides looks.
+    // A tenth is kept for requests that do not belong to looks.
     expect(sum).toBeGreaterThan(20 * 180 * 0.9);
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(2);
   });
@@ -95,7 +98,7 @@ describe('turns', () => {
     const { looks } = looking(many(20, 4), { only: ['t0'] });
     const { t0 = 0 } = await minutesLater(looks, 1);
 
-    // 5 s of savings and 60 s of all 20 requests a second, not a twentieth of it.
+    // The budget of 5 s, and 60 s of all 20 requests a second, not a twentieth of them.
     expect(t0).toBeGreaterThan(290);
     expect(t0 * 4).toBeLessThanOrEqual(100 + 60 * 20 + 4);
   });

@@ -17,7 +17,7 @@ const rowOf = (online: boolean, name = 'ci-1') => {
   return { id: 1, name, online, busy: false, disabled: false, ephemeral: true, labels: [] };
 };
 
-/** By default ci-1 was evicted, nobody tells of its end, and no pod is there whose Job has gone. */
+/** Follows losses. By default ci-1 was evicted, nobody reports its end, and no pod exists without its Job. */
 function follow(before: GroupLosses, scene: Partial<FollowInput> = {}) {
   const evicted = { runners: [lostRunner('ci-1')], nowMs: NOW + 900 };
   const { nowMs = evicted.nowMs } = scene;
@@ -106,7 +106,7 @@ describe('a CI job is not lost', () => {
 
 describe('a runner whose Job has gone', () => {
   const withState = (state: LiveState): LiveRunner => ({ job: live('ci-1', state), annotations: {} });
-  /** What is known after its Job was seen in these states, one reconcile after the other. */
+  /** Returns the losses after its Job was seen in these states, one reconcile after the other. */
   const known = (...states: readonly LiveState[]): GroupLosses => statesSeen(() => true, ...states);
   const statesSeen = (hasPod: () => boolean, ...states: readonly LiveState[]): GroupLosses =>
     states.reduce(
@@ -249,7 +249,7 @@ describe('a runner whose node does not answer', () => {
     expect([again.returned, again.losses.lost]).toEqual([losses.lost, []]);
     const dead = { ...scene(look(NOW + 150_000, rowOf(false))), nowMs: NOW + 151_000 };
     expect(follow(again.losses, dead).found.map(({ jobId }) => jobId)).toEqual([7]);
-    // Another runner does not speak for it, and a look that failed tells nothing.
+    // Another runner proves nothing about this one, and neither does a failed look.
     expect(follow(losses, scene(look(NOW + 60_500, rowOf(false), rowOf(true, 'ci-2')))).returned).toEqual([]);
     expect(follow(losses, scene(undefined)).returned).toEqual([]);
     // A look from before the loss tells nothing.
@@ -300,7 +300,7 @@ describe('the runner of a lost CI job has ended', () => {
   const look = (...rows: readonly ReturnType<typeof rowOf>[]) => {
     return { ...lookAt(NOW + 500, running(7, 'ci-1')), runners: rows };
   };
-  /** Whether it is noted so at the look that finds the loss, and with the next one. */
+  /** Returns whether the end is noted at the look that finds the loss, and whether at the next one. */
   const isEnded = (scene: Partial<FollowInput>, later: Partial<FollowInput> = scene): readonly unknown[] => {
     const first = follow(noticed(), { look: look(), ...scene });
     const next = follow(first.losses, { look: look(), ...later });

@@ -61,7 +61,7 @@ const INVALID: WakeOutcome = { is: 'synced', message: 'Job.batch "ci-1" is inval
 const ERROR: WakeOutcome = { is: 'error', message: 'why' };
 const FAILED: WakeOutcome = { is: 'failed', message: 'why' };
 
-/** Of each condition: what it says, of which facts beside those that are calm, and in which words. */
+/** For each condition: its status and reason, the facts that differ from quiet ones, and its message. */
 const SAID: Readonly<Record<string, readonly (readonly [string, Partial<GroupFacts>, (string | RegExp)?])[]>> = {
   Ready: [
     ['True Serving', {}],
@@ -172,7 +172,8 @@ const SAID: Readonly<Record<string, readonly (readonly [string, Partial<GroupFac
     ],
     ['True Synced', managed(60_000, INVALID)],
     ['False SyncFailed', managed(60_001, INVALID), 'Argo CD cannot apply all Jobs: Job.batch "ci-1" is invalid'],
-    // Law V75 (docs/spec.md): what is waited for, once the cluster has not shown the plan for 30 s.
+    // Law V75 (docs/spec.md): the condition says what it waits for, once the cluster has differed from the plan for 30
+    // s.
     ['True Synced', waiting(29_999)],
     [
       'True Waiting',

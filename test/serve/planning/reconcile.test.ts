@@ -21,7 +21,7 @@ import { runnerGroup } from '../../support/runner-group.ts';
 import { job, live, NOW, ORIGIN } from '../../support/scenario.ts';
 
 const NO_VERDICTS: ReadonlyMap<string, AppVerdict> = new Map();
-/** The same moment as `NOW` by a clock that is never set. */
+/** The moment of `NOW` by a clock that is never set. */
 const STEADY = 500_000;
 const readyIn = ({ groups }: AppVerdict): readonly boolean[] => groups.map(({ facts }) => isReady(facts));
 const IDLE: Look = { jobs: [], runners: [] };
@@ -64,7 +64,7 @@ interface SeenGroup {
   readonly observation?: Observation;
 }
 
-/** A input of these groups, each with a target of its own. */
+/** Makes the input of these groups, each with a target of its own. */
 function sceneOf(
   parts: readonly SeenGroup[],
   over: Partial<ReconcileInput> = {},
@@ -104,7 +104,7 @@ function play(input: ReconcileInput, before = NO_VERDICTS): ReadonlyMap<string, 
   );
 }
 
-/** As the leader does: each is told what those before it start. */
+/** Reconciles in order, like the leader: each Application gets the starts of those before it. */
 function playInOrder(input: ReconcileInput): readonly AppVerdict[] {
   const startedBefore = new Map<string, readonly LiveRunner[]>();
   return [...input.snapshot.byApp].map(([key, groups]) => {

@@ -1,4 +1,4 @@
-/** What a snapshot hands on from the one before: who depends on a list need not look at it again. */
+/** Tests what a snapshot keeps of the last one: readers of an unchanged list need not read it again. */
 import { describe, expect, test } from 'vitest';
 import { type ClusterSnapshot, type LiveGroup, type LiveRunner, snapshot } from '../../../src/serve/seen/live.ts';
 import { INSTALLATION_ID, TRACKING_ID } from '../../../src/shared/marks.ts';
@@ -44,7 +44,7 @@ describe('a new snapshot', () => {
 
     expect([one.ended, two.ended, three.ended]).toEqual([[old], [fresh], []]);
     expect(three.lastEndMs).toEqual(new Map([['ci/a', 2]]));
-    // Of groups that are gone it forgets the ends.
+    // It forgets the ends of deleted groups.
     expect(of([], three, 4, []).lastEndMs.size).toBe(0);
   });
 });

@@ -9,7 +9,7 @@ import { countingClock } from '../../support/counting-clock.ts';
 import { strayErrors } from '../../support/stray-errors.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
-/** What a run does once it is noted. */
+/** Behaviour of a run after it was noted. */
 type Play = (key: string, turn: Turn, clock: Clock) => Promise<Again | undefined>;
 
 const lasts =
@@ -24,7 +24,7 @@ const fail: Play = async () => {
   throw refused;
 };
 
-/** A class, and what has begun when. */
+/** Opens a class, and records what begins when. */
 function open(over: Partial<WorkClass> = {}, play = lasts(100)) {
   const clock = new VirtualClock();
   const queue = new WorkQueue(clock);
@@ -488,7 +488,7 @@ describe('a class', () => {
     for (const key of ['quick', 'a', 'b', 'c', 'd']) line.add(key);
     await clock.pass(10_000);
 
-    // Since 600 a has no place. Since 2,100 b has none, and c keeps its own.
+    // From 600 on, a has no place. From 2,100 on, b has none, and c keeps its own.
     expect(began).toEqual(['0 quick', '100 a', '600 b', '2100 c']);
   });
 
@@ -529,7 +529,7 @@ describe('a class', () => {
       for (let lane = 0; lane < 996; lane += 1) await turns(`${lane}`);
       await turns('again', 'one more');
       began.length = 0;
-      // Those without a turn come first, in the order in which they were due. Each that begins pushes an older one out.
+      // Those without a turn come first, in the order in which they were due. Each begin removes an older turn.
       await turns('known', 'again', 'forgotten', 'new');
 
       expect(began.map((each) => each.split(' ')[1])).toEqual(['forgotten', 'new', 'known', 'again']);

@@ -28,7 +28,7 @@ function stopped(pinned: boolean): LiveRunner {
 const begun = (agoMs: number) => runner({ pinned: true, job: job({ startedAtMs: NOW - agoMs }) });
 const keep = { endedAtMs: NOW - 60_000, untilMs: NOW + 60_000 };
 const stays = runner({ because: 'debugging', pinned: true, keep, job: job({ startedAtMs: 0 }) });
-/** Its Job, which says so. */
+/** The Job of the runner, with its stay. */
 const told = (untilMs = keep.untilMs): LiveRunner => ({
   job: { ...live('running', true).job, endedAtMs: keep.endedAtMs },
   annotations: present(jobAnnotations({ ...stays, keep: { ...keep, untilMs } })),

@@ -9,7 +9,7 @@ import { Failure } from '../../../src/shared/failure.ts';
 import { appState } from '../../support/applications.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
-/** One Application and the jobs that its group has runners for. */
+/** An Application with the jobs that its group has runners for. */
 interface BusyApp {
   readonly name: string;
   /** Jobs that should be in the cluster now. */

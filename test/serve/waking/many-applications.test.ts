@@ -15,7 +15,7 @@ const JOB_MS = 5_000;
 const TICK_MS = 5_000;
 const HOUR_MS = 3_600_000;
 
-/** So many Applications; each has `JOBS` jobs and `CAP` runners at a time. */
+/** Makes so many Applications. Each has `JOBS` jobs and `CAP` runners at a time. */
 async function scene(count: number, refreshMs: (name: string) => number | undefined) {
   const names = namesOf(count);
   const left = new Map(names.map((name) => [name, [] as readonly string[]]));
@@ -56,7 +56,7 @@ async function scene(count: number, refreshMs: (name: string) => number | undefi
   return {
     argocd,
     clock,
-    /** How wakes ended. */
+    /** Returns how the wakes ended. */
     outcomes: () => told.flatMap((event) => (event.is === 'woken' ? [event.outcome.is] : [])),
     doneAtMs,
     /** Lets these Applications have their jobs from now on. */
@@ -85,9 +85,9 @@ it.each([
     expect(await argocd.pass(4 * HOUR_MS, () => doneAtMs.size === 20)).toBe(true);
     expect(argocd.count.most).toBeLessThanOrEqual(4);
     expect(new Set(outcomes())).toEqual(new Set(['synced']));
-    // No refresh was thrown away.
+    // No refresh was wasted.
     expect(argocd.count.refreshes - argocd.count.syncs).toBeLessThanOrEqual(4);
-    // One after the other, three times: refresh, sync, CI jobs.
+    // Time of three rounds one after the other: refresh, sync, CI jobs.
     const oneAfterTheOther = 20 * (JOBS / CAP) * (refreshMs + 1_000 + JOB_MS);
     expect(clock.steadyMs() - beganMs).toBeLessThanOrEqual(1.5 * oneAfterTheOther);
     // Fair: they end together, and none is served twice before another one is served once.

@@ -52,10 +52,10 @@ const AT: { readonly [S in State]: WakeState } = {
   'waking?': played(WAKING, { is: 'no-plan' }),
 };
 
-/** What happens, the state that follows, and in how many ms it may be woken. */
+/** Event, next state, and in how many ms the Application may be woken. */
 type Lines<E extends News> = readonly (readonly [Of<E>, State, number?])[];
 
-/** Every state and all that can happen in it: one that is new does not compile without its lines. */
+/** Every state with all its events: a new one does not compile without its lines. */
 const TABLE: { readonly [S in State]: { readonly [E in News]: Lines<E> } } = {
   shown: {
     planned: [
@@ -80,7 +80,7 @@ const TABLE: { readonly [S in State]: { readonly [E in News]: Lines<E> } } = {
     'no-plan': [[{ is: 'no-plan' }, 'unplanned']],
     'its-turn': [[{ is: 'its-turn' }, 'waking']],
     woken: [[SYNCED, 'gathering', 30]],
-    // Argo CD in trouble is no reason to wait for more: the wake is due as before.
+    // Trouble of Argo CD does not extend the wait: the wake is due as before.
     unwell: [[ILL, 'gathering', 30]],
   },
   waking: {
@@ -320,7 +320,7 @@ describe('the table', () => {
           const due = dueMs(state);
           if (state.is === 'shown') expect(isWanted).toBe(false);
           if (state.is === 'gathering' || state.is === 'pausing') expect(isWanted).toBe(true);
-          // As long as the slowest refresh of this history took, if that was more.
+          // Or as long as the slowest refresh of this history took, if that is more.
           if (due !== undefined) expect(due - nowMs).toBeLessThanOrEqual(60_000);
         }
       }),
@@ -329,7 +329,7 @@ describe('the table', () => {
   });
 });
 
-/** How one wake ends; a function throws. */
+/** End of one wake. A function throws. */
 type Ending = Partial<AppState> | (() => never);
 
 const SYNC: Ending = { sync: 'OutOfSync' };
@@ -344,7 +344,7 @@ const fails = (code: string, kind?: FailureKind): Ending => {
 
 const WAKE_MS = 500;
 
-/** An Application whose wakes last 500 ms and end as `endings` say, the last of them for ever. */
+/** Starts an Application whose wakes last 500 ms and end as `endings` say. The last of them repeats. */
 function start(...endings: readonly Ending[]) {
   const clock = new VirtualClock();
   const woken: number[] = [];
@@ -376,7 +376,7 @@ function start(...endings: readonly Ending[]) {
     apps,
     queue,
     woken,
-    /** How long after its wake each plan was shown. */
+    /** Returns how long after its wake each plan was shown. */
     shown: () => told.flatMap((event) => (event.is === 'plan-shown' ? [event.ms] : [])),
     differSince: () => state().differSince,
     want: (difference: Difference, settled = true) =>

@@ -119,7 +119,7 @@ describe('a wake', () => {
 describe('a wake of a slow Argo CD', () => {
   const HASTY = { answerMs: 5_000, readEveryMs: 5, askAgainMs: 5_000 };
 
-  /** No refresh is ever answered; reads show these, one after the other, the last one for ever. */
+  /** An Argo CD that never answers a refresh. Reads show these states in order; the last one repeats. */
   async function slow(...shown: readonly (object | number)[]): Promise<FakeArgoCd> {
     let reads = 0;
     return await fakeArgoCd(({ line }, response) => {
@@ -200,7 +200,10 @@ describe('a wake of a slow Argo CD', () => {
 });
 
 describe('the times of a wake', () => {
-  /** Reads show what is there at that moment. A refresh is answered when `answers` says so; else it is late. */
+  /**
+   * An Argo CD whose reads show the state of that moment. A refresh is answered when `answers` says so; otherwise it is
+   * late.
+   */
   function timed(
     shown: (ms: number) => object,
     answers: (how: string, ms: number) => object | undefined = () => undefined,
@@ -363,7 +366,7 @@ describe('the times of a wake', () => {
     await clock.pass(31_000);
 
     expect(await waking).toMatchObject({ is: isRefreshed ? 'synced' : 'busy' });
-    // Its end ends the wake, and the next one refreshes.
+    // The end of the operation ends the wake, and the next wake refreshes.
     expect(asked.at(-1)).toBe(isRefreshed ? '12500 sync' : '12500 read');
     expect(asked.some((what) => what.includes('hard'))).toBe(isRefreshed);
   });

@@ -4,7 +4,7 @@ import { Bodies } from '../../../src/serve/webhook/listener.ts';
 
 const KIB = 1024;
 
-/** A request whose body is on its way, and what became of it: the body, `too long` or why it was lost. */
+/** Begins a request whose body is on its way. Returns its result: the body, `too long`, or why it was lost. */
 function begin(bodies: Bodies) {
   const request = Object.assign(new PassThrough({ highWaterMark: 1024 * KIB }), { headers: {} });
   const result: { of: unknown } = { of: undefined };

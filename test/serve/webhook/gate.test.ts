@@ -11,7 +11,7 @@ import { delivery, payload, SECRET, sign } from '../deliveries.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** What is refused by its bytes alone: hostile-webhooks.test.ts. */
+/** Makes a gate. Requests that are refused by their bytes alone: hostile-webhooks.test.ts. */
 function gate(secrets = (): readonly string[] => [SECRET], nowMs = () => 0): WebhookGate {
   return new WebhookGate(secrets, nowMs);
 }

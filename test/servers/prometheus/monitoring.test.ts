@@ -39,7 +39,7 @@ function write(name: string, value: unknown): string {
   return file;
 }
 
-/** The same alerts with other waiting times. */
+/** Returns the alerts with other waiting times. */
 function withFor(rules: RuleFile, duration: string): RuleFile {
   return {
     groups: rules.groups.map((group) => ({ ...group, rules: group.rules.map((rule) => ({ ...rule, for: duration })) })),

@@ -21,7 +21,7 @@ type ByView = Readonly<Record<(typeof VIEWS)[number], Tally>>;
 
 interface Sums {
   readonly exact: Tally;
-  /** In the order of the variants. */
+  /** Results in the order of the variants. */
   readonly variants: readonly ByView[];
 }
 
