@@ -1,4 +1,4 @@
-/** What the oracle of warm pools calls a gap (floor.ts). */
+/** Tests which states the oracle of warm pools calls a gap (floor.ts). */
 import { expect, it } from 'vitest';
 import { Gitea, type GiteaJob } from '../../simulator/gitea/gitea.ts';
 import { NOTHING_YET, type Pod } from './cluster.ts';
@@ -32,10 +32,10 @@ const pod = (over: Partial<Pod> = {}): Pod => ({
   ...over,
 });
 const job = (over: Partial<GiteaJob>): GiteaJob => ({ ...CI_JOB, ...over });
-/** Its CI job is over, 1 s before the look. */
+/** A pod whose CI job ended 1 s before the look. */
 const done = (over: Partial<Pod> = {}): Pod =>
   pod({ phase: 'ended', end: 'done', claimedMs: 50_000, endedMs: 97_000, job: job({ stopped: 97 }), ...over });
-/** It was lost; Gitea has shown its CI job in progress until then. */
+/** A lost pod. Gitea has shown its CI job in progress until then. */
 const lost = (stopped: number): Pod =>
   pod({ phase: 'ended', end: 'lost', claimedMs: 9000, endedMs: 20_000, job: job({ status: 'failure', stopped }) });
 const many = (count: number, one: Pod): readonly Pod[] => Array.from({ length: count }, () => one);

@@ -1,6 +1,6 @@
 /**
- * The oracle of warm pools. A sync that went well, of a look that saw a gap in a pool, has filled the gap. So a pool is never below its floor
- * for longer than Argo CD and a start take.
+ * The oracle of warm pools. A successful sync, after a look that saw a gap in a pool, has filled the gap. So a pool is
+ * never below its floor for longer than Argo CD and a start take.
  */
 import type { GiteaJob } from '../../simulator/gitea/gitea.ts';
 import { type Ceiling, ceilingsOf, weightOf } from './ceilings.ts';
@@ -14,26 +14,26 @@ type Pods = Pick<Cluster, 'pods' | 'jobs' | 'madeAgain'>;
 
 /** A plan that has just been synced. */
 interface Synced {
-  /** When its look began. */
+  /** Begin of its look. */
   readonly lookedAtMs: number;
   readonly seesPods: boolean;
 }
 
 interface Now extends Synced {
   readonly nowMs: number;
-  /** So long a slot waits after a runner of whose CI job nothing shows any more. */
+  /** How long a slot waits after a runner whose CI job nothing shows any more, ms. */
   readonly forgetsForMs: number;
   /** A look does not show which runner ran this completed CI job. */
   readonly isForgotten: (job: GiteaJob) => boolean;
   /** The cap of its group. */
   readonly cap: number;
-  /** So many idle runners the group is to have. */
+  /** Number of idle runners that the group should have. */
   readonly minIdle: number;
-  /** A runner that is registered where its group is no more: it does not fill the pool. */
+  /** True for a runner at a former scope of its group: it does not fill the pool. */
   readonly isOut: (pod: Pod) => boolean;
   /** A runner at work of whose CI job Gitea has no row: its repository was deleted, or Gitea restored. */
   readonly isUnlisted: (pod: Pod) => boolean;
-  /** What limits that others share leave for idle runners. */
+  /** Slots that shared limits leave for idle runners. */
   readonly room: number;
   /** A runner that has ended, and that a restored Gitea believes at work. */
   readonly isGhost: (pod: Pod) => boolean;
@@ -44,7 +44,7 @@ const ROW_LASTS_MS = 70_000;
 /** The 10 s of `src/planner/idle.ts`, and a little more for look and sync. */
 const SLOT_WAITS_MS = 20_000;
 
-/** So long a runner without a row counts as one that is on its way (`src/planner/debugging.ts`). */
+/** How long a runner without a row counts as one on its way, ms (`src/planner/debugging.ts`). */
 const LISTED_WITHIN_MS = 90_000;
 
 /** The pools of these groups that the sync has left with a gap, in words. */
@@ -73,7 +73,7 @@ export function gapsInPools(
     const { cap, minIdle = 0, suspend = false } = stage.specOf(group);
     if (minIdle === 0 || suspend) return [];
     const above = ceilings.filter((ceiling) => ceiling.groups.includes(group));
-    // A job that waits comes first, and a heavy one may keep what is left.
+    // A waiting job comes first, and a heavy one may keep the rest.
     const sharing = above.filter((ceiling) => ceiling.groups.length > 1).flatMap((ceiling) => ceiling.groups);
     if (sharing.some((other) => stage.mostReady(other, synced.lookedAtMs) > 0)) return [];
     // Gitea would give an idle runner to any job.
@@ -93,7 +93,10 @@ export function gapsInPools(
   });
 }
 
-/** Places that a limit leaves for idle runners of a group, beside all other runners. One that the look saw may have gone since. */
+/**
+ * Returns the slots that a limit leaves for idle runners of a group, beside all other runners. A runner that the look
+ * saw may have gone since.
+ */
 function roomFor({ pods }: Pods, group: GroupSpec, { groups, most }: Ceiling, now: Omit<Now, 'room'>): number {
   const isThere = (pod: Pod): boolean =>
     (pod.endedMs ?? now.nowMs) >= now.lookedAtMs || isBusy(pod, now) || hasOpenJob(pod) || now.isGhost(pod);
@@ -112,7 +115,7 @@ function runnersAtWork({ gitea: { state } }: Stage): ReadonlySet<string> {
   return new Set(names);
 }
 
-/** What must not be, in words. */
+/** Describes a gap in a pool. Undefined: there is none. */
 export function gapInPool(cluster: Pods, group: GroupSpec, now: Now): string | undefined {
   const { cap, minIdle, room } = now;
   if (minIdle === 0) return undefined;
@@ -130,20 +133,24 @@ export function gapInPool(cluster: Pods, group: GroupSpec, now: Now): string | u
     : undefined;
 }
 
-/** As `isRecreated`. Nearly all names are made once. */
+/** True if the pod is re-created, like `isRecreated`. Nearly all names are made once. */
 function comesAgain(cluster: Pods, pod: Pod): boolean {
   return cluster.madeAgain.has(pod.name) && isRecreated(cluster, pod);
 }
 
-/** What has come or gone since the look began was not to be seen. */
+/** True for an idle pod. Changes since the begin of the look could not be seen. */
 function isIdle(cluster: Pods, pod: Pod, { lookedAtMs, seesPods, isUnlisted }: Now): boolean {
-  // Gitea has no row of its CI job any more. Its own one is idle when it is silent for 10 s, or gone as that of one that is registering.
+  // Gitea no longer has the row of its CI job. The runner's own row is idle if it is silent for 10 s, or gone like that
+  // of a registering runner.
   if (isUnlisted(pod) && (pod.endedMs ?? lookedAtMs) >= lookedAtMs) return true;
   const leftMs = Math.min(...[pod.claimedMs, pod.endedMs, pod.deletedMs].map((ms) => ms ?? Number.POSITIVE_INFINITY));
   return leftMs >= lookedAtMs || lookedIdle(pod, lookedAtMs) || (!seesPods && isDeadUnseen(cluster, pod));
 }
 
-/** Gitea was restored, and has no row of it: it may have had a CI job that failed. It does not fill the pool either. */
+/**
+ * True if Gitea was restored and has no row of the runner: its CI job may have failed. It does not fill the pool
+ * either.
+ */
 function mayBeHeld(pod: Pod, { isOut }: Pick<Now, 'isOut'>): boolean {
   return pod.forgotten && pod.phase !== 'ended' && pod.group.keepFailedS !== undefined && isOut(pod);
 }
@@ -159,12 +166,15 @@ function lookedIdle({ job }: Pod, lookedAtMs: number): boolean {
   return job?.status === 'cancelling' || (job?.status === 'cancelled' && endMs(job) >= lookedAtMs);
 }
 
-/** When a CI job ended in Gitea, which has whole seconds: not later than that. 0: it has not. */
+/** Returns the latest end of a CI job in Gitea, which has whole seconds. 0: it has not ended. */
 function endMs(job: GiteaJob | undefined): number {
   return job && job.stopped > 0 ? job.stopped * 1000 + 999 : 0;
 }
 
-/** Its slot waits, because nothing has shown that it was at work: neither Gitea nor, when the look began, a pin. */
+/**
+ * True while the runner's slot waits, because nothing has shown that it was at work: neither Gitea nor, at the begin of
+ * the look, a pin.
+ */
 function mayWait({ pinnedMs, unpinnedMs, job, ...pod }: Pod, now: Now): boolean {
   const endedMs = pod.phase === 'kept' ? (pod.registeredMs ?? 0) + LISTED_WITHIN_MS : (pod.endedMs ?? 0);
   const never = Number.POSITIVE_INFINITY;
@@ -173,7 +183,7 @@ function mayWait({ pinnedMs, unpinnedMs, job, ...pod }: Pod, now: Now): boolean 
   return job !== undefined && now.isForgotten(job);
 }
 
-/** Its slot backs off, or Gitea still shows its row. */
+/** True if the slot is in back-off, or Gitea still shows its row. */
 function isExcuse(
   { claimedMs, endedMs, deletedMs, fate, refused, end }: Pod,
   group: GroupSpec,
@@ -185,7 +195,10 @@ function isExcuse(
   return hasFailed && endedMs !== undefined && nowMs - endedMs < group.spawnTimeoutS * 1000 + ROW_LASTS_MS;
 }
 
-/** It has ended without a CI job, and its Job holds its name until Kubernetes removes it. Gitea alone does not show that. */
+/**
+ * True for a runner that has ended without a CI job, whose Job holds its name until Kubernetes removes it. Gitea alone
+ * does not show that.
+ */
 function isDeadUnseen(cluster: Pods, pod: Pod): boolean {
   return pod.claimedMs === undefined && pod.phase === 'ended' && cluster.jobs.get(pod.name)?.pod === pod;
 }

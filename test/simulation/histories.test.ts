@@ -1,4 +1,4 @@
-/** The named histories: each under the planner with and without sight of Kubernetes, and what must come out. */
+/** Tests the named histories: each under the planner with and without Kubernetes, with its expected result. */
 import { describe, expect, it } from 'vitest';
 import type { Pod } from './cluster.ts';
 import * as named from './histories/named.ts';
@@ -7,7 +7,10 @@ import { KINDS } from './kinds.ts';
 import { OURS, POLICIES, type PolicyName } from './policies/index.ts';
 import { type Outcome, runHistory } from './run.ts';
 
-/** With Gitea alone nobody sees the second pod: the cap does not hold (docs/simulations.md, "What is not counted"). */
+/**
+ * Histories whose second pod Gitea alone does not show: the cap does not hold (docs/simulations.md, "What is not
+ * counted").
+ */
 const UNSEEN: readonly string[] = ['MADE_ANEW_WITHIN_SECONDS'];
 
 const known = new Map<PolicyName, Map<History, Outcome>>();
@@ -71,7 +74,7 @@ describe.each(OURS)('%s', (policy) => {
     const { pods, prunedAtWork } = run(named.TRANSFERRED_AT_WORK);
 
     expect(pods.map(({ end }) => end)).toEqual(['done']);
-    // With Gitea alone its Job is not in the output, and has its grace period.
+    // With Gitea alone, its Job is not in the output, and has its grace period.
     expect(prunedAtWork).toBe(policy === 'ours, live Jobs' ? 0 : 1);
   });
 
@@ -79,7 +82,7 @@ describe.each(OURS)('%s', (policy) => {
     const { pods } = run(named.DELETED_AT_WORK);
 
     expect(pods.map(({ end }) => end)).toEqual(['done']);
-    // With Gitea alone its Job is not in the output, and has its grace period.
+    // With Gitea alone, its Job is not in the output, and has its grace period.
     expect(pods.map(({ closeCall }) => closeCall)).toEqual([policy !== 'ours, live Jobs']);
   });
 

@@ -10,20 +10,20 @@ import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/group-schema
 import type { Fairness, Limit, PriorityTier } from '../../src/planner/evidence.ts';
 
 export interface History {
-  /** Where the small chances of a run come from: lags of lists, signals and polls. */
+  /** Seed of the small chances of a run: lags of lists, signals and polls. */
   readonly seed: number;
   readonly gitea: GiteaVersion;
   /** `MAX_RESPONSE_ITEMS`: rows per page of Gitea's lists. */
   readonly pageSize: number;
-  /** In which order a Gitea up to 1.26 lists completed jobs. */
+  /** Order in which a Gitea up to 1.26 lists completed jobs. */
   readonly database: 'by-id' | 'shuffled';
-  /** So many Applications print the groups from then on, each its shard of them. Absent: one alone. */
+  /** Number of Applications that print the groups from a time on, each its own shard. Absent: one Application. */
   readonly shards?: readonly { readonly atS: number; readonly of: number }[];
   readonly groups: readonly GroupSpec[];
   readonly statics: readonly StaticRunner[];
   readonly pushes: readonly Push[];
   readonly acts: readonly Act[];
-  /** What becomes of the pods, in the order of their creation; those behind the list start in 8 s. */
+  /** Fates of the pods, in the order of their creation. Pods beyond the list start in 8 s. */
   readonly pods: readonly PodFate[];
   readonly troubles: readonly Trouble[];
   /** The times at which Argo CD is woken; afterwards it is every `wakeEveryS`. */
@@ -31,26 +31,29 @@ export interface History {
   readonly wakeEveryS: number;
   /** Two syncs at the same time are possible (two Argo CD controllers during a roll-out); else the later one is refused. */
   readonly syncsOverlap: boolean;
-  /** How often a busy runner has not reported for 10 s, so that its row does not say `busy`. */
+  /** Share of looks at which a busy runner has not reported for 10 s, so that its row does not say `busy`. */
   readonly silence: number;
-  /** How often the answer to a claim is lost (1.27 puts the job back). */
+  /** Share of claims whose answer is lost (1.27 puts the job back). */
   readonly claimLoss: number;
-  /** How often an idle runner asks for work in the same moment as another one: up to 1.26 the loser sleeps (#38200). */
+  /** Share of polls of an idle runner at the same moment as another one: up to 1.26 the loser sleeps (#38200). */
   readonly pollTogether: number;
-  /** How far Kubernetes' clock is ahead of Gitea's. */
+  /** Kubernetes' clock minus Gitea's, seconds. */
   readonly clockSkewS: number;
-  /** Runs are cut off then; what is not served by then counts as never served. */
+  /** End of a run, seconds. Jobs that are not served by then count as never served. */
   readonly patienceS: number;
 }
 
-/** What a commit may change of a group. A cap and a limit have room for the heaviest size, as the schema demands. */
+/**
+ * Settings of a group that a commit may change. A cap and a limit have slots for the heaviest size, as the schema
+ * demands.
+ */
 export interface Settings {
   readonly cap?: number;
-  /** Of all limits: groups that share one say one number. */
+  /** Value of all limits: groups that share one have the same number. */
   readonly most?: number;
   readonly suspend?: boolean;
   readonly fairness?: Fairness;
-  /** It has this label, too. */
+  /** A further label of the group. */
   readonly label?: string;
 }
 
@@ -59,13 +62,13 @@ export interface GroupSpec {
   readonly scope: RunnerScope;
   readonly labels: readonly string[];
   readonly cap: number;
-  /** One of the sizes of the group of this name: the label that chooses it. */
+  /** Name of a size of the group: the label that chooses it. */
   readonly size?: string;
   readonly weight?: number;
   readonly limits?: readonly Limit[];
   readonly suspend?: boolean;
   readonly fairness?: Fairness;
-  /** Each of its runners is registered ahead, at the repository of its job. */
+  /** True if each runner is registered ahead, at the repository of its job. */
   readonly isBound?: true;
   /** Names of the repositories that it is for. Absent: all of its scope. */
   readonly repositories?: readonly string[];
@@ -78,9 +81,9 @@ export interface GroupSpec {
   readonly gracefulStopS: number;
   readonly ttlS: number;
   readonly activeDeadlineS: number;
-  /** Runners whose CI job failed stay so long. Absent: they end with it. */
+  /** How long runners stay after a failed CI job, seconds. Absent: they end with it. */
   readonly keepFailedS?: number;
-  /** The Application that it belongs to: each has an Argo CD and a generator of its own, which know nothing of the others. */
+  /** Application of the group: each has its own Argo CD and generator, which know nothing of the others. */
   readonly application: string;
 }
 
@@ -89,13 +92,13 @@ export interface Push {
   readonly atS: number;
   readonly repo: string;
   readonly run: RunSpec;
-  /** How long its CI jobs take, by position in the run, used round and round. */
+  /** Durations of its CI jobs, by position in the run, in turn. */
   readonly ciS: readonly number[];
-  /** Which of its CI jobs fail, by position in the run, used round and round. Absent: none. */
+  /** Which of its CI jobs fail, by position in the run, in turn. Absent: none. */
   readonly fails?: readonly boolean[];
 }
 
-/** What people and Gitea's cron do. `push` is the index of the push; what is not possible at that moment does not happen. */
+/** Actions of people and of Gitea's cron. `push` is the index of the push. An impossible action has no effect. */
 export type Act =
   | { readonly atS: number; readonly kind: 'cancel-run'; readonly push: number }
   | { readonly atS: number; readonly kind: 'cancel-job'; readonly push: number; readonly position: number }
@@ -105,13 +108,13 @@ export type Act =
   | { readonly atS: number; readonly kind: 'clean-up' }
   /** A repository goes to an organization that no group covers, with its jobs at work. */
   | { readonly atS: number; readonly kind: 'transfer'; readonly repo: string }
-  /** Somebody gives a repository another name, also one that is the scope of a group. */
+  /** A repository is renamed. It may be the scope of a group. */
   | { readonly atS: number; readonly kind: 'rename-repo'; readonly repo: string }
-  /** The same for an organization or a user. The spec of its groups keeps the old name. */
+  /** An organization or a user is renamed. The spec of its groups keeps the old name. */
   | { readonly atS: number; readonly kind: 'rename-org' | 'rename-user'; readonly name: string }
   /** A repository is deleted, with its CI jobs at work. */
   | { readonly atS: number; readonly kind: 'delete-repo'; readonly repo: string }
-  /** Gitea is restored from a backup of that time: what came later is gone, and ids come again. */
+  /** Gitea is restored from a backup of that time: later data is gone, and ids come again. */
   | { readonly atS: number; readonly kind: 'restore'; readonly backupS: number }
   /** A commit changes the pod template: runners that are not registered get other names. */
   | { readonly atS: number; readonly kind: 'new-template' }
@@ -123,21 +126,24 @@ export type Act =
   | { readonly atS: number; readonly kind: 'pool'; readonly group: string; readonly minIdle: number }
   /** A commit changes settings of a group, of all its sizes. */
   | { readonly atS: number; readonly kind: 'settings'; readonly group: string; readonly settings: Settings }
-  /** Somebody deletes the Job of a pod, by order of creation. It stays until the pod has ended, with a deletionTimestamp (foreground). */
+  /**
+   * A person deletes the Job of a pod, by order of creation. It stays until the pod has ended, with a deletionTimestamp
+   * (foreground).
+   */
   | { readonly atS: number; readonly kind: 'delete-job'; readonly pod: number }
   /** The last commit is taken back. */
   | { readonly atS: number; readonly kind: 'rollback' };
 
-/** A runner of others that is always there. */
+/** A foreign runner that is always there. */
 export interface StaticRunner {
   readonly scope: RunnerScope;
   readonly labels: readonly string[];
-  /** How often it asks for work while it has none. The real one: after 2 s, 4 s and then every 5 s. */
+  /** Seconds between its requests for work while it has none. The real one asks after 2 s, 4 s and then every 5 s. */
   readonly pollEveryS: number;
 }
 
 export interface PodFate {
-  /** From creation until the runner registers. */
+  /** Seconds from its creation to its registration. */
   readonly startS: number;
   /** `crash`: fails instead of registering. `image`: its node cannot pull it, so the pod never starts and never fails. `hang`: the same, without a word. */
   readonly start?: 'crash' | 'image' | 'hang';
@@ -156,13 +162,13 @@ export type Trouble =
   | { readonly kind: 'full'; readonly atS: number; readonly untilS: number }
   /** The registration token is wrong: Gitea registers nobody. */
   | { readonly kind: 'bad-token'; readonly atS: number; readonly untilS: number }
-  /** One of the servers that a look asks does not answer: all looks fail, and the rest of the world goes on. */
+  /** One of the servers that a look needs does not answer: all looks fail, and everything else goes on. */
   | { readonly kind: 'outage'; readonly atS: number; readonly untilS: number }
   /** Argo CD is away: it refreshes and syncs nothing. A sync under way goes on. */
   | { readonly kind: 'argo-away'; readonly atS: number; readonly untilS: number }
-  /** The same for the Application of one shard. */
+  /** The Application of one shard fails. */
   | { readonly kind: 'shard-broken'; readonly shard: number; readonly atS: number; readonly untilS: number }
-  /** The same for the look of one group: its Gitea, or its token. */
+  /** The look of one group fails: its Gitea, or its token. */
   | { readonly kind: 'group-outage'; readonly group: string; readonly atS: number; readonly untilS: number }
   /** Every third pod, by order of creation, is lost without a word. */
   | { readonly kind: 'node-loss'; readonly atS: number; readonly node: 0 | 1 | 2 };
@@ -170,14 +176,14 @@ export type Trouble =
 /** Argo CD is woken: hard refresh (the generator looks and plans), then a sync of what it printed. */
 export interface Wake {
   readonly atS: number;
-  /** From the first list to the last. */
+  /** Seconds from the first list to the last. */
   readonly lookS: number;
-  /** From the end of the refresh to the sync. */
+  /** Seconds from the end of the refresh to the sync. */
   readonly syncAfterS: number;
-  /** From the begin of the sync (where live objects are compared) to the prunes, and again until the creates. */
+  /** Seconds from the begin of the sync (which compares live objects) to the prunes, and again until the creates. */
   readonly stepS: number;
   readonly fault?: WakeFault;
-  /** For `stale-sync`: the manifests are at least so old. */
+  /** Least age of the manifests, seconds. Only for `stale-sync`. */
   readonly staleS?: number;
 }
 
@@ -198,7 +204,7 @@ export function isInTrouble({ troubles }: History, group: string, fromS: number,
 
 export const ORDINARY_POD: PodFate = { startS: 8 };
 
-/** It has a node, and neither starts nor fails. */
+/** True for a pod on a node that neither starts nor fails. */
 export function neverStarts({ start }: PodFate): boolean {
   return start === 'image' || start === 'hang';
 }

@@ -1,4 +1,4 @@
-/** How far figures of many histories are by chance from what all histories would give. */
+/** Calculates how far figures of many histories are by chance from those of all histories. */
 import { addTally, emptyTally, type Figures, figuresOf, type Tally } from './tally.ts';
 
 /** The same histories under our planner and under the measure. */

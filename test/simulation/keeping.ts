@@ -1,23 +1,23 @@
 /**
- * Runners that stay after their CI job failed, in the simulation: which stay, and whether they stayed as long as their group says. What is
- * printed about a stay is by Gitea's clock, which is that of the simulation.
+ * Runners that stay after their CI job failed, in the simulation: which ones stay, and whether they stayed as long as
+ * their group says. Printed times are by Gitea's clock, which is that of the simulation.
  */
 import type { LiveJob } from '../../src/planner/evidence.ts';
 import type { GroupSpec } from './history.ts';
 
-/** What of a pod tells it. */
+/** The parts of a pod that decide about its stay. */
 interface Waiting {
   readonly name: string;
   readonly group: GroupSpec;
   readonly phase: string;
   readonly deletedMs: number | undefined;
-  /** It waits after its CI job. */
+  /** Since when it has waited after its CI job. */
   readonly waitsSinceMs: number | undefined;
   /** When its CI job failed. */
   readonly failedMs: number | undefined;
 }
 
-/** What is printed about a stay. */
+/** The printed annotations of a stay. */
 export interface PrintedStay {
   readonly endedAtMs: number;
   readonly untilMs: number;
@@ -28,7 +28,7 @@ export function waits({ keepFailedS = 0 }: GroupSpec, status: string | undefined
   return keepFailedS > 0 && status !== 'success';
 }
 
-/** When a runner may go, ms; undefined for one that is not to stay. */
+/** Returns when a runner may go, ms. Undefined for one that does not stay. */
 export function stayEndMs({ phase, failedMs, group }: Waiting): number | undefined {
   if (phase !== 'kept' || failedMs === undefined || group.keepFailedS === undefined) return undefined;
   // Gitea shows whole seconds.
@@ -48,9 +48,9 @@ export function stayOf(stay: PrintedStay | undefined): Pick<LiveJob, 'endedAtMs'
 /** A stay that is over, in the book of a run. */
 export interface Stay {
   readonly name: string;
-  /** Its CI job failed; else it was cancelled, and nobody wants to look at it. */
+  /** True if its CI job failed. Otherwise it was cancelled, and no person needs the pod. */
   readonly failed: boolean;
-  /** How much sooner than its group says it was ended, ms; negative: later. */
+  /** How much sooner than its group says it was ended, ms. Negative: later. */
   readonly earlyMs: number;
   /** How long it waited in all, ms. */
   readonly waitedMs: number;

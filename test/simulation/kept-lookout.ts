@@ -1,6 +1,7 @@
 /**
- * `generate` with looks that `serve` has kept (laws V178, P61, P62): a look at Gitea every second, of which `generate` gets the oldest that it
- * may take. That is harsher than life. No webhook tells anything here, so only the end of a Job makes a look too old before its time.
+ * `generate` with looks that `serve` has kept (laws V178, P61, P62): a look at Gitea every second, of which `generate`
+ * gets the oldest allowed one. That is harsher than reality. No webhook announces anything here, so only the end of a
+ * Job makes a look outdated early.
  */
 import { MOST_AGE_MS } from '../../src/clients/gitea/kept-look.ts';
 import type { Look } from '../../src/planner/evidence.ts';
@@ -9,7 +10,7 @@ import { type LookAt, lookout } from './look.ts';
 
 const EVERY_MS = 1_000;
 const LOOK_MS = 200;
-/** Until a watch has told of a Job. */
+/** Delay until a watch has reported a change of a Job, ms. */
 const WATCH_MS = 500;
 
 interface Kept {
@@ -40,7 +41,7 @@ export function keptLookout(...parts: Parameters<typeof lookout>): LookAt {
   return (lookMs, done) => {
     const oldest = kept.find(({ beganMs }) => beganMs >= Math.max(heardMs, stage.nowMs - MOST_AGE_MS));
     look(lookMs, (sight) => {
-      // Of a scope that is new in git no look is kept.
+      // No look is kept of a scope that is new in git.
       const all = oldest && { ...oldest, looks: new Map([...sight.looks, ...oldest.looks]) };
       done({ ...sight, ...(all && { kept: all }) });
     });

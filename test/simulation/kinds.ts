@@ -1,4 +1,6 @@
-/** The kinds of histories that are made from seeds. Those that are the afternoon or the wide one with something more are made here. */
+/**
+ * Makes the kinds of histories from seeds. Kinds that add something to the afternoon or to the wide one are made here.
+ */
 import type { Limit } from '../../src/planner/evidence.ts';
 import { LIMITED_BRANCHES } from './ceilings.ts';
 import type { Act, GroupSpec, History, PodFate, Push, Settings, Trouble } from './history.ts';
@@ -71,7 +73,7 @@ function makeApartHistory(seed: number): History {
   };
 }
 
-/** What they cover overlaps: one takes over jobs of another one, but not all. */
+/** Returns three groups with overlapping coverage: one takes some jobs of another, but not all. */
 function threeGroups({ groups }: History, random: Random): readonly GroupSpec[] {
   const [org] = groups;
   if (!org) throw new Error('no group');
@@ -88,7 +90,7 @@ function threeGroups({ groups }: History, random: Random): readonly GroupSpec[] 
   ];
 }
 
-/** Each job that asks for a label asks for one that a group has. */
+/** Gives each job that asks for a label one that a group has. */
 function relabelled(push: Push, random: Random): Push {
   const jobs = push.run.jobs.map((job) => {
     if (!job.runsOn || job.runsOn.length === 0) return job;
@@ -187,16 +189,17 @@ function makeLimitedHistory(seed: number, { isPer = false, isApart = false }: Li
       })),
     ],
     pushes: weight > 1 ? base.pushes.map(asksForLarge) : base.pushes,
-    // With fewer at a time the same work takes longer.
+    // With fewer runners at a time, the same work takes longer.
     patienceS: base.patienceS * (weight + 1),
-    // A size has no pool of its own. And a group that moves to another owner shares no limit with those that stay (docs/adr/0079).
+    // A size has no pool of its own. A group that moves to another owner shares no limit with those that stay
+    // (docs/adr/0079).
     acts: base.acts.filter(({ kind }) => kind !== 'pool' && !(isApart && kind === 'move')),
   };
 }
 
 /**
- * Wide, mixed and limited ones in turn, in which names change in Gitea: those of one or two repositories, also of one that is the scope of a
- * group, and up to twice that of their owner. It is an organization, or a user in a third of all histories.
+ * Makes wide, mixed and limited ones in turn with renames in Gitea: one or two repositories, also one that is the scope
+ * of a group, and up to twice their owner. The owner is an organization, or a user in a third of all histories.
  */
 function makeRenamedHistory(seed: number): History {
   const random = new Random(seed, 'rename-owner');
@@ -231,7 +234,7 @@ function makeChangedHistory(seed: number): History {
     Array.from({ length: random.chance(chance) ? random.whole(1, most) : 0 }, () => random.seconds(10, arrivalsS));
   const { name: group } = random.pick(base.groups);
   const changes = times(0.5, 3).map((atS): Act => ({ atS, kind: 'settings', group, settings: anySettings(random) }));
-  // What is suspended is resumed.
+  // Each suspension ends.
   const pauses = times(0.3, 1).flatMap((atS): readonly Act[] =>
     [true, false].map((suspend) => {
       return { atS: atS + (suspend ? 0 : random.whole(5, 1800)), kind: 'settings', group, settings: { suspend } };
@@ -280,8 +283,8 @@ function allBound(history: History): History {
 const NOT_ALL_BOUND: ReadonlySet<Act['kind']> = new Set(['pool', 'rename', 'rollback']);
 
 /**
- * Bound groups have no pools. Where repositories are not alike, the first one has an order in a third of all histories, is fair in a third, and
- * is for some repositories in a fifth.
+ * Makes groups bound. Bound groups have no pools. If repositories differ, the first group has an order in a third of
+ * all histories, is fair in a third, and is for some repositories in a fifth.
  */
 function withBound(history: History, seed: number, areAlike = true): History {
   const random = new Random(seed, 'bound-groups');
@@ -319,7 +322,10 @@ function withBranches(history: History, seed: number): History {
   return { ...history, pushes, groups };
 }
 
-/** A group moves, and half of its people with it; a pool gets another size. Each in a tenth of all histories. */
+/**
+ * Adds changes of groups: one moves, with half of its people; a pool gets another size. Each in a tenth of all
+ * histories.
+ */
 function withGroupChanges(history: History, seed: number): History {
   const arrivalsS = Math.max(0, ...history.pushes.map(({ atS }) => atS));
   const [first] = history.groups;
@@ -339,8 +345,8 @@ function withGroupChanges(history: History, seed: number): History {
 }
 
 /**
- * Wide, mixed and limited ones in turn, which 1 to 40 Applications print. In half of them their number changes: 4, 7, 3. In half of them one
- * or two are broken for up to half an hour.
+ * Makes wide, mixed and limited ones in turn, printed by 1 to 40 Applications. In half of them the number changes: 4,
+ * 7, 3. In half of them one or two are broken for up to half an hour.
  */
 function makeShardedHistory(seed: number): History {
   const random = new Random(seed, 'sharded');

@@ -25,21 +25,23 @@ import { type Commit, type Stage, specIn } from './stage.ts';
 
 /** Completed jobs that are read where live Jobs are seen, as `lists.ts`. */
 const COMPLETED_ROWS = 150;
-/** Where they are not seen, it reads back to the oldest open job, so many rows at most. */
+/** Most completed rows without Kubernetes. Then a look reads back to the oldest open job. */
 const MOST_COMPLETED_ROWS = 1500;
-/** What the filters of Gitea's lists find, in Gitea's own words; no filter finds jobs that are being cancelled. */
+/**
+ * States that the filters of Gitea's lists find, in Gitea's own words; no filter finds jobs that are being cancelled.
+ */
 const QUEUED: Status = 'waiting';
 const IN_PROGRESS: Status = 'running';
 
-/** What one look found. */
+/** Result of one look. */
 export interface Observation {
   /** The groups that it was for, by what they were at the beginning. */
   readonly groups: readonly GroupSpec[];
-  /** What stood in git when it began. */
+  /** State of git at its begin. */
   readonly commit: Commit;
   readonly looks: ReadonlyMap<string, Look>;
   readonly liveJobs: readonly LiveJob[];
-  /** When they were listed. */
+  /** When the Jobs were listed. */
   readonly liveSinceMs: number;
   /** `Stage.version` when it began. */
   readonly version: number;
@@ -54,7 +56,7 @@ export function lookKey(scope: RunnerScope): string {
 /** Looks for so many ms, and hands over what it found. */
 export type LookAt = (lookMs: number, done: (sight: Observation) => void) => void;
 
-/** As `Group.covers`. */
+/** Returns the value of `Group.covers`. */
 export function coversOf(scope: RunnerScope): string | undefined {
   if (scope.kind === 'global') return undefined;
   return scope.kind === 'repo' ? scope.repo : scope.owner;
@@ -116,7 +118,7 @@ function lookAtScope(
   const completed = (): readonly Job[] => completedRows(stage, scope, seesJobs).map(readJob);
 
   const readRest = (): void => {
-    // As `needsRows`: only the row may show that a pinned runner works.
+    // Like `needsRows`: only the row may show that a pinned runner works.
     const hasPinned = seesJobs && [...cluster.jobs.values()].some(isPinnedAlive);
     if (jobs.size === 0 && !hasPool && !hasPinned) {
       // As with `readsEnds`.
@@ -178,7 +180,10 @@ function worksUnseen(runners: Look['runners'], jobs: ReadonlyMap<number, Job>): 
 /** Repositories whose rows one look asks for. */
 const MOST_ASKED = 10;
 
-/** As `src/clients/gitea/observe-gitea.ts`: rows of repositories with a bound runner that runs, and that no job names. */
+/**
+ * Returns rows of repositories with a running bound runner that no job names, as src/clients/gitea/observe-gitea.ts
+ * does.
+ */
 function boundRows(
   stage: Stage,
   cluster: Cluster,
@@ -221,7 +226,7 @@ export function completedRows(stage: Stage, scope: RunnerScope, seesJobs: boolea
   const most = Math.ceil((seesJobs ? COMPLETED_ROWS : MOST_COMPLETED_ROWS) / pageSize) * pageSize;
   const isShuffled = gitea !== '1.27.3' && database === 'shuffled';
   const rows: GiteaJob[] = [];
-  // From the newest one on: of a long history most rows are older than those that are wanted.
+  // From the newest one on: most rows of a long history are older than the wanted ones.
   for (const job of stage.gitea.jobs().toReversed()) {
     if (rows.length === most && !isShuffled) break;
     if (isDone(job.status) && stage.isSeenBy(scope, job)) rows.push(job);
@@ -244,7 +249,7 @@ interface Reading {
   readonly job: Job;
 }
 
-/** Reads jobs as `src/clients/gitea/shapes.ts`. What says the same as at the last look is the same object: most jobs are long done. */
+/** Reads jobs like `src/clients/gitea/shapes.ts`. An unchanged job stays the same object: most jobs ended long ago. */
 function jobReader(stage: Stage): JobReader {
   const { tasks, runners } = stage.gitea.state;
   const readings = new Map<number, Reading>();
@@ -331,13 +336,13 @@ function judge(job: KubeJob, skewS: number, held: 'quota' | 'full' | undefined):
   };
 }
 
-/** As `src/clients/kubernetes/kube-pods.ts`, of a pod whose image is pulled. */
+/** Returns the trouble of a pod whose image is pulled, like `src/clients/kubernetes/kube-pods.ts`. */
 const stillSince = (stillSinceMs: number): Pick<LiveJob, 'trouble' | 'stillSinceMs'> => ({
   trouble: { reason: 'PodInitializing', message: 'no container has started', node: 'node-1' },
   stillSinceMs,
 });
 
-/** As `src/clients/kubernetes/judge-job.ts`. */
+/** Returns size, weight and limits of a Job, like `src/clients/kubernetes/judge-job.ts`. */
 function slotsOf(group: GroupSpec): Pick<LiveJob, 'size' | 'weight' | 'limits' | 'scope'> {
   const { size, weight = 1, limits = [], scope, isBound } = group;
   const names = limits.flatMap(({ name }) => name ?? []);
@@ -349,7 +354,7 @@ function slotsOf(group: GroupSpec): Pick<LiveJob, 'size' | 'weight' | 'limits' |
   };
 }
 
-/** As `src/clients/kubernetes/kube-pods.ts`. */
+/** Returns the trouble of a pod, like `src/clients/kubernetes/kube-pods.ts`. */
 function troubleOf({ pod }: KubeJob, held: 'quota' | 'full' | undefined): PodTrouble | undefined {
   if (pod.suspended) return { reason: 'Suspended', isSuspended: true };
   if (pod.phase === 'waiting' && held) return { reason: held === 'quota' ? NO_POD : 'Unschedulable' };
@@ -357,12 +362,15 @@ function troubleOf({ pod }: KubeJob, held: 'quota' | 'full' | undefined): PodTro
   return pod.refused ? { reason: 'RegistrationFailed' } : undefined;
 }
 
-/** As `src/planner/evidence.ts`. */
+/** True for a pinned Job that has not finished, like `src/planner/evidence.ts`. */
 function isPinnedAlive({ pinned, finished }: KubeJob): boolean {
   return pinned && finished === undefined;
 }
 
-/** As `src/clients/kubernetes/judge-job.ts`: an ended container counts before the Job's condition. */
+/**
+ * Returns the state of a Job, like `src/clients/kubernetes/judge-job.ts`: an ended container counts before the Job's
+ * condition.
+ */
 function liveState({ deleting, finished, pod }: KubeJob): LiveState {
   if (finished) return finished;
   if (deleting) return 'deleting';

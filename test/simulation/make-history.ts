@@ -41,7 +41,7 @@ export function makeHistory(seed: number): History {
   });
 }
 
-/** The same afternoon with one group, and nobody and nothing that disturbs: what is left are needs, matrices, slow pods and late looks. */
+/** Makes an afternoon with one group and without troubles: only needs, matrices, slow pods and late looks are left. */
 export function makeCalmHistory(seed: number): History {
   const history = makeHistory(seed);
   return {
@@ -132,7 +132,7 @@ function makeFate(random: Random, troubled: boolean): PodFate {
   return { startS };
 }
 
-/** When a trouble begins and ends that lasts from `leastS` to `mostS`. */
+/** Returns begin and end of a trouble that lasts from `leastS` to `mostS`. */
 export function lasting(random: Random, arrivalsS: number, leastS: number, mostS: number) {
   const atS = random.seconds(0, arrivalsS);
   return { atS, untilS: atS + random.whole(leastS, mostS) };

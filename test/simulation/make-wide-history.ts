@@ -28,7 +28,9 @@ export function makeWideHistory(seed: number): History {
   };
 }
 
-/** In a tenth of all histories a repository, which no group is for alone, goes to another organization. */
+/**
+ * Adds a transfer in a tenth of all histories: a repository without a group of its own goes to another organization.
+ */
 function withTransfer({ acts, groups, pushes, patienceS }: History, seed: number): readonly Act[] {
   const random = new Random(seed, 'transfer');
   const repos = [...new Set(pushes.map(({ repo }) => repo))].filter((repo) => !isScope(repo, groups));
@@ -37,7 +39,7 @@ function withTransfer({ acts, groups, pushes, patienceS }: History, seed: number
   return [...acts, transfer].sort((a, b) => a.atS - b.atS);
 }
 
-/** What becomes of repositories and of Gitea, and commits: each in a tenth of all histories. */
+/** Adds changes of repositories and of Gitea, and commits: each in a tenth of all histories. */
 function withChanges(acts: readonly Act[], { groups, pushes, patienceS }: History, seed: number): readonly Act[] {
   const arrivalsS = patienceS - 14_400;
   const changes: Act[] = [];
@@ -66,7 +68,10 @@ function isScope(repo: string, groups: readonly GroupSpec[]): boolean {
   return groups.some(({ scope }) => scope.kind === 'repo' && scope.repo === repo);
 }
 
-/** Several afternoons at once, with caps up to 50: more jobs than the 150 completed ones that a look with live Jobs reads. */
+/**
+ * Makes several afternoons at once, with caps up to 50: more jobs than the 150 completed ones that a look with live
+ * Jobs reads.
+ */
 function makeBusyHistory(seed: number, random: Random): History {
   const base = makeHistory(seed);
   const parts = Array.from({ length: random.whole(3, 7) }, (_, nth) => makeHistory(seed + 1_000_000 * (nth + 1)));
@@ -104,7 +109,7 @@ function slowStarts(pods: readonly PodFate[], random: Random): readonly PodFate[
   }
 }
 
-/** Some syncs without a refresh apply manifests that are minutes old. */
+/** Lets some syncs without a refresh apply manifests that are minutes old. */
 function aged(wake: Wake, random: Random): Wake {
   if (wake.fault !== 'stale-sync') return wake;
   return random.chance(0.04) ? { ...wake, staleS: random.whole(20, 600) } : wake;

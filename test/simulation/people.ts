@@ -8,7 +8,7 @@ import type { Cluster } from './cluster.ts';
 import type { Act, GroupSpec, Settings } from './history.ts';
 import { ELSEWHERE, type Stage } from './stage.ts';
 
-/** What the runners are told. */
+/** Notifications for the runners. */
 type Runners = Pick<Cluster, 'notice' | 'beforeLoss' | 'afterLoss' | 'deleteInForeground'>;
 
 export class People {
@@ -19,7 +19,7 @@ export class People {
   readonly #ids: ReadonlyMap<string, number>;
   #toCome: number;
   readonly #runners: Runners;
-  /** How Gitea is restored, by the time of the backup. */
+  /** Functions that restore Gitea, by the time of the backup. */
   readonly #restores = new Map<number, () => void>();
 
   constructor(stage: Stage, runners: Runners) {
@@ -32,7 +32,7 @@ export class People {
       stage.timeline.after(atS * 1000, () => {
         this.#toCome -= 1;
         const name = this.#nameOf(repo);
-        // It was deleted.
+        // The repository was deleted.
         if (name === undefined) return;
         const { run: row, jobs } = stage.gitea.push(name, run);
         this.#runOfPush.set(index, row.id);
@@ -51,18 +51,18 @@ export class People {
     }
   }
 
-  /** Nothing more will come from outside. */
+  /** True if no further event comes from outside. */
   get finished(): boolean {
     return this.#toCome === 0;
   }
 
-  /** How long a CI job takes: written in its push, the same for every attempt. */
+  /** Returns the duration of a CI job, ms: written in its push, the same for every attempt. */
   ciTimeMs(job: GiteaJob): number {
     const push = this.#stage.history.pushes[this.#pushOfRun.get(job.runId) ?? -1];
     return 1000 * (push?.ciS[job.position % push.ciS.length] ?? 30);
   }
 
-  /** Whether a CI job fails: written in its push, the same for every attempt. */
+  /** True if a CI job fails: written in its push, the same for every attempt. */
   fails(job: GiteaJob): boolean {
     const { fails } = this.#stage.history.pushes[this.#pushOfRun.get(job.runId) ?? -1] ?? {};
     return fails?.[job.position % fails.length] ?? false;
@@ -143,7 +143,7 @@ export class People {
     }
   }
 
-  /** What a repository is called now. Undefined: it was deleted. */
+  /** Returns the current name of a repository. Undefined: it was deleted. */
   #nameOf(repo: string): string | undefined {
     const wanted = this.#ids.get(repo);
     return [...this.#stage.gitea.state.repos.values()].find(({ id }) => id === wanted)?.fullName;
@@ -152,7 +152,7 @@ export class People {
   /** A commit changes a group. */
   #change(name: string, change: (spec: GroupSpec) => Partial<GroupSpec>): void {
     const { commit, history } = this.#stage;
-    // All sizes of a group have one name, and stand in one file.
+    // All sizes of a group have one name, and are in one file.
     const groups = history.groups.filter((each) => each.name === name);
     const changed = groups.map((group): [GroupSpec, GroupSpec] => {
       const spec = this.#stage.specOf(group);

@@ -1,4 +1,4 @@
-/** One history as a picture: a row per runner pod, from left to right what it did when. */
+/** Draws one history: a row per runner pod, with its phases from left to right. */
 import { escapeXml } from '../../scripts/terminal-svg.ts';
 import type { Pod } from './cluster.ts';
 import { AFTERNOON } from './histories/named.ts';

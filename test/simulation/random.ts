@@ -1,6 +1,6 @@
 /**
- * Chance without state: a number follows from the seed, a stream's name and a count, and from nothing else. So a history
- * that loses one event by shrinking, or that is run under another policy, keeps the luck of all the others.
+ * Random numbers without state: a number follows from the seed, a stream's name and a count only. So a history that
+ * loses one event by shrinking, or that is run under another policy, keeps all other random numbers.
  */
 
 /** Streams of chance inside a run. */
@@ -67,7 +67,7 @@ export class Random {
     this.#stream = stream;
   }
 
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   unit(): number {
     this.#count += 1;
     return draw(this.#seed, this.#stream, this.#count);

@@ -1,4 +1,4 @@
-/** Which pods the simulation does not count as started for a job (recreated.ts). */
+/** Tests which pods the simulation does not count as started for a job (recreated.ts). */
 import { expect, it } from 'vitest';
 import { comesBack, isRecreated, type Namesake } from './recreated.ts';
 
@@ -8,7 +8,7 @@ const NAME = 'ci-1-1-0';
 const NEVER = { claimedMs: undefined, endedMs: undefined, pinnedMs: undefined, unpinnedMs: undefined };
 const NEW: Namesake = { nth: 2, name: NAME, createdMs: 300, job: undefined, deletedMs: undefined, ...NEVER };
 
-/** One that was made before the new one. */
+/** A pod that was made before the new one. */
 const earlier = (over: Partial<Namesake> = {}): Namesake => ({ ...NEW, nth: 1, createdMs: 10, ...over });
 const worked = (claimedMs: number, endedMs: number | undefined, over: Partial<Namesake> = {}): Namesake =>
   earlier({ claimedMs, endedMs, job: { status: endedMs === undefined ? 'running' : 'success' }, ...over });

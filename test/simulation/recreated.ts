@@ -1,8 +1,8 @@
-/** When is a new pod no start that a plan asked for, but the return of a runner that was there when the plan was made? */
+/** Finds new pods that no plan has requested: the return of a runner that existed when the plan was made. */
 import type { GiteaJob } from '../../simulator/gitea/gitea.ts';
 import type { Pod } from './cluster.ts';
 
-/** What of a pod tells it. */
+/** The parts of a pod that this depends on. */
 export type Namesake = Pick<
   Pod,
   'nth' | 'name' | 'createdMs' | 'claimedMs' | 'endedMs' | 'pinnedMs' | 'unpinnedMs' | 'deletedMs'

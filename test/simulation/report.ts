@@ -1,4 +1,4 @@
-/** A broken law in words: seed, a history made small, what happened in it, and the command that replays it. */
+/** Describes a broken law: seed, the shrunk history, its events, and the command that replays it. */
 import type { History } from './history.ts';
 import type { Kind } from './kinds.ts';
 import { POLICIES, type PolicyName } from './policies/index.ts';
@@ -11,7 +11,7 @@ interface MadeFrom {
   readonly seed: number;
 }
 
-/** @param breach the one that was found when `history` was run. */
+/** Describes a breach. @param breach the one that was found when `history` was run */
 export function describeBreach(history: History, policy: PolicyName, breach: Breach, from?: MadeFrom): string {
   const breaks = (candidate: History): boolean =>
     runHistory(candidate, POLICIES[policy]).breaches.some(({ law }) => law === breach.law);

@@ -29,24 +29,24 @@ type OfWatcher = Pick<Watcher, 'breaches' | 'capRaces' | 'overRepository'>;
 export interface Outcome extends Readonly<OfCluster>, Readonly<OfWatcher> {
   /** Waits of all jobs that were claimed, ms. */
   readonly waitsMs: readonly number[];
-  /** The same by job; the waits of all attempts of one are added up. */
+  /** Waits by job, ms. The waits of all its attempts are added up. */
   readonly waitMsOf: ReadonlyMap<number, number>;
-  /** How many of these static runners took. */
+  /** Number of jobs that static runners took. */
   readonly takenByStatics: number;
   /** Pods that ended without a CI job, and not by bad luck from outside. */
   readonly needless: number;
-  /** The same of runners that were started for a warm pool. */
+  /** Number of needless runners that were started for a warm pool. */
   readonly needlessWarm: number;
   /** Pods whose Job was deleted while they worked. */
   readonly prunedAtWork: number;
-  /** Those of them whose grace period was too short. */
+  /** Number of runners that were pruned at work with a grace period that was too short. */
   readonly killed: number;
-  /** Those of them whose group has the default grace period. */
+  /** Number of those runners whose group has the default grace period. */
   readonly killedAtDefault: number;
   readonly story: readonly string[];
 }
 
-/** After the last job has ended the run goes on for this long: what must go shall go. */
+/** How long the run goes on after the end of the last job, ms: Jobs that must go have this time. */
 const AFTERMATH_MS = 30_000;
 
 export function runHistory(history: History, policy: Policy, withStory = false): Outcome {
@@ -72,7 +72,7 @@ export function runHistory(history: History, policy: Policy, withStory = false):
   while (stage.timeline.step(Math.min(restMs, endMs)));
 
   for (const group of history.groups) breaches.push(...findUnserved(stage, group));
-  // Where Gitea has lost the CI job, its result has no place to go.
+  // If Gitea has lost the CI job, nobody takes its result.
   const known = cluster.pods.filter(({ forgotten }) => !forgotten);
   const killed = known.filter(({ end }) => end === 'killed');
   return {
@@ -101,9 +101,9 @@ function sumByJob(claims: readonly Claim[]): ReadonlyMap<number, number> {
   return sums;
 }
 
-/** The second Application is woken so much later than the first: about when the Jobs of that one are made. */
+/** Delay of the second Application's wake, ms: about when the Jobs of the first one are made. */
 const APPLICATIONS_APART_MS = 500;
-/** Of many shards some are woken at the same moment. */
+/** Some of many shards are woken at the same moment. */
 const MOST_APART = 9;
 
 function applicationsOf({ groups }: History): readonly (readonly GroupSpec[])[] {
@@ -139,8 +139,9 @@ function startPolicy(stage: Stage, cluster: Cluster, policy: Policy, watcher: Wa
 }
 
 /**
- * Watches the laws that can be broken in a moment. A look is not an instant, and a sync works with what it saw some time ago, so for a
- * moment there can be a runner too many (under the exact policy, too). It breaks the law when a sync that saw it lets it be.
+ * Watches the laws that can be broken in a moment. A look is not an instant, and a sync works with older data, so for a
+ * moment there can be a runner too many (under the exact policy, too). It breaks the law if a sync that saw it leaves
+ * it.
  */
 class Watcher {
   readonly breaches: Breach[] = [];
@@ -176,7 +177,10 @@ class Watcher {
     };
   }
 
-  /** After a sync of what a look begun at `lookedAtMs` had asked for. Where several Applications share a limit, each has its turn. */
+  /**
+   * Checks the caps after a sync of manifests from a look begun at `lookedAtMs`. If several Applications share a limit,
+   * each has its turn.
+   */
   checkCaps(lookedAtMs: number, groups: readonly GroupSpec[], shard?: string): void {
     for (const [ceiling, { atMs: sinceMs, unsynced, again }] of this.#overSince) {
       const own = ceiling.groups.filter((group) => groups.includes(group));
@@ -203,7 +207,7 @@ class Watcher {
     for (const ceiling of this.#ceilings) if (!countsJobs(ceiling)) this.#noteExcess(ceiling);
   }
 
-  /** After the same sync: it has filled the gaps that the look saw. */
+  /** Checks the floors after such a sync: it has filled the gaps that the look saw. */
   checkFloors(lookedAtMs: number, groups: readonly GroupSpec[]): void {
     const synced = { lookedAtMs, seesPods: this.#seesPods };
     for (const gap of gapsInPools(this.#stage, this.#cluster, groups, synced)) this.#note('floor', gap);
@@ -215,7 +219,7 @@ class Watcher {
     const fromS = (lookedAtMs - START_MS) / 1000;
     if (ceiling.groups.some(({ name }) => isInTrouble(history, name, fromS, nowS))) return false;
     if (ceiling.groups.some((group) => hasLostPins(this.#cluster, group, lookedAtMs))) return false;
-    // Other Applications see Jobs only. They rank without such a runner, and its own one ranks with it.
+    // Other Applications see Jobs only. They rank without such a runner, and its own Application ranks with it.
     if (
       isShared(ceiling) &&
       this.#cluster.pods.some((pod) => ceiling.groups.includes(pod.group) && worksWithoutJob(pod))
@@ -224,12 +228,15 @@ class Watcher {
     return this.#mayBeSeen(ceiling, lookedAtMs);
   }
 
-  /** Without what no plan can help: runners pruned in the moment of a claim, and Jobs re-created under the name of a runner at work. */
+  /**
+   * True for an excess that a plan can help. Not for runners pruned at the moment of a claim, and Jobs re-created under
+   * the name of a runner at work.
+   */
   #mayBeSeen(ceiling: Ceiling, lookedAtMs: number): boolean {
     // Plans speak of names: the second pod of a name cannot go while the first one works. Its own job is seen once a look finds it.
     const isHidden = (pod: Pod): boolean =>
       (pod.deletedMs ?? 0) >= lookedAtMs ||
-      // It was pruned before the look, which saw it idle, and took a job since.
+      // It was pruned before the look, which saw it idle, and has taken a job since.
       (pod.deletedMs !== undefined && (pod.claimedMs ?? 0) >= lookedAtMs) ||
       this.#isNobodys(pod) ||
       ((pod.claimedMs ?? lookedAtMs) >= lookedAtMs && isRecreated(this.#cluster, pod));
@@ -237,10 +244,10 @@ class Watcher {
   }
 
   /**
-   * True for a runner that no look can tell to be of its group. Its name is that of the group before a commit renamed it, and without its Job
-   * nothing says whose it is. When its CI job is over its row is gone, so it may count for another group. Or it is registered where the group
-   * was, and nobody looks there: without its Job, or under its name of before, nothing says whose it is. The same goes for one whose CI job has
-   * gone elsewhere, with its repository.
+   * True for a runner that no look can assign to its group. Its name is that of the group before a commit renamed it,
+   * and without its Job nothing says whose it is. After its CI job its row is gone, so it may count for another group.
+   * Or it is registered at the group's former scope, which nobody reads: without its Job, or under its former name,
+   * nothing says whose it is. The same holds for a runner whose CI job has gone elsewhere, with its repository.
    */
   #isNobodys(pod: Pod): boolean {
     const isGone = !this.#seesPods || pod.deletedMs !== undefined;
@@ -264,7 +271,10 @@ class Watcher {
     }
   }
 
-  /** Two Applications may start a runner each for the last place. That one sees the other, and may start the next, takes a sync of each. */
+  /**
+   * Notes since when a ceiling is exceeded. Two Applications may each start a runner for the last slot. Seeing the
+   * other one, and starting the next, takes a sync of each.
+   */
   #noteSince(ceiling: Ceiling, again?: number): void {
     const { history, nowS } = this.#stage;
     const shards = this.#knowsShards ? shardsAt(history, nowS) : undefined;
@@ -278,7 +288,7 @@ class Watcher {
     this.#overSince.set(ceiling, { atMs: this.#stage.nowMs, unsynced, again: again ?? Math.min(1, unsynced.size - 1) });
   }
 
-  /** Shards that are no more will not sync. */
+  /** Notes a sync. Removed shards will not sync. */
   #noteSynced(unsynced: Set<string>, own: readonly GroupSpec[], shard: string | undefined): void {
     for (const { application } of own) unsynced.delete(shard ?? application);
     const { history, nowS } = this.#stage;
@@ -316,8 +326,8 @@ class Watcher {
   }
 
   /**
-   * A runner for a job for which another Application has one (law P11). The annotation is set in the moment after the Job is made. One that
-   * was there at the look, and was pruned meanwhile, comes again: that is no start.
+   * Notes a runner for a job for which another Application has one (law P11). The annotation is set a moment after the
+   * Job is made. A runner that existed at the look, was pruned meanwhile, and comes again is not a start.
    */
   #noteRival(made: KubeJob): void {
     if (this.#cluster.pods.some(({ name, createdMs }) => name === made.name && createdMs < made.askedAtMs)) return;
@@ -327,7 +337,7 @@ class Watcher {
     this.#note('double-spawn', `${made.name} is made while ${rival.name} of ${application} is ${rival.pod.phase}`);
   }
 
-  /** A CI job names it: its Job was created again, and other Applications take it for one that has worked. */
+  /** True if a CI job names it: its Job was created again, and other Applications take it for one that has worked. */
   #hadJob({ name, pod }: KubeJob): boolean {
     return this.#cluster.pods.some(
       (other) => other.name === name && other.nth < pod.nth && other.claimedMs !== undefined,
@@ -335,8 +345,8 @@ class Watcher {
   }
 
   /**
-   * More runners on their way than jobs have been in need of one since the look began that asked for this one. What other syncs have made
-   * since then was not to be seen. A runner that is registered takes a job within seconds, so it counts for as long only.
+   * Notes more runners on their way than jobs have needed since the look began that requested this one. Runners of
+   * later syncs could not be seen. A registered runner takes a job within seconds, so it counts for that time only.
    */
   #noteExtra({ group, name, askedAtMs, pod: { repoId } }: KubeJob): void {
     const isOfSameLook = (pod: Pod): boolean =>
@@ -370,18 +380,21 @@ class Watcher {
 /** A runner that is registered asks for work every two seconds. */
 const TAKES_WITHIN_MS = 3000;
 
-/** Of another Application, printed for the CI job of `made` before that was asked for, free, unpinned and young enough to come. */
+/**
+ * True for a Job of another Application that was printed for the CI job of `made` before `made` was requested, and is
+ * free, unpinned and young enough to come.
+ */
 function isRival(stage: Stage, other: KubeJob, made: KubeJob): boolean {
   if (other.group.application === made.group.application) return false;
   const { jobId, runId } = made.prints[0] ?? {};
   const then = other.prints.find(({ sinceMs }) => sinceMs < made.askedAtMs);
-  // One that was printed for another job meanwhile may have been seen so.
-  // After Gitea was restored the same id may be that of another job, which has another page.
+  // A runner that was printed for another job meanwhile may have been seen so. After a restore of Gitea, the same id
+  // may belong to another job, which has another page.
   const isSameJob = jobId !== undefined && then?.jobId === jobId && then.runId === runId;
   if (!isSameJob || other.prints[0] !== then || other.pinned) return false;
   const job = stage.gitea.jobs().find(({ id }) => id === jobId);
-  // A job waits for runners of others for twelve spawn timeouts in all. A plan may believe it ready since its creation: it does not always see the
-  // end of what the job needed.
+  // A job waits for runners of others for twelve spawn timeouts in all. A plan may believe it ready since its creation:
+  // it does not always see the end of the job that it needed.
   const waitedMs = job ? stage.nowMs - Math.min(job.created * 1000, stage.readySinceMs(job)) : 0;
   const spawnTimeoutMs = made.group.spawnTimeoutS * 1000;
   return (
@@ -389,7 +402,10 @@ function isRival(stage: Stage, other: KubeJob, made: KubeJob): boolean {
   );
 }
 
-/** More than a ceiling allows, since then. It is a breach when all these Applications have synced, and that `again` times more. */
+/**
+ * An excess over a ceiling, and its begin. It is a breach when all these Applications have synced, and `again` times
+ * more.
+ */
 interface Excess {
   readonly atMs: number;
   readonly unsynced: Set<string>;
@@ -397,10 +413,11 @@ interface Excess {
 }
 
 /**
- * More alive than the cap allows; more only while more are busy. A runner whose CI job is over does not count: it is about to end. A
- * lost one whose CI job Gitea still shows in progress counts as busy (docs/adr/0003), and so does one that is to stay for a look. One that a
- * restored Gitea knows nothing of does not count: nothing shows what it does.
- * @param isHidden these are left out
+ * Describes an excess of living runners over the cap. More are allowed while more are busy. A runner whose CI job is
+ * over does not count: it is about to end. A lost one whose CI job Gitea still shows in progress counts as busy
+ * (docs/adr/0003), and so does one that stays for people. A runner that a restored Gitea does not know does not count:
+ * nothing shows what it does.
+ * @param isHidden runners that are left out
  */
 function overCap(
   stage: Stage,
@@ -432,19 +449,19 @@ function isShared({ groups }: Pick<Ceiling, 'groups'>): boolean {
   return new Set(groups.map(({ application }) => application)).size > 1;
 }
 
-/** How long ago that was for a planner: Jobs have the times of Kubernetes' clock, in whole seconds. */
+/** Returns the age that a planner calculates: Jobs have the times of Kubernetes' clock, in whole seconds. */
 function ageByKubernetes(ms: number, { nowMs, history }: Stage): number {
   return nowMs - Math.floor((ms + history.clockSkewS * 1000) / 1000) * 1000;
 }
 
-/** Other Applications wait so long for the place of a free runner (law P36). */
+/** True while other Applications wait for the slot of a free runner (law P36). */
 function mayStillCome({ createdMs, registeredMs, phase, fate, refused, group }: Pod, stage: Stage): boolean {
   const isInTrouble = phase === 'waiting' || fate.start === 'image' || refused === true;
   const timeouts = registeredMs === undefined && !isInTrouble ? PENDING_TIMEOUTS : 1;
   return ageByKubernetes(registeredMs ?? createdMs, stage) < timeouts * group.spawnTimeoutS * 1000;
 }
 
-/** True when this very sync has taken a pin off: it is the next one that can prune (law P1: first the pin, then the Job). */
+/** True if this very sync has removed a pin: only the next one can prune (law P1: first the pin, then the Job). */
 function hasLostPins(cluster: Cluster, group: GroupSpec, sinceMs: number): boolean {
   return cluster.pods.some(
     (pod) =>
@@ -465,12 +482,12 @@ function findUnserved(stage: Stage, group: GroupSpec): readonly Breach[] {
   }));
 }
 
-/** It waits in a pool when the history ends. */
+/** True if it waits in a pool at the end of the history. */
 function isPooled({ group, end }: Pod): boolean {
   return end === undefined && (group.minIdle ?? 0) > 0;
 }
 
-/** What a commit replaced was not needless, and neither was one that a restored Gitea has lost. */
+/** True for a needless runner. A runner that a commit replaced, or that a restored Gitea has lost, was not needless. */
 function isNeedless({ job, end, fate, isMade, outdated, forgotten }: Pod): boolean {
   if (outdated || forgotten) return false;
   return isMade && job === undefined && fate.start === undefined && end !== 'lost' && end !== 'crashed';

@@ -1,18 +1,21 @@
-/** Several Applications that print one folder, each its shard (src/planner/shards.ts): how many there are, and which of them do their work. */
+/**
+ * Several Applications that print one folder, each its shard (src/planner/shards.ts): their number, and which of them
+ * work.
+ */
 import type { History } from './history.ts';
 
-/** As one Application of the ApplicationSet. */
+/** One Application of the ApplicationSet. */
 export interface Shard {
   readonly index: number;
-  /** Argo CD's name of it. */
+  /** Its name in Argo CD. */
   readonly application: string;
-  /** How many there are, as it was told last; it is told up to 5 s late. */
+  /** Returns the number of shards that it knows: up to 5 s late. */
   readonly of: () => number;
-  /** It exists, and nothing is wrong with it. */
+  /** True if it exists and is not broken. */
   readonly works: () => boolean;
 }
 
-/** Undefined: there are no shards. */
+/** Returns the number of shards. Undefined: there are none. */
 export function shardsAt({ shards }: History, atS: number): number | undefined {
   return shards?.findLast((each) => each.atS <= Math.max(0, atS))?.of;
 }
@@ -23,7 +26,7 @@ export function isBroken({ troubles }: History, index: number, atS: number): boo
   );
 }
 
-/** All that there ever are. */
+/** Returns all shards that ever exist. */
 export function shardsOf(history: History, application: string, nowS: () => number): readonly Shard[] {
   const most = Math.max(0, ...(history.shards ?? []).map(({ of }) => of));
   return Array.from({ length: most }, (_, index): Shard => {

@@ -1,6 +1,6 @@
 /**
- * Makes a history that breaks a law small: leaves out pushes, acts, troubles, faults and luck, one after the other, as long as the law
- * stays broken. Chance is drawn by count (random.ts), so what is left keeps most of its luck.
+ * Shrinks a history that breaks a law: leaves out pushes, acts, troubles, faults and chances, one after the other, as
+ * long as the law stays broken. Random numbers are drawn by count (random.ts), so most of the rest stays the same.
  */
 import type { Act, History, Push } from './history.ts';
 import { ORDINARY_POD, ordinaryWake } from './history.ts';
@@ -28,7 +28,7 @@ export function shrink(history: History, breaks: (candidate: History) => boolean
 }
 
 const STEPS: readonly Step[] = [
-  // All pushes behind, or before, a point: halves the history at best.
+  // All pushes after or before a point: halves the history at best.
   (history) => cuts(history.pushes.length).map((from) => withoutPushes(history, (index) => index >= from)),
   (history) => history.pushes.map((_, left) => withoutPushes(history, (index) => index === left)),
   (history) => (history.acts.length > 0 ? [{ ...history, acts: [] }] : []),
@@ -73,7 +73,7 @@ function plainPods(history: History): readonly History[] {
   });
 }
 
-/** Acts name pushes by index: those of pushes that go go with them, the others are counted anew. */
+/** Removes pushes. Acts name pushes by index: those of removed pushes go, and the others get new numbers. */
 function withoutPushes(history: History, goes: (index: number) => boolean): History {
   const numbers = new Map<number, number>();
   history.pushes.forEach((_, index) => {

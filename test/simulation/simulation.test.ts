@@ -18,7 +18,7 @@ const ONLY_SEED = process.env['SIM_SEED'];
 const MANY = Number(process.env['SIM_HISTORIES'] ?? (IS_LONG ? 30 : 4));
 const SEEDS = ONLY_SEED === undefined ? Array.from({ length: MANY }, (_, i) => i + 1) : [Number(ONLY_SEED)];
 
-/** Of all kinds but the ordinary one: they take the longest. */
+/** Seeds for all kinds but the ordinary one: they take the longest. */
 const LONG_SEEDS = SEEDS.slice(0, Math.ceil(MANY / 3));
 
 /** Histories that showed a fault of the planner, or of these oracles. A seed that a soak finds goes here. */
@@ -61,7 +61,7 @@ const WORDS: Readonly<Record<Breach['law'], string>> = {
   floor: 'fills the gaps of its warm pools',
 };
 
-/** Nobody but Gitea, or another Application, knows enough to make the jobs of these wait no longer than need be. Their laws hold. */
+/** Kinds in which nobody but Gitea, or another Application, knows enough to keep waits short. Their laws hold. */
 const SOMETIMES: readonly Kind[] = IS_LONG ? ['limited-apart', 'per-repository', 'per-branch', 'bound-beside'] : [];
 const ALWAYS: readonly Kind[] = [
   'ordinary',
@@ -74,7 +74,7 @@ const ALWAYS: readonly Kind[] = [
   'changed',
   'sharded',
 ];
-/** Nobody else waits for a limit of a bound group, and none is passed. */
+/** Kinds in which nobody else waits for a limit of a bound group, and none is exceeded. */
 const BOUND: readonly Kind[] = ['bound', 'bound-per-repository', 'bound-per-branch'];
 const TESTED: readonly Kind[] = ONLY_KIND ? [ONLY_KIND] : [...ALWAYS, ...BOUND, ...SOMETIMES];
 
@@ -93,8 +93,8 @@ it('no limit that counts CI jobs is exceeded where runners are bound', () => {
 });
 
 /**
- * The most that a figure may be over 30 seeds. Each is a little more than what they give, so that a worse planner is noticed; what is
- * promised is tested over ten thousand (`bars.ts`).
+ * Highest value of each figure over 30 seeds. Each is a little above the measured one, so that a worse planner is
+ * noticed. Ten thousand seeds test the promises (`bars.ts`).
  */
 const FEW_SEEDS = {
   'ours, live Jobs': { prunedAtWork: 1.5, p99: 1.02, needless: 2, beyondExact: 0, exchanged: 2 },

@@ -29,7 +29,7 @@ const NAMES =
 /** The histories are judged in so many parts, which tell how much is chance. */
 const PARTS = 20;
 
-/** By part. */
+/** Tallies by part. */
 type Result = ReadonlyMap<number, Tallies>;
 
 function runBlock({ first, last }: Block): Result {

@@ -1,4 +1,4 @@
-/** What all parts of a run share: the clock, the Gitea, the history, and the book in which is written what happened. */
+/** Common state of all parts of a run: the clock, the Gitea, the history, and the record of events. */
 import { Gitea, type GiteaJob } from '../../simulator/gitea/gitea.ts';
 import { type RunnerScope, repoOf } from '../../simulator/gitea/model.ts';
 import { scopeNow } from '../../simulator/gitea/renames.ts';
@@ -21,7 +21,7 @@ export interface Claim {
   readonly waitMs: number;
 }
 
-/** What stands in git about the groups. */
+/** State of git about the groups. */
 export interface Commit {
   /** Part of the names of new runners. */
   readonly template: string;
@@ -39,13 +39,13 @@ export class Stage {
   readonly timeline = new Timeline(START_MS);
   readonly gitea: Gitea;
   readonly claims: Claim[] = [];
-  /** What happened, in words; undefined when nobody wants to read it. */
+  /** Events in words. Undefined if nobody reads them. */
   readonly story: string[] | undefined;
   /** Grows with every change of Gitea or Kubernetes: a look at an unchanged world can be left out. */
   version = 0;
-  /** What stands in git. */
+  /** Current state of git. */
   commit: Commit = { template: 't1', specs: new Map() };
-  /** When it was changed last. */
+  /** Time of its last change, ms. */
   changedMs = START_MS;
   /** Commits before this one, newest last. */
   readonly #before: Commit[] = [];
@@ -58,7 +58,7 @@ export class Stage {
   readonly #readySinceMs = new Map<number, number>();
   readonly #scopes = new Map<RunnerScope, RunnerScope>();
   readonly #counts = new Map<Stream, number>();
-  /** How many jobs were ready for each group, after every change. */
+  /** Numbers of ready jobs for each group, after every change. */
   readonly #readyCounts = new Map<GroupSpec, { readonly atMs: number; readonly jobs: readonly number[] }[]>();
 
   constructor(history: History, withStory: boolean) {
@@ -108,7 +108,7 @@ export class Stage {
     return Math.max(...commits.map((commit) => specIn(commit, group).minIdle ?? 0));
   }
 
-  /** What new runners of a group are made from: those of another one get other names. */
+  /** Returns the template of new runners of a group: runners of another template get other names. */
   templateOf(group: GroupSpec): string {
     const { name, scope } = this.specOf(group);
     return `${this.commit.template} ${name} ${scopeKey(scope)}`;
@@ -122,7 +122,7 @@ export class Stage {
   tell(words: () => string): void {
     if (!this.story) return;
     const text = words();
-    // A plan that says the same as the one before is no news.
+    // A plan with the same text as the last one is not written again.
     if (text.startsWith('plan: ') && text === this.#lastPlan) return;
     if (text.startsWith('plan: ')) this.#lastPlan = text;
     this.story.push(`${this.nowS.toFixed(1).padStart(7)} s  ${text}`);
@@ -138,7 +138,7 @@ export class Stage {
   /** The most jobs, of one repository or of all, that were ready for a group at one moment since then. */
   mostReady(group: GroupSpec, sinceMs: number, repoId?: number): number {
     const counts = this.#readyCounts.get(group) ?? [];
-    // What was true at `sinceMs` was written down before it.
+    // The state at `sinceMs` was recorded before it.
     const first = counts.findLastIndex(({ atMs }) => atMs <= sinceMs);
     const countOf = (jobs: readonly number[]): number =>
       repoId === undefined ? jobs.length : jobs.filter((each) => each === repoId).length;
@@ -156,13 +156,13 @@ export class Stage {
     }
   }
 
-  /** Gitea is another one: what was known of its CI jobs may be of others. */
+  /** Forgets data about CI jobs after a restore of Gitea: it may be about other jobs. */
   forget(): void {
     this.#readySinceMs.clear();
     this.left.clear();
   }
 
-  /** To be called after every change in Gitea: notes which jobs have become ready. */
+  /** Notes which jobs have become ready. Call it after every change in Gitea. */
   settle(): void {
     this.version += 1;
     this.#scopes.clear();
@@ -205,7 +205,7 @@ export class Stage {
     return now.kind === 'repo' ? this.gitea.state.repos.get(now.repo)?.id : undefined;
   }
 
-  /** What a repository is called now. Undefined: it was deleted. */
+  /** Returns the current name of a repository. Undefined: it was deleted. */
   repoNow(id: number): string | undefined {
     return [...this.gitea.state.repos.values()].find((repo) => repo.id === id)?.fullName;
   }
@@ -235,7 +235,10 @@ export class Stage {
     return [...this.gitea.state.openJobs.values()].map(({ id, status }) => `${id} ${status}`).join();
   }
 
-  /** True while jobs run, are being cancelled, or wait for runners of ours. Asked after every event, so it does not count them. */
+  /**
+   * True while jobs run, are being cancelled, or wait for runners of ours. Called after every event, so it does not
+   * count them.
+   */
   hasOpenJobs(): boolean {
     for (const job of this.gitea.state.openJobs.values()) if (this.#isOpen(job)) return true;
     return false;

@@ -1,6 +1,6 @@
 /**
- * Static runners: others have registered them by hand. They ask for work at their own pace, run one CI job at a time and are never
- * deleted. Kubernetes does not know them; Gitea's runner list shows them.
+ * Static runners: others have registered them by hand. They ask for work at their own pace, run one CI job at a time
+ * and are never deleted. Kubernetes does not know them; Gitea's runner list shows them.
  */
 import type { GiteaJob } from '../../simulator/gitea/gitea.ts';
 import type { CiTime } from './cluster.ts';
@@ -10,7 +10,7 @@ import type { Stage } from './stage.ts';
 
 const REPORT_EVERY_MS = 5000;
 
-/** Begins those of the history. What comes back counts the jobs that they take. */
+/** Starts the static runners of the history. Returns a count of the jobs that they take. */
 export function startStatics(stage: Stage, ciTimeMs: CiTime): { readonly taken: number } {
   const { gitea, history, timeline } = stage;
   const counts = { taken: 0 };

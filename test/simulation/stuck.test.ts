@@ -28,10 +28,10 @@ function run(history: History): Outcome {
 
 const capOf = ({ groups }: History): number => groups.reduce((sum, { cap }) => sum + cap, 0);
 const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8];
-/** In these, jobs wait for the whole hour. */
+/** Seeds whose jobs wait for the whole hour. */
 const BUSY_SEEDS = [1, 2, 3, 4, 6, 8];
 const FAILING_AFTER = 3;
-/** Of a group in an hour. Without the back-off of whole groups it was 80 to 430. */
+/** Most tries of a group in an hour. Without the back-off of whole groups it was 80 to 430. */
 const MOST_TRIES = 45;
 
 describe('with sight of Kubernetes, while nothing can start for an hour', () => {
@@ -42,7 +42,7 @@ describe('with sight of Kubernetes, while nothing can start for an hour', () => 
     const history = troubled(seed, kind);
     const triedInVain = run(history).pods.filter(({ isMade }) => !isMade);
 
-    // Each place is given away once per deadline. A job that is cancelled drops its pod, too.
+    // Each slot is given away once per deadline. A cancelled job drops its pod, too.
     expect(triedInVain.length).toBeLessThanOrEqual(capOf(history) * (HOUR / DEADLINE_S) + history.acts.length);
   });
 
@@ -78,7 +78,7 @@ const TIERS = [
   { priorityClassName: 'standard', threshold: 2 },
 ];
 
-/** Most pods of a class that were there at one time. */
+/** Returns the most pods of a class that existed at one time. */
 function mostAtOnce(pods: readonly Pod[], priorityClass: string): number {
   const ofClass = pods.filter((pod) => pod.priorityClass === priorityClass);
   const isThere = ({ createdMs, endedMs, deletedMs }: Pod, atMs: number): boolean =>

@@ -1,11 +1,11 @@
-/** Sums over many histories, and the table made of them. */
+/** Sums over many histories, and the table from them. */
 import { POLICY_NAMES, type PolicyName } from './policies/index.ts';
 import type { Breach, Outcome } from './run.ts';
 
 /** Laws of which a history can break one. */
 export const LAWS = ['cap', 'double-spawn', 'unserved', 'floor'] as const satisfies readonly Breach['law'][];
 
-/** What is added up of outcomes. */
+/** Sums of outcomes. */
 const SUMS = [
   'prunedAtWork',
   'killed',
@@ -92,7 +92,7 @@ export interface Figures {
   readonly later: number;
   /** Runners that ended without a CI job, and not by bad luck from outside, per 100 CI jobs. */
   readonly needless: number;
-  /** The same of runners that were started for a warm pool. */
+  /** Runners that were started in vain for a warm pool, for each 100 jobs. */
   readonly needlessWarm: number;
 }
 

@@ -3,7 +3,10 @@ interface Event {
   readonly run: () => void;
 }
 
-/** The clock of a run: it jumps from event to event. Those of the same moment happen in the order in which they were planned. */
+/**
+ * The clock of a run: it jumps from event to event. Events of one moment happen in the order in which they were
+ * planned.
+ */
 export class Timeline {
   #nowMs: number;
   /** The next one is the last: most are planned for soon, and nothing behind them moves then. */

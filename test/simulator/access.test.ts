@@ -1,4 +1,4 @@
-/** Who may ask the simulated Gitea for what, and which errors others get. */
+/** Tests who may read what in the simulated Gitea, and the errors for others. */
 import { describe, expect, it } from 'vitest';
 import type { GiteaVersion } from '../../simulator/gitea/versions.ts';
 import { jobs, startAcme } from './acme.ts';

@@ -40,7 +40,7 @@ export interface RunnerBody {
   readonly disabled?: boolean;
 }
 
-/** A simulator with people in it, and a clock that only moves when told. It ends with the test. */
+/** A simulator with people in it, and a clock that moves only when it is told to. It ends with the test. */
 export interface Acme extends Simulator {
   readonly clock: { now: number };
   /** GET below `/api/v1` with somebody's token; `body` is the parsed JSON. */

@@ -22,10 +22,10 @@ interface Claim {
   readonly before: string | undefined;
 }
 
-/** These runners ask for work together. */
+/** Lets these runners ask for work together. */
 type PollAll = (ids: readonly number[]) => void;
 
-/** What each step does; a step that makes no sense at the moment does nothing. */
+/** Effects of the steps. A step that is impossible at the moment has none. */
 const ACTS: Record<Step['what'], (gitea: Gitea, n: number, pollAll: PollAll) => unknown> = {
   push: (gitea, n) => {
     const runsOn = LABELS[n % 2] ?? [];

@@ -1,4 +1,4 @@
-/** Which runner gets which CI job, and the rows of the runner list. */
+/** Tests which runner gets which CI job, and the rows of the runner list. */
 import { describe, expect, it } from 'vitest';
 import { addRunner, jobs, startAcme, VERSIONS } from './acme.ts';
 

@@ -1,6 +1,6 @@
 /**
- * An API server of Kubernetes: real HTTP before the objects of simulator/kubernetes. It lists, watches and writes them, page by page, and
- * refuses with Status objects. Lists may also be rows that the test writes, however odd.
+ * An API server of Kubernetes: real HTTP before the objects of simulator/kubernetes. It lists, watches and writes them,
+ * page by page, and refuses with Status objects. Lists may also be rows that the test writes, however odd.
  */
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -44,12 +44,12 @@ export interface Cluster {
 
 export interface ApiServer {
   readonly config: ClusterConfig;
-  /** Each request, in order. */
+  /** Requests in order. */
   readonly seen: readonly URL[];
   /** Every write that came in: method and path. */
   readonly writes: readonly string[];
   readonly close: () => Promise<void>;
-  /** All objects of a kind. */
+  /** Returns all objects of a kind. */
   readonly all: (kind: Kind) => readonly StoredObject[];
   /** Makes or changes an object. */
   readonly put: (kind: Kind, object: KubeObject) => StoredObject;
@@ -82,7 +82,7 @@ export async function startApiServer(cluster: Cluster = {}): Promise<ApiServer> 
     response.flushHeaders();
     const watcher = { ...place, response };
     watchers.add(watcher);
-    // What was written between the list and this watch.
+    // Objects that were written between the list and this watch.
     for (const object of objects.all(place.kind))
       if (Number(object.metadata.resourceVersion) > since)
         tell(watcher, { kind: place.kind, type: 'MODIFIED', object });
@@ -124,7 +124,7 @@ export async function startApiServer(cluster: Cluster = {}): Promise<ApiServer> 
     const url = new URL(request.url ?? '/', 'http://api');
     seen.push(url);
     const itself = () => void answer(url, request, response);
-    // With `requestCert` no one else gets through the handshake.
+    // With `requestCert`, no other client passes the handshake.
     const isKnown = tls?.requestCert || request.headers.authorization === `Bearer ${TOKEN}`;
     if (!isKnown) status(response, 401, 'Unauthorized');
     else if (!override?.(url, response, request, itself)) itself();

@@ -14,7 +14,7 @@ import { TRACKING_ID } from '../../src/shared/marks.ts';
 export const PLANNED: Planning = { is: 'planned', plan: { jobs: [], runners: [], groups: [] }, atMs: 0 };
 export const NO_PLAN: Planning = { is: 'failed', failure: new Failure('GR-GITEA-01', 1, 'down.', 'unauthorized') };
 
-/** What Argo CD says of an Application that is well, and differs from nothing. */
+/** Makes the state of a healthy Application without differences. */
 export function appState(over: Partial<AppState> = {}): AppState {
   return {
     namespace: 'argocd',

@@ -13,7 +13,10 @@ export interface TestCertificates {
 
 const made = new Map<string, TestCertificates>();
 
-/** A CA and a server certificate, valid for a day. `name` is the host name in it. Made once for each name: openssl is slow. */
+/**
+ * Makes a CA and a server certificate, valid for a day. `name` is the host name in it. Made once for each name: openssl
+ * is slow.
+ */
 export function makeCertificates(name = 'localhost'): TestCertificates {
   const certificates = made.get(name) ?? runOpenssl(name);
   made.set(name, certificates);

@@ -6,7 +6,7 @@ import { type Listening, serve } from './server.ts';
 
 export const TOKEN = 'argocd-token-0123456789';
 
-/** One request as the fake saw it. */
+/** A request that the fake received. */
 export interface Seen {
   /** Method, path and query. */
   readonly line: string;
@@ -20,9 +20,9 @@ export type Bend = (seen: Seen, response: ServerResponse) => boolean | undefined
 
 /** The status of the fake's Application, and what changes it. */
 export interface FakeApplication {
-  /** What a plain GET shows. */
+  /** State that a plain GET shows. */
   before: object;
-  /** What a refresh finds. */
+  /** State that a refresh finds. */
   after: object;
   /** True while an operation is under way. */
   busy: boolean;

@@ -44,7 +44,7 @@ export function jobRows(from: number, count: number, status = 'queued'): JobRow[
   return Array.from({ length: count }, (_, index) => jobRow(from + index, status));
 }
 
-/** One request as the fake saw it. */
+/** A request that the fake received. */
 export interface Seen {
   readonly path: string;
   readonly query: URLSearchParams;
@@ -62,7 +62,7 @@ export interface FakeOptions {
   readonly login?: string;
   readonly repos?: readonly unknown[];
   readonly maxItems?: number;
-  /** Below which path of the server Gitea lives. */
+  /** Path of the server below which Gitea is. */
   readonly subPath?: string;
   readonly intercept?: Intercept;
 }
@@ -101,7 +101,7 @@ export function see(request: IncomingMessage): Seen {
   };
 }
 
-/** What an untroubled Gitea answers. */
+/** Returns the answers of a healthy Gitea. */
 export function answerer(options: FakeOptions): (seen: Seen, response: ServerResponse) => void {
   const {
     version = '1.27.3',

@@ -29,7 +29,7 @@ export function readFiles(files: Files, change: Partial<ReadOptions> = {}): Prom
   );
 }
 
-/** All problems as they are printed; empty when there is none. */
+/** Returns all problems as they are printed. Empty if there are none. */
 export async function problemsIn(files: Files, change: Partial<ReadOptions> = {}): Promise<readonly string[]> {
   try {
     await readFiles(files, change);
@@ -61,7 +61,7 @@ export function document(spec: Spec = {}, metadata: Spec = {}): string {
   });
 }
 
-/** The same with requests and a namespace: `validate` has nothing to warn of. */
+/** Makes a document with requests and a namespace: `validate` has no warning. */
 export function quietDocument(spec: Spec = {}, metadata: Spec = {}): string {
   return document({ resources: { requests: { cpu: '1' } }, ...spec }, { namespace: 'runners', ...metadata });
 }

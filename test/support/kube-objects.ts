@@ -52,7 +52,7 @@ export function podOf(runner: string, podStatus: object, createdAtMs = Date.now(
   };
 }
 
-/** Its runner's container runs since then. */
+/** A status whose runner's container has run since then. */
 export const runsSince = (startedAtMs: number): object => ({
   phase: 'Running',
   containerStatuses: [{ name: 'runner', state: { running: { startedAt: new Date(startedAtMs).toISOString() } } }],

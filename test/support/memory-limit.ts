@@ -1,6 +1,6 @@
 /**
- * A limit of memory as the kubelet sets it: a control group of its own, which only root can make. Others go without: then the process has
- * no limit, and its memory is measured alone.
+ * A memory limit as the kubelet sets it: a control group, which only root can make. Without root the process has no
+ * limit, and only its memory is measured.
  */
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { until } from '../serve/rig.ts';
 
 const ROOT = '/sys/fs/cgroup';
 
-/** The beginning of a command line; the rest of it runs below the limit. */
+/** Returns the beginning of a command line; the rest of it runs below the limit. */
 export function belowLimit(mib: number): readonly string[] {
   if (process.getuid?.() !== 0) return [];
   const group = makeGroup(mib * 1024 * 1024);

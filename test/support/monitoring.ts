@@ -1,4 +1,4 @@
-/** What `install/monitoring/` asks Prometheus for. */
+/** Queries of `install/monitoring/` to Prometheus. */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import * as z from 'zod';

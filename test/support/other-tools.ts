@@ -1,6 +1,6 @@
-/** What `import` reads: manifests of other tools. */
+/** Inputs of `import`: manifests of other tools. */
 
-/** As in the documentation of the runner, with what people add. */
+/** From the documentation of the runner, with fields that people add. */
 export const DEPLOYMENT = `
 apiVersion: apps/v1
 kind: Deployment
@@ -54,7 +54,7 @@ spec:
       metadata: {name: x, address: https://gitea.example.com, owner: acme, repo: web, labels: ubuntu-latest}
 `;
 
-/** As `kubectl get -o yaml` prints it. */
+/** An object as `kubectl get -o yaml` prints it. */
 export const OPERATOR = `
 apiVersion: v1
 kind: List

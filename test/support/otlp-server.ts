@@ -20,7 +20,7 @@ export interface OtlpServer {
   readonly url: string;
   readonly port: number;
   readonly spans: readonly ReceivedSpan[];
-  /** Of each request. */
+  /** Headers of each request. */
   readonly headers: readonly IncomingHttpHeaders[];
   readonly bodies: readonly string[];
   readonly close: () => Promise<void>;

@@ -6,7 +6,7 @@ export interface Printed {
   err: string;
 }
 
-/** No terminal of 80 columns, an empty environment, the root folder and the real clock, unless others are wanted. */
+/** An Io with defaults: no terminal, 80 columns, an empty environment, the root folder and the real clock. */
 export function printingIo(wanted: Partial<Omit<Io, 'out' | 'err'>> = {}): {
   readonly io: Io;
   readonly printed: Printed;

@@ -7,7 +7,7 @@ export { fc };
 export const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 60);
 const SEED = process.env['PROPERTY_SEED'];
 
-/** One law as a test. A failure prints the shrunk case and its seed; `PROPERTY_SEED=…` repeats it. */
+/** Runs a property as a test. A failure prints the shrunk case and its seed; `PROPERTY_SEED=…` repeats it. */
 export function test<T extends [unknown, ...unknown[]]>(
   name: string,
   arbitraries: { [K in keyof T]: fc.Arbitrary<T[K]> },

@@ -1,4 +1,4 @@
-/** One replica of `serve` in the test's own process. It finds Argo CD nowhere, unless it is told where. */
+/** One replica of `serve` in the test's own process. It finds no Argo CD unless the test gives one. */
 
 import { join } from 'node:path';
 import type { ServeEvent } from '../../src/serve/planning/events.ts';
@@ -8,7 +8,7 @@ import { type ServeChoice, serveOptions } from './serve-options.ts';
 import type { AtEnd } from './server.ts';
 
 export interface QuietServe {
-  /** What has happened so far. */
+  /** Events so far. */
   readonly events: readonly ServeEvent[];
   readonly end: () => Promise<void>;
 }

@@ -23,7 +23,7 @@ export function runCli(
   return runNode([join(process.cwd(), 'lib/gitea-runners.cjs'), ...args], env, cwd, timeoutMs);
 }
 
-/** The same in this process, without the 0.2 s that a start costs. For what is about a command, not about the process. */
+/** Runs a command in this process, without the 0.2 s of a start. For tests of a command, not of the process. */
 export async function runHere(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

@@ -87,16 +87,16 @@ export interface Scene {
   readonly shards?: number;
 }
 
-/** The plan of a scene, and what tests ask of it. */
+/** The plan of a scene, with what tests read from it. */
 export interface ScenePlan extends Plan {
-  /** One word per job: what happens to it. */
+  /** One word per job: its verdict. */
   readonly verdicts: Readonly<Record<number, string>>;
   /** Ids of the ready jobs that have a runner, whatever its name. */
   readonly served: readonly number[];
   /** Runners in the output that are wanted there, and their names. */
   readonly emitted: readonly EmittedRunner[];
   readonly names: readonly string[];
-  /** Why each runner is in the output, or is not: by name, and in the order of the plan. */
+  /** Reason of each runner's place in the output, or of its absence: by name, in the order of the plan. */
   readonly reasons: Readonly<Record<string, string>>;
   readonly because: readonly string[];
 }
@@ -119,7 +119,7 @@ function verdictOf(decision: JobDecision): string {
   return decision.verdict === 'held' ? decision.because : decision.verdict;
 }
 
-/** What the planner may know in this scene. */
+/** Returns the evidence of this scene. */
 export function evidenceOfScene(scene: Scene): Evidence {
   const { jobs = [], runners = [], liveJobs, nowMs = NOW } = scene;
   const looks = new Map(Object.entries(scene.looks ?? { acme: { jobs, runners } }));
@@ -136,7 +136,7 @@ export function evidenceOfScene(scene: Scene): Evidence {
   };
 }
 
-/** Why a Job is in the output although its runner is not wanted. */
+/** Reasons of Jobs in the output whose runner is not wanted. */
 const NOT_WANTED: readonly string[] = [
   'back-off-record',
   'lost',

@@ -1,11 +1,11 @@
-/** What was seen, for tests that plan. */
+/** Input of tests that plan. */
 import type { Seen, SeenGroup } from '../../src/plan/plan-seen.ts';
 import type { LiveJob } from '../../src/planner/evidence.ts';
 import { NOW, ORIGIN } from './scenario.ts';
 
 export const API_SERVER = 'https://kubernetes';
 
-/** These groups in a cluster with these runners, a moment ago. No server has told of its clock. */
+/** Returns these groups in a cluster with these runners, seen a moment ago. No server has told of its clock. */
 export function seenOf(
   groups: readonly SeenGroup[],
   {

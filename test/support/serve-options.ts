@@ -5,7 +5,7 @@ import { openMetrics } from '../../src/telemetry/metrics.ts';
 
 export type ServeChoice = Partial<ServeOptions & ServeSettings>;
 
-/** One replica of `serve` on free ports of loopback, with metrics. */
+/** Options for one replica of `serve` on free ports of loopback, with metrics. */
 export function serveOptions(over: Pick<ServeOptions, 'argocd' | 'cluster' | 'env'> & ServeChoice): ServeOptions {
   const metrics = openMetrics();
   const anywhere = { host: '127.0.0.1', port: 0 };

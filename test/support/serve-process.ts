@@ -11,7 +11,7 @@ import { application, type FakeArgoCd, fakeArgoCd, json, status, TOKEN } from '.
 import { folderWith } from './run-cli.ts';
 
 interface World {
-  /** Puts what is there from the begin on. */
+  /** Adds the objects that exist from the begin on. */
   readonly fill: (cluster: ApiServer) => void;
   /** Kubernetes; true: it has answered, or gives no answer to this request. */
   readonly kubernetes?: (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -30,7 +30,7 @@ export interface ServeProcess {
   readonly log: () => string;
 }
 
-/** It is killed when the test ends. */
+/** Starts `serve` in a process. It is killed when the test ends. */
 export async function startServeProcess(world: World): Promise<ServeProcess> {
   const { args = [], below = [], env = {}, fill, kubernetes } = world;
   const certificates = makeCertificates();

@@ -12,7 +12,7 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** What a test does at its end. Concurrent tests hand in their own `onTestFinished`. */
+/** Registers a clean-up at the end of a test. Concurrent tests pass their own `onTestFinished`. */
 export type AtEnd = (cleanUp: () => void | Promise<void>) => void;
 
 /** Listens on a free port of loopback and is gone, with all connections, when the test ends. */

@@ -1,4 +1,4 @@
-/** This machine's clock, with hours left out. For tests with sockets: requests that are under way see the time pass, too. */
+/** This machine's clock with skipped hours. For tests with sockets: requests under way see the time pass, too. */
 import { type Clock, systemClock } from '../../src/shared/clock.ts';
 
 interface Timer {

@@ -12,7 +12,7 @@ export function slowClock(times = 20): Clock {
   };
 }
 
-/** All of this process has that clock until the test ends. */
+/** Slows the clock of this process until the test ends. */
 export function slowDown(times?: number): void {
   const { after, steadyMs } = slowClock(times);
   vi.spyOn(systemClock, 'after').mockImplementation(after);

@@ -5,7 +5,9 @@ import { folderWith, groupYaml } from './run-cli.ts';
 
 export const TOKEN = 'api-token-of-this-test-0123456789';
 
-/** A simulated Gitea with org acme and repository acme/web, and the environment of a person who may read the org. */
+/**
+ * Starts a simulated Gitea with org acme and repository acme/web, and the environment of a person who may read the org.
+ */
 export async function startAcme(options: SimulatorOptions = {}, spec = '') {
   const simulator: Simulator = await startSimulator(options);
   onTestFinished(() => simulator.close());
@@ -14,19 +16,19 @@ export async function startAcme(options: SimulatorOptions = {}, spec = '') {
   simulator.gitea.addRepo('acme/web');
   simulator.gitea.addToken('anna', ['read:organization'], TOKEN);
   const env: Readonly<Record<string, string>> = { GITEA_URL: simulator.url, GITEA_TOKEN: TOKEN };
-  /** With a RunnerGroup of the org. `spec`: more of it. */
+  /** With a RunnerGroup of the org. `spec`: further lines of it. */
   const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url, spec) });
   return { simulator, env, folder };
 }
 
-/** The same with one queued job, which the RunnerGroup serves. */
+/** Starts such a Gitea with one queued job, which the RunnerGroup serves. */
 export async function startWithJob(spec = '', options: SimulatorOptions = {}) {
   const acme = await startAcme(options, spec);
   const { jobs } = acme.simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
   return { ...acme, jobId: jobs[0]?.id };
 }
 
-/** For `simulator.intercept`: requests like `GET /api/…` that fit are answered with this status. */
+/** Returns a handler for `simulator.intercept`: matching requests like `GET /api/…` get this status. */
 export function refusing(line: RegExp, status: number) {
   return ({ method, url }: IncomingMessage, response: ServerResponse): boolean => {
     const fits = line.test(`${method} ${url}`);

@@ -1,7 +1,7 @@
 /** Errors that nobody waits for, which would end the process. */
 import { onTestFinished } from 'vitest';
 
-/** Those from now on until the test ends, instead of failing it. */
+/** Collects stray errors until the test ends. They do not fail it. */
 export function strayErrors(): readonly unknown[] {
   const seen: unknown[] = [];
   const others = process.listeners('unhandledRejection');

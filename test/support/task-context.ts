@@ -1,4 +1,4 @@
-/** What a task of the leader may use, for tests of one task. It ends with the test. */
+/** A context for tests of one task of the leader. It ends with the test. */
 import { onTestFinished } from 'vitest';
 import type { KubeClient } from '../../src/clients/kubernetes/kube-client.ts';
 import type { LiveCluster } from '../../src/serve/cluster/live-cluster.ts';
@@ -13,10 +13,10 @@ interface ContextParts extends Omit<Partial<TaskContext>, 'cluster'> {
   readonly cluster?: Partial<LiveCluster>;
 }
 
-/** What is not given is quiet, empty and well. `client` is to be given to tasks that write. */
+/** Makes a context. Missing parts are quiet, empty and healthy. Tasks that write need `client`. */
 export function taskContext({ cluster, ...over }: ContextParts = {}): {
   readonly context: TaskContext;
-  /** What the task has told, the oldest first. */
+  /** Events of the task, the oldest first. */
   readonly told: readonly ServeEvent[];
 } {
   const told: ServeEvent[] = [];

@@ -1,6 +1,6 @@
 /**
- * Time as this process has had it: a busy machine, on which it waits for a CPU, has few of these in a second. So a bound of them is a bound of
- * what the program does and waits for, not of what other programs do.
+ * Time that this process had: on a busy machine it waits for a CPU and has few of these ticks in a second. So a bound
+ * of ticks limits what the program does and waits for, not what other programs do.
  */
 const EVERY_MS = 10;
 

@@ -1,7 +1,7 @@
 import type { AppVerdict } from '../../src/serve/planning/reconcile.ts';
 import { NO_DIFFERENCE } from '../../src/serve/seen/difference.ts';
 
-/** A verdict that wants nothing, but for what is given. */
+/** A verdict that wants nothing, except for the given parts. */
 export function verdictOf(over: Partial<AppVerdict>): AppVerdict {
   return {
     application: '',

@@ -1,7 +1,7 @@
 /** A clock whose time passes as fast as the program can follow. Nothing but what it started may be waited for: no sockets, no files. */
 import type { Clock } from '../../src/shared/clock.ts';
 
-/** More at one moment is something that runs again and again without a pause. */
+/** Most calls at one moment. More are a loop without a pause. */
 const MOST_CALLS = 5_000;
 
 interface Timer {
@@ -14,9 +14,9 @@ export class VirtualClock implements Clock {
   #nowMs = 0;
   /** Timers of this moment so far. */
   #calls = 0;
-  /** What the wall clock is ahead, ms since 1970. It may be set: `clock.aheadMs -= 3_600_000`. */
+  /** How far the wall clock is ahead, ms since 1970. It may be set: `clock.aheadMs -= 3_600_000`. */
   aheadMs = Date.UTC(2026, 10, 25);
-  /** By time; of the same time in the order of their setting. */
+  /** Timers sorted by time; those of the same time in the order of their setting. */
   #timers: Timer[] = [];
 
   readonly now = (): number => Math.floor(this.aheadMs + this.#nowMs);
@@ -57,7 +57,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** All promises that can go on have gone on. */
+/** Resolves when all promises that can go on have gone on. */
 async function settled(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }

@@ -24,7 +24,7 @@ function job(status: JobStatus, over: Partial<Job> = {}): Job {
   return sceneJob(7, { runId: 3, name: 'the token is s3cret', status, ...over });
 }
 
-/** A subscriber with a clock of its own. Times are ms since the beginning. @param tracing of the group. */
+/** Makes a subscriber with a clock of its own. Times are ms since the beginning. @param tracing of the group */
 function follow(tracing = true) {
   let nowMs = BEGIN_MS;
   const exporter = new InMemorySpanExporter();

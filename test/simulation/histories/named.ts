@@ -1,4 +1,7 @@
-/** Histories for things that are easy to get wrong, nearly all written by hand. What must come out of each stands in histories.test.ts. */
+/**
+ * Histories of cases that are easy to get wrong, nearly all written by hand. histories.test.ts has their expected
+ * results.
+ */
 import { groupSpec, type History, job, ordinaryWake, push, quietHistory } from '../history.ts';
 import { makeHistory } from '../make-history.ts';
 
@@ -108,8 +111,9 @@ export const UNLABELLED_JOB_TAKES_A_RUNNER: History = quietHistory({
 });
 
 /**
- * Found by the simulation (seed 19): a runner is lost at work and Kubernetes removes its Job before Gitea gives the CI job up, so the Job
- * is made anew, pinned. Its pod starts slowly: when Gitea has given up, it is a runner like any other, and counts.
+ * Found by the simulation (seed 19): a runner is lost at work and Kubernetes removes its Job before Gitea gives the CI
+ * job up, so the Job is re-created, pinned. Its pod starts slowly: after Gitea has given up, it is a runner like any
+ * other, and counts.
  */
 export const LOST_AND_MADE_ANEW: History = quietHistory({
   groups: [groupSpec({ cap: 2, ttlS: 60 })],
@@ -121,8 +125,8 @@ export const LOST_AND_MADE_ANEW: History = quietHistory({
 });
 
 /**
- * Found by the simulation (seed 78): the pod template is changed and a runner of the old one takes a CI job in the moment in which it is
- * pruned. Its Job is made anew, as law P1 asks, and the runner of that one is a second one under the cap.
+ * Found by the simulation (seed 78): the pod template is changed, and a runner of the old one takes a CI job at the
+ * moment in which it is pruned. Its Job is re-created by law P1, and the second runner exceeds the cap.
  */
 export const PRUNED_WHILE_IT_REGISTERS: History = quietHistory({
   groups: [groupSpec({ cap: 2 })],
@@ -132,8 +136,9 @@ export const PRUNED_WHILE_IT_REGISTERS: History = quietHistory({
 });
 
 /**
- * Found by the simulation (seeds 556, 614, 767, 833, 1544, 2029, 2470): the same, but the Job is made anew within seconds of the claim, in which
- * clocks may differ. Its pod starts slowly: that it has not started is what tells it from the first one.
+ * Found by the simulation (seeds 556, 614, 767, 833, 1544, 2029, 2470): a runner takes a CI job at the moment in which
+ * it is pruned, and its Job is re-created within seconds of the claim, in which clocks may differ. Its pod starts
+ * slowly: only that distinguishes it from the first one.
  */
 export const MADE_ANEW_WITHIN_SECONDS: History = {
   ...PRUNED_WHILE_IT_REGISTERS,
@@ -149,7 +154,7 @@ export const STATIC_RUNNER_IS_FIRST: History = quietHistory({
   wakeEveryS: 0.5,
 });
 
-/** The same, and another job comes before a look can show that nobody needs our runner. */
+/** A static runner takes the first job, and another job comes before a look can show that no job needs our runner. */
 export const STATIC_RUNNER_IS_FIRST_OF_TWO: History = {
   ...STATIC_RUNNER_IS_FIRST,
   pushes: [...STATIC_RUNNER_IS_FIRST.pushes, push(9.9, [60], job('two'))],
@@ -176,14 +181,14 @@ export const SECOND_RUNNER_CRASHES: History = {
 };
 
 /**
- * Found by the simulation (seed 5306): a claim is lost, and the job goes to the end of Gitea's queue. Dozens of runners made for it take others;
- * the one that starts after them has a high ordinal and must be known again.
+ * Found by the simulation (seed 5306): a claim is lost, and the job goes to the end of Gitea's queue. Dozens of its
+ * runners take other jobs; the one that starts after them has a high ordinal and must be recognized.
  */
 export const OVERTAKEN_DOZENS_OF_TIMES: History = makeHistory(5306);
 
 /**
- * More than 150 younger CI jobs are completed when a long one ends, so no look lists it. Its Job is pinned, which shows that its runner was
- * at work. The warm runner beside it takes a CI job right after that, and its slot must not wait.
+ * More than 150 younger CI jobs are completed when a long one ends, so no look lists it. Its Job is pinned, which shows
+ * that its runner was at work. The warm runner beside it takes a CI job right after that, and its slot must not wait.
  */
 export const LONG_JOB_BEHIND_THE_NEWEST: History = quietHistory({
   groups: [groupSpec({ cap: 45, minIdle: 1 })],
@@ -236,7 +241,9 @@ export const IDS_COME_AGAIN: History = quietHistory({
   acts: [{ atS: 60, kind: 'restore', backupS: 20 }],
 });
 
-/** Two restores, the second one from the later backup. The row of an idle runner has an id that is that of a deleted row there. */
+/**
+ * Two restores, the second one from the later backup. The id of an idle runner's row belongs to a deleted row there.
+ */
 export const RESTORED_TWICE: History = quietHistory({
   groups: [groupSpec({ minIdle: 1 })],
   pushes: [push(30, [10], job('first')), push(400, [10], job('second'))],

@@ -1,6 +1,6 @@
 /**
- * The measure for all others: it sees the true state of Gitea and Kubernetes in the instant in which it decides (not the future:
- * a pod that will never start looks like a slow one to it, too), counts, and keeps no names. It has the same Argo CD.
+ * The measure for all other policies. It sees the true state of Gitea and Kubernetes in the instant of its decision
+ * (not the future: a pod that never starts looks slow to it, too), counts, and keeps no names. It has the same Argo CD.
  */
 import type { GiteaJob } from '../../../simulator/gitea/gitea.ts';
 import { repoOf } from '../../../simulator/gitea/model.ts';
@@ -20,9 +20,9 @@ function decide(stage: Stage, cluster: Cluster, sight: Observation): readonly Wa
   const groups = [...sight.groups].sort(byOwnership);
   const wanted: Wanted[] = [];
   const taken: { readonly pod: Pod; readonly group: GroupSpec }[] = [];
-  // It sees those of other Applications, too.
+  // It sees runners of other Applications, too.
   for (const group of stage.history.groups) {
-    // Those whose Job was deleted while they worked hold their slot, too.
+    // Runners whose Job was deleted while they worked hold their slot, too.
     const busy = cluster.pods.filter((pod) => pod.group === group && pod.phase === 'busy');
     const kept = staying(cluster.pods, group, stage.nowMs);
     const coming = [...cluster.jobs.values()].flatMap(({ pod }) => (pod.group === group && isFree(pod) ? pod : []));
@@ -117,7 +117,7 @@ export function byOwnership(a: GroupSpec, b: GroupSpec): number {
   return WIDTH[a.scope.kind] - WIDTH[b.scope.kind] || a.labels.length - b.labels.length || (a.name < b.name ? -1 : 1);
 }
 
-/** Keeps as many free runners as there are jobs, registered ones first, and makes what is missing. */
+/** Keeps as many free runners as there are jobs, registered ones first, and makes the missing ones. */
 function fill(stage: Stage, cluster: Cluster, group: GroupSpec, share: readonly GiteaJob[]): readonly Wanted[] {
   const repos = stage.specOf(group).isBound ? [...new Set(share.map(({ repoId }) => repoId))] : [undefined];
   return repos.flatMap((repoId) => {
@@ -157,7 +157,7 @@ function mayTakeJob({ pod, createdMs, group }: KubeJob, stage: Stage): boolean {
   if (isAstray(pod, stage) || (pod.phase !== 'idle' && pod.template !== stage.templateOf(group))) return false;
   switch (pod.phase) {
     case 'idle':
-      // It lets a ready job wait: it has lost a race and sleeps (#38200).
+      // The runner lets a ready job wait: it has lost a race and sleeps (#38200).
       return nowMs - (pod.registeredMs ?? nowMs) < group.spawnTimeoutS * 1000;
     case 'waiting':
       return true;

@@ -18,5 +18,5 @@ export const POLICIES = {
 
 export type PolicyName = keyof typeof POLICIES;
 export const POLICY_NAMES = Object.keys(POLICIES) as readonly PolicyName[];
-/** Those that must keep every law. */
+/** Policies that must keep every law. */
 export const OURS: readonly PolicyName[] = ['ours, Gitea alone', 'ours, live Jobs'];

@@ -1,4 +1,4 @@
-/** The two ways in which everybody builds it first: one Job per CI job, named after it. */
+/** The two ways in which everybody builds it first: one Job per CI job, with the name of the CI job. */
 import type { Job, JobStatus } from '../../../src/planner/evidence.ts';
 import type { GroupSpec } from '../history.ts';
 import { lookKey, type Observation } from '../look.ts';

@@ -13,11 +13,11 @@ import { coversOf, lookKey } from '../look.ts';
 import { type Commit, specIn } from '../stage.ts';
 import type { Generator } from './policy.ts';
 
-/** With Gitea alone as evidence. */
+/** Our planner, with Gitea alone as evidence. */
 export const OURS_ALONE: Generator = ours(false);
-/** With live Jobs as evidence too. */
+/** Our planner, with live Jobs as further evidence. */
 export const OURS_LIVE: Generator = ours(true);
-/** With looks that `serve` has made up to five seconds before. */
+/** Our planner, with looks that `serve` has made up to five seconds before. */
 export const OURS_KEPT: Generator = { ...ours(true), lookout: keptLookout };
 
 function ours(seesJobs: boolean): Generator {
@@ -47,7 +47,7 @@ function ours(seesJobs: boolean): Generator {
       };
       const then = kept && asOf(kept.beganMs + stage.history.clockSkewS * 1000, liveJobs);
       const first = then && planOf(kept.looks, then);
-      // As `lookAndPlan`.
+      // As in `lookAndPlan`.
       const planned = first && !letsGo(first, then) ? first : planOf(looks, liveJobs);
       stage.tell(() => describePlan(planned));
       return planned.runners.flatMap((decision) => {
@@ -109,7 +109,7 @@ export function toPlanned(spec: GroupSpec, { template }: Commit): Group {
   };
 }
 
-/** Which runners the planner keeps and drops, one line. */
+/** Describes in one line which runners the planner keeps and drops. */
 function describePlan({ runners, groups }: Plan): string {
   const kept = runners.filter(({ emit }) => emit).map(({ runner, because }) => `${runner} (${because})`);
   const dropped = runners

@@ -1,4 +1,4 @@
-/** Who decides which runners there are. Seven of them are compared over the same histories. */
+/** A policy decides which runners exist. Seven of them are compared over the same histories. */
 import type { MadeFor } from '../../../src/planner/names.ts';
 import type { Annotations, Cluster } from '../cluster.ts';
 import type { GroupSpec } from '../history.ts';
@@ -10,31 +10,31 @@ import type { Stage } from '../stage.ts';
 export interface Wanted extends Annotations {
   readonly name: string;
   readonly group: GroupSpec;
-  /** A sync leaves it as it is, and does not make it. */
+  /** True if a sync leaves the Job as it is, and does not create it. */
   readonly skip?: boolean | undefined;
   readonly madeFor: MadeFor | undefined;
   readonly priorityClass?: string | undefined;
   /** Gitea gives it only jobs of this repository. */
   readonly boundTo?: string | undefined;
-  /** Whose label it has. */
+  /** Shard of its label. */
   readonly shard?: number | undefined;
 }
 
-/** One that prints the whole set of Jobs, which Argo CD then brings about. */
+/** A policy that prints the whole set of Jobs, which Argo CD then applies. */
 export interface Generator {
   readonly kind: 'generator';
-  /** It sees which pods are on their way. */
+  /** True if it sees which pods are on their way. */
   readonly seesPods: boolean;
-  /** It fills the warm pools of the groups. */
+  /** True if it fills the warm pools of the groups. */
   readonly keepsPools?: true;
-  /** @param shard whose part is printed; only of one that knows shards */
+  /** Returns the wanted Jobs. @param shard the printed part; only for a policy that knows shards */
   readonly decide: (stage: Stage, cluster: Cluster, sight: Observation, shard?: Shard) => readonly Wanted[];
   readonly knowsShards?: true;
   /** Default: `lookout`. */
   readonly lookout?: typeof lookout;
 }
 
-/** One that makes Jobs by itself, again and again, and remembers. */
+/** A policy that makes Jobs by itself, again and again, and remembers. */
 export interface Operator {
   readonly kind: 'operator';
   readonly everyMs: number;

@@ -1,6 +1,6 @@
 /**
- * What can be reached with Gitea alone as evidence. It sees as little of Kubernetes as the planner does then, but it remembers every runner
- * that it has asked for, and is told when each job became ready. The planner has to guess both.
+ * Shows how good a policy can be with Gitea alone as evidence. It sees as little of Kubernetes as the planner does
+ * then, but it remembers every requested runner, and knows when each job became ready. The planner must guess both.
  */
 
 import type { GiteaJob } from '../../../simulator/gitea/gitea.ts';
@@ -27,17 +27,17 @@ interface Asked {
   readonly atMs: number;
 }
 
-/** What one run remembers. */
+/** Memory of one run. */
 const memories = new WeakMap<Stage, Map<string, Asked>>();
 
-/** What one group has. */
+/** Runners and jobs of one group. */
 interface Books {
   readonly group: GroupSpec;
   /** Cap less those at work. */
   room: number;
   /** Registered or still to come. */
   readonly free: Asked[];
-  /** How many jobs it serves. */
+  /** Number of jobs that it serves. */
   share: number;
 }
 
@@ -84,7 +84,10 @@ function decide(
     return asked;
   };
 
-  /** As many free runners as there are jobs, registered ones first; the others are dropped, and forgotten when they cannot be seen. */
+  /**
+   * Returns as many free runners as there are jobs, registered ones first. The others are dropped, and forgotten if
+   * they cannot be seen.
+   */
   const keep = ({ group, free, share: most }: Books): readonly Wanted[] => {
     free.sort((a, b) => Number(online.has(b.name)) - Number(online.has(a.name)) || a.atMs - b.atMs);
     for (const asked of free.slice(most)) memory.set(asked.name, { ...asked, atMs: Number.NEGATIVE_INFINITY });

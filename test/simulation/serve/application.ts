@@ -28,7 +28,7 @@ import { never, type World } from './world.ts';
 
 /** A request to Argo CD that is not answered is given up after half a minute, and the wake comes again soon. */
 const NO_ANSWER_MS = 36_000;
-/** One that stays pending is asked for in another way after as long. */
+/** Time after which a pending request is repeated in another way, ms. */
 const OVERLOOKED_MS = 62_000;
 
 interface Output {
@@ -37,14 +37,14 @@ interface Output {
   readonly jobs: ReadonlyMap<string, Printed>;
 }
 
-/** What a sync would do. */
+/** Work of a sync. */
 type Task =
   | { readonly is: 'group'; readonly group: GroupInGit }
   | { readonly is: 'prune-group'; readonly name: string }
   | { readonly is: 'create' | 'annotate'; readonly job: Printed }
   | { readonly is: 'prune'; readonly name: string };
 
-/** Who asks: a wake of a process. */
+/** A process with a wake under way. */
 export interface Asker {
   readonly leader: string;
   readonly isDead: boolean;
@@ -80,15 +80,15 @@ export class Application {
     appliesFail: false,
     othersDiffer: false,
   };
-  /** Who waits for the answer to a refresh or a sync. */
+  /** Processes that wait for the answer to a refresh or a sync. */
   readonly asking = new Set<Asker>();
-  /** Who asks what it must not. */
+  /** A forbidden request, in words. */
   fault: string | undefined;
   /** Begin of the last refresh or sync of `serve`, by the begin of the history. */
   lastAskedMs = 0;
-  /** Its copy of the output comes of a refresh that `serve` did not ask for. */
+  /** True if its copy of the output comes from a refresh that `serve` did not request. */
   hasPrintedUnasked = false;
-  /** It has told of another operation since the last refresh. */
+  /** True if it has reported another operation since the last refresh. */
   hasSaidBusy = false;
   /** Keys of Jobs that were made when nobody wanted them any more: by a rollback, or from an output that came late. */
   readonly madeLate = new Set<string>();
@@ -169,7 +169,7 @@ export class Application {
     if (!this.#isOperating) void this.#operate(this.#output);
   }
 
-  /** Somebody syncs what was printed some time ago, as a rollback does. */
+  /** Syncs old manifests, like a rollback. */
   syncOld(): void {
     const [oldest] = this.#older;
     if (!oldest || this.#isOperating) return;
@@ -190,7 +190,7 @@ export class Application {
     });
   }
 
-  /** Argo CD meets an error in a refresh of its own: `generate` failed in it. */
+  /** Makes Argo CD meet an error in its own refresh: `generate` failed in it. */
   keepError(): void {
     this.faults.keepsError = true;
     this.refreshByPeople('hard');

@@ -1,4 +1,4 @@
-/** What each fault does, and for how long `serve` cannot be blamed for what follows: the times are those of the manual. */
+/** Effects of each fault, and for how long `serve` cannot be blamed: the times are those of the manual. */
 
 import type { Application, Around } from './application.ts';
 import type { Fault } from './history.ts';
@@ -11,17 +11,19 @@ export interface Stage extends Around {
   readonly setClock: (byMs: number) => void;
 }
 
-/** A watch of which nothing comes is begun anew after 150 s. */
+/** Time after which a silent watch is started again, and has read its list, ms: 150 s and a little more. */
 const SILENT_WATCH_MS = 153_000;
 /** A watch that broke or expired begins with a list, after half a second to a few seconds. */
 const RELIST_MS = 12_000;
 /** A list that is not answered is given up after half a minute, and comes again after half a second to half a minute. */
 const LIST_AGAIN_MS = 62_000;
-/** Argo CD that is away is asked again every 4 s; what was begun before it went, a minute later at most. */
+/**
+ * Time until an absent Argo CD is read again, ms: every 4 s. Requests from before it went end a minute later at most.
+ */
 const ARGOCD_AGAIN_MS = 5_000;
 /** A Lease that is not renewed for 15 s is taken over; then everything is looked at. */
 const LEASE_MS = 10_000;
-/** What failed is tried again after 10 s at most. */
+/** Time until a failed registration is tried again, ms: 10 s at most. */
 const REGISTERED_AGAIN_MS = 12_000;
 /** A wake that was under way ends, and the next one comes. */
 const AGAIN_MS = 10_000;
@@ -67,7 +69,7 @@ export function beginFault(fault: Fault, stage: Stage): void {
       during(LIST_AGAIN_MS, (isOn) => kubernetes.setAway(isOn));
       return;
     case 'old-lists':
-      // Who lists meanwhile does so because its watch ended.
+      // A list meanwhile comes from a watch that ended.
       kubernetes.spoil('jobs', 'expired');
       kubernetes.spoil('pods', 'expired');
       turnOn(5_000, 'listsAreOld', kubernetes);

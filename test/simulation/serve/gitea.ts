@@ -13,7 +13,7 @@ import type { WebhookEvent } from '../../../src/serve/webhook/gate.ts';
 import type { World } from './world.ts';
 
 export const GITEA_URL = 'https://gitea.example.com';
-/** Where notifications go. */
+/** Address of notifications. */
 export const HOOK_URL = 'https://hook.example.com/ci';
 export const TOKEN = 'secret-of-anna';
 const SETUP = { root: GITEA_URL, maxResponseItems: 50, defaultPagingNum: 30, databaseOrder: 'by-id' } as const;
@@ -30,14 +30,14 @@ export class GiteaServer {
   onWebhook: (event: WebhookEvent) => void = () => undefined;
   /** Re-runs that were asked for, by id of the run. */
   readonly reruns: number[] = [];
-  /** Runs that were ended by request, and those of them in which a runner was at work that lives. */
+  /** Runs that were ended by request, and those of them with a living runner at work. */
   readonly ends: number[] = [];
   readonly livingEnds: number[] = [];
   /** True if a runner works at this CI job, and lives. */
   isWorkedAt: (jobId: number) => boolean = () => false;
   /** Notifications that came, as `<job id> <attempt>`. */
   readonly notified: string[] = [];
-  /** Since when there has been trouble, and until when the pauses that follow may last. */
+  /** Since when there has been trouble, and how long the pauses after it may last. */
   #trouble: readonly [sinceMs: number, pausesMs: number] = [0, 0];
   readonly #world: World;
 
@@ -120,7 +120,7 @@ export class GiteaServer {
     };
   }
 
-  /** What a perfect look at an organization finds now. */
+  /** Returns what a perfect look at an organization finds now. */
   look(org: string): Look {
     const { state } = this.gitea;
     const rows = [...state.jobs.values()].filter((job) => repoOf(state, job).owner === org);

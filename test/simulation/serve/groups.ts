@@ -62,7 +62,7 @@ export function trackingId(app: string, kind: 'gitea.bpg.pw/RunnerGroup' | 'batc
   return `${app}:${kind}:${NAMESPACE}/${name}`;
 }
 
-/** As a sync writes it. */
+/** Makes the RunnerGroup's object as a sync writes it. */
 export function groupObject(app: string, group: GroupInGit, known: StoredObject | undefined): KubeObject {
   const annotations = { [TRACKING_ID]: trackingId(app, 'gitea.bpg.pw/RunnerGroup', group.name) };
   const generation = (known?.metadata.generation ?? 0) + 1;
@@ -81,7 +81,7 @@ export function jobObject(app: string, { annotations, group, name }: Printed): K
 const hashOf = oncePerObject((group: RunnerGroup) => templateHash(group, finishOwn));
 const read = new Map<string, RunnerGroup>();
 
-/** The same object for the same group: reading takes longer than planning. */
+/** Returns the same object for the same group: parsing takes longer than planning. */
 export function runnerGroupOf(group: GroupInGit): RunnerGroup {
   const text = JSON.stringify(group);
   const known = read.get(text);
@@ -93,7 +93,7 @@ export function runnerGroupOf(group: GroupInGit): RunnerGroup {
   return found.group;
 }
 
-/** All runners in the cluster, as `serve` reads them. */
+/** Returns all runners in the cluster, as `serve` reads them. */
 export function liveRunners({ objects }: Kubernetes): readonly LiveRunner[] {
   const pods = podsByJob(objects.all('pods').map((pod) => PODS.item.parse(pod)));
   return objects.all('jobs').map((object): LiveRunner => {
@@ -109,7 +109,7 @@ export function liveRunners({ objects }: Kubernetes): readonly LiveRunner[] {
   });
 }
 
-/** What the plan is for these groups of one Application. */
+/** Plans these groups of one Application. */
 export function planOf(
   groups: readonly GroupInGit[],
   lookOf: (org: string) => Look | Failure,

@@ -1,6 +1,9 @@
-/** A history of `serve`, as data: who is there, what people and CI do, and what goes wrong when. It is made from a seed, and shrunk. */
+/**
+ * A history of `serve` as data: objects, actions of people and CI, and faults with their times. It is made from a seed,
+ * and shrunk.
+ */
 
-/** A RunnerGroup as it stands in git. It serves an organization. */
+/** A RunnerGroup in git. It serves an organization. */
 export interface GroupInGit {
   readonly name: string;
   readonly org: string;
@@ -17,7 +20,7 @@ export interface AppInGit {
   readonly groups: readonly GroupInGit[];
 }
 
-/** What people and CI do. */
+/** Actions of people and of CI. */
 export type Act = { readonly atS: number } & (
   | { readonly is: 'push'; readonly org: string; readonly takesS: number; readonly fails: boolean }
   /** A commit: this group is as given from now on. */
@@ -32,7 +35,7 @@ export type Act = { readonly atS: number } & (
 
 export type WatchedKind = 'runnergroups' | 'jobs' | 'pods';
 
-/** What a fault says besides its time. `forS`: how long it goes on. */
+/** Details of a fault besides its time. `forS`: its duration. */
 interface Details {
   readonly nothing: object;
   readonly watch: { readonly kind: WatchedKind };
@@ -44,10 +47,10 @@ interface Details {
   readonly clock: { readonly byS: number };
 }
 
-/** What goes wrong, and what each of it says. Seeds draw from these in this order: a new one stands at the end. */
+/** Kinds of faults, with their details. Seeds draw from these in this order: a new kind goes to the end. */
 export const FAULTS = {
   'watch-cut': 'cut',
-  /** Nothing comes from the watches of this kind any more, and they do not end. */
+  /** The watches of this kind deliver nothing any more, and do not end. */
   'watch-silent': 'watch',
   'events-late': 'time',
   'events-repeated': 'time',
@@ -107,7 +110,7 @@ export interface History {
   readonly replicas: number;
   /** Wakes at the same time. */
   readonly wakes: number;
-  /** Namespaces are named, one of which is empty. Else all are watched. */
+  /** True if namespaces are named, one of which is empty. Otherwise all are watched. */
   readonly namesNamespaces: boolean;
   readonly acts: readonly Act[];
   readonly faults: readonly Fault[];

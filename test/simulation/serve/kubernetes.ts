@@ -22,7 +22,7 @@ import type { World } from './world.ts';
 
 interface Logged extends Change {
   readonly version: number;
-  /** Watches tell of it then. */
+  /** When watches report it, ms. */
   readonly toldMs: number;
 }
 
@@ -36,7 +36,7 @@ interface Connection {
 
 const ORIGIN = 'https://kubernetes.example.com';
 const LONGEST_WATCH_MS = 290_000;
-/** How old the copy is that old lists come from. */
+/** Age of the copy that outdated lists come from, ms. */
 const OLD_MS = 4_000;
 
 export class Kubernetes {
@@ -48,7 +48,7 @@ export class Kubernetes {
   statusConflicts = false;
   /** Answers about Secrets. */
   secretsLost = false;
-  /** Of `serve`, by the part of its path. */
+  /** True while the Lease cannot be reached. */
   leaseIsAway = false;
   readonly #world: World;
   readonly #log: Readonly<Record<Kind, Logged[]>> = {
@@ -87,7 +87,7 @@ export class Kubernetes {
     }
   }
 
-  /** Refuses what is asked of a namespace, and ends its watches. */
+  /** Refuses requests for a namespace, and ends its watches. */
   refuse(namespace: string | undefined): void {
     this.#refused = namespace;
     for (const connection of this.#connections) {
@@ -102,7 +102,7 @@ export class Kubernetes {
     if (isAway) for (const kind of ['runnergroups', 'jobs', 'pods'] as const) this.spoil(kind, 'broken');
   }
 
-  /** As a process sees it. @param clock that of the process. */
+  /** Returns the API that a process sees. @param clock that of the process */
   api(clock: KubeApi['clock']): KubeApi {
     const request = ({ what, method = 'GET', path }: KubeQuestion) => ({ what, method, url: new URL(path, ORIGIN) });
     return {

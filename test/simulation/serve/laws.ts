@@ -69,7 +69,7 @@ export interface Breach {
 const WAKE_WITHIN_MS = 10_000;
 /** A wake that takes longer hangs, or Argo CD is slow. */
 const HANGS_MS = 5_000;
-/** Between two wakes for the same need. */
+/** Longest pause between two wakes for the same need, ms. */
 const LONGEST_PAUSE_MS = 60_000;
 const KEPT_ERROR_MS = 120_000;
 /** `serve` reads what Argo CD has printed by itself once a minute. */
@@ -80,7 +80,7 @@ const CREDENTIALS_WITHIN_MS = 60_000;
 const LEFT_MS = 300_000;
 const LEADER_WITHIN_MS = 25_000;
 const RERUN_WITHIN_MS = 90_000;
-/** Until `serve` knows of an eviction, and a look that was under way has ended. */
+/** Time until `serve` knows of an eviction, and a look that was under way has ended, ms. */
 const LOSS_SEEN_MS = 5_000;
 const WAKES_PER_CHANGE = 3;
 /** A wake, the longest pause after one in vain, a slow start of a pod. */
@@ -102,18 +102,18 @@ export class Laws {
   readonly wakes = new Map<string, number>();
   readonly #stage: Stage;
   readonly #processes: () => readonly ServeProcess[];
-  /** Since when what differs has differed, by Application and key. */
+  /** Since when each difference has existed, by Application and key. */
   readonly #differs = new Map<string, ReadonlyMap<string, number>>();
   readonly #truths = new Map<string, Seen>();
-  /** Since when the oldest CI job of an organization could have begun: its id, and when. */
+  /** Since when the oldest CI job of an organization could have begun: its id, and the time. */
   readonly #open = new Map<string, { readonly id: number; readonly sinceMs: number }>();
-  /** How long the last wake took, by Application. */
+  /** Duration of the last wake, by Application. */
   readonly #tookMs = new Map<string, number>();
   /** Runs that a look has shown at work when their runners had gone. */
   readonly #shown = new Set<number>();
   /** Runs whose losses may stay unseen. */
   readonly #excused = new Set<number>();
-  /** How long the last wakes under the leader of now took until their syncs. */
+  /** Durations of the last wakes until their syncs, under the current leader. */
   #refreshMs: readonly number[] = [];
   #leaderMs = 0;
   /** Since when rows have had no Job, by id. */
@@ -129,7 +129,7 @@ export class Laws {
     if (event.is === 'leading') this.#refreshMs = [];
     if (event.is !== 'woken') return;
     const { application, ms, outcome, steps } = event;
-    // Only one that has refreshed tells how fast Argo CD is. A sync may wait for another operation.
+    // Only a wake with a refresh tells how fast Argo CD is. A sync may wait for another operation.
     const sync = steps.find(({ step }) => step === 'sync');
     const refreshMs = sync ? sync.beganMs - (steps[0] ?? sync).beganMs : ms;
     if (outcome.is !== 'failed') this.#refreshMs = [...this.#refreshMs, refreshMs].slice(-8);
@@ -141,7 +141,7 @@ export class Laws {
     this.wakes.set(name, (this.wakes.get(name) ?? 0) + 1);
   }
 
-  /** Which losses a look has shown, seconds after the runner had gone. */
+  /** Notes which losses a look has shown, seconds after the runner had gone. */
   #noteShown(jobs: readonly Job[]): void {
     const { pods, world } = this.#stage;
     for (const { runId, status } of jobs) {
@@ -175,7 +175,7 @@ export class Laws {
     this.#checkRows();
   }
 
-  /** At the end. @param changes what people, CI and faults did, by Application. */
+  /** Checks the laws at the end. @param changes number of actions and faults, by Application */
   conclude(changes: (app: Application) => number): void {
     for (const app of this.#stage.apps) {
       const wakes = this.wakes.get(app.name) ?? 0;
@@ -212,7 +212,7 @@ export class Laws {
     this.#differs.set(app.name, since);
     if (app.isAsked) return;
     for (const [key, waitMs] of [...due, ...error]) {
-      // What is seen again after an obstacle may wait for others from then on.
+      // A difference that is seen again after an obstacle may wait for others from then on.
       const seenMs = Math.max(since.get(key) ?? nowMs, world.obstacleEndMs(app.name));
       const fromMs = Math.max(
         seenMs + waitMs + unknownMs(app, key),
@@ -255,7 +255,7 @@ export class Laws {
       const told = `${status?.['activeRunners']} active, ${status?.['queuedJobs']} queued, ${status?.['heldJobs']} held`;
       const key = keyText({ namespace: NAMESPACE, name: group.name });
       const seen = this.#truths.get(key);
-      // Since when it is untrue in this way.
+      // Since when the status has been untrue in this way.
       const words = told === truth ? '' : truth;
       const sinceMs = seen?.words === words ? seen.sinceMs : world.nowMs;
       this.#truths.set(key, { words, sinceMs });
@@ -264,7 +264,7 @@ export class Laws {
     }
   }
 
-  /** It asks no plan: Gitea's rows and the number in git are enough. */
+  /** Checks that jobs are served. It needs no plan: Gitea's rows and the number in git are enough. */
   #checkServed(app: Application): void {
     const { server, world } = this.#stage;
     for (const { maxActiveRunners, name, org } of app.groups) {
@@ -281,8 +281,9 @@ export class Laws {
   }
 
   /**
-   * A loss can be told only while Gitea shows the CI job at work: by a look of a group that is still there, by a process that has seen the end of
-   * the runner. Gitea really gives it up after ten minutes. A clock that is set is no excuse.
+   * Excuses losses that nobody could see. A loss can be reported only while Gitea shows the CI job at work: by a look
+   * of an existing group, by a process that has seen the end of the runner. Gitea gives the job up after ten minutes. A
+   * changed clock is not an excuse.
    */
   #excuseLosses(): void {
     const { apps, pods, server, world } = this.#stage;
@@ -320,7 +321,7 @@ export class Laws {
     else world.obstacle('no leader', 6_000);
     if (leaders.length > 1) this.#break('leader', 'two processes lead');
     if (this.#stage.kubernetes.isAway || this.#stage.kubernetes.leaseIsAway) this.#leaderMs = world.nowMs;
-    // A Lease is taken over by who has seen no renewal for 15 s. Who has just begun has seen nothing.
+    // A Lease is taken over by a process that has seen no renewal for 15 s. A new process has seen nothing.
     const watchedMs = Math.min(...this.#processes().map(({ beganMs }) => beganMs));
     const nobodyMs = world.nowMs - Math.max(this.#leaderMs, watchedMs);
     if (nobodyMs > LEADER_WITHIN_MS) this.#break('leader', 'nobody leads');
@@ -340,7 +341,7 @@ export class Laws {
     this.#checkTimes('ended', server.ends, 'ended');
   }
 
-  /** Once for each loss at most. */
+  /** Checks that each loss has at most one. */
   #checkTimes(law: Law, runs: readonly number[], what: string): void {
     for (const run of new Set(runs)) {
       const times = runs.filter((each) => each === run).length;
@@ -369,7 +370,10 @@ export class Laws {
   }
 }
 
-/** How long `serve` may not know of what is untidy, ms. No webhook tells that the runner of a Job that nobody wants has registered. */
+/**
+ * Returns how long `serve` may not know of an untidy Job, ms. No webhook reports that the runner of an unwanted Job has
+ * registered.
+ */
 function unknownMs({ hasPrintedUnasked, madeLate }: Application, key: string): number {
   const [kind, name = ''] = key.split(' ');
   if (kind !== 'untidy') return 0;
@@ -377,7 +381,7 @@ function unknownMs({ hasPrintedUnasked, madeLate }: Application, key: string): n
   return hasPrintedUnasked ? READ_EVERY_MS : 0;
 }
 
-/** How long each key may wait for others, ms. */
+/** Returns how long each key may wait for others, ms. */
 function dueTimes(difference: Difference): ReadonlyMap<string, number> {
   return new Map(
     KINDS.flatMap((kind) =>

@@ -13,7 +13,7 @@ import {
 const APPS = ['alpha', 'beta', 'gamma'] as const;
 const FIRST_S = 22;
 
-/** These come beside the others: so a seed gives the history that it always gave. */
+/** Kinds that are added to the others: so a seed still gives its former history. */
 const OF_REGISTERING = ['registrations-refused', 'registrations-lost', 'secrets-lost'] as const;
 const BESIDE: readonly FaultKind[] = ['refresh-overlooked', 'node-silent', ...OF_REGISTERING];
 export const FAULT_KINDS = (Object.keys(FAULTS) as readonly FaultKind[]).filter((kind) => !BESIDE.includes(kind));
@@ -63,7 +63,7 @@ function registered({ groups, name }: AppInGit): AppInGit {
   return { name, groups: groups.map((group) => ({ ...group, byServe: true })) };
 }
 
-/** Until the longest obstacle is over, and the laws can be held against what follows. */
+/** Returns the time until the longest obstacle is over and the laws can be checked after it, seconds. */
 function restS(kinds: readonly FaultKind[]): number {
   if (kinds.includes('watch-silent')) return 190;
   if (kinds.includes('eviction')) return 130;
@@ -121,7 +121,7 @@ function makeActs(
   return acts;
 }
 
-/** In every fifth history, once or twice, by an hour to twelve. */
+/** Sets clocks in every fifth history, once or twice, by an hour to twelve. */
 function setClocks(seed: number, busyS: number): readonly Act[] {
   const random = new Random(seed, 'serve-clocks');
   if (!random.chance(0.2)) return [];

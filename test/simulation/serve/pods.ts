@@ -21,11 +21,11 @@ export const ZOMBIE_MS = 25_000;
 interface Runner {
   readonly job: StoredObject;
   readonly org: string;
-  /** Since when its pod waits for its Secret, ms of the history. */
+  /** Since when its pod has waited for its Secret, ms of the history. */
   waitsMs: number;
   isStopped: boolean;
   isEvicted: boolean;
-  /** Its container runs. */
+  /** True while its container runs. */
   isAlive: boolean;
   /** Row in Gitea; 0: it is not registered. */
   row: number;
@@ -33,7 +33,7 @@ interface Runner {
   works: number;
 }
 
-/** How long a CI job takes, and whether it fails. */
+/** Returns how long a CI job takes, and whether it fails. */
 export type CiOf = (jobId: number) => { readonly takesMs: number; readonly fails: boolean };
 
 export class Pods {
@@ -64,7 +64,7 @@ export class Pods {
     void this.#live(runner);
   }
 
-  /** Its Job is deleted. */
+  /** Ends a runner whose Job is deleted. */
   stop(name: string): void {
     this.#kubernetes.objects.remove('jobs', NAMESPACE, name);
     for (const runner of this.#runners) if (runner.job.metadata.name === name) runner.isStopped = true;
@@ -88,7 +88,7 @@ export class Pods {
     if (!runner) return;
     this.#world.tell(`the node of ${runner.job.metadata.name} does not answer (CI job ${runner.works})`);
     const show = (ready: 'True' | 'False'): void => {
-      // What ended meanwhile has told so.
+      // Ended ones have reported that already.
       if (runner.works === 0 || runner.isEvicted) return;
       const taint = { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' };
       const conditions = [taint, { type: 'Ready', status: ready }];
@@ -99,7 +99,7 @@ export class Pods {
     this.#world.later(forMs, () => show('True'));
   }
 
-  /** How long pods have waited for their Secrets, by Job, ms. */
+  /** Returns how long pods have waited for their Secrets, by Job, ms. */
   waiting(): ReadonlyMap<string, number> {
     const some = [...this.#runners].filter(({ isStopped, waitsMs }) => waitsMs > 0 && !isStopped);
     return new Map(some.map(({ job, waitsMs }) => [job.metadata.name, waitsMs]));
@@ -124,7 +124,7 @@ export class Pods {
     await this.#end(runner, 'Complete');
   }
 
-  /** A runner of that name lives, of a Job before. */
+  /** True if a runner of that name lives, of an earlier Job. */
   #hasTwin({ job }: Runner): boolean {
     return [...this.#runners].some(
       (other) => other.isAlive && other.job.metadata.name === job.metadata.name && other.job !== job,
@@ -132,8 +132,8 @@ export class Pods {
   }
 
   /**
-   * The kubelet starts no container before the pod has its Secret. False: its Job went before. It waits for its Secret since no other runner of
-   * its name has lived.
+   * Waits for the Secret: the kubelet starts no container before the pod has it. False: the Job was deleted before. The
+   * wait counts from when no other runner of its name lives.
    */
   async #mount(runner: Runner): Promise<boolean> {
     const { annotations = {}, name } = runner.job.metadata;
@@ -241,7 +241,7 @@ export class Pods {
   }
 }
 
-/** Another one for another Job of the same name. */
+/** Returns a name that differs for another Job of the same name. */
 function podName({ metadata: { name, uid } }: StoredObject): string {
   return `${name}-${uid}`;
 }

@@ -1,6 +1,6 @@
 /**
- * A process of `serve`, wired as in src/serve/serving.ts: copies of the cluster, a Lease, and a Leader with all its tasks while it leads. Only
- * what it talks to is a model. It can be killed: from then on it does nothing more, and no answer reaches it.
+ * A process of `serve`, wired as in src/serve/serving.ts: copies of the cluster, a Lease, and a Leader with all its
+ * tasks while it leads. Only its servers are models. After it is killed it does nothing more, and no answer reaches it.
  */
 import type { ApplicationRef } from '../../../src/clients/argocd/application.ts';
 import { ServerClocks } from '../../../src/clients/http/server-clocks.ts';
@@ -32,14 +32,14 @@ import { never } from './world.ts';
 const TIMEOUT_MS = 20_000;
 const POLL_MS = 5_000;
 
-/** What can be broken on purpose, to see that the laws notice. */
+/** Defects that are made on purpose, to see that the laws notice them. */
 export interface Sabotage {
   readonly argocd?: (argocd: WakeTarget) => WakeTarget;
-  /** This task is not done. */
+  /** A task that is left out. */
   readonly without?: TaskName;
-  /** This is done, too. */
+  /** A further task. */
   readonly more?: StartTask;
-  /** How the notifier hears what happens. */
+  /** Changes which events the notifier hears. */
   readonly hears?: (tell: Tell) => Tell;
   /** Whatever the Lease says. */
   readonly leads?: 'never' | 'always';
@@ -47,7 +47,7 @@ export interface Sabotage {
 
 type TaskName = keyof typeof TASKS;
 
-/** As in src/serve/serving.ts, but for Secrets. */
+/** Tasks as in src/serve/serving.ts, without those of Secrets. */
 const TASKS = {
   statuses: writeStatuses,
   events: writeEvents,
@@ -68,7 +68,7 @@ export interface ProcessOptions {
   readonly name: string;
   readonly wakes: number;
   readonly namespaces: readonly string[];
-  /** What its clock is ahead of the right time, ms. */
+  /** Returns how far its clock is ahead of the right time, ms. */
   readonly aheadMs: () => number;
   readonly sabotage: Sabotage;
   readonly onEvent: (event: ServeEvent) => void;
@@ -77,7 +77,7 @@ export interface ProcessOptions {
 
 export class ServeProcess {
   readonly name: string;
-  /** By the begin of the history. */
+  /** Begin of the process, ms since the begin of the history. */
   readonly beganMs: number;
   leader: Leader | undefined;
   readonly #options: ProcessOptions;
@@ -99,7 +99,7 @@ export class ServeProcess {
     return this.#isDead;
   }
 
-  /** Its queues, of the leader and its own. */
+  /** Returns the rows of its queues, the leader's and its own. */
   rows(): readonly QueueRow[] {
     return [...this.#queue.rows(), ...(this.leader?.queue ?? [])];
   }
@@ -134,7 +134,7 @@ export class ServeProcess {
     };
   }
 
-  /** No answer reaches a dead process. */
+  /** Drops answers to a dead process. */
   async #unlessDead<T>(work: Promise<T>): Promise<T> {
     try {
       const answer = await work;
@@ -169,7 +169,7 @@ export class ServeProcess {
     }
   }
 
-  /** One for each request. */
+  /** Makes a sender for one request. */
   #asker(): Asker {
     const isDead = (): boolean => this.#isDead;
     return {

@@ -1,4 +1,4 @@
-/** What a broken law looks like to the person who has to mend it. */
+/** Describes a broken law for the person who has to repair it. */
 import type { History } from './history.ts';
 import type { Breach } from './laws.ts';
 import type { Outcome } from './run.ts';

@@ -28,10 +28,13 @@ const SCOPE = { kind: 'org', org: 'acme' } as const;
 const TARGET = { key: 'acme', url: GITEA_URL, scope: SCOPE, token: new Token(TOKEN, GITEA_URL) };
 const GROUP = runnerGroup({ scope: SCOPE, maxEvictionRetries: 2 });
 const RECONCILED = { is: 'reconciled', verdicts: [], skews: new Map() } as const;
-/** Without an event serve reconciles so often. */
+/** Time between reconciles without an event, ms. */
 const TICK_MS = 5_000;
 
-/** A Gitea, runners of a group in an organization of it, and the part of a leader that follows lost CI jobs. Time is virtual. */
+/**
+ * A Gitea, runners of a group in one of its organizations, and the part of a leader that follows lost CI jobs. Time is
+ * virtual.
+ */
 class Scene {
   readonly world = new World(1, false);
   readonly server: GiteaServer;
@@ -40,7 +43,7 @@ class Scene {
   readonly asked: string[] = [];
   /** `<second> <what> <CI job>` */
   readonly told: string[] = [];
-  /** What the cluster has of the status. */
+  /** Lost jobs in the status in the cluster. */
   lostJobs: unknown = [];
   canWriteStatus = true;
   group: RunnerGroup | undefined;
@@ -50,9 +53,9 @@ class Scene {
   readonly runners = new Map<string, LiveRunner>();
   /** The kubelet has told their ends. */
   readonly ended = new Set<string>();
-  /** What is answered instead of what Gitea answers, by method and path. It does nothing then. */
+  /** Answers that replace those of Gitea, by method and path. Gitea then does nothing. */
   readonly answers = new Map<string, Pick<WireAnswer, 'status' | 'headers'>>();
-  /** Before it answers. */
+  /** Actions before the answer. */
   readonly meanwhile = new Map<string, () => void>();
   readonly #hear: (event: typeof RECONCILED) => void;
 
@@ -183,11 +186,11 @@ type Act = (scene: Scene) => unknown;
 
 interface Story {
   readonly scene?: ConstructorParameters<typeof Scene>;
-  /** What happens, by second. */
+  /** Actions by second. */
   readonly acts: Readonly<Record<number, readonly Act[]>>;
-  /** Its end. Default: 300. */
+  /** Its end, seconds. Default: 300. */
   readonly untilS?: number;
-  /** All that Gitea was asked, or only what changes something. */
+  /** Expected requests to Gitea: all, or only those that change something. */
   readonly asked?: readonly string[];
   readonly posts?: readonly string[];
   readonly told: readonly string[];

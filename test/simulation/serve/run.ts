@@ -26,11 +26,11 @@ export interface RunOptions {
 }
 
 /**
- * In the 150 s of a silent watch Argo CD says in vain that all is well. Each new change begins with short pauses again, so there are up to
- * twenty wakes more.
+ * Further wakes in the 150 s of a silent watch: Argo CD says in vain that all is well. Each new change begins with
+ * short pauses again, so up to twenty wakes are added.
  */
 const BLIND = 7;
-/** Of a CI job that nobody pushed: a re-run. */
+/** A CI job without a push: a re-run. */
 const RERUN = { takesMs: 4_000, fails: false };
 
 export async function runHistory(
@@ -93,7 +93,7 @@ export async function runHistory(
   for (let count = 0; count < history.replicas; count += 1) start();
   for (const act of history.acts) world.later(act.atS * 1000, () => play(act, stage, ci));
   for (const fault of history.faults) world.later(fault.atS * 1000, () => beginFault(fault, stage));
-  // Argo CD applies what is in git, and `serve` begins to lead.
+  // Argo CD applies git, and `serve` begins to lead.
   world.obstacle('the beginning', 20_000);
   try {
     for (let second = 0; second < history.lengthS; second += 1) {
@@ -154,7 +154,7 @@ function play(
   }
 }
 
-/** What gives reason to wake an Application: its CI jobs and commits, each fault, and the beginning. */
+/** Counts the reasons to wake an Application: its CI jobs and commits, each fault, and the beginning. */
 function changes({ acts, apps, faults }: History, index: number): number {
   const orgs = new Set(apps[index]?.groups.map(({ org }) => org));
   for (const act of acts) if (act.is === 'commit' && act.app === index) orgs.add(act.group.org);

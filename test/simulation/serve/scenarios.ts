@@ -1,4 +1,7 @@
-/** Histories that were faults once, or that a review asked for. What they say is exact; the luck of a run still follows from the seed. */
+/**
+ * Histories of former faults, and of requests by a review. Their events are exact; random parts of a run still follow
+ * from the seed.
+ */
 import type { Act, Fault, GroupInGit, History } from './history.ts';
 
 const GROUP: GroupInGit = {
@@ -37,14 +40,14 @@ function evicted(seed: number): History {
 
 const BY_SERVE: GroupInGit = { ...GROUP, byServe: true };
 
-/** `serve` registers the runners of two CI jobs, one of them while faults last. */
+/** Makes a history in which `serve` registers the runners of two CI jobs, one of them during faults. */
 function registered(seed: number, faults: readonly Fault[], more: readonly Act[] = [], lengthS = 200): History {
   const made = history(seed, [push(30, 8), push(50 + (seed % 9) / 3, 8), ...more], faults, lengthS);
   return { ...made, apps: [{ name: 'alpha', groups: [BY_SERVE] }] };
 }
 
 export const SCENARIOS = {
-  /** All is well. */
+  /** A history without faults. */
   quiet: (seed) => history(seed, [push(30, 5)], [], 300),
   /** Argo CD has met an error by itself, and nobody needs a runner. */
   keptError: (seed) => history(seed, [], [{ atS: 30, is: 'kept-error', app: 0 }], 200),
@@ -60,14 +63,17 @@ export const SCENARIOS = {
     history(seed, [push(30, 5)], [{ atS: 34, is: 'status-conflicts', forS: 6 + (seed % 4) }], 110),
   /** A runner is evicted at work. */
   eviction: evicted,
-  /** The same while Gitea is away, and the clocks of `serve` are set back by an hour before the look that tells of it. */
+  /**
+   * An eviction while Gitea is away. The clocks of `serve` are set back by an hour before the look that shows the
+   * eviction.
+   */
   evictionClockBack: (seed) => {
     const away = { atS: 49, is: 'gitea-away', forS: 6 } as const;
     const before = evicted(seed + 1);
     const acts: readonly Act[] = [...before.acts, { atS: 52, is: 'set-clocks', byS: -3_600 }];
     return { ...before, acts, faults: [...before.faults, away], lengthS: 300 };
   },
-  /** The same, and Gitea can end the run. */
+  /** An eviction with a Gitea that can end the run. */
   evictionEnded: (seed) => ({ ...evicted(seed), gitea: '28.0.0' }),
   /** A leader dies as Gitea is to end a run, or has ended it. */
   endingLeaderDies: (seed) => {
@@ -83,7 +89,7 @@ export const SCENARIOS = {
   /** The leader dies while the output holds the Job of a short CI job that is pinned. Nothing else happens. */
   leaderChange: (seed) =>
     history(seed, [push(30, 8)], [{ atS: 36 + (seed % 12), is: 'killed', backAfterS: seed % 2 === 0 ? 1 : 30 }], 150),
-  /** The leader dies, and then the follower that has waited for its Lease. The one that is left begins to wait. */
+  /** The leader dies, and then the follower that has waited for its Lease. The last process begins to wait. */
   killedWhileWaiting: (seed) => {
     const faults = [25, 37.5].map((atS) => ({ atS, is: 'killed', backAfterS: 12 }) as const);
     return history(seed, [push(30, 5)], faults, 130);
@@ -102,7 +108,7 @@ export const SCENARIOS = {
     const acts = Array.from({ length: 20 }, (_, index) => push(25 + 9 * index, 3));
     return history(seed, acts, [{ atS: 25, is: 'looks-fail', forS: 180 }], 520);
   },
-  /** A wake goes on while its leader ends: what is left of it must not be asked of Argo CD. */
+  /** A wake goes on while its leader ends: the rest of it must not be sent to Argo CD. */
   stoppedInWake: (seed) =>
     history(
       seed,
@@ -135,7 +141,7 @@ export const SCENARIOS = {
     ),
   /** Argo CD makes Jobs that nobody has planned: it syncs an old output. Nobody leads for ten minutes. */
   registeredOld: (seed) => registered(seed, [{ atS: 62, is: 'old-sync', app: 0 }], [], 460),
-  /** An old sync prunes the Job of an idle runner and that of one at work. Both are made again while their pods end. */
+  /** An old sync prunes the Job of an idle runner and that of one at work. Both are re-created while their pods end. */
   registeredTwice: (seed) => {
     const pool: GroupInGit = { ...BY_SERVE, minIdleRunners: 1 };
     const more: GroupInGit = { ...BY_SERVE, name: 'alpha-more', org: 'alpha-more-org' };

@@ -1,6 +1,6 @@
 /**
- * `serve` as a whole in virtual time. `HISTORIES=1000` for more of them, `SEED=7` for one, `KINDS=killed,gitea-away` for faults of these kinds;
- * `npm run soak:serve` for many on all processors.
+ * `serve` as a whole in virtual time. `HISTORIES=1000` for more of them, `SEED=7` for one, `KINDS=killed,gitea-away`
+ * for faults of these kinds; `npm run soak:serve` for many on all processors.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { GiteaAccess } from '../../../src/clients/gitea/api.ts';
@@ -29,7 +29,7 @@ const KINDS = chosenKinds();
 /** 200 take a minute: `npm run test:long` plays them. */
 const HISTORIES = Number(process.env['HISTORIES'] ?? (IS_LONG ? 200 : 3));
 
-/** What Node warns of, and what is rejected without a handler. */
+/** Warnings of Node, and rejections without a handler. */
 const complaints: string[] = [];
 const complain = (what: unknown): void => {
   complaints.push(String(what));
@@ -41,7 +41,7 @@ afterAll(() => {
   process.off('warning', complain).off('unhandledRejection', complain);
 });
 
-/** Why it is not as it should be, shrunk and told; undefined: all laws hold. */
+/** Returns the broken law with the shrunk history. Undefined: all laws hold. */
 async function judge(history: History, options: RunOptions = {}): Promise<string | undefined> {
   const { breaches } = await runHistory(history, options);
   const [breach] = breaches;
@@ -78,7 +78,7 @@ describe('the laws hold', () => {
   });
 });
 
-/** Each law, with a `serve` that is broken so that the law must notice. */
+/** Each law, with a `serve` that is broken so that the law must notice it. */
 const BROKEN: readonly (readonly [law: Law, what: string, sabotage: Sabotage, history: History])[] = [
   ['credentials', 'nobody registers', { without: 'registrations' }, SCENARIOS.registered(1)],
   ['left', 'nobody sweeps', { without: 'sweeps' }, SCENARIOS.registrationsLost(1)],
@@ -201,7 +201,7 @@ function littering({ queue }: TaskContext): Subscriber {
   };
 }
 
-/** What Gitea has ended is forgotten. */
+/** Makes a subscriber that forgets jobs that Gitea has ended. */
 function forgetting({ losses }: TaskContext): Subscriber {
   return (event) => {
     if (event.is === 'rerun' && event.outcome === 'ended') losses.settle(keyText(event.object.metadata), event.lost);

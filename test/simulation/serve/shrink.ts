@@ -44,7 +44,7 @@ function without(faults: readonly Fault[]): readonly (readonly Fault[])[] {
   return faults.map((_, gone) => faults.filter((_each, index) => index !== gone));
 }
 
-/** Without the second half, the first half, quarters … and each one. */
+/** Returns the acts without the second half, the first half, the quarters … and each single one. */
 function halves(acts: readonly Act[]): readonly (readonly Act[])[] {
   const found: (readonly Act[])[] = [];
   for (let size = Math.ceil(acts.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {

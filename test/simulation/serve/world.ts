@@ -1,10 +1,16 @@
-/** What all parts of a history share: time, luck, the story, and what stands in the way of `serve` until when. */
+/**
+ * Common state of all parts of a history: time, random numbers, the story, and the obstacles of `serve` with their
+ * ends.
+ */
 import { pause } from '../../../src/shared/clock.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 import { draw, type Stream } from '../random.ts';
 import type { Act, FaultKind } from './history.ts';
 
-/** In these times looks may be late or fail, and no more: the laws see by themselves whether a look has told something. */
+/**
+ * Obstacles in which looks may be late or fail, and nothing else: the laws see by themselves whether a look has shown
+ * something.
+ */
 const LOOKS_ARE_LATE: ReadonlySet<string> = new Set<string>([
   ...(['gitea-away', 'looks-fail', 'clock-set'] satisfies readonly FaultKind[]),
   'a look fails',
@@ -13,17 +19,17 @@ const LOOKS_ARE_LATE: ReadonlySet<string> = new Set<string>([
   'set-clocks' satisfies Act['is'],
 ]);
 
-/** Of all Applications. */
+/** Name that means all Applications. */
 export const EVERYBODY = '';
 
 export class World {
   readonly clock = new VirtualClock();
   readonly seed: number;
-  /** What happened, in words; undefined when nobody wants to read it. */
+  /** Events in words. Undefined if nobody reads them. */
   readonly story: string[] | undefined;
-  /** Changes in Gitea, Kubernetes and git: while it stays, the same is true as before. */
+  /** Number of changes in Gitea, Kubernetes and git: while it stays, nothing has changed. */
   version = 0;
-  /** Until then `serve` may not see what happens in Kubernetes, or does not lead. */
+  /** Until then `serve` may not see events in Kubernetes, or does not lead, ms. */
   hiddenUntilMs = 0;
   readonly #counts = new Map<Stream, number>();
   readonly #obstacles = new Map<string, { readonly endMs: number; readonly what: string }>();
@@ -57,14 +63,17 @@ export class World {
     this.clock.after(ms, call);
   }
 
-  /** For so long `serve` cannot know or do better, as its manual says. @param app Default: every Application is concerned. */
+  /**
+   * Notes a time in which `serve` cannot know or do better, as its manual says.
+   * @param app default: every Application
+   */
   obstacle(what: string, forMs: number, app = EVERYBODY): void {
     const endMs = this.nowMs + forMs;
     if (app === EVERYBODY && !LOOKS_ARE_LATE.has(what)) this.hiddenUntilMs = Math.max(this.hiddenUntilMs, endMs);
     if (endMs > (this.#obstacles.get(app)?.endMs ?? 0)) this.#obstacles.set(app, { endMs, what });
   }
 
-  /** When the last obstacle of an Application ends or has ended. */
+  /** Returns the end of the last obstacle of an Application. */
   obstacleEndMs(app: string): number {
     return Math.max(this.#obstacles.get(EVERYBODY)?.endMs ?? 0, this.#obstacles.get(app)?.endMs ?? 0);
   }

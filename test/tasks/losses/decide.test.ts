@@ -24,7 +24,7 @@ const open = (id: number, over: Partial<JobOfRun> = {}): JobOfRun => {
 /** A job that its runner has ended. */
 const row = (id: number, conclusion = 'failure', over: Partial<JobOfRun> = {}): JobOfRun =>
   open(id, { isDone: true, conclusion, runner: `ci-${id}`, ...over });
-/** The same after the nightly clean-up: its runner has no name any more. */
+/** A job after the nightly clean-up: its runner has no name any more. */
 const nameless = (id: number, conclusion = 'failure', over: Partial<JobOfRun> = {}): JobOfRun =>
   open(id, { isDone: true, conclusion, ...over });
 const busy = open(1, { runner: 'ci-1' });
@@ -33,7 +33,7 @@ const blocked = open(3, { isBlocked: true });
 const cancelled = row(1, 'cancelled');
 
 const [lost, lost2] = [loss(1), loss(2)];
-/** Its runner has ended, and then Gitea was asked to end its run. */
+/** A lost job whose runner has ended, and whose run Gitea was then asked to end. */
 const gone = loss(1, { runnerEnded: true });
 const noted = loss(1, { runnerEnded: true, endAskedAt: '2026-11-21T12:00:05Z' });
 

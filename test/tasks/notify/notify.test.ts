@@ -204,7 +204,7 @@ describe('a webhook', () => {
 
 describe('a Slack that is dead', () => {
   it('delays no runner, and another addressee is told', async () => {
-    // It takes the request and never answers.
+    // The server takes the request and never answers.
     const slack = await startReceiver(() => undefined);
     const serve = await start(
       (origin) => `  notify: [{slack: {channel: "#ci"}}, {webhook: {url: "${origin}/hooks/ci"}}]`,

@@ -8,7 +8,7 @@ import { webhookReceiver } from '../../../src/tasks/notify/webhook.ts';
 import { json } from '../../support/gitea-stand-in.ts';
 import { serve } from '../../support/server.ts';
 
-/** What `src/cli/commands/serve.ts` makes of its flags. */
+/** Makes the options as `src/cli/commands/serve.ts` does from its flags. */
 export function notifyOptions(
   slack: Partial<SlackOptions>,
   webhook: { readonly allowedUrls?: readonly URL[]; readonly secretFile?: string } = {},
@@ -50,7 +50,7 @@ export async function startReceiver(
   return { origin, received };
 }
 
-/** What a receiver calculates: docs/notifications.md. */
+/** Returns the signature as a receiver calculates it: docs/notifications.md. */
 export function signed({ headers, body }: Received, secret: string): string {
   const timestamp = String(headers['x-gitea-runners-timestamp']);
   return `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;

@@ -56,7 +56,7 @@ it.each([
 it('a name becomes one printable line of bounded length', () => {
   expect(shortName('a\nb\u202e')).toBe('a\\nb\\u{202e}');
   expect(shortName('x'.repeat(10_000))).toHaveLength(201);
-  // Half a character is no Unicode: a receiver may refuse the whole message.
+  // Half of a character is not Unicode: a receiver may refuse the whole message.
   expect(shortName(`${'x'.repeat(199)}😀😀`)).toBe(`${'x'.repeat(199)}…`);
 });
 

@@ -39,13 +39,13 @@ export async function startWorkspace(tls?: { readonly key: string; readonly cert
     calls,
     /** Headers of each WebSocket that was opened. */
     opened,
-    /** What came over WebSockets. */
+    /** Messages that came over WebSockets. */
     said,
     /** Answers `apps.connections.open` with this; undefined: as Slack does. */
     refuseWith: undefined as ((response: ServerResponse) => void) | undefined,
-    /** Whether a new connection is greeted. */
+    /** True if a new connection is greeted. */
     greets: true,
-    /** Whether a new connection answers pings. */
+    /** True if a new connection answers pings. */
     answersPings: true,
     close,
     /** The newest connection. */
@@ -58,7 +58,7 @@ export async function startWorkspace(tls?: { readonly key: string; readonly cert
   return workspace;
 }
 
-/** What Slack tells of a press of our button. */
+/** Makes Slack's message about a press of our button. */
 export function pressPayload(more: object = {}): object {
   return {
     type: 'block_actions',
@@ -84,7 +84,7 @@ export function startExtender() {
   return { extended, extend };
 }
 
-/** What such a press leads to, and the arguments of the reply in Slack. */
+/** Arguments of the reply in Slack after such a press. */
 export const EXTENDED = ['runners/ci-7-1-9c31e0aa'];
 export const REPLY = {
   channel: 'CBR2V3XEX',

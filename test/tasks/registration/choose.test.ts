@@ -23,7 +23,7 @@ function groupWith(name: string, over: Partial<RunnerGroup> = {}, scope: Scope =
   return { key, object: { metadata } as RunnerGroupObject, group, target: targetOf(url, scope, name) };
 }
 
-/** Its API token cannot be used. */
+/** A group whose API token cannot be used. */
 function denied(name: string, scope?: Scope): GroupWithToken {
   const { target: _, ...rest } = groupWith(name, {}, scope);
   return rest;

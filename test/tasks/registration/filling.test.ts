@@ -34,13 +34,13 @@ function putSecret({ cluster }: Rig, keys: Keys, holder?: string): void {
   cluster.put('secrets', { metadata: { namespace: 'runners', name: SECRET, annotations }, ...secretObject(keys) });
 }
 
-/** Whose token the Secret says it holds. */
+/** Returns the owner that the Secret's annotation names. */
 function noteOf({ cluster }: Rig): string | undefined {
   const annotations = (cluster.all('secrets')[0]?.metadata['annotations'] ?? {}) as Keys;
   return JSON.parse(annotations[REGISTRATION_MARK] ?? '{}')[KEY];
 }
 
-/** Undefined: there is no such Secret. */
+/** Returns the keys of the Secret. Undefined: it does not exist. */
 function secret({ cluster }: Rig): Keys | undefined {
   const [found] = cluster.all('secrets');
   if (!found) return undefined;
@@ -95,7 +95,7 @@ it('a token that was replaced in Gitea is replaced within five minutes, and the 
   expect(secret(rig)?.[KEY]).not.toBe(next);
 
   await until('the new token', async () => {
-    // In steps: the first question may not be over.
+    // In steps: the first request may not be over.
     clock.leaveOut(100_000);
     await new Promise((resolve) => setTimeout(resolve, 100));
     return secret(rig)?.[KEY] === next;
@@ -179,7 +179,7 @@ it('the token of an organization that was renamed is noted under its new name, a
 
   const refused = () => failed(replica).filter(({ code }) => code === 'GR-TOKEN-11');
   await until('the failure', async () => {
-    // In steps: the first question may not be over. Then its time ends, which is another failure.
+    // In steps: the first request may not be over. Then its time ends, which is another failure.
     clock.leaveOut(100_000);
     await new Promise((resolve) => setTimeout(resolve, 100));
     return refused().length > 0;

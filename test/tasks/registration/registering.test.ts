@@ -27,7 +27,7 @@ const fileIn = (secret: object): Readonly<Record<string, unknown>> => {
   return JSON.parse(Buffer.from(data['.runner'] ?? '', 'base64').toString());
 };
 
-/** Nothing but the Secret has a token or the id that goes with it. */
+/** Expects that nothing but the Secret has a token or the id that goes with it. */
 async function expectSilence(rig: Rig, replica: Replica): Promise<void> {
   const { cluster, simulator } = rig;
   const pages = [`http://127.0.0.1:${replica.metrics}/metrics`, `http://127.0.0.1:${replica.probes}/debug/queue`].map(
@@ -40,7 +40,7 @@ async function expectSilence(rig: Rig, replica: Replica): Promise<void> {
   for (const secret of hunted) expect(told).not.toContain(String(secret));
 }
 
-/** Its name and uid. */
+/** Returns name and uid of the only Job. */
 function onlyJob({ cluster }: Rig): Readonly<Record<'name' | 'uid', string>> {
   const [job] = cluster.all('jobs');
   if (!job) throw new Error('there is no Job');

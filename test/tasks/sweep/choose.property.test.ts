@@ -40,7 +40,7 @@ const anyLive = fc.record({
 });
 const anyStep = fc.record({
   acme: anyLook,
-  /** As before, so that rows are seen more than once. */
+  /** Same as before, so that rows are seen more than once. */
   same: mostly(true),
   all: fc.option(anyLook, { nil: undefined }),
   live: fc.option(fc.array(anyLive, { maxLength: 3 }), { nil: undefined, freq: 8 }),
@@ -86,7 +86,7 @@ function lastOf(history: readonly SweepEvidence[]): Choice {
   return choice;
 }
 
-/** Said once more, and differently: nothing in this evidence speaks for the life of that row. */
+/** Judges a row in a second, different way: nothing in this evidence shows that it lives. */
 function looksDead(evidence: SweepEvidence, look: string, id: number, name: string): boolean {
   const rows = [...evidence.looks.values()].flatMap(({ runners }) => runners);
   const jobs = [...evidence.looks.values()].flatMap(({ jobs: all }) => all);
@@ -101,7 +101,7 @@ function looksDead(evidence: SweepEvidence, look: string, id: number, name: stri
   );
 }
 
-/** What was seen without a break up to now, newest first. */
+/** Returns for how many observations, newest first, this has held without a break. */
 function unbroken(history: readonly SweepEvidence[], holds: (evidence: SweepEvidence) => boolean): number {
   const nowMs = history.at(-1)?.nowMs ?? 0;
   let sinceMs = nowMs;
@@ -172,7 +172,10 @@ describe('for any history of looks', () => {
   });
 });
 
-/** Else it is no Gitea: which of the two rows of one id is judged is open, and the safety laws hold all the same. */
+/**
+ * True if each id has one name. Otherwise it is not a Gitea: either of the two rows of one id may be judged, and the
+ * safety laws hold all the same.
+ */
 function hasOneNamePerId({ looks }: SweepEvidence): boolean {
   const names = new Map<number, string>();
   return [...looks.values()]

@@ -1,4 +1,6 @@
-/** Each rule of the choice, one at a time: a row that nothing keeps is dead, and one reason is enough to keep it. */
+/**
+ * Tests each rule of the choice, one at a time: a row is dead without a reason to keep it, and one reason is enough.
+ */
 import { describe, expect, it } from 'vitest';
 import type { Look } from '../../../src/planner/evidence.ts';
 import {

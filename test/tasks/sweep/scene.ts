@@ -23,7 +23,7 @@ export function row(name: string, over: Partial<RegisteredRunner> = {}): Registe
   return onlineRow(name, { online: false, ...over });
 }
 
-/** One look at scope acme. */
+/** Makes one look at scope acme. */
 export function evidence(look: Partial<Look>, over: Partial<SweepEvidence> = {}): SweepEvidence {
   const looks = new Map<string, Look>([['acme', { runners: [], jobs: [], ...look }]]);
   return { instance: INSTANCE, groups: [CI], looks, liveJobs: [], nowMs: 0, ...over };

@@ -21,7 +21,7 @@ import { startAcme } from '../../support/start-acme.ts';
 import { INSTANCE } from './scene.ts';
 
 export const SECRET = 'api-token-of-the-sweeper-0123456789';
-/** Of a site administrator. */
+/** Token of a site administrator. */
 export const ROOT = 'root-all';
 const ACME: RunnerScope = { kind: 'owner', owner: 'acme' };
 
@@ -78,7 +78,7 @@ export async function startSweepWorld(options: SimulatorOptions = {}) {
   };
 }
 
-/** What became of each row, by name: `deleted`, or `kept online` and the like. */
+/** Returns the outcome of each row, by name: `deleted`, or `kept online` and the like. */
 export function outcomes({ registrations }: SweepReport): Readonly<Record<string, string>> {
   return Object.fromEntries(
     registrations.map(({ name, outcome }) => [name, outcome.is === 'kept' ? `kept ${outcome.because}` : outcome.is]),

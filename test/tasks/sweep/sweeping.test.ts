@@ -24,16 +24,16 @@ async function start() {
   let targets: TargetOf = new Map();
   const scene = {
     gitea,
-    /** From now on its group has this target. */
+    /** Sets the target of the group from now on. */
     target: (target: GiteaTarget): void => {
       targets = new Map([[runnerGroup(), target]]);
       hear({ is: 'reconciled', verdicts: [], skews: new Map() });
     },
     isWell: (): boolean => true,
     mayRead: (): boolean => true,
-    /** How often the Jobs of the cluster were asked for. */
+    /** Returns how often the Jobs of the cluster were listed. */
     passes: () => passes,
-    /** Ends when two passes have begun and one of them is over. */
+    /** Resolves when two passes have begun and one of them has ended. */
     pass: async (): Promise<void> => {
       const end = passes + 2;
       await until('two passes', () => passes >= end);

@@ -1,4 +1,7 @@
-/** Why a CI job waits, beside its commit (law V88). `serve` between a simulated Gitea, a small cluster and a small Argo CD, all real HTTP. */
+/**
+ * Tests commit statuses about why a CI job waits (law V88). `serve` between a simulated Gitea, a small cluster and a
+ * small Argo CD, all real HTTP.
+ */
 import { describe, expect, it } from 'vitest';
 import { type Rig, startRig, until } from '../../serve/rig.ts';
 import { refusing, TOKEN } from '../../support/start-acme.ts';
@@ -17,7 +20,7 @@ function statuses({ simulator }: Rig) {
   return simulator.gitea.state.commitStatuses;
 }
 
-/** The same, with a job of which is said why it waits. */
+/** Starts with a job whose status says why it waits. */
 async function waiting(key = 'build') {
   const rig = await suspendedRig();
   const { run } = rig.simulator.gitea.push('acme/web', { jobs: [{ key, runsOn: ['linux'] }] });
@@ -125,7 +128,7 @@ describe('a commit status', () => {
 
     const left = (await waiting()) + statuses(rig).length;
     expect(left).toBeGreaterThan(190);
-    // One that is being said may be counted twice.
+    // A status that is being written may be counted twice.
     expect(left).toBeLessThanOrEqual(201);
   });
 

@@ -1,4 +1,4 @@
-/** Spans through OpenTelemetry's packages to a real HTTP server, to one that is dead, and to one that is slow. */
+/** Sends spans through OpenTelemetry's packages to a real HTTP server, to a dead one, and to a slow one. */
 import type { ServerResponse } from 'node:http';
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace-base';
 import { expect, it, onTestFinished } from 'vitest';
@@ -20,7 +20,7 @@ function settingsFor(url: string, more: Partial<TracingSettings> = {}): TracingS
   return { url: new URL(`${url}/v1/traces`), sampler: 'parentbased_always_on', ratio: 1, attributes: {}, ...more };
 }
 
-/** How many spans were lost, by reason. */
+/** Returns how many spans were lost, by reason. */
 function lossesOf(sink: SpanSink): Readonly<Record<string, number>> {
   const lost: Record<string, number> = {};
   sink.onLost = (spans, reason) => {
