@@ -196,7 +196,7 @@ describe('the path that Argo CD runs', () => {
       ),
     );
 
-  it('has of all packages those that read RunnerGroups, and cdk8s in a part of its own', () => {
+  it('the path that Argo CD runs has of all packages those that read RunnerGroups, and cdk8s in a part of its own', () => {
     expect(packagesIn('lib/generate.cjs')).toEqual(new Set(['commander', 'zod']));
     expect(packagesIn('lib/validate.cjs')).toEqual(new Set(['commander', 'zod']));
     expect(packagesIn('lib/documents.cjs')).toEqual(new Set(['yaml']));
@@ -207,7 +207,7 @@ describe('the path that Argo CD runs', () => {
     expect(packagesIn('lib/gitea-runners.cjs')).toEqual(new Set());
   });
 
-  it('has what the planner makes up for an unseen cluster in a part of its own', () => {
+  it('the path that Argo CD runs has what the planner makes up for an unseen cluster in a part of its own', () => {
     const having = ['generate', 'unseen'].filter((part) =>
       readFileSync(`lib/${part}.cjs`, 'utf8').includes('// src/planner/unseen/replay.ts'),
     );

@@ -89,7 +89,7 @@ it.each<[string, readonly Row[], atLeast: number, atMost: number]>([
 });
 
 describe('a runner without a CI job', () => {
-  it('is needless, and its time counts', () => {
+  it('a runner without a CI job is needless, and its time counts', () => {
     const { rows } = usage([], [endedRunner(1, 10, 25)]);
 
     expect(rows).toMatchObject([
@@ -112,13 +112,13 @@ describe('a runner without a CI job', () => {
       'a re-run has taken the row of a job of that time',
       [[], [endedRunner(1, 10, 25)], { hidden: [{ fromMs: FROM_MS, toMs: FROM_MS + 30 * MINUTE_MS }] }],
     ],
-  ])('may have had one when %s', (_, scene) => {
+  ])('a runner without a CI job may have had one when %s', (_, scene) => {
     const { total, unmatchedRunners } = usage(...scene);
 
     expect([total.needlessStarts, unmatchedRunners]).toEqual([0, 1]);
   });
 
-  it('is none when its job still runs, or ended outside of the period', () => {
+  it('a runner without a CI job is none when its job still runs, or ended outside of the period', () => {
     const { rows, unmatchedRunners } = usage([], [endedRunner(1, 10, 25)], { users: new Set([nameFor(1)]) });
 
     expect([rows, unmatchedRunners]).toEqual([[], 0]);
@@ -128,24 +128,24 @@ describe('a runner without a CI job', () => {
 describe('the group of a CI job', () => {
   const named = job({ id: 1, times: [0, 1, 2], runner: nameFor(1) });
 
-  it('is that of its runner, whatever its labels say', () => {
+  it('the group of a CI job is that of its runner, whatever its labels say', () => {
     expect(usage([{ ...named, labels: ['windows'] }]).rows).toMatchObject([{ name: 'runners/linux', byLabels: 0 }]);
   });
 
-  it('is none when another runner ran it', () => {
+  it('the group of a CI job is none when another runner ran it', () => {
     const { onOtherRunners, rows } = usage([job({ id: 1, times: [0, 1, 2], runner: 'vm-1' })]);
 
     expect([rows, onOtherRunners]).toEqual([[], 1]);
   });
 
-  it('is the only one that covers it when the name is forgotten', () => {
+  it('the group of a CI job is the only one that covers it when the name is forgotten', () => {
     expect(usage([job({ id: 1, times: [0, 1, 2] })]).rows).toMatchObject([{ name: 'runners/linux', byLabels: 1 }]);
   });
 
   it.each([
     ['several groups cover it', { groups: [LINUX, { ...LINUX, name: 'other' }] }, undefined],
     ['none does', {}, ['windows']],
-  ])('is not known when the name is forgotten and %s', (_, more, labels) => {
+  ])('the group of a CI job is not known when the name is forgotten and %s', (_, more, labels) => {
     const { ofUnknownGroup, rows } = usage(
       [job({ id: 1, times: [0, 1, 2], ...(labels && { labels }) })],
       undefined,

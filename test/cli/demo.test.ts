@@ -75,7 +75,7 @@ it('the story ends by itself with every CI job done and nothing left', async () 
 });
 
 describe('the terminal', () => {
-  it.each([72, 120])('gets at most 23 lines, none wider than %i columns', async (columns) => {
+  it.each([72, 120])('the terminal gets at most 23 lines, none wider than %i columns', async (columns) => {
     const seen = recorder({ terminal: true, columns, env: { NO_COLOR: '1' } });
 
     await demo(seen.io, { speed: SPEED, generate: real });
@@ -103,7 +103,7 @@ describe('the terminal', () => {
     expect(seen.out).toContain('CI jobs     11 of 11 succeeded');
   });
 
-  it('is coloured, and gets its cursor back', async () => {
+  it('the terminal is coloured, and gets its cursor back', async () => {
     const seen = recorder({ terminal: true });
 
     await demo(seen.io, { speed: SPEED, generate: real });

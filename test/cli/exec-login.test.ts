@@ -64,7 +64,7 @@ describe('a program that gives a token', () => {
     }
   }, 30_000);
 
-  it('is started by nothing that runs by itself', async () => {
+  it('a program that gives a token is started by nothing that runs by itself', async () => {
     const { env, folder } = await startWithJob();
     const server = await startCluster();
     const file = printing(credential({ token: TOKEN }));
@@ -89,7 +89,7 @@ describe('a login', () => {
     readKubeconfig(kubeconfig, readOneDocument, execLogin({ env: { ...process.env, OWN: 'theirs' }, timeoutMs }));
   const config = { config: { url: 'https://api.example.com' } };
 
-  it('may be a client certificate', async () => {
+  it('a login may be a client certificate', async () => {
     const server = await startCluster({
       tls: { ...CERTIFICATES, requestCert: true },
       override: answering({ '': { kind: 'Status', gitVersion: 'v1.34.0' } }),
@@ -125,7 +125,7 @@ describe('a login', () => {
     });
   });
 
-  it('is asked for again when it has expired, and by two at a time once', async () => {
+  it('a login is asked for again when it has expired, and by two at a time once', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
     const untilMs = Date.now() + 3_600_000;
@@ -141,7 +141,7 @@ describe('a login', () => {
     expect([before, startsOf(file).length]).toEqual([1, 2]);
   });
 
-  it('may be of the version that EKS and GKE write', async () => {
+  it('a login may be of the version that EKS and GKE write', async () => {
     const old = 'client.authentication.k8s.io/v1beta1';
     const file = printing(credential({ token: 't' }, old));
 
@@ -229,14 +229,14 @@ describe('a login', () => {
       'exec.apiVersion',
     ],
     ['without a program', { apiVersion: V1 }, 'exec.command'],
-  ])('is refused %s', async (_, exec, says) => {
+  ])('a login is refused %s', async (_, exec, says) => {
     const { code, message } = await failureOf(read(kubeconfigFor(config, { exec })));
 
     expect(code).toBe('GR-CLUSTER-12');
     expect(message).toContain(says);
   });
 
-  it('does not hide what else cannot be done', async () => {
+  it('a login does not hide what else cannot be done', async () => {
     const { code, message } = await failureOf(read(kubeconfigFor(config, { ...user('true'), as: 'root' })));
 
     expect([code, message]).toEqual(['GR-CLUSTER-12', expect.stringContaining('with as, which is not supported')]);

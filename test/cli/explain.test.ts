@@ -269,7 +269,7 @@ describe('the table', () => {
     expect(await states('--group', 'runners/ci')).toEqual(['unserved', 'starting']);
   });
 
-  it('does not say that all is well when a filter leaves everything out', async () => {
+  it('the table does not say that all is well when a filter leaves everything out', async () => {
     const { run } = await scene();
 
     const other = await run('--state', 'held');
@@ -304,7 +304,7 @@ describe('the table', () => {
     expect(stdout).toContain(`/acme/web/actions/runs/${web.run.id}/jobs/`);
   });
 
-  it('is as narrow as COLUMNS says, and breaks the last column between words', async () => {
+  it('the table is as narrow as COLUMNS says, and breaks the last column between words', async () => {
     const { env, folder } = await scene();
 
     const { stdout } = await runHere(['explain'], { ...env, COLUMNS: '80' }, folder);

@@ -44,18 +44,18 @@ beforeAll(() => {
 });
 
 describe('the output', () => {
-  test('is whole through a pipe', async () => {
+  test('the output is whole through a pipe', async () => {
     const { code, stdout, stderr } = await runNode([program, '400', '0'], {});
 
     expect([code, stderr, stdout.length]).toEqual([0, 'done\n', expected(400).length]);
     expect(hash(stdout)).toBe(hash(expected(400)));
   });
 
-  test('is nothing for no pieces, and the exit code is the one asked for', async () => {
+  test('the output is nothing for no pieces, and the exit code is the one asked for', async () => {
     expect(await runNode([program, '0', '3'], {})).toEqual({ code: 3, stdout: '', stderr: 'done\n' });
   });
 
-  test('is whole through a connection that does not block and is read late', async () => {
+  test('the output is whole through a connection that does not block and is read late', async () => {
     const { server, port } = await listen(createServer());
     const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
     const ours = connect(port, '127.0.0.1');

@@ -342,7 +342,7 @@ describe('a token in a file', () => {
     expect(complaints.join('\n')).not.toMatch(/ghp_|16C7e4|0123456789abcdef/);
   });
 
-  it('is not seen in the name of a Secret', async () => {
+  it('a token in a file is not seen in the name of a Secret', async () => {
     expect(await complaintsOf({ authToken: 'gitea-api' })).toEqual([
       'spec.authToken: must be a mapping, not a string, e.g. "authToken: {secretRef: {name: gitea-api, key: token}}" [GR-INPUT-05]',
     ]);

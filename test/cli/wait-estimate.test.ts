@@ -37,7 +37,7 @@ describe('a wait', () => {
     expect(waits.map(({ ms }) => ms)).toEqual([5_000, 2 * MINUTE + 10_000, 4 * MINUTE + 15_000]);
   });
 
-  it('has no slot until a lowered cap is reached', () => {
+  it('a wait has no slot until a lowered cap is reached', () => {
     const atWork = [
       running(10, 'a', { name: 'build', startedAtMs: NOW }),
       running(11, 'b', { name: 'build', startedAtMs: NOW - 2 * MINUTE }),
@@ -52,11 +52,11 @@ describe('a wait', () => {
     ['a cap of 0', 0, history],
     ['nothing that has finished', 1, []],
     ['too little that has finished', 1, history.slice(1)],
-  ])('is not told with %s', (_, cap, jobs) => {
+  ])('a wait is not told with %s', (_, cap, jobs) => {
     expect(estimateWaits({ cap, atWork: [], line: [job(20, { name: 'build' })] }, durationsIn(jobs), NOW)).toEqual([]);
   });
 
-  it('is told by jobs of the same name, else of the repository, else by all; the newest 20 count', () => {
+  it('a wait is told by jobs of the same name, else of the repository, else by all; the newest 20 count', () => {
     const many = Array.from({ length: 30 }, (_, id) => finished(id, 'build', id < 20 ? 1000 : 9000));
     const durations = durationsIn([
       ...many,

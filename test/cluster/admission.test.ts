@@ -64,7 +64,7 @@ function specWith(change: SpecValues): SpecValues {
 }
 
 describe('a group that validate refuses', () => {
-  it.each(BAD)('is refused by the API server, too: %j', async (change, message) => {
+  it.each(BAD)('a group that validate refuses is refused by the API server, too: %j', async (change, message) => {
     const spec = specWith(change);
 
     const said = await refusal(spec);
@@ -87,14 +87,14 @@ describe('a group that validate accepts', () => {
     isValid(spec),
   );
 
-  it('is accepted: all of the golden cases and examples', async () => {
+  it('a group that validate accepts is accepted: all of the golden cases and examples', async () => {
     const said = await Promise.all(written.map(async ([file, spec]) => [file, await refusal(spec)] as const));
 
     expect(said.filter(([, message]) => message !== undefined)).toEqual([]);
     expect(written.length).toBeGreaterThan(80);
   });
 
-  it.each([{}, ...EDGES])('is accepted: %j', async (change) => {
+  it.each([{}, ...EDGES])('a group that validate accepts is accepted: %j', async (change) => {
     const spec = specWith(change);
 
     const said = await refusal(spec);
@@ -105,7 +105,7 @@ describe('a group that validate accepts', () => {
 });
 
 describe('a group in the cluster', () => {
-  it('is listed with the category gitea and its reason', async () => {
+  it('a group in the cluster is listed with the category gitea and its reason', async () => {
     const condition = { type: 'Ready', status: 'False', reason: 'Unauthorized', message: 'x' };
     const status = { conditions: [{ ...condition, lastTransitionTime: '2026-11-22T10:00:00Z' }] };
     await cluster.kubernetes.apply(groupOf('told', GOOD));
@@ -190,7 +190,7 @@ if (process.env['KUBERNETES_VERSION'] !== '1.34')
       expect((await sync(manifests)).metadata.resourceVersion).toBe(before);
     }
 
-    it('stays as it was stored, and no sync changes it again, unless a policy changes pods of Jobs that live', async () => {
+    it('a Job that a policy of the cluster changes stays as it was stored, and no sync changes it again, unless a policy changes pods of Jobs that live', async () => {
       await kubectl(['create', 'namespace', 'runners']);
       const { simulator, env } = await startAcme();
       simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });

@@ -51,7 +51,7 @@ describe('the Helm chart', () => {
     expect(notes).toContain('argocd: gitea-runners-serve (keys argocd-token, webhook-secret)');
   });
 
-  it('is upgraded with other values, and the next CI job runs', async () => {
+  it('the Helm chart is upgraded with other values, and the next CI job runs', async () => {
     writeValues({
       serve: { replicas: 1 },
       settings: { GITEA_RUNNERS_INSTANCE: 'production' },
@@ -82,7 +82,7 @@ describe('the Helm chart', () => {
     expect(await stack.kubernetes.field('{.spec.versions[0].additionalPrinterColumns[0].name}', crd)).not.toBe('');
   });
 
-  it('is uninstalled: the CRD, RunnerGroups and the namespace stay, everything else is gone', async () => {
+  it('the Helm chart is uninstalled: the CRD, RunnerGroups and the namespace stay, everything else is gone', async () => {
     await installation.block('helm-uninstall');
 
     const kinds =
@@ -94,7 +94,7 @@ describe('the Helm chart', () => {
     expect(await installation.sidecarImage()).toBe('');
   });
 
-  it('can be installed again over what has stayed', async () => {
+  it('the Helm chart can be installed again over what has stayed', async () => {
     writeValues({});
 
     await installation.block('helm', 'helm-sidecar', 'secrets', 'application');
@@ -109,7 +109,7 @@ describe('the Helm chart', () => {
     expect(wide.filter((name) => /gitea|\/runners$/.test(name))).toEqual([]);
   });
 
-  it('has no command in the manual that was not run here', () => {
+  it('the Helm chart has no command in the manual that was not run here', () => {
     const marked = docBlocks(manual).flatMap(({ name, notRun }) => (notRun === undefined ? [name] : []));
 
     const helm = marked.filter((name) => name.startsWith('helm'));

@@ -87,7 +87,7 @@ describe('a Lease', () => {
     return { lease, end, failures };
   }
 
-  it('is held by one of several, and goes to another one when it is given back', async () => {
+  it('a Lease is held by one of several, and goes to another one when it is given back', async () => {
     number += 1;
     const log: string[] = [];
     const one = replica('one', log);

@@ -62,7 +62,7 @@ function inImage(...command: readonly string[]): string {
 }
 
 describe('the image', () => {
-  it('is the same when it is made again, but for the code caches, which have a layer of their own', () => {
+  it('the image is the same when it is made again, but for the code caches, which have a layer of their own', () => {
     const { Layers: again } = unpacked('again');
 
     expect(layers).toHaveLength(3);
@@ -110,7 +110,7 @@ describe('the image', () => {
     }
   });
 
-  it('is what the Dockerfile makes: its last step, run here, gives the same files', () => {
+  it('the image is what the Dockerfile makes: its last step, run here, gives the same files', () => {
     const made = join(folder, 'dockerfile');
     const [step = ''] = /^RUN mkdir -p \/out[\s\S]*?(?=\n\n)/m.exec(readFileSync('Dockerfile', 'utf8')) ?? [];
     // That image copies the Node of the base image, and this one has the one that the other image got.
@@ -140,7 +140,7 @@ describe('the image', () => {
     );
   });
 
-  it('has the command of plugin.yaml, and the plugin.yaml of install/', () => {
+  it('the image has the command of plugin.yaml, and the plugin.yaml of install/', () => {
     const plugin = readFileSync(join(root, 'home/argocd/cmp-server/config/plugin.yaml'), 'utf8');
 
     expect(plugin).toBe(readFileSync('install/plugin.yaml', 'utf8'));
@@ -155,7 +155,7 @@ describe('the image', () => {
     );
   });
 
-  it('has no shell, no package manager, nothing with a set-user or set-group bit, and only /tmp to write to', () => {
+  it('the image has no shell, no package manager, nothing with a set-user or set-group bit, and only /tmp to write to', () => {
     const names = files.map((line) => line.split(' ').at(-1) ?? '');
 
     expect(names.filter((name) => /\/(?:sh|bash|dash|busybox|npm|npx|apt|dpkg|apk)$/.test(name))).toEqual([]);

@@ -83,7 +83,7 @@ describe('a cluster that takes runners away', () => {
     await expectOneRerun();
   });
 
-  it('does three jobs under a quota of one pod, and says that pods are refused', async () => {
+  it('a cluster that takes runners away does three jobs under a quota of one pod, and says that pods are refused', async () => {
     await rig.commitGroup({ spawnTimeoutSeconds: 30, pendingDeadlineSeconds: 30 });
     await rig.kubectl('create', 'quota', 'one-pod', '-n', 'runners', '--hard=pods=1');
     try {

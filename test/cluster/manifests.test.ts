@@ -118,7 +118,7 @@ describe('install.yaml beside stock Argo CD', () => {
 });
 
 describe('pods of golden cases', () => {
-  it('are let in under the Pod Security Standard that their profile names', async () => {
+  it('pods of golden cases are let in under the Pod Security Standard that their profile names', async () => {
     const all = await goldenPods();
 
     expect([...all.keys()].sort()).toEqual(['baseline', 'privileged', 'restricted']);

@@ -109,7 +109,7 @@ async function createAsServe(secret: object): Promise<string> {
 }
 
 describe('a group whose runners serve registers', () => {
-  it('is what a group becomes while a runner is busy, which finishes', async () => {
+  it('a group whose runners serve registers is what a group becomes while a runner is busy, which finishes', async () => {
     await rig.dispatch('busy.yml');
     const busy = await rig.busyRunner();
     await rig.installation.shell('credentials', 'kubectl apply -f install/runner-credentials.yaml');
@@ -127,7 +127,7 @@ describe('a group whose runners serve registers', () => {
     );
   });
 
-  it('has runners that run jobs of their own repository only, and the Secrets go with them', async () => {
+  it('a group whose runners serve registers has runners that run jobs of their own repository only, and the Secrets go with them', async () => {
     await dispatchBoth(5);
 
     const jobs = await expectAllDone(rig, 10);
@@ -140,7 +140,7 @@ describe('a group whose runners serve registers', () => {
     await noRowIsLeft();
   });
 
-  it('has no registration token anywhere in the namespace, nor on the node', async () => {
+  it('a group whose runners serve registers has no registration token anywhere in the namespace, nor on the node', async () => {
     const { admin, stack } = rig;
     const tokens = await Promise.all(LEVELS.map((level) => admin.registrationToken(level)));
     await rig.dispatch('hunt.yml');
@@ -244,7 +244,7 @@ describe('a group whose runners serve registers', () => {
     expect(rig.world.made()).toHaveLength(KILLS * 6);
   });
 
-  it('has idle runners when it is for the scope, and they serve any repository', async () => {
+  it('a group whose runners serve registers has idle runners when it is for the scope, and they serve any repository', async () => {
     await commitByServe({ registration: { by: 'serve', for: 'scope' }, minIdleRunners: 1 });
     await rig.until('one is idle', async () =>
       (await rig.admin.runners(`/orgs/${ORG}`)).some(({ status }) => status === 'online'),

@@ -65,7 +65,7 @@ describe('a cluster with the product in it', () => {
 
   closeAfterTests(() => rig);
 
-  it('has set the namespace aside that refuses', async () => {
+  it('a cluster with the product in it has set the namespace aside that refuses', async () => {
     const logs = await theRig().stack.podLogs('argocd', SERVE_SELECTOR);
 
     expect(logs).toMatch(/GR-CLUSTER-06[^\n]* of namespace was-deleted/);

@@ -60,7 +60,7 @@ describe('the Role for --secrets api', () => {
     expect(await cluster.kubernetes.may('argocd-repo-server', attributes)).toBe(allowed);
   });
 
-  it('is enough: a new group needs no more than its Secret, and a rotated token is used at the next run', async () => {
+  it('the Role for --secrets api is enough: a new group needs no more than its Secret, and a rotated token is used at the next run', async () => {
     const { simulator } = await startAcme();
     const next = 'next-token-of-this-test-0123456789';
     simulator.gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });

@@ -41,7 +41,7 @@ describe('a stack', () => {
 
   closeAfterTests(() => stack);
 
-  it('has an Argo CD that applies, changes and prunes what is committed to Gitea, and passes over what it is to skip', async () => {
+  it('a stack has an Argo CD that applies, changes and prunes what is committed to Gitea, and passes over what it is to skip', async () => {
     const { kubernetes, argocd, gitea } = stack;
     const admin = gitea.admin;
     const repository = { name: 'deploy', auto_init: true, default_branch: 'main', private: false };
@@ -168,7 +168,7 @@ it('a playground that is to be kept keeps its logs but not its large parts', asy
 });
 
 describe('the addresses of a stack', () => {
-  it('have nothing in common with those that are in use', () => {
+  it('the addresses of a stack have nothing in common with those that are in use', () => {
     const used = Array.from({ length: 250 }, (_, index) => `10.214.${index + 1}.7/32`).filter(
       (_, index) => index !== 41,
     );
@@ -180,7 +180,7 @@ describe('the addresses of a stack', () => {
     expect(choose(['10.0.0.0/8', '172.28.0.0/17']).link).toMatch(/^172\.28\.(?:12[89]|1[3-9]\d|2\d\d)$/);
   });
 
-  it('are refused, with what is in use, where nothing is free', () => {
+  it('the addresses of a stack are refused, with what is in use, where nothing is free', () => {
     expect(() => choose(['10.0.0.0/8', '172.16.0.0/12'])).toThrow(
       /no free private network in 10\.213, .*172\.16\.0\.0\/12/,
     );

@@ -64,7 +64,7 @@ function textOf(page: string, name: string): string {
 }
 
 describe('the manual', () => {
-  it('has no block that nobody runs and no page explains', () => {
+  it('the manual has no block that nobody runs and no page explains', () => {
     const unknown = blocks.filter((block) => block.name === undefined && validated(block) === undefined);
 
     expect(blocks.length).toBeGreaterThan(70);

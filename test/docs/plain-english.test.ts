@@ -35,7 +35,7 @@ it.each(pages)('$file has no sentence that is too long', (page) => {
 });
 
 describe('the manual', () => {
-  it('has hardly any long sentence', () => {
+  it('the manual has hardly any long sentence', () => {
     const long = manual.flatMap((page) => longerThan(LONG_WORDS, page));
 
     expect(long.length, long.join('\n')).toBeLessThanOrEqual(MOST_LONG);
@@ -49,7 +49,7 @@ describe('the manual', () => {
     expect(found).toEqual([]);
   });
 
-  it('has a glossary of at most ten words, each with an example', () => {
+  it('the manual has a glossary of at most ten words, each with an example', () => {
     const rows = (manual.find(({ file }) => file === 'docs/glossary.md')?.markdown ?? '').match(/^\| .* \|$/gm) ?? [];
     const words = rows.slice(1).map((row) => row.split('|').map((cell) => cell.trim()));
 

@@ -111,9 +111,9 @@ describe('a decision', () => {
     'Status: history.',
     'Status: replaced by [ADR 27](0027-x.md).',
     'Status: holds, except what [ADR 66](0066-x.md) replaced.',
-  ])('may say "%s"', (line) => expect(line).toMatch(STATUS));
+  ])('a decision may say "%s"', (line) => expect(line).toMatch(STATUS));
 
-  it.each(['', 'Superseded.', 'Status: replaced by ADR 27.', 'Status: Holds'])('may not say "%s"', (line) =>
+  it.each(['', 'Superseded.', 'Status: replaced by ADR 27.', 'Status: Holds'])('a decision may not say "%s"', (line) =>
     expect(line).not.toMatch(STATUS),
   );
 });

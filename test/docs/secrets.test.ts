@@ -35,7 +35,7 @@ describe('a secret as an argument', () => {
     'kubectl create secret generic x --from-literal=secret="$(openssl rand -hex 32)"',
     `kubectl patch secret x -p '{"stringData": {"slack-token": "xoxb-1"}}'`,
     'kubectl get x | curl --data "$token" https://gitea.example.com <<END\nnothing\nEND',
-  ])('is found: %s', (script) => {
+  ])('a secret as an argument is found: %s', (script) => {
     expect(tellsAll(script)).toHaveLength(1);
   });
 
@@ -45,7 +45,7 @@ describe('a secret as an argument', () => {
     'kubectl apply -f - <<END\ntoken: $(printf %s "$token" | base64)\nEND',
     'token=$(argocd account generate-token --account gitea-runners)',
     'curl -H @/dev/fd/3 "$@" 3<<HEADER\nAuthorization: token $GITEA_OWNER_TOKEN\nHEADER',
-  ])('is none: %s', (script) => {
+  ])('a secret as an argument is none: %s', (script) => {
     expect(tellsAll(script)).toEqual([]);
   });
 

@@ -8,11 +8,11 @@ import { manualPages } from './pages.ts';
 const listed = SIDEBAR.flatMap(({ items }) => items.map(({ link }) => `${link.slice(1)}.md`));
 
 describe('the sidebar', () => {
-  it('has each page of docs/ once, and no other', () => {
+  it('the sidebar has each page of docs/ once, and no other', () => {
     expect(listed.sort()).toEqual(manualPages());
   });
 
-  it('has a part for each kind of page, and one for contributors', () => {
+  it('the sidebar has a part for each kind of page, and one for contributors', () => {
     expect(SIDEBAR.map(({ text }) => text)).toEqual(
       expect.arrayContaining(['Start', 'How to', 'Recipes', 'Reference', 'Explanation', 'For contributors']),
     );

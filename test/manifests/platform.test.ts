@@ -211,7 +211,7 @@ describe("a platform's app", () => {
     for (const word of words) expect(problems.join('\n')).toContain(word);
   });
 
-  it('is told of the container that a group without a registration token has', () => {
+  it("a platform's app is told of the container that a group without a registration token has", () => {
     const { problems } = made(`${REMOVE}('/spec/template/spec/initContainers/0')))`, {
       registrationToken: undefined,
       setupCommand: [],

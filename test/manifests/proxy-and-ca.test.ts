@@ -36,7 +36,7 @@ function environmentOf(group: RunnerGroup, secrets: Readonly<Record<string, stri
 describe('the variables of a proxy', () => {
   const env = environmentOf(runnerGroup(LOGIN), { username: 'me', password: 'p%40ss' });
 
-  test('are there in both cases, with the login of the Secret', () => {
+  test('the variables of a proxy are there in both cases, with the login of the Secret', () => {
     const withLogin = 'http://me:p%40ss@proxy.example.com:3128';
 
     for (const name of ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY']) expect(env[name]).toBe(withLogin);
@@ -66,7 +66,7 @@ describe('the variables of a proxy', () => {
 });
 
 describe('the pod', () => {
-  test('is the same for a group without these fields', () => {
+  test('the pod is the same for a group without these fields', () => {
     const group = runnerGroup();
 
     expect(preparation(group)).toBe('');

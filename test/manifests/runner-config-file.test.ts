@@ -13,7 +13,7 @@ import { group } from './fixtures.ts';
 const CACHE = { url: 'http://cache.ci.svc:8088', secretRef: { name: 'the-secret', key: 'the-key' } };
 
 describe('the configuration', () => {
-  test('has the keys of spec.runnerConfig beside ours, as they were meant', () => {
+  test('the configuration has the keys of spec.runnerConfig beside ours, as they were meant', () => {
     const text = runnerConfig(
       group({
         containerMode: 'dind',
@@ -45,7 +45,7 @@ describe('the configuration', () => {
     });
   });
 
-  test('has what a private CA needs before what was asked for', () => {
+  test('the configuration has what a private CA needs before what was asked for', () => {
     const asked = { container: { options: '--memory 1g', valid_volumes: ['data'] }, runner: { envs: { A: 'b' } } };
     const caBundle = { configMapRef: { name: 'ca', key: 'ca.crt' } };
     const folders = ['/usr/local/share/ca-certificates/gitea-runner', '/usr/local/share/gitea-runner'];
@@ -60,7 +60,7 @@ describe('the configuration', () => {
     expect(parse(runnerConfig(group({ containerMode: 'host', caBundle })))).not.toHaveProperty('container');
   });
 
-  test('does not depend on the order of the keys, and not on empty sections', () => {
+  test('the configuration does not depend on the order of the keys, and not on empty sections', () => {
     const one = group({
       runnerConfig: { log: { level: 'warn' }, runner: { github_mirror: 'a', env_file: 'b' }, host: {} },
     });
@@ -81,7 +81,7 @@ describe('the configuration', () => {
 
 describe('the secret of the cache', () => {
   test.each(['dind-rootless', 'dind', 'host'] as const)(
-    'is in the environment of the init container that registers, and nowhere else in the Job (%s)',
+    'the secret of the cache is in the environment of the init container that registers, and nowhere else in the Job (%s)',
     (containerMode) => {
       const { spec } = podTemplate(group({ containerMode, cache: CACHE, setupCommand: ['true'] })).spec.template;
       const containers = [...(spec.initContainers ?? []), ...spec.containers];

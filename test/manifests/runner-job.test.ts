@@ -50,7 +50,7 @@ function openPod(manifest: JobManifest): OpenPod {
 }
 
 describe('the spec of a Job', () => {
-  test('is the same bytes for the same runner, pinned or not, whatever job it meets', () => {
+  test('the spec of a Job is the same bytes for the same runner, pinned or not, whatever job it meets', () => {
     const wanted = one(group(), runner());
 
     const busy = one(
@@ -75,7 +75,7 @@ describe('the spec of a Job', () => {
     expect(renamed).toBe(JSON.stringify(second));
   });
 
-  test('never holds the token the generator reads', () => {
+  test('the spec of a Job never holds the token the generator reads', () => {
     const text = JSON.stringify(emitted(group({ authToken: { name: 'reads-gitea', key: 'k' } }), runner()));
 
     expect(text).not.toContain('reads-gitea');
@@ -106,38 +106,41 @@ describe('the spec of a Job', () => {
 describe('the registration token', () => {
   const SECRET = { name: 'the-secret', key: 'the-key' };
 
-  test.each(MODES)('is in the environment of the init container that registers, and nowhere else (%s)', (mode) => {
-    const manifest = one(group({ containerMode: mode, registrationToken: SECRET }), runner());
+  test.each(MODES)(
+    'the registration token is in the environment of the init container that registers, and nowhere else (%s)',
+    (mode) => {
+      const manifest = one(group({ containerMode: mode, registrationToken: SECRET }), runner());
 
-    const { containers, initContainers, volumes, shareProcessNamespace } = openPod(manifest);
-    const others = [...containers, ...initContainers.filter(({ name }) => name !== 'register')];
-    const register = initContainers.find(({ name }) => name === 'register');
-    // The second mention is key `url`, which names the Gitea that the token is for.
-    expect(JSON.stringify(manifest).match(/the-secret|the-key/g)).toEqual(['the-key', 'the-secret', 'the-secret']);
-    expect(JSON.stringify(register)).toContain(
-      '{"name":"GITEA_RUNNER_REGISTRATION_TOKEN","valueFrom":{"secretKeyRef":{"key":"the-key","name":"the-secret"}}}',
-    );
-    expect(JSON.stringify(register)).toContain(
-      '{"name":"GITEA_RUNNER_REGISTRATION_URL","valueFrom":{"secretKeyRef":{"key":"url","name":"the-secret","optional":true}}}',
-    );
-    expect(JSON.stringify(others)).not.toMatch(/REGISTRATION|secret/i);
-    expect(others.filter(({ envFrom }) => envFrom !== undefined)).toEqual([]);
-    // A volume with a Secret, a service account's token, or the processes of another container would show it.
-    expect(volumes.flatMap((volume) => Object.keys(volume)).filter((key) => key !== 'name')).toSatisfy(
-      (kinds: readonly string[]) => kinds.every((kind) => kind === 'emptyDir' || kind === 'downwardAPI'),
-    );
-    expect(shareProcessNamespace).toBeUndefined();
-    // This container has no privileges. It has ended before the runner starts, and the pod is never restarted.
-    expect(initContainers.at(-1)).toBe(register);
-    expect(register?.restartPolicy).toBeUndefined();
-    expect(register?.securityContext).toMatchObject({
-      allowPrivilegeEscalation: false,
-      capabilities: { drop: ['ALL'] },
-      seccompProfile: { type: 'RuntimeDefault' },
-    });
-    expect(register?.securityContext.privileged).toBeUndefined();
-    expect(manifest.spec).toMatchObject({ backoffLimit: 0, template: { spec: { restartPolicy: 'Never' } } });
-  });
+      const { containers, initContainers, volumes, shareProcessNamespace } = openPod(manifest);
+      const others = [...containers, ...initContainers.filter(({ name }) => name !== 'register')];
+      const register = initContainers.find(({ name }) => name === 'register');
+      // The second mention is key `url`, which names the Gitea that the token is for.
+      expect(JSON.stringify(manifest).match(/the-secret|the-key/g)).toEqual(['the-key', 'the-secret', 'the-secret']);
+      expect(JSON.stringify(register)).toContain(
+        '{"name":"GITEA_RUNNER_REGISTRATION_TOKEN","valueFrom":{"secretKeyRef":{"key":"the-key","name":"the-secret"}}}',
+      );
+      expect(JSON.stringify(register)).toContain(
+        '{"name":"GITEA_RUNNER_REGISTRATION_URL","valueFrom":{"secretKeyRef":{"key":"url","name":"the-secret","optional":true}}}',
+      );
+      expect(JSON.stringify(others)).not.toMatch(/REGISTRATION|secret/i);
+      expect(others.filter(({ envFrom }) => envFrom !== undefined)).toEqual([]);
+      // A volume with a Secret, a service account's token, or the processes of another container would show it.
+      expect(volumes.flatMap((volume) => Object.keys(volume)).filter((key) => key !== 'name')).toSatisfy(
+        (kinds: readonly string[]) => kinds.every((kind) => kind === 'emptyDir' || kind === 'downwardAPI'),
+      );
+      expect(shareProcessNamespace).toBeUndefined();
+      // This container has no privileges. It has ended before the runner starts, and the pod is never restarted.
+      expect(initContainers.at(-1)).toBe(register);
+      expect(register?.restartPolicy).toBeUndefined();
+      expect(register?.securityContext).toMatchObject({
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ['ALL'] },
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect(register?.securityContext.privileged).toBeUndefined();
+      expect(manifest.spec).toMatchObject({ backoffLimit: 0, template: { spec: { restartPolicy: 'Never' } } });
+    },
+  );
 
   test.each(MODES)(
     'makes a registration that the runner finds: one image, one volume, one user, one name (%s)',

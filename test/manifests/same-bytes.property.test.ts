@@ -8,7 +8,7 @@ import { anyOutput } from './any-output.ts';
 import { appOf, generated, group, runner, synthesized } from './fixtures.ts';
 
 describe('the output', () => {
-  test('is the same to the byte, for any groups and runners', () => {
+  test('the output is the same to the byte, for any groups and runners', () => {
     fc.assert(
       fc.property(anyOutput, fc.boolean(), (groups, emitGroups) => {
         expect(generated(groups, { emitGroups })).toBe(synthesized(groups, { emitGroups }));
@@ -40,7 +40,7 @@ describe('the output', () => {
     );
   });
 
-  test('is the same when some runners live with a spec that is not the template', () => {
+  test('the output is the same when some runners live with a spec that is not the template', () => {
     const spec = fc.dictionary(fc.string({ unit: 'binary', maxLength: 20 }), fc.jsonValue({ maxDepth: 3 }));
     fc.assert(
       fc.property(anyOutput, fc.array(fc.option(spec, { nil: undefined })), (groups, specs) => {
@@ -56,7 +56,7 @@ describe('the output', () => {
     ['the name of a runner has not our form', group(), 'a "strange": name\n'],
     ['a label is one of the marks that texts are cut at', labelled('zzzmarkzzz'), 'ci-0-1-9c31e0aa'],
     ['labels are all of the marks', labelled('zzzmarkzzz', 'qqqmarkqqq', 'xxxmarkxxx'), 'ci-0-1-9c31e0aa'],
-  ])('is the same when %s, and with other documents', (_, of, name) => {
+  ])('the output is the same when %s, and with other documents', (_, of, name) => {
     const groups = [{ group: of, runners: [runner(), runner({ runner: name })] }];
     const more = { emitGroups: true, others: ['{"kind": "A"}', 'kind: B\n'] };
 

@@ -90,11 +90,11 @@ const emittedOf = (plan: Plan, name: string): Emitted => {
 };
 
 describe('P1, busy runners', () => {
-  it('are those that run a job in Gitea and have a Job', () => {
+  it('busy runners are those that run a job in Gitea and have a Job', () => {
     expect(busyNow(given.world)).toEqual([given.busy.name]);
   });
 
-  it('are no longer so after the end of the job, nor without a Job', async () => {
+  it('busy runners are no longer so after the end of the job, nor without a Job', async () => {
     const { world, busy } = await scene();
     finish(world, busy, true);
     expect(busyNow(world)).toEqual([]);
@@ -104,7 +104,7 @@ describe('P1, busy runners', () => {
     expect(busyNow(other.world)).toEqual([]);
   });
 
-  it('are emitted and pinned in a good plan', () => {
+  it('busy runners are emitted and pinned in a good plan', () => {
     checkBusy(given.world, given.plan, [given.busy.name]);
   });
 
@@ -162,7 +162,7 @@ describe('P2 and P3, how many runners', () => {
 });
 
 describe('P4, used-up names', () => {
-  it('are not wanted again: not after a job, and not after the end of their Job', async () => {
+  it('used-up names are not wanted again: not after a job, and not after the end of their Job', async () => {
     const { world, plan, busy, starting } = await scene();
     const wanted = withRunner(plan, busy.name, { because: 'own-runner' });
     checkUsedUp(world, wanted);
@@ -239,7 +239,7 @@ describe('P5 and P9, ready jobs', () => {
     withGroups(world, groups, () => checkReady(world, withJobs(plan, change)));
   }
 
-  it('are served in a good plan', () => {
+  it('ready jobs are served in a good plan', () => {
     judge((of) => of);
   });
 
@@ -291,7 +291,7 @@ describe('P5 and P9, ready jobs', () => {
     expect(() => checkReady(world, withJobs(plan, held('backing-off')))).toThrow('backing-off, which is not true');
   });
 
-  it('are not those that are blocked, and not callers of a reusable workflow', async () => {
+  it('ready jobs are not those that are blocked, and not callers of a reusable workflow', async () => {
     const { world } = await scene();
     world.gitea.push('acme/web', {
       jobs: [
@@ -306,7 +306,7 @@ describe('P5 and P9, ready jobs', () => {
     checkReady(world, plan);
   });
 
-  it('are held by the cap only if no group that covers them has room', async () => {
+  it('ready jobs are held by the cap only if no group that covers them has room', async () => {
     const { world } = await scene({ twoGroups: true });
     world.groups = world.groups.map((of) => ({ ...of, maxActiveRunners: 2 }));
     const plan = await goodPlan(world);
@@ -325,7 +325,7 @@ describe('P5 and P9, ready jobs', () => {
     );
   });
 
-  it('are covered by a group of their repository or of the whole org', async () => {
+  it('ready jobs are covered by a group of their repository or of the whole org', async () => {
     const { world } = await scene({ twoGroups: true });
     push(world, 1, 1, false);
     const plan = await goodPlan(world);
@@ -357,7 +357,7 @@ describe('P10, a runner that cleans up after a cancel', () => {
     ['a job runs', false, true],
     ['both', true, true],
     ['nothing', false, false],
-  ])('is judged while anything else goes on: %s', async (_, waits, runs) => {
+  ])('a runner that cleans up after a cancel is judged while anything else goes on: %s', async (_, waits, runs) => {
     const of = await scene();
     const { world, plan, busy, starting } = of;
     if (runs) {
@@ -383,7 +383,7 @@ describe('P10, a runner that cleans up after a cancel', () => {
     ['one whose job is not cancelled', {}, false, 0],
     ['one whose row is not busy any more', {}, true, 11_000],
     ['one of two groups', { twoGroups: true }, true, 0],
-  ])('may be dropped: %s', async (_, over, isCancelled, afterMs) => {
+  ])('a runner that cleans up after a cancel may be dropped: %s', async (_, over, isCancelled, afterMs) => {
     const of = await scene(over);
     const { world, plan, busy } = of;
     if (isCancelled) cancelWorkOf(of);

@@ -84,7 +84,7 @@ describe('the programs of the image', () => {
   const [, programs = ''] = /install -m 0644 (gitea-runners\.cjs .*) THIRD-PARTY/.exec(dockerfile) ?? [];
   const copied = programs.split(' ').sort();
 
-  it('are those that they load, and no part is missing', () => {
+  it('the programs of the image are those that they load, and no part is missing', () => {
     const loaded = copied.flatMap((file) => {
       const text = readFileSync(join('lib', file), 'utf8');
       return [...text.matchAll(/require\("\.\/([\w-]+\.cjs)"\)/g)].map(([, part = '']) => part);
@@ -94,7 +94,7 @@ describe('the programs of the image', () => {
     expect(loaded.filter((part) => !copied.includes(part))).toEqual([]);
   });
 
-  it('are the same in the Dockerfile and in scripts/image.mjs', () => {
+  it('the programs of the image are the same in the Dockerfile and in scripts/image.mjs', () => {
     const [, list = ''] = /const PROGRAMS = \[([^\]]*)\]/.exec(readFileSync('scripts/image.mjs', 'utf8')) ?? [];
 
     expect([...list.matchAll(/'([\w-]+)'/g)].map(([, name = '']) => `${name}.cjs`).sort()).toEqual(copied);

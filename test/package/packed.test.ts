@@ -127,7 +127,7 @@ describe('the package', () => {
     }
   });
 
-  it('is under the Apache License 2.0', () => {
+  it('the package is under the Apache License 2.0', () => {
     const { license } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as { license: string };
 
     expect(license).toBe('Apache-2.0');
@@ -201,7 +201,7 @@ describe('the command of the package', () => {
     expect(served).toMatchObject({ code: 2, stdout: '' });
   });
 
-  it('has the cdk8s app, which writes what generate prints', async () => {
+  it('the command of the package has the cdk8s app, which writes what generate prints', async () => {
     const { simulator, env } = await startAcme();
     simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
     const groups = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
@@ -260,7 +260,7 @@ describe('the construct of the package', () => {
     ["securityProfile: 'restricted'", "securityProfile: 'baseline'", 'web', 'spec.securityProfile', 'securityProfile'],
     ["name: 'gitea-api'", "name: 'production'", 'data', 'spec.authToken', 'namespaces.secrets'],
   ])(
-    'has the plugin that judges it by the policy: %s written as %s is denied',
+    'the construct of the package has the plugin that judges it by the policy: %s written as %s is denied',
     async (right, wrong, name, path, rule) => {
       const cwd = exampleProject();
       const main = join(cwd, 'main.ts');
@@ -275,7 +275,7 @@ describe('the construct of the package', () => {
     },
   );
 
-  it("has the types that a platform's own app needs", async () => {
+  it("the construct of the package has the types that a platform's own app needs", async () => {
     const cwd = exampleProject('platform');
 
     expect(await run(tsc, [], { cwd })).toEqual({ code: 0, stdout: '', stderr: '' });
@@ -288,7 +288,7 @@ describe('the construct of the package', () => {
     ["scope: 'org'", "scope: 'organisation'", '"organisation"'],
     ['maxActiveRunners: cap', 'maxActiveRunner: cap', 'maxActiveRunners'],
     ["labels: ['small:host']", "labels: 'small:host'", 'string'],
-  ])('has types: %s written as %s does not compile', async (right, wrong, words) => {
+  ])('the construct of the package has types: %s written as %s does not compile', async (right, wrong, words) => {
     const cwd = exampleProject();
     const main = join(cwd, 'main.ts');
     writeFileSync(main, readFileSync(main, 'utf8').replace(right, wrong));
@@ -303,7 +303,7 @@ describe('the construct of the package', () => {
   it.each([
     'import { RunnerGroup } from "argocd-gitea-runners"',
     'const { RunnerGroup } = require("argocd-gitea-runners")',
-  ])('can be had by %s', async (statement) => {
+  ])('the construct of the package can be had by %s', async (statement) => {
     const cwd = exampleProject();
     const file = statement.startsWith('import') ? 'a.mjs' : 'a.cjs';
     writeFileSync(join(cwd, file), `${statement};\nconsole.log(typeof RunnerGroup);\n`);

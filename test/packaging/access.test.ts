@@ -76,7 +76,7 @@ describe('rights in Kubernetes', () => {
 });
 
 describe('rights in Argo CD', () => {
-  it('are get and sync of Applications in one project', () => {
+  it('rights in Argo CD are get and sync of Applications in one project', () => {
     expect(installed('ConfigMap', 'argocd-rbac-cm')['data']).toEqual({
       'policy.gitea-runners.csv':
         'p, gitea-runners, applications, get, runners/*, allow\np, gitea-runners, applications, sync, runners/*, allow\n',

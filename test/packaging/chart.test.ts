@@ -68,7 +68,7 @@ describe('the values of the chart', () => {
       expect(manual).toContain(`| \`${path}\` | \`${JSON.stringify(byDefault)}\` | ${description} |\n`);
   });
 
-  it('are taken by the schema, which refuses a misspelt one', () => {
+  it('the values of the chart are taken by the schema, which refuses a misspelt one', () => {
     const Values = z.fromJSONSchema(JSON.parse(JSON.stringify(schema)));
 
     expect(Values.safeParse(values).error).toBeUndefined();

@@ -53,7 +53,7 @@ describe.each(containers())('%s', (_, container) => {
 });
 
 describe('the sidecar', () => {
-  it('has a /tmp of its own, not the repo-server’s', () => {
+  it('the sidecar has a /tmp of its own, not the repo-server’s', () => {
     expect(sidecar?.volumeMounts.filter(({ mountPath }) => mountPath === '/tmp').map(({ name }) => name)).toEqual([
       'gitea-runners-tmp',
     ]);
@@ -77,7 +77,7 @@ describe('the sidecar', () => {
     ]);
   });
 
-  it('gets a short-lived token for Kubernetes that no other container of the pod mounts', () => {
+  it('the sidecar gets a short-lived token for Kubernetes that no other container of the pod mounts', () => {
     const pod = podOf('argocd-repo-server');
     const volume = pod.volumes.find(({ name }) => name === 'gitea-runners-kube');
     const mounting = pod.containers.filter(({ volumeMounts }) =>

@@ -5,7 +5,7 @@ import { documents, installText, objects } from './manifests.ts';
 
 describe('the example of a RunnerGroup', () => {
   it.each(['runnergroup.yaml', 'runnergroup-behind-a-proxy.yaml', 'runnergroup-with-a-cache.yaml'])(
-    'is one that the reader takes: %s',
+    'the example of a RunnerGroup is one that the reader takes: %s',
     async (file) => {
       expect(await problemsIn({ 'ci.yaml': installText(`examples/${file}`) })).toEqual([]);
     },

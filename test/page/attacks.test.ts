@@ -29,7 +29,7 @@ describe('a sign-in', () => {
     expect(rig.provider.exchanges).toHaveLength(0);
   });
 
-  it('cannot be repeated: neither its code nor its cookie is good twice', async () => {
+  it('a sign-in cannot be repeated: neither its code nor its cookie is good twice', async () => {
     const rig = await startPage();
     const browser = new Browser();
     const back = await untilGiteaAnswers(rig, browser);
@@ -65,7 +65,7 @@ describe('a sign-in', () => {
     'javascript:alert(1)',
     '/sign-out',
     '/signed-in?code=1',
-  ])('never sends a browser to %j', async (to) => {
+  ])('a sign-in never sends a browser to %j', async (to) => {
     const rig = await startPage();
     const browser = new Browser();
 
@@ -79,7 +79,7 @@ describe('a sign-in', () => {
 });
 
 describe('a session', () => {
-  it('is none when the cookie is forged, of another key, of a sign-in, or too old', async () => {
+  it('a session is none when the cookie is forged, of another key, of a sign-in, or too old', async () => {
     const rig = await startPage();
     const anna = await rig.signIn('anna');
     const token = rig.provider.tokens[0] ?? '';
@@ -122,7 +122,7 @@ describe('a session', () => {
     expect(browser.cookies(rig.page).get('gitea-runners')).not.toBe(planted);
   });
 
-  it('stays when another site wants to end it', async () => {
+  it('a session stays when another site wants to end it', async () => {
     const { got, page, signIn } = await startPage();
     const browser = await signIn('anna');
     const out = (headers: Record<string, string>) => browser.ask(`${page}/sign-out`, { method: 'POST', headers });
@@ -133,7 +133,7 @@ describe('a session', () => {
     expect((await got(browser, '/')).status).toBe(200);
   });
 
-  it('is a cookie that scripts, other sites and plain connections do not get', async () => {
+  it('a session is a cookie that scripts, other sites and plain connections do not get', async () => {
     const sessions = sessionsOf(() => [COOKIE_KEY], systemClock, true);
 
     const cookie = await sessions.session.begin({ token: 'a-token', login: 'anna' }, 60);

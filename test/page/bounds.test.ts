@@ -126,7 +126,7 @@ describe('rights', () => {
     expect(used() - before).toBeLessThan(10);
   });
 
-  it('are asked once for many who reload at the same time', async () => {
+  it('rights are asked once for many who reload at the same time', async () => {
     const { look, simulator } = await startRights();
 
     await Promise.all(Array.from({ length: 50 }, look));
@@ -180,7 +180,7 @@ describe('Gitea down', () => {
 });
 
 describe('a browser that reloads in a loop', () => {
-  it('is told to wait, others are not, and a wake of Argo CD comes all the same', async () => {
+  it('a browser that reloads in a loop is told to wait, others are not, and a wake of Argo CD comes all the same', async () => {
     const { got, page, signIn, simulator, syncs } = await startPage();
     simulator.gitea.addUser('bert');
     const [anna, bert] = [await signIn('anna'), await signIn('bert')];
@@ -201,7 +201,7 @@ describe('a browser that reloads in a loop', () => {
     expect(ofBert.status).toBe(200);
   });
 
-  it('does not make Gitea be looked at more often', async () => {
+  it('a browser that reloads in a loop does not make Gitea be looked at more often', async () => {
     const { got, signIn, simulator } = await startPage();
     const browser = await signIn('anna');
     const looks = () => simulator.requests.filter(({ target }) => target.includes('status=waiting')).length;

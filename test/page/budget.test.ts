@@ -82,7 +82,7 @@ describe('questions about rights', () => {
     expect(unknown.at(-1)).toBeLessThan(150);
   });
 
-  it('are asked once for all sessions of a person', async () => {
+  it('questions about rights are asked once for all sessions of a person', async () => {
     const { asked, clock, visiting } = startRights();
     const all = Array.from({ length: 12 }, (_, session) => visiting(`anna-${session}`, 'anna'));
 

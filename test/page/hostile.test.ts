@@ -89,7 +89,7 @@ describe('a hostile name', () => {
     ['one group', groupContent(GROUP), 18],
     ['sign-in', signInContent(`/${HOSTILE}`, HOSTILE), 4],
     ['a message', messageContent(HOSTILE), 4],
-  ])('stays a text in all places of %s', (_, content, places) => {
+  ])('a hostile name stays a text in all places of %s', (_, content, places) => {
     const html = pageOf(FRAME, content);
 
     const shown = html.split('&lt;i id=evil onclick=').length - 1;

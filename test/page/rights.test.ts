@@ -160,7 +160,7 @@ describe('jobs of a repository', () => {
     expect(asked).toEqual(['/user', tasks('Acme/Web')]);
   });
 
-  it('are not shown to a site administrator whose token may not read them', async () => {
+  it('jobs of a repository are not shown to a site administrator whose token may not read them', async () => {
     const { read } = await start({ '/user': [200, ADMIN], '/user/orgs?limit=1': 200, [tasks('acme/web')]: 403 });
 
     const reader = await read(['acme/web']);
@@ -168,7 +168,7 @@ describe('jobs of a repository', () => {
     expect([reader.isAdmin, reader.mayRead('acme/web')]).toEqual([true, false]);
   });
 
-  it('are asked again after two minutes, and forgotten after four', async () => {
+  it('jobs of a repository are asked again after two minutes, and forgotten after four', async () => {
     const { answers, asked, clock, queues, read } = await start({ '/user': [200, ANNA], [tasks('acme/web')]: 200 });
     await read(['acme/web']);
     await clock.pass(119_999);
@@ -183,7 +183,7 @@ describe('jobs of a repository', () => {
     expect([late.mayRead('acme/web'), late.unknown, late.rights === before.rights]).toEqual([false, 1, false]);
   });
 
-  it('are those of the token, unless its person has signed in', async () => {
+  it('jobs of a repository are those of the token, unless its person has signed in', async () => {
     const { asked, read } = await start({ '/user': [200, ANNA], [tasks('acme/web')]: 200 });
     await read(['acme/web'], {}, SIGNED_IN);
     await read(['acme/web'], {}, { ...SIGNED_IN, token: 'of-another-session' });
@@ -270,7 +270,7 @@ describe('a group', () => {
     ['of a repository that the token may not read', REPO, {}, false],
     ['of a user', { kind: 'user', user: 'bert' }, {}, true],
     ['of all', { kind: 'global' }, {}, true],
-  ])('is seen by a site administrator: %s', async (_, scope, answers, owns) => {
+  ])('a group is seen by a site administrator: %s', async (_, scope, answers, owns) => {
     const { read } = await start({ '/user': [200, ADMIN], '/user/orgs?limit=1': 200, ...answers });
 
     const reader = await read([], { 'runners/ci': scope });
@@ -278,14 +278,14 @@ describe('a group', () => {
     expect([reader.owns('runners/ci'), reader.owns('runners/broken'), reader.isAdmin]).toEqual([owns, true, true]);
   });
 
-  it('is not asked for one whose name cannot be written in a path', async () => {
+  it('a group is not asked for one whose name cannot be written in a path', async () => {
     const { asked, read } = await start({ '/user': [200, { id: 7, login: '..' }] });
 
     expect((await read([], { 'runners/ci': ORG })).owns('runners/ci')).toBe(false);
     expect(asked).toEqual(['/user']);
   });
 
-  it('is not seen any more by one who administrated Gitea two minutes ago, though organizations were readable then', async () => {
+  it('a group is not seen any more by one who administrated Gitea two minutes ago, though organizations were readable then', async () => {
     const { answers, clock, read } = await start({ '/user': [200, ADMIN], '/user/orgs?limit=1': 200 });
     const wanted = { 'runners/ci': { kind: 'global' } } as const;
     expect((await read([], wanted)).owns('runners/ci')).toBe(true);
@@ -297,7 +297,7 @@ describe('a group', () => {
     expect([reader.isAdmin, reader.owns('runners/ci'), reader.owns('runners/broken')]).toEqual([false, false, false]);
   });
 
-  it('is not seen by a site administrator whose token may not read organizations', async () => {
+  it('a group is not seen by a site administrator whose token may not read organizations', async () => {
     const { read } = await start({ '/user': [200, ADMIN], '/user/orgs?limit=1': 403 });
 
     const reader = await read([], { 'runners/ci': { kind: 'global' } });

@@ -25,13 +25,13 @@ describe('the correction of clocks', () => {
     expect(correctClocks([gitea(giteaMs)], cluster(clusterMs))).toMatchObject(expected);
   });
 
-  it('is none where the bounds allow that the clocks are equal, however wide they are', () => {
+  it('the correction of clocks is none where the bounds allow that the clocks are equal, however wide they are', () => {
     const slow: ServerClock = { origin: 'https://kubernetes', bounds: { leastMs: -20_000, mostMs: 400 } };
 
     expect(correctClocks([gitea(0)], slow)).toMatchObject({ jobShiftMs: 0, warnings: [] });
   });
 
-  it('is told above ten seconds, with both servers, how far and which way', () => {
+  it('the correction of clocks is told above ten seconds, with both servers, how far and which way', () => {
     expect(correctClocks([gitea(0)], cluster(10_000)).warnings).toEqual([]);
     const [ahead] = correctClocks([gitea(0)], cluster(31_000)).warnings;
     const [behind] = correctClocks([gitea(20_000)], cluster(0)).warnings;

@@ -77,7 +77,7 @@ describe('the hash of the template', () => {
     expect(new Set(hashes).size).toBe(3);
   });
 
-  it('does not show how the podTemplate is written down', async () => {
+  it('the hash of the template does not show how the podTemplate is written down', async () => {
     const other = `
   podTemplate:
     spec: {"nodeSelector": {zone: "a", disk: 'ssd'}}
@@ -88,7 +88,7 @@ describe('the hash of the template', () => {
     expect(await hashOf(other)).toBe(await hashOf(TEMPLATE));
   });
 
-  it('is the same with an empty podTemplate, and with any profile that the pod meets', async () => {
+  it('the hash of the template is the same with an empty podTemplate, and with any profile that the pod meets', async () => {
     const [plain, ...others] = await Promise.all(
       ['', '  podTemplate: {}\n', '  securityProfile: restricted\n', '  securityProfile: baseline\n'].map(hashOf),
     );
@@ -96,7 +96,7 @@ describe('the hash of the template', () => {
     expect(others).toEqual([plain, plain, plain]);
   });
 
-  it('is the same in generate and in serve', async () => {
+  it('the hash of the template is the same in generate and in serve', async () => {
     const spec = `  podTemplate: ${JSON.stringify(FULL_TEMPLATE)}\n  containerMode: dind\n`;
     const files = await readFiles({ 'ci.yaml': yamlOf(spec) });
     const [group] = files.groups;
@@ -122,17 +122,17 @@ describe('all podTemplates together', () => {
     await pods?.check();
   };
 
-  it('are refused beyond 16 MiB, with what to do', async () => {
+  it('all podTemplates together are refused beyond 16 MiB, with what to do', async () => {
     await expect(many(129)).rejects.toThrow(/^.*\n.*podTemplates together longer than 16777216 characters: shorten/);
   });
 
-  it('are fine below it', async () => {
+  it('all podTemplates together are fine below it', async () => {
     await expect(many(127)).resolves.toBeUndefined();
   });
 });
 
 describe('the init container that registers', () => {
-  it('has the image, pull policy, resources and user of the runner', async () => {
+  it('the init container that registers has the image, pull policy, resources and user of the runner', async () => {
     const fields = {
       image: 'registry.example.com/runner:1',
       imagePullPolicy: 'Always',
@@ -147,7 +147,7 @@ describe('the init container that registers', () => {
     }
   });
 
-  it('has no user either when the runner has none, as OpenShift wants it', async () => {
+  it('the init container that registers has no user either when the runner has none, as OpenShift wants it', async () => {
     const { register } = await containers(ofRunner({ securityContext: { runAsUser: null, runAsGroup: null } }));
 
     expect(register?.securityContext).not.toHaveProperty('runAsUser');
@@ -155,7 +155,7 @@ describe('the init container that registers', () => {
     expect(register?.securityContext).toMatchObject({ runAsNonRoot: true, capabilities: { drop: ['ALL'] } });
   });
 
-  it('gets no privileges of a privileged runner', async () => {
+  it('the init container that registers gets no privileges of a privileged runner', async () => {
     const privileged = ofRunner({ securityContext: { privileged: true, runAsUser: 1001 } });
     const { register, runner } = await containers(`${privileged}  containerMode: dind-rootless\n`);
 
@@ -242,7 +242,7 @@ describe('examples/pods', () => {
     expect(templateHash(group, finishOwn)).not.toBe(templateHash(group));
   });
 
-  it('are at least three', () => {
+  it('examples/pods are at least three', () => {
     expect(files.length).toBeGreaterThanOrEqual(3);
   });
 });

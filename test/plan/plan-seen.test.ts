@@ -52,7 +52,7 @@ describe('the plan of an Application', () => {
     expect(planSeen(input(sighted(), unseen))).toEqual({ is: 'waiting' });
   });
 
-  it('is for Gitea’s time, and for a cluster that was seen a moment before', () => {
+  it('the plan of an Application is for Gitea’s time, and for a cluster that was seen a moment before', () => {
     const clockOf = clocksAhead(60_000, 60_000);
     const planning = planSeen({ ...input(sighted()), clockOf, application: 'ci' });
     if (planning.is !== 'planned' || planning.seen?.evidence.cluster.is !== 'seen') throw new Error('no plan');
@@ -62,21 +62,21 @@ describe('the plan of an Application', () => {
     expect(planning.seen.evidence.application).toBe('ci');
   });
 
-  it('has no runner for a group that is suspended in the cluster, and knows what is said there', () => {
+  it('the plan of an Application has no runner for a group that is suspended in the cluster, and knows what is said there', () => {
     const suspended = new Map([['runners/ci', 'since noon']]);
     const planning = planSeen({ ...input(sighted()), suspended });
 
     expect(planning).toMatchObject({ is: 'planned', plan: { runners: [] }, seen: { suspended } });
   });
 
-  it('is made where no cluster was looked at, also of no group', () => {
+  it('the plan of an Application is made where no cluster was looked at, also of no group', () => {
     const seen = { ...input(), cluster: undefined };
 
     expect(planSeen(seen)).toMatchObject({ is: 'planned', seen: { evidence: { cluster: { is: 'unseen' } } } });
     expect(planSeen(seen)).not.toHaveProperty('seen.evidence.application');
   });
 
-  it('is none when its groups cannot be planned together', () => {
+  it('the plan of an Application is none when its groups cannot be planned together', () => {
     const warm = runnerGroup({ minIdleRunners: 10_001 });
 
     expect(() => planSeen(input(sighted({ group: warm })))).toThrow(

@@ -14,7 +14,7 @@ function liveFor(id: number, state: LiveJob['state'] = 'running', over: Partial<
 const perRepository = (most: number): Limit => ({ key: 'ci per repository', most, per: 'repository' });
 
 describe('a bound runner', () => {
-  it('is asked for at the repository of its job', () => {
+  it('a bound runner is asked for at the repository of its job', () => {
     const { emitted } = planScene({ groups: [bound], jobs: [job(1), job(2, ofApi)], liveJobs: [] });
 
     expect(emitted.map(({ registeredAt }) => registeredAt)).toEqual(['repo:acme/web', 'repo:acme/api']);
@@ -54,7 +54,7 @@ describe('a bound runner', () => {
     expect(verdicts).toEqual({ 1: `free-runner ${named(bound, 9)}`, 2: `own-runner ${named(bound, 2)}` });
   });
 
-  it('is at work while it is pinned and runs, though no list has its job and nobody read its row', () => {
+  it('a bound runner is at work while it is pinned and runs, though no list has its job and nobody read its row', () => {
     const old = { createdAtMs: NOW - 7_200_000, runningSinceMs: NOW - 7_000_000, pinned: true };
     const rows = { runners: [row('other')], rowsWereRead: true, jobs: [] } as const;
     const { reasons } = planScene({ groups: [bound], looks: { acme: rows }, liveJobs: [liveFor(1, 'running', old)] });
@@ -62,7 +62,7 @@ describe('a bound runner', () => {
     expect(reasons).toEqual({ [named(bound, 1)]: 'finishing' });
   });
 
-  it('has a slot of the cap while its pod ends without a Job, though the list of the owner lacks its row', () => {
+  it('a bound runner has a slot of the cap while its pod ends without a Job, though the list of the owner lacks its row', () => {
     const jobs = [running(1, named(bound, 1)), job(2)];
     const looks = { acme: { jobs, runners: [], rowsWereRead: true as const } };
     const full = { ...bound, maxActiveRunners: 1 };
@@ -78,7 +78,7 @@ describe('a bound runner', () => {
     expect(reasons).toEqual({ [named(bound, 1)]: 'surplus', [named(bound, 1, 1)]: 'new-runner' });
   });
 
-  it('is exchanged when it does not take its job', () => {
+  it('a bound runner is exchanged when it does not take its job', () => {
     const runningSinceMs = NOW - 400_000;
     const scene = { groups: [bound], jobs: [job(1, { createdAtMs: NOW - 500_000 })] };
     const asleep = liveFor(1, 'running', { runningSinceMs, createdAtMs: runningSinceMs });

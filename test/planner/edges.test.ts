@@ -18,12 +18,12 @@ describe('P44 a cluster that nobody sees', () => {
   });
   const looks = new Map([[ci.look, { jobs: [], runners: [] }]]);
 
-  it('is not planned without its past, unless there is no group', () => {
+  it('a cluster that nobody sees is not planned without its past, unless there is no group', () => {
     expect(() => plan([ci], { ...unseen(NOW), looks })).toThrow('nobody has given the past');
     expect(plan([], unseen(NOW)).runners).toEqual([]);
   });
 
-  it('is planned with it, and one that is seen does not ask for it', () => {
+  it('a cluster that nobody sees is planned with it, and one that is seen does not ask for it', () => {
     const evidence = { ...unseen(NOW), looks };
     const cluster = { is: 'seen' as const, jobs: [], listedAtMs: NOW };
 
@@ -36,14 +36,14 @@ describe('a shared limit', () => {
   const gpus: Limit = { key: 'limit gpus', name: 'gpus', most: 1 };
   const groups = ['a', 'b'].map((name) => group({ name, labels: [name], limits: [gpus], covers: 'acme' }));
 
-  it('has room beside a Job of another Application that says no limit', () => {
+  it('a shared limit has room beside a Job of another Application that says no limit', () => {
     const theirs = { application: 'other', giteaUrl: ORIGIN, scope: 'acme' };
     const liveJobs = [live('x', 'running', { ...theirs, pinned: true })];
 
     expect(planScene({ groups, jobs: [job(1, { labels: ['a'] })], liveJobs }).served).toEqual([1]);
   });
 
-  it('is no hindrance for a plan with a job that no group covers', () => {
+  it('a shared limit is no hindrance for a plan with a job that no group covers', () => {
     const jobs = [job(1, { labels: ['mainframe'] }), job(2, { labels: ['a'] })];
     const liveJobs = [live(named(ci, 9), 'starting')];
 

@@ -4,7 +4,7 @@ import { fc, test } from '../support/property.ts';
 import { group } from '../support/scenario.ts';
 
 describe('a runner name', () => {
-  it('is the same for the same inputs, and known by heart', () => {
+  it('a runner name is the same for the same inputs, and known by heart', () => {
     expect(runnerName('test', group(), { id: 4711, attempt: 1 }, 0)).toBe(EXPECTED);
   });
 
@@ -16,11 +16,11 @@ describe('a runner name', () => {
     ['attempt', runnerName('test', group(), { id: 4711, attempt: 2 }, 0)],
     ['ordinal', runnerName('test', group(), { id: 4711, attempt: 1 }, 1)],
     ['pod template', runnerName('test', group({ templateHash: 't2' }), { id: 4711, attempt: 1 }, 0)],
-  ])('is another one for another %s', (_, name) => {
+  ])('a runner name is another one for another %s', (_, name) => {
     expect(name).not.toBe(EXPECTED);
   });
 
-  it('has one group hash for all runners of a group, and another one for a group of the same name elsewhere', () => {
+  it('a runner name has one group hash for all runners of a group, and another one for a group of the same name elsewhere', () => {
     const first = parseRunnerName(runnerName('test', group(), { id: 1, attempt: 0 }, 0));
     const second = parseRunnerName(runnerName('test', group(), { id: 2, attempt: 7 }, 3));
 
@@ -36,7 +36,7 @@ describe('a runner name', () => {
     expect(namePrefix(`${long}-one`)).toHaveLength(31);
   });
 
-  it('does not end its prefix in a dash before the hash', () => {
+  it('a runner name does not end its prefix in a dash before the hash', () => {
     expect(namePrefix(`${'a'.repeat(20)}---${'b'.repeat(20)}`)).toMatch(/^a{20}-[0-9a-f]{8}$/);
   });
 
@@ -53,11 +53,11 @@ describe('a runner name', () => {
     'ci-1-1-9c31e0aa\n',
     'ci-99999999999999999-1-9c31e0aa',
     `${'a'.repeat(60)}-1-1-9c31e0aa`,
-  ])('is not read from %j', (text) => {
+  ])('a runner name is not read from %j', (text) => {
     expect(parseRunnerName(text)).toBeUndefined();
   });
 
-  it('is read back also when it is as long as it can be, and the group’s whole name fits', () => {
+  it('a runner name is read back also when it is as long as it can be, and the group’s whole name fits', () => {
     const name = 'a'.repeat(31);
     const longest = runnerName('test', group({ name }), { id: Number.MAX_SAFE_INTEGER, attempt: 99_999 }, 0);
 
@@ -70,7 +70,7 @@ describe('a runner name', () => {
 
   const dnsLabel = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
   test(
-    'is a DNS label and reads back, whatever the group is called',
+    'a runner name is a DNS label and reads back, whatever the group is called',
     [dnsLabel, fc.maxSafeNat(), fc.nat(99_999), fc.nat(50)],
     (name, id, attempt, ordinal) => {
       const made = runnerName('test', group({ name }), { id, attempt }, ordinal);

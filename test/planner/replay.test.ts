@@ -201,7 +201,7 @@ describe('the slot of a runner that is lost without a word', () => {
 });
 
 describe('a slot', () => {
-  it('is free from its begin on when Gitea does not say when the job ended', () => {
+  it('a slot is free from its begin on when Gitea does not say when the job ended', () => {
     const { completedAtMs: _, ...ran } = ended(1, named(one, 1), 500, 200, 1);
 
     // Asked for 200 s ago.
@@ -269,14 +269,14 @@ describe('a slot', () => {
     ]);
   });
 
-  it('is lost by the youngest job, also when an older one was asked for once more after it', () => {
+  it('a slot is lost by the youngest job, also when an older one was asked for once more after it', () => {
     expect(told([two], began(1, named(two, 99), 100, 20), ready(2, 400), ready(3, 200))).toMatchObject({
       2: `new-runner ${named(two, 2, 1)}`,
       3: 'cap',
     });
   });
 
-  it('is lost to no repository that would have as many, where they take turns', () => {
+  it('a slot is lost to no repository that would have as many, where they take turns', () => {
     const groups = [{ ...fair, maxActiveRunners: 1 }];
 
     expect(told(groups, ready(1, 60), ended(3, 'elsewhere', 50, 30, 20, theirs))[1]).toBe(
@@ -475,21 +475,21 @@ describe('a job that several groups cover', () => {
     ]);
   });
 
-  it('gets the idle runner of a job that somebody else took', () => {
+  it('a job that several groups cover gets the idle runner of a job that somebody else took', () => {
     const jobs = [ended(1, 'elsewhere', 60, 40, 30), ready(2, 55)];
     const runners = [row(named(wide, 1))];
 
     expect(planScene({ groups: [narrow, wide], jobs, runners }).verdicts[2]).toBe(`free-runner ${named(wide, 1)}`);
   });
 
-  it('gets no runner of a group that has been suspended since, in the name of the one that was asked', () => {
+  it('a job that several groups cover gets no runner of a group that has been suspended since, in the name of the one that was asked', () => {
     const jobs = [ended(1, 'elsewhere', 60, 40, 30), ready(2, 55)];
     const groups = [narrow, { ...wide, suspend: true }];
 
     expect(planScene({ groups, jobs, runners: [row(named(wide, 1))] }).names).toEqual([named(narrow, 1)]);
   });
 
-  it('gets a runner in its own name when it goes to another group than the one that was asked', () => {
+  it('a job that several groups cover gets a runner in its own name when it goes to another group than the one that was asked', () => {
     const last = group({ maxActiveRunners: 1 });
     const jobs = [...[ended(9, named(last, 9), 70, 60, 10), ended(1, 'elsewhere', 58, 40, 30)], ...[ready(2, 55)]];
     const groups = [narrow, last];
@@ -506,7 +506,7 @@ describe('a job that several groups cover', () => {
     );
   });
 
-  it('is booked where its living runner is, and leaves the room of its first owner to others', () => {
+  it('a job that several groups cover is booked where its living runner is, and leaves the room of its first owner to others', () => {
     const [first, second] = [group({ name: 'web', look: 'repo', scope: 'repo', maxActiveRunners: 1 }), group()];
     const jobs = [ready(1, 60), ready(2, 50)];
     const look = { jobs, runners: [row(named(second, 1))] };
@@ -517,7 +517,7 @@ describe('a job that several groups cover', () => {
     });
   });
 
-  it('is not asked for there while that group had no room', () => {
+  it('a job that several groups cover is not asked for there while that group had no room', () => {
     const [first, second] = [
       group({ name: 'web', scope: 'repo', maxActiveRunners: 2 }),
       { ...wide, maxActiveRunners: 1 },

@@ -77,14 +77,14 @@ async function follow({ apps, clock }: Scene, wish: Wish, ms: number): Promise<v
 const printed = ({ apps }: Scene): readonly string[] => [...(apps.wakes.get(KEY)?.printed ?? [])];
 
 describe('an Application', () => {
-  it('has printed what Argo CD says at the start, whoever led before', async () => {
+  it('an Application has printed what Argo CD says at the start, whoever led before', async () => {
     const argocd = new Argo();
     argocd.shown = appState({ jobs: [JOB, STRANGER] });
 
     expect(printed(await start(argocd))).toEqual(['runners/ci-7-1-0123abcd']);
   });
 
-  it('has printed what Argo CD says after a refresh, not what was wanted at its begin or its end', async () => {
+  it('an Application has printed what Argo CD says after a refresh, not what was wanted at its begin or its end', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
     argocd.found = appState({ sync: 'OutOfSync', jobs: [JOB, LATER] });
@@ -98,7 +98,7 @@ describe('an Application', () => {
     ['in error', { errors: [KEPT_ERROR] }],
     ['not compared', { sync: 'Unknown' }],
     ['of somebody else', { manages: () => false }],
-  ])('has not printed what an Application says that is %s', async (_, over) => {
+  ])('an Application has not printed what an Application says that is %s', async (_, over) => {
     const argocd = new Argo();
     argocd.shown = appState({ jobs: [JOB] });
     const app = await start(argocd);
@@ -108,7 +108,7 @@ describe('an Application', () => {
     expect(printed(app)).toEqual(['runners/ci-7-1-0123abcd']);
   });
 
-  it('is read once a minute while nothing is wanted, and left alone', async () => {
+  it('an Application is read once a minute while nothing is wanted, and left alone', async () => {
     const argocd = new Argo();
     argocd.shown = appState({ sync: 'OutOfSync', jobs: [JOB, STRANGER] });
     const app = await start(argocd);
@@ -117,7 +117,7 @@ describe('an Application', () => {
     expect(argocd.asked).toEqual(Array.from({ length: 10 }, () => 'read'));
   });
 
-  it('is watched by reads while an operation of somebody else lasts, and woken when it is over', async () => {
+  it('an Application is watched by reads while an operation of somebody else lasts, and woken when it is over', async () => {
     const argocd = new Argo();
     argocd.shown = appState({ sync: 'OutOfSync' });
     const app = await start(argocd);
@@ -158,7 +158,7 @@ describe('an Application', () => {
     expect(app.apps.wakes.get(KEY)?.state.last).toEqual(outcome);
   });
 
-  it('is not read while it is woken: each wake tells the same', async () => {
+  it('an Application is not read while it is woken: each wake tells the same', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
     await follow(app, MISSING, 600_000);
@@ -171,7 +171,7 @@ describe('an Application', () => {
     ['an error that Argo CD has kept', { errors: [KEPT_ERROR] }],
     ['a Job of ours that Argo CD misses', { sync: 'OutOfSync', jobs: [{ ...JOB, outOfSync: true }] }],
     ['an Application that was never compared', { sync: 'Unknown' }],
-  ])('is woken within a minute for %s, at the start at once', async (_, over) => {
+  ])('an Application is woken within a minute for %s, at the start at once', async (_, over) => {
     const early = new Argo();
     Object.assign(early, { shown: appState(over), found: appState() });
     await follow(await start(early), WELL, 5_000);
@@ -188,20 +188,23 @@ describe('an Application', () => {
   it.each<[string, Partial<AppState>]>([
     ['an operation', { isOperating: true }],
     ['a refresh', { refreshPending: true }],
-  ])('is not woken for a Job out of sync while %s is under way, but when it has ended', async (_, over) => {
-    const argocd = new Argo();
-    const missed: Partial<AppState> = { sync: 'OutOfSync', jobs: [{ ...JOB, outOfSync: true }] };
-    argocd.shown = appState({ ...missed, ...over });
-    const app = await start(argocd);
-    await follow(app, WELL, 300_000);
-    expect(new Set(argocd.asked)).toEqual(new Set(['read']));
+  ])(
+    'an Application is not woken for a Job out of sync while %s is under way, but when it has ended',
+    async (_, over) => {
+      const argocd = new Argo();
+      const missed: Partial<AppState> = { sync: 'OutOfSync', jobs: [{ ...JOB, outOfSync: true }] };
+      argocd.shown = appState({ ...missed, ...over });
+      const app = await start(argocd);
+      await follow(app, WELL, 300_000);
+      expect(new Set(argocd.asked)).toEqual(new Set(['read']));
 
-    Object.assign(argocd, { shown: appState(missed), found: appState() });
-    await follow(app, WELL, 65_000);
-    expect(argocd.asked.filter((step) => step === 'refresh')).toHaveLength(1);
-  });
+      Object.assign(argocd, { shown: appState(missed), found: appState() });
+      await follow(app, WELL, 65_000);
+      expect(argocd.asked.filter((step) => step === 'refresh')).toHaveLength(1);
+    },
+  );
 
-  it('is not woken for an error while there is no plan: its generator would fail, too', async () => {
+  it('an Application is not woken for an error while there is no plan: its generator would fail, too', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
     argocd.found = appState({ errors: [KEPT_ERROR] });
@@ -212,7 +215,7 @@ describe('an Application', () => {
     expect(argocd.asked.filter((step) => step === 'refresh')).toHaveLength(1);
   });
 
-  it('is woken when a question has failed', async () => {
+  it('an Application is woken when a question has failed', async () => {
     const argocd = new Argo();
     argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
     const app = await start(argocd);
@@ -223,7 +226,7 @@ describe('an Application', () => {
     expect(app.apps.troubles).toEqual([]);
   });
 
-  it('is refreshed less and less often while Argo CD answers reads and fails at the sync', async () => {
+  it('an Application is refreshed less and less often while Argo CD answers reads and fails at the sync', async () => {
     const argocd = new Argo();
     argocd.shown = appState({ sync: 'OutOfSync' });
     const app = await start(argocd);
@@ -240,7 +243,7 @@ describe('an Application', () => {
     expect(refreshes).toBeLessThan(20);
   });
 
-  it('is left alone when the question of a minute has failed: nothing is known to be wrong', async () => {
+  it('an Application is left alone when the question of a minute has failed: nothing is known to be wrong', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
     argocd.failure = new Failure('GR-HTTP-01', 1, 'refused.', 'unreachable');
@@ -482,7 +485,7 @@ describe('a question', () => {
     expect(argocd.asked).toEqual(['read', 'read', 'refresh', 'read']);
   });
 
-  it('is asked after an outage of Gitea, which may have left an error, also when a wake is due, and not while there is no plan yet', async () => {
+  it('a question is asked after an outage of Gitea, which may have left an error, also when a wake is due, and not while there is no plan yet', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
     app.apps.follow(KEY, NO_PLAN);
@@ -495,7 +498,7 @@ describe('a question', () => {
     expect(argocd.asked).toEqual(['read', 'read']);
   });
 
-  it('is believed less than a wake that is under way', async () => {
+  it('a question is believed less than a wake that is under way', async () => {
     const argocd = new Argo();
     const release = argocd.hold();
     argocd.shown = appState({ jobs: [JOB] });
@@ -605,7 +608,7 @@ describe('turns of wakes', () => {
     expect(await nextAfterS([...slow, ...quick])).toBe(5);
   });
 
-  it('are not hurried by wakes that ended before a refresh: they tell nothing of how fast Argo CD is', async () => {
+  it('turns of wakes are not hurried by wakes that ended before a refresh: they tell nothing of how fast Argo CD is', async () => {
     expect(await nextAfterS([10_000, 0, 0, 0, 0])).toBe(40);
     expect(await nextAfterS([10_000, -1, -1, -1, -1])).toBe(40);
   });
@@ -620,7 +623,7 @@ describe('turns of wakes', () => {
     expect(new Set(woken).size).toBe(140);
   });
 
-  it('are not taken by one that is not wanted any more', async () => {
+  it('turns of wakes are not taken by one that is not wanted any more', async () => {
     const { clock, want, woken } = line(['first', 'second'], () => 1_000);
     want('first', MISSING);
     await clock.pass(100);

@@ -19,7 +19,7 @@ function policyFile(spec: string): string {
 }
 
 describe('a group that the policy denies', () => {
-  it('has its reason in the status, is not looked at, and wakes nobody', async () => {
+  it('a group that the policy denies has its reason in the status, is not looked at, and wakes nobody', async () => {
     const rig = await startRig();
     rig.simulator.gitea.push('acme/web', linux);
     const replica = await rig.start({ policyFile: policyFile('{images: []}') });
@@ -34,7 +34,7 @@ describe('a group that the policy denies', () => {
     expect(rig.cluster.all('jobs')).toEqual([]);
   });
 
-  it('is so without a policy when only a policy could allow what it asks for', async () => {
+  it('a group that the policy denies is so without a policy when only a policy could allow what it asks for', async () => {
     const rig = await startRig('  podTemplate: {spec: {serviceAccountName: admin}}\n');
     rig.simulator.gitea.push('acme/web', linux);
     await rig.start();
@@ -44,7 +44,7 @@ describe('a group that the policy denies', () => {
     expect(rig.syncs()).toBe(0);
   });
 
-  it('is so when its repository went to an owner that the policy does not open', async () => {
+  it('a group that the policy denies is so when its repository went to an owner that the policy does not open', async () => {
     const rig = await startRig();
     const { gitea } = rig.simulator;
     gitea.addUser('root', { admin: true });
@@ -66,13 +66,13 @@ describe('a group that the policy denies', () => {
     expect(rig.syncs()).toBe(0);
   });
 
-  it('is told by --once', async () => {
+  it('a group that the policy denies is told by --once', async () => {
     const rig = await startRig();
 
     expect((await rig.once({ policyFile: policyFile('{maxActiveRunners: 4}') })).join()).toContain('GR-POLICY-04');
   });
 
-  it('is served when its annotation gives the reason that was asked for', async () => {
+  it('a group that the policy denies is served when its annotation gives the reason that was asked for', async () => {
     const rig = await startRig('  containerMode: dind\n');
     const file = policyFile('{securityProfile: {highest: baseline, withReason: privileged}}');
     await rig.start({ policyFile: file });
@@ -84,7 +84,7 @@ describe('a group that the policy denies', () => {
 });
 
 describe('a policy that warns', () => {
-  it('is a condition and a metric of the group, which is served', async () => {
+  it('a policy that warns is a condition and a metric of the group, which is served', async () => {
     const rig = await startRig();
     const file = policyFile('{registries: [], enforcement: warn}');
     const replica = await rig.start({ policyFile: file });

@@ -117,7 +117,7 @@ describe('the chart', () => {
     });
   });
 
-  it('is of the version of the product, and so is its image', () => {
+  it('the chart is of the version of the product, and so is its image', () => {
     const shown = execFileSync(helm, ['show', 'chart', CHART], { encoding: 'utf8' });
     const digest = `sha256:${'0'.repeat(64)}`;
     const image = (values: unknown) => /"image":"([^"]*)"/.exec(serveOf(values))?.[1];

@@ -20,7 +20,7 @@ const LONGEST_MS = 900_000;
 const RUNNERS = { name: 'ci', labels: ['ubuntu-latest:host'], cap: 2 };
 
 describe('the workflows', () => {
-  it('are correct for actionlint', () => {
+  it('the workflows are correct for actionlint', () => {
     const actionlint = join(inject('builds').actionlint, 'actionlint');
 
     const all = [...files, 'docs/examples/check-runnergroups.yml'];

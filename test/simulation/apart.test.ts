@@ -68,11 +68,11 @@ describe('more runners than the cap allows', () => {
     return runHistory(history, tooMany).breaches.filter(({ law }) => law === 'cap').length;
   };
 
-  it('are no breach while nobody can look at the group', () => {
+  it('more runners than the cap allows are no breach while nobody can look at the group', () => {
     expect(capsBroken(3600)).toBe(0);
   });
 
-  it('are one at the first sync that could', () => {
+  it('more runners than the cap allows are one at the first sync that could', () => {
     expect(capsBroken(8)).toBe(1);
   });
 });

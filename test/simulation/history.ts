@@ -9,6 +9,9 @@ import type { GiteaVersion } from '../../simulator/gitea/versions.ts';
 import { GRACEFUL_STOP_SECONDS } from '../../src/config/runnergroup/group-schema.ts';
 import type { Fairness, Limit, PriorityTier } from '../../src/planner/evidence.ts';
 
+/** Seconds after the last arrival until a run is cut off: four hours, in which the queue empties. */
+export const DRAIN_S = 14_400;
+
 export interface History {
   /** Seed of the small chances of a run: lags of lists, signals and polls. */
   readonly seed: number;

@@ -34,15 +34,15 @@ function missedBy(prunedOf1000: number, seed: number, more: Partial<Tally> = {})
 describe('a bar', () => {
   const seeds = Array.from({ length: 12 }, (_, seed) => seed);
 
-  it('is not missed by chance, in 300 histories of a planner that keeps it', () => {
+  it('a bar is not missed by chance, in 300 histories of a planner that keeps it', () => {
     expect(seeds.flatMap((seed) => missedBy(1.1, seed))).toEqual([]);
   });
 
-  it('is missed by a planner that prunes seven times as many', () => {
+  it('a bar is missed by a planner that prunes seven times as many', () => {
     for (const seed of seeds) expect(missedBy(8, seed)).toEqual([expect.stringContaining('prunedAtWork is')]);
   });
 
-  it('is missed by one broken law, however seldom that is', () => {
+  it('a bar is missed by one broken law, however seldom that is', () => {
     const breaches = { ...emptyTally().breaches, cap: 1 };
 
     expect(missedBy(0, 1, { breaches })).toEqual([expect.stringContaining('overCap is 1.000')]);

@@ -4,6 +4,7 @@
 import type { Limit } from '../../src/planner/evidence.ts';
 import { LIMITED_BRANCHES } from './ceilings.ts';
 import type { Act, GroupSpec, History, PodFate, Push, Settings, Trouble } from './history.ts';
+import { DRAIN_S } from './history.ts';
 import { makeCalmHistory, makeHistory } from './make-history.ts';
 import { makeWideHistory } from './make-wide-history.ts';
 import { Random } from './random.ts';
@@ -69,7 +70,7 @@ function makeApartHistory(seed: number): History {
     ...base,
     groups,
     pushes: base.pushes.map((push) => relabelled(push, random)),
-    troubles: [...base.troubles, ...makeGroupOutages(groups, random, base.patienceS - 14_400)],
+    troubles: [...base.troubles, ...makeGroupOutages(groups, random, base.patienceS - DRAIN_S)],
   };
 }
 
@@ -114,7 +115,7 @@ function makeMixedHistory(seed: number): History {
   const base = withGroupChanges(makeWarmHistory(seed), seed);
   const history = random.chance(0.5) ? withFailures(base, random) : base;
   if (random.chance(0.5)) return history;
-  const outages = makeGroupOutages(history.groups, random, base.patienceS - 14_400);
+  const outages = makeGroupOutages(history.groups, random, base.patienceS - DRAIN_S);
   return { ...history, troubles: [...history.troubles, ...outages] };
 }
 
@@ -369,7 +370,7 @@ function makeShardedHistory(seed: number): History {
   return {
     ...{ ...base, shards, troubles: [...base.troubles, ...broken] },
     // A job may wait for the next ordinal, and for the next.
-    patienceS: base.patienceS + 14_400,
+    patienceS: base.patienceS + DRAIN_S,
   };
 }
 

@@ -1,7 +1,7 @@
 /** Makes a history from a seed: a CI afternoon with its troubles. Same seed, same history. */
 import type { JobSpec, RunSpec } from '../../simulator/gitea/queue.ts';
 import type { Act, GroupSpec, History, PodFate, Push, Trouble, Wake, WakeFault } from './history.ts';
-import { groupSpec, quietHistory } from './history.ts';
+import { DRAIN_S, groupSpec, quietHistory } from './history.ts';
 import { Random } from './random.ts';
 
 const REPOS = ['acme/web', 'acme/api', 'acme/docs'];
@@ -37,7 +37,7 @@ export function makeHistory(seed: number): History {
     syncsOverlap: random.chance(0.2),
     silence: random.pick([0, 0.1, 0.4]),
     claimLoss: troubled ? random.pick([0, 0, 0.02]) : 0,
-    patienceS: arrivalsS + 14_400,
+    patienceS: arrivalsS + DRAIN_S,
   });
 }
 

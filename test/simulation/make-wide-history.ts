@@ -4,6 +4,7 @@
  */
 import type { JobSpec } from '../../simulator/gitea/queue.ts';
 import type { Act, GroupSpec, History, PodFate, Push, Trouble, Wake } from './history.ts';
+import { DRAIN_S } from './history.ts';
 import { lasting, makeHistory } from './make-history.ts';
 import { Random, type Stream } from './random.ts';
 
@@ -20,11 +21,11 @@ export function makeWideHistory(seed: number): History {
     groups: base.groups.map((group): GroupSpec => ({ ...group, gracefulStopS: graceS })),
     acts: withChanges(withTransfer(base, seed), base, seed),
     pods: slowStarts(base.pods, random),
-    troubles: [...base.troubles, ...makeTroubles(random, base.patienceS - 14_400)],
+    troubles: [...base.troubles, ...makeTroubles(random, base.patienceS - DRAIN_S)],
     wakes: base.wakes.map((wake) => aged(wake, random)),
     pollTogether: random.pick([0, 0, 0.05, 0.1]),
     clockSkewS: random.chance(0.4) ? random.whole(-60, 60) : 0,
-    patienceS: base.patienceS + (busy ? BUSY_EXTRA_S : 14_400),
+    patienceS: base.patienceS + (busy ? BUSY_EXTRA_S : DRAIN_S),
   };
 }
 
@@ -35,13 +36,13 @@ function withTransfer({ acts, groups, pushes, patienceS }: History, seed: number
   const random = new Random(seed, 'transfer');
   const repos = [...new Set(pushes.map(({ repo }) => repo))].filter((repo) => !isScope(repo, groups));
   if (repos.length === 0 || !random.chance(0.1)) return acts;
-  const transfer: Act = { atS: random.seconds(0, patienceS - 14_400), kind: 'transfer', repo: random.pick(repos) };
+  const transfer: Act = { atS: random.seconds(0, patienceS - DRAIN_S), kind: 'transfer', repo: random.pick(repos) };
   return [...acts, transfer].sort((a, b) => a.atS - b.atS);
 }
 
 /** Adds changes of repositories and of Gitea, and commits: each in a tenth of all histories. */
 function withChanges(acts: readonly Act[], { groups, pushes, patienceS }: History, seed: number): readonly Act[] {
-  const arrivalsS = patienceS - 14_400;
+  const arrivalsS = patienceS - DRAIN_S;
   const changes: Act[] = [];
   const sometimes = (stream: Stream, make: (random: Random, atS: number) => readonly Act[]): void => {
     const random = new Random(seed, stream);

@@ -123,7 +123,7 @@ it('tallies of several blocks are added, and the smallest seed is the example', 
 });
 
 describe('figures', () => {
-  it('are shares of the CI jobs', () => {
+  it('figures are shares of the CI jobs', () => {
     const { ours, exact } = filled();
     expect(figuresOf(ours, exact)).toEqual({
       prunedAtWork: 250,
@@ -198,7 +198,7 @@ describe('a bar', () => {
     expect(missedBars(kind, 'ours, Gitea alone', good)).toEqual([]);
   });
 
-  it.each(Object.keys(good) as (keyof Figures)[])('is missed by %s', (name) => {
+  it.each(Object.keys(good) as (keyof Figures)[])('a bar is missed by %s', (name) => {
     expect(missedBars('warm', 'ours, live Jobs', { ...good, [name]: 30 })).toHaveLength(1);
     expect(missedBars('warm', 'ours, live Jobs', { ...good, [name]: Number.NaN })).toHaveLength(1);
   });

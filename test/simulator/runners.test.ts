@@ -152,7 +152,7 @@ describe('rows of the runner list', () => {
     },
   );
 
-  it('are busy for ten seconds after a report, not while they have a job', async () => {
+  it('rows of the runner list are busy for ten seconds after a report, not while they have a job', async () => {
     const { clock, gitea, get } = await startAcme();
     gitea.push('acme/web', { jobs: jobs(1) });
     const id = addRunner(gitea);
@@ -169,7 +169,7 @@ describe('rows of the runner list', () => {
     expect(seen).toEqual([false, true, false]);
   });
 
-  it('are deleted without a look at what they do; the job then shows in_progress until the zombie check', async () => {
+  it('rows of the runner list are deleted without a look at what they do; the job then shows in_progress until the zombie check', async () => {
     const { clock, gitea, get } = await startAcme();
     gitea.push('acme/web', { jobs: jobs(1) });
     const id = addRunner(gitea, { name: 'gone' });
@@ -187,7 +187,7 @@ describe('rows of the runner list', () => {
     expect(dead.body.jobs).toMatchObject([{ status: 'completed', conclusion: 'failure' }]);
   });
 
-  it('are not deleted through another scope', async () => {
+  it('rows of the runner list are not deleted through another scope', async () => {
     const { gitea, get } = await startAcme();
     const id = addRunner(gitea);
 

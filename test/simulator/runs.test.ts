@@ -48,7 +48,7 @@ describe('needs', () => {
     expect(body.jobs.map((job) => job.conclusion ?? job.status)).toEqual(['failure', 'skipped', 'skipped', 'queued']);
   });
 
-  it('are not looked at before somebody approves the run', async () => {
+  it('needs are not looked at before somebody approves the run', async () => {
     const acme = await startAcme();
     const { run } = acme.gitea.push('acme/web', { jobs: jobs(1), needsApproval: true });
 

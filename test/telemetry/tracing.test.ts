@@ -105,7 +105,7 @@ function shortWay(way = follow()) {
 }
 
 describe('the way of a CI job', () => {
-  it('is one trace, with one span for each phase, from the webhook to the begin of the CI job, and no name of a workflow', async () => {
+  it('the way of a CI job is one trace, with one span for each phase, from the webhook to the begin of the CI job, and no name of a workflow', async () => {
     const way = follow();
     way.webhook(0, 'queued');
     way.looked(20, 60, job('queued'));
@@ -192,7 +192,7 @@ describe('the way of a CI job', () => {
     ]);
   });
 
-  it('has no trace in a group that has switched tracing off', async () => {
+  it('the way of a CI job has no trace in a group that has switched tracing off', async () => {
     expect(await shortWay(follow(false)).spans()).toEqual([]);
   });
 
@@ -207,7 +207,7 @@ describe('the way of a CI job', () => {
     expect(spans.at(-1)).toMatchObject({ times: [20, 1_000], attributes: { outcome: 'gone' } });
   });
 
-  it('is not ended by a look that failed', async () => {
+  it('the way of a CI job is not ended by a look that failed', async () => {
     const way = follow();
     way.looked(20, 60, job('queued'));
     const times = { beganMs: BEGIN_MS + 80, endedMs: BEGIN_MS + 90 };
@@ -248,7 +248,7 @@ describe('the way of a CI job', () => {
     expect(start?.times).toEqual([90, 300]);
   });
 
-  it('is not told by a process that leads no longer and comes back', async () => {
+  it('the way of a CI job is not told by a process that leads no longer and comes back', async () => {
     const way = follow();
     way.looked(20, 60, job('queued'));
     way.at(70, { is: 'not-leading' });

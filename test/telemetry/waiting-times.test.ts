@@ -16,7 +16,7 @@ describe('waiting times', () => {
     expect(take([runs], 9_000)).toEqual([]);
   });
 
-  it('are not known of jobs that were never seen queued, nor of other runners', () => {
+  it('waiting times are not known of jobs that were never seen queued, nor of other runners', () => {
     const take = waitingTimes();
 
     expect(take([runs], 1_000)).toEqual([]);

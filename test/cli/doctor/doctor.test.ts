@@ -333,7 +333,7 @@ describe('dead rows in Gitea', () => {
   const runners = [...dead, runnerRow(3, ownName(3, ci, '')), runnerRow(4, 'build-host', offline)];
   const rows = { [RUNNERS]: { total_count: runners.length, runners } };
 
-  it('are counted, and what switches sweeps on is named', async () => {
+  it('dead rows in Gitea are counted, and what switches sweeps on is named', async () => {
     const { run } = await examine((world) => ({ ...world, ...rows }));
 
     const { code, stdout } = await run();
@@ -373,7 +373,7 @@ describe('dead rows in Gitea', () => {
       },
       '✓ dead rows in Gitea: none\n',
     ],
-  ])('are told when %s', async (_, more, line) => {
+  ])('dead rows in Gitea are told when %s', async (_, more, line) => {
     const { run } = await examine((world) => ({ ...world, ...more }));
 
     expect((await run()).stdout).toContain(line);

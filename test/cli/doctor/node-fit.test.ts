@@ -76,18 +76,18 @@ describe('taints', () => {
     ['another effect', { key: 'ci', operator: 'Exists', effect: 'NoExecute' }, false],
     ['another key', { key: 'gpu', operator: 'Exists' }, false],
     ['no key, and not Exists', { value: 'only' }, false],
-  ])('are tolerated by a toleration of %s', (_, toleration, fits) => {
+  ])('taints are tolerated by a toleration of %s', (_, toleration, fits) => {
     expect(whyNot(pod({ tolerations: [toleration] }), tainted)).toBe(fits ? undefined : 'taint ci=only:NoSchedule');
   });
 
-  it('are there as soon as the node is cordoned', () => {
+  it('taints are there as soon as the node is cordoned', () => {
     const cordoned = node({ unschedulable: true });
 
     expect(whyNot(pod(), cordoned)).toBe('taint node.kubernetes.io/unschedulable:NoSchedule');
     expect(whyNot(pod({ tolerations: [{ operator: 'Exists' }] }), cordoned)).toBeUndefined();
   });
 
-  it('do not keep pods away when they only would rather not', () => {
+  it('taints do not keep pods away when they only would rather not', () => {
     expect(whyNot(pod(), node({ taints: [{ key: 'ci', effect: 'PreferNoSchedule' }] }))).toBeUndefined();
   });
 });

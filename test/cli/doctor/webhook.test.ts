@@ -153,7 +153,7 @@ describe('an address', () => {
     expect(found).toMatchObject({ is: 'bad', text: expect.stringContaining('none here leads to serve') });
   });
 
-  it('is shown without what may be secret', () => {
+  it('an address is shown without what may be secret', () => {
     const found = judge({ hooks: [{ url: 'http://user:pass@10.0.0.7/elsewhere?key=hidden' }], deliveries: came({}) });
 
     expect(found?.text).toContain('http://10.0.0.7/elsewhere');

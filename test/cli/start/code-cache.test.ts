@@ -137,7 +137,7 @@ describe('a code cache', () => {
     expect(await validate('--no-opt')).toEqual(GOOD);
   });
 
-  test('is never written by the program, so its folder may be read-only', async () => {
+  test('a code cache is never written by the program, so its folder may be read-only', async () => {
     rmSync(cache);
     const before = readdirSync(lib);
     chmodSync(lib, 0o555);

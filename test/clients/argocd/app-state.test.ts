@@ -9,7 +9,7 @@ function withConditions(...conditions: readonly object[]): object {
 }
 
 describe('an Application', () => {
-  it('is read with its state and last operation', () => {
+  it('an Application is read with its state and last operation', () => {
     const state = readApplication(
       application(
         status('OutOfSync', {
@@ -36,7 +36,7 @@ describe('an Application', () => {
     });
   });
 
-  it('is Unknown and manages nothing before Argo CD has looked at it', () => {
+  it('an Application is Unknown and manages nothing before Argo CD has looked at it', () => {
     const state = readApplication({ metadata: { name: 'runners', namespace: 'argocd' }, spec: {}, status: {} });
 
     expect(state).toMatchObject({ sync: 'Unknown', errors: [] });
@@ -45,7 +45,7 @@ describe('an Application', () => {
 });
 
 describe('the fields of an Application', () => {
-  it('are an annotation while a refresh is under way, a time in any zone, an operation without a message, and no time', () => {
+  it('the fields of an Application are an annotation while a refresh is under way, a time in any zone, an operation without a message, and no time', () => {
     const pending = application(status('Synced'), { 'argocd.argoproj.io/refresh': 'normal' });
     expect(readApplication(pending).refreshPending).toBe(true);
 
@@ -60,7 +60,7 @@ describe('the fields of an Application', () => {
     expect(readApplication(application(status('Synced', { reconciledAt: null })))).not.toHaveProperty('reconciledAtMs');
   });
 
-  it('are names of 1 to 253 characters', () => {
+  it('the fields of an Application are names of 1 to 253 characters', () => {
     for (const field of ['name', 'namespace']) {
       const read = (value: string) => readApplication({ metadata: { name: 'a', namespace: 'b', [field]: value } });
       expect(read('x')).toMatchObject({ [field]: 'x' });
@@ -70,7 +70,7 @@ describe('the fields of an Application', () => {
     }
   });
 
-  it('are words without space around them, whole up to 60 characters, else their first and last', () => {
+  it('the fields of an Application are words without space around them, whole up to 60 characters, else their first and last', () => {
     const health = (text: string) => readApplication(application({ health: { status: text } })).health;
 
     expect(health('  Healthy ')).toBe('Healthy');
@@ -119,11 +119,11 @@ describe('errors of an Application', () => {
     expect(readApplication(withConditions({ type, message: 'm' })).errors).toEqual([{ type, message: 'm', stops }]);
   });
 
-  it('are not the warnings', () => {
+  it('errors of an Application are not the warnings', () => {
     expect(readApplication(withConditions({ type: 'SharedResourceWarning', message: 'm' })).errors).toEqual([]);
   });
 
-  it('are one printable line each', () => {
+  it('errors of an Application are one printable line each', () => {
     const message = 'first\nsecond\u001b[31m\u202e';
 
     expect(readApplication(withConditions({ type: 'ComparisonError', message })).errors[0]?.message).toBe(

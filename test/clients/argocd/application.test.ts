@@ -9,11 +9,11 @@ describe('the Application of an object', () => {
     ['my-app:gitea.bpg.pw/RunnerGroup:runners/ci', GROUP, { name: 'my-app' }],
     ['team-a_my.app:gitea.bpg.pw/RunnerGroup:runners/ci', GROUP, { namespace: 'team-a', name: 'my.app' }],
     ['app:/Secret:runners/ci', { ...GROUP, group: '', kind: 'Secret' }, { name: 'app' }],
-  ])('is the one of its tracking id %s', (trackingId, object, application) => {
+  ])('the Application of an object is the one of its tracking id %s', (trackingId, object, application) => {
     expect(applicationOf(trackingId, object)).toEqual(application);
   });
 
-  it('is unknown without an annotation', () => {
+  it('the Application of an object is unknown without an annotation', () => {
     expect(applicationOf(undefined, GROUP)).toBeUndefined();
   });
 
@@ -34,11 +34,11 @@ describe('the Application of an object', () => {
     ['an encoded slash', 'a%2fb:gitea.bpg.pw/RunnerGroup:runners/ci'],
     ['a name that is too long', `${'a'.repeat(254)}:gitea.bpg.pw/RunnerGroup:runners/ci`],
     ['no end', 'a'.repeat(1_000_000)],
-  ])('is unknown when the annotation holds %s', (_, text) => {
+  ])('the Application of an object is unknown when the annotation holds %s', (_, text) => {
     expect(applicationOf(text, GROUP)).toBeUndefined();
   });
 
-  it('is read back as it was written', () => {
+  it('the Application of an object is read back as it was written', () => {
     const name = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,20}[a-z0-9])?$/);
     fc.assert(
       fc.property(name, fc.option(name, { nil: undefined }), name, name, (app, appNamespace, namespace, object) => {
@@ -59,11 +59,14 @@ describe('the Application of an object', () => {
     'my-app:gitea.bpg.pw/RunnerGroup:runners/other',
     'my-app:gitea.bpg.pw/RunnerGroup:elsewhere/ci',
     'my-app:batch/Job:runners/ci',
-  ])('is unknown when the tracking id is that of another object, as in a copy: %s', (trackingId) => {
-    expect(applicationOf(trackingId, GROUP)).toBeUndefined();
-  });
+  ])(
+    'the Application of an object is unknown when the tracking id is that of another object, as in a copy: %s',
+    (trackingId) => {
+      expect(applicationOf(trackingId, GROUP)).toBeUndefined();
+    },
+  );
 
-  it('has one key, whether its namespace is written out or not', () => {
+  it('the Application of an object has one key, whether its namespace is written out or not', () => {
     expect(applicationKey({ name: 'a' }, 'argocd')).toBe(applicationKey({ namespace: 'argocd', name: 'a' }, 'argocd'));
     expect(applicationKey({ namespace: 'team', name: 'a' }, 'argocd')).not.toBe(
       applicationKey({ name: 'a' }, 'argocd'),

@@ -109,7 +109,7 @@ describe('a recorded sync', () => {
     expect(await argocd.sync(APP, deadline())).toBe(start);
   });
 
-  it('is asked for as it was recorded, and not to be repeated (real: test/cluster/scenarios-apart.ts)', async () => {
+  it('a recorded sync is asked for as it was recorded, and not to be repeated (real: test/cluster/scenarios-apart.ts)', async () => {
     const { argocd, asked } = await replay('sync-started');
 
     await argocd.sync(APP, deadline());

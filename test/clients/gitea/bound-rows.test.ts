@@ -50,7 +50,7 @@ const at = (boundTo: string, name = `of-${boundTo}`, giteaUrl?: string): BoundRu
 const clockAt = (nowMs: number): NonNullable<ObserveOptions['clock']> => ({ ...systemClock, now: () => nowMs });
 
 describe('rows of bound runners', () => {
-  it('are read of the runners that are asked for, and of nobody else', async () => {
+  it('rows of bound runners are read of the runners that are asked for, and of nobody else', async () => {
     const ours = runnerRow(7, 'of-acme/web');
     const { look } = await start({ 'acme/web': [ours, runnerRow(8, 'somebody-elses')] });
 
@@ -111,7 +111,7 @@ describe('rows of bound runners', () => {
     expect(asked()).toEqual(['acme/web']);
   });
 
-  it('are read for a user, too', async () => {
+  it('rows of bound runners are read for a user, too', async () => {
     const { asked, look } = await start({});
 
     await look([at('mia/mine'), at('acme/web')], { kind: 'user', user: 'mia' });
@@ -119,7 +119,7 @@ describe('rows of bound runners', () => {
     expect(asked()).toEqual(['mia/mine']);
   });
 
-  it('are not read while nothing is queued or runs', async () => {
+  it('rows of bound runners are not read while nothing is queued or runs', async () => {
     const { asked, look } = await start({}, []);
 
     await look([at('acme/web')]);

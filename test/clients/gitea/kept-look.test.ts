@@ -122,11 +122,11 @@ describe('a sealed look', () => {
     ['another Gitea', targetOf('http://gitea.example.org'), NONCE],
     ['another scope', targetOf(target.url, { kind: 'org', org: 'acme2' }), NONCE],
     ['an answer of before', target, 'cd'.repeat(16)],
-  ])('does not open for %s', (_, asked, nonce) => {
+  ])('a sealed look does not open for %s', (_, asked, nonce) => {
     expect(openAs(bytes, asked, nonce)).toBeUndefined();
   });
 
-  it('does not open when a bit of it has changed, or anything is missing or added', () => {
+  it('a sealed look does not open when a bit of it has changed, or anything is missing or added', () => {
     fc.assert(
       fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
         const other = Buffer.from(bytes);
@@ -138,7 +138,7 @@ describe('a sealed look', () => {
     );
   });
 
-  it('does not open when its list is not that of its answers, or its version is none', () => {
+  it('a sealed look does not open when its list is not that of its answers, or its version is none', () => {
     const head = (answers: unknown, version = VERSION) => ({
       ...some,
       version,

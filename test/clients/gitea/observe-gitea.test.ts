@@ -22,7 +22,7 @@ describe('an idle look', () => {
     );
   });
 
-  test('does not list runners for jobs that are only blocked', async () => {
+  test('an idle look does not list runners for jobs that are only blocked', async () => {
     const gitea = await fakeGitea({ jobs: [jobRow(1, 'waiting')] });
 
     const found = await lookAt(gitea.url, ACME, { includeBlocked: true });
@@ -119,7 +119,7 @@ describe('a look at work', () => {
     ['is offline', { status: 'offline', busy: true }],
     ['is idle', { busy: false }],
     ['is not ephemeral, so none of ours', { busy: true, ephemeral: false }],
-  ])('does not ask again for a runner that %s', async (_why, fields) => {
+  ])('a look at work does not ask again for a runner that %s', async (_why, fields) => {
     const gitea = await fakeGitea({ jobs: [jobRow(1)], runners: [runnerRow(1, 'other', fields)] });
 
     await lookAt(gitea.url);
@@ -148,7 +148,7 @@ describe('versions', () => {
     expect(attempts).toEqual({ 1: queued, 2: running, 3: completed });
   });
 
-  test('are what an old Gitea is told about, not the 404 of its missing lists', async () => {
+  test('versions are what an old Gitea is told about, not the 404 of its missing lists', async () => {
     const gitea = await fakeGitea({
       version: '1.24.7',
       intercept: ({ path }, response) => !path.endsWith('/version') && json(response, {}, 404),
@@ -157,7 +157,7 @@ describe('versions', () => {
     expect((await failureOf(lookAt(gitea.url))).code).toBe('GR-GITEA-11');
   });
 
-  test('are asked once by a process that looks again, but not remembered when the question failed', async () => {
+  test('versions are asked once by a process that looks again, but not remembered when the question failed', async () => {
     let broken = true;
     const gitea = await fakeGitea({
       intercept: ({ path }, response) => broken && path.endsWith('/version') && json(response, {}, 403),
@@ -231,7 +231,7 @@ describe('where it asks', () => {
 });
 
 describe('several targets', () => {
-  test('do not mix: equal job ids on two Giteas stay apart', async () => {
+  test('several targets do not mix: equal job ids on two Giteas stay apart', async () => {
     const one = await fakeGitea({ jobs: [jobRow(1, 'queued', { name: 'one' })] });
     const two = await fakeGitea({ jobs: [jobRow(1, 'queued', { name: 'two' })] });
 

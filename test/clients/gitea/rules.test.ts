@@ -143,14 +143,14 @@ describe('job rows', () => {
     });
   });
 
-  test('are of the branch that Gitea names, of none without one, and of an unknown one when its name is too long', () => {
+  test('job rows are of the branch that Gitea names, of none without one, and of an unknown one when its name is too long', () => {
     expect(read({ head_branch: 'fix/a' })?.branch).toBe('fix/a');
     expect([read({ head_branch: '' })?.branch, read({})?.branch]).toEqual(['', '']);
     expect(read({ head_branch: 'b'.repeat(255) })?.branch).toHaveLength(255);
     expect(read({ head_branch: 'b'.repeat(256) })).not.toHaveProperty('branch');
   });
 
-  test('are of the commit whose first seven characters people know, and of none when Gitea names no hash', () => {
+  test('job rows are of the commit whose first seven characters people know, and of none when Gitea names no hash', () => {
     expect(read({ head_sha: '3f2a91c4d147537b1ada5b5440731021b4577077' })?.commit).toBe('3f2a91c');
     for (const head_sha of ['', '3f2a', '<i>evil</i>', null]) expect(read({ head_sha })).not.toHaveProperty('commit');
   });
@@ -171,7 +171,7 @@ describe('job rows', () => {
     ['created_at', undefined, null, 1_785_578_400, 'yesterday', '2026-08-01', '2026-02-31T10:00:00Z', ''],
     ['started_at', undefined, 'soon'],
     ['completed_at', undefined, 'soon'],
-  ])('are refused without a good %s', (field, ...wrong) => {
+  ])('job rows are refused without a good %s', (field, ...wrong) => {
     for (const value of wrong) expect(() => read({ [field]: value }), String(value)).toThrow(`no usable "${field}`);
   });
 
@@ -189,11 +189,11 @@ describe('job rows', () => {
     '2026-08-02T12:00:01Z',
     // A time more than a day before the job was created.
     '2026-07-31T09:59:59Z',
-  ])('have no start when it is %s', (started_at) => {
+  ])('job rows have no start when it is %s', (started_at) => {
     expect(read({ started_at }, 'in_progress')).not.toHaveProperty('startedAtMs');
   });
 
-  test('have no end that is more than a day before their start', () => {
+  test('job rows have no end that is more than a day before their start', () => {
     expect(read({ completed_at: '2026-07-31T10:00:59Z' }, 'completed')).not.toHaveProperty('completedAtMs');
     expect(read({ completed_at: '2026-07-31T10:01:00Z' }, 'completed')).toHaveProperty('completedAtMs');
   });
@@ -218,7 +218,7 @@ describe('job rows', () => {
     expect(read({ ...ended, completed_at: EPOCH }, 'completed')?.createdAtMs).toBe(NOW);
   });
 
-  test('have a runner only once claimed, and only with a name', () => {
+  test('job rows have a runner only once claimed, and only with a name', () => {
     expect(read({ runner_name: 'r' }, 'queued')).not.toHaveProperty('runner');
     expect(read({ runner_name: '' }, 'in_progress')).not.toHaveProperty('runner');
     expect(read({ runner_name: 'r' }, 'in_progress')?.runner).toBe('r');
@@ -245,7 +245,7 @@ describe('job rows', () => {
     'https://g/api/v1/repos/acme/web/actions/jobs/7?x=/api/v1/repos/a/b/',
     'https://g/acme/web',
     `https://g/api/v1/repos/acme/${'w'.repeat(101)}/actions/jobs/7`,
-  ])('are refused when their repository is %s', (url) => {
+  ])('job rows are refused when their repository is %s', (url) => {
     expect(() => read({ url })).toThrow('job 7 has no usable "url"');
   });
 
@@ -269,7 +269,7 @@ describe('runner rows', () => {
     return row;
   };
 
-  test('are online by that word alone', () => {
+  test('runner rows are online by that word alone', () => {
     expect([read({}).online, read({ status: 'Online' }).online]).toEqual([true, false]);
   });
 
@@ -285,7 +285,7 @@ describe('runner rows', () => {
     ['ephemeral', undefined],
     ['disabled', 1],
     ['labels', undefined, 'linux', ['linux']],
-  ])('are refused without a good %s', (field, ...wrong) => {
+  ])('runner rows are refused without a good %s', (field, ...wrong) => {
     for (const value of wrong) expect(() => read({ [field]: value }), String(value)).toThrow(`no usable "${field}`);
   });
 });

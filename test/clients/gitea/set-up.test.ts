@@ -39,7 +39,7 @@ describe('webhooks', () => {
     ['/orgs/acme/hooks', LEVELS[1]],
     ['/user/hooks', LEVELS[2]],
     ['/repos/acme/web/hooks', LEVELS[3]],
-  ] as const)('are listed at %s, page by page', async (path, level) => {
+  ] as const)('webhooks are listed at %s, page by page', async (path, level) => {
     const { access } = await open((asked, page) => (asked === path ? [[HOOK], [HOOK], []][page - 1] : undefined));
 
     const hooks = await readHooks(new GiteaApi(access), level ?? GLOBAL_LEVEL);
@@ -48,7 +48,7 @@ describe('webhooks', () => {
     expect(hooks[0]).toEqual({ url: 'http://x/webhook', isActive: true, hasJobEvents: true, contentType: 'json' });
   });
 
-  it('are read up to the fourth page', async () => {
+  it('webhooks are read up to the fourth page', async () => {
     const { access, requests } = await open((path) => (path.endsWith('/hooks') ? [HOOK] : undefined));
 
     expect(await readHooks(new GiteaApi(access), orgLevel('acme'))).toHaveLength(4);
@@ -94,7 +94,7 @@ describe('Actions', () => {
 describe('the registration token', () => {
   const PATH = '/orgs/acme/actions/runners/registration-token';
 
-  it('is compared with that of the scope, which a POST gives', async () => {
+  it('the registration token is compared with that of the scope, which a POST gives', async () => {
     const { access, requests } = await open((path) => (path === PATH ? { token: 'token-of-acme' } : undefined));
 
     expect(await isRegistrationToken(access, orgLevel('acme'), 'token-of-acme')).toBe(true);
@@ -105,7 +105,7 @@ describe('the registration token', () => {
   it.each([
     ['a token that only reads', 403, 'GR-GITEA-02', 'scope write:organization'],
     ['an answer without a token', {}, 'GR-GITEA-08', 'it has no usable "token"'],
-  ] as const)('cannot be compared by %s', async (_, answer, code, text) => {
+  ] as const)('the registration token cannot be compared by %s', async (_, answer, code, text) => {
     const { access } = await open((path) => (path === PATH ? answer : undefined));
 
     const failure = await orFailure(isRegistrationToken(access, orgLevel('acme'), 'token-of-acme'));

@@ -101,7 +101,7 @@ describe('a proxy', () => {
     expect(proxy.lines).toEqual([`CONNECT localhost:${server.port}`]);
   });
 
-  test('is left out for hosts of NO_PROXY', async () => {
+  test('a proxy is left out for hosts of NO_PROXY', async () => {
     const server = await serve((_incoming, response) => response.end('direct'));
     const proxy = await proxyServer();
 

@@ -61,7 +61,7 @@ describe('tries again', () => {
 });
 
 describe('redirects', () => {
-  test('are followed within the origin, with the token', async () => {
+  test('redirects are followed within the origin, with the token', async () => {
     const seen: (string | undefined)[] = [];
     const server = await serve((incoming, response) => {
       seen.push(`${incoming.url} ${incoming.headers.authorization}`);
@@ -93,7 +93,7 @@ describe('redirects', () => {
     expect(reached).toEqual([]);
   });
 
-  test('are not followed for a POST', async () => {
+  test('redirects are not followed for a POST', async () => {
     const server = await answering([307, { location: '/' }]);
 
     const answer = await send(request(server.origin, { method: 'POST', body: '{}' }));
@@ -101,21 +101,24 @@ describe('redirects', () => {
     expect([answer.status, server.count()]).toEqual([307, 1]);
   });
 
-  test.each([301, 307, 308])('are followed for a POST that may be repeated, with its body (%i)', async (status) => {
-    const seen: string[] = [];
-    const server = await serve(async (incoming, response) => {
-      let body = '';
-      for await (const piece of incoming) body += piece;
-      seen.push(`${incoming.method} ${incoming.url} ${body}`);
-      if (incoming.url === '/old') response.writeHead(status, { location: '/new' }).end();
-      else response.end('there');
-    });
+  test.each([301, 307, 308])(
+    'redirects are followed for a POST that may be repeated, with its body (%i)',
+    async (status) => {
+      const seen: string[] = [];
+      const server = await serve(async (incoming, response) => {
+        let body = '';
+        for await (const piece of incoming) body += piece;
+        seen.push(`${incoming.method} ${incoming.url} ${body}`);
+        if (incoming.url === '/old') response.writeHead(status, { location: '/new' }).end();
+        else response.end('there');
+      });
 
-    const asked = request(`${server.origin}/old`, { method: 'POST', body: '{"a":1}', repeats: true });
+      const asked = request(`${server.origin}/old`, { method: 'POST', body: '{"a":1}', repeats: true });
 
-    expect((await send(asked)).text).toBe('there');
-    expect(seen).toEqual(['POST /old {"a":1}', 'POST /new {"a":1}']);
-  });
+      expect((await send(asked)).text).toBe('there');
+      expect(seen).toEqual(['POST /old {"a":1}', 'POST /new {"a":1}']);
+    },
+  );
 });
 
 describe('limits', () => {

@@ -35,7 +35,7 @@ describe('bounds of a clock', () => {
   });
 
   it.each(['', '0', 'now', '2026-11-22T12:00:00Z', 'Sun, 99 Nov 2026 12:00:00 GMT', 'Sun, 22 Nov 2026 12:00:00 +0200'])(
-    'are unknown for the date %j',
+    'bounds of a clock are unknown for the date %j',
     (date) => {
       expect(boundsOf({ sentMs: NOON, receivedMs: NOON, date })).toBeUndefined();
     },
@@ -48,7 +48,7 @@ describe('bounds of a clock', () => {
 });
 
 describe('the clocks of servers', () => {
-  it('are known better with each answer', () => {
+  it('the clocks of servers are known better with each answer', () => {
     const clocks = new ServerClocks();
     for (const afterMs of [0, 250, 500, 750]) clocks.note('https://a', reading(30_000, afterMs));
 
@@ -67,7 +67,7 @@ describe('the clocks of servers', () => {
     expect(clocks.of('https://a')).toEqual({ leastMs: -40, mostMs: 30_999 });
   });
 
-  it('are learnt anew after a minute, and after this machine’s clock was set back', () => {
+  it('the clocks of servers are learnt anew after a minute, and after this machine’s clock was set back', () => {
     for (const afterMs of [60_000, -60_000]) {
       const clocks = new ServerClocks();
       clocks.note('https://a', reading(30_000));
@@ -77,7 +77,7 @@ describe('the clocks of servers', () => {
     }
   });
 
-  it('are told by answers of success only, and by none from a cache', async () => {
+  it('the clocks of servers are told by answers of success only, and by none from a cache', async () => {
     const told: Readonly<Record<string, readonly [number, Record<string, string>]>> = {
       '/good': [200, {}],
       '/error': [404, {}],

@@ -26,7 +26,7 @@ function ownedBy(kind: string): object {
 describe('the place of a runner', () => {
   const owned = ownedBy('Job');
 
-  it('is its newest pod, in whatever order they are listed', () => {
+  it('the place of a runner is its newest pod, in whatever order they are listed', () => {
     const old = podWith({}, { ...owned, name: 'old' }, { nodeName: 'one' });
     const fresh = podWith({}, { ...owned, name: 'fresh', creationTimestamp: '2026-11-20T10:00:01Z' });
 
@@ -38,7 +38,7 @@ describe('the place of a runner', () => {
     expect(podPlaces([old])).toEqual(new Map([['runners/ci-1', { pod: 'old', node: 'one' }]]));
   });
 
-  it('is not that of a pod which no Job has made', () => {
+  it('the place of a runner is not that of a pod which no Job has made', () => {
     expect(podPlaces([podWith({}), podWith({}, ownedBy('ReplicaSet'))])).toEqual(new Map());
   });
 
@@ -106,7 +106,7 @@ describe('the trouble of a pod', () => {
     ['failed to pull and unpack image "r/c:3": failed to resolve reference "r/c:3": zzz', 'r/c:3: zzz'],
     ['Back-off pulling image "a/b:1"', 'Back-off pulling image "a/b:1"'],
     ['zzz', 'zzz'],
-  ])('is told without what the container runtime writes around it: %s', (message, told) => {
+  ])('the trouble of a pod is told without what the container runtime writes around it: %s', (message, told) => {
     expect(messageOf(waits('ImagePullBackOff', message))).toBe(told);
   });
 
@@ -198,7 +198,7 @@ describe('a Job', () => {
     ['a copy of it names the original', { [TRACKING_ID]: 'ci:batch/Job:runners/ci-2-x' }],
     ['its mark names no Application', { [TRACKING_ID]: ':batch/Job:runners/ci-1-x' }],
     ['Argo CD has not marked it', {}],
-  ])('has no Application when %s', (_, annotations) => {
+  ])('a Job has no Application when %s', (_, annotations) => {
     expect(read(annotations)).not.toHaveProperty('application');
   });
 

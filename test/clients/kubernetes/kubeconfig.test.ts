@@ -48,7 +48,7 @@ describe('a kubeconfig', () => {
     });
   });
 
-  it('may name files, seen from its own folder', async () => {
+  it('a kubeconfig may name files, seen from its own folder', async () => {
     const user = { 'client-certificate': 'cert.pem', 'client-key': 'key.pem', tokenFile: 'token' };
     const config = await read(write({ cluster: { 'certificate-authority': 'ca.pem' }, user }));
 
@@ -59,7 +59,7 @@ describe('a kubeconfig', () => {
     expect(await config.token?.()).toBe('from-a-file');
   });
 
-  it('may hold a client certificate instead of a token', async () => {
+  it('a kubeconfig may hold a client certificate instead of a token', async () => {
     const user = { 'client-certificate-data': base64('c'), 'client-key-data': base64('k') };
 
     expect(await read(write({ user }))).toEqual({
@@ -102,7 +102,7 @@ describe('a kubeconfig', () => {
     expect(message).toContain(says);
   });
 
-  it('may hold other contexts that could not be used', async () => {
+  it('a kubeconfig may hold other contexts that could not be used', async () => {
     const over = {
       contexts: [
         { name: 'old', context: { cluster: 'old' } },
@@ -124,7 +124,7 @@ describe('a kubeconfig', () => {
     expect(await read(write({ over }))).toMatchObject({ url: 'https://api.example.com' });
   });
 
-  it('never shows its token in an error', async () => {
+  it('a kubeconfig never shows its token in an error', async () => {
     const config = await read(write({ user: { token: 'very secret\u0000' } }));
 
     expect((await failureOf(config.token?.() ?? Promise.resolve())).message).not.toContain('very secret');
@@ -134,7 +134,7 @@ describe('a kubeconfig', () => {
     expect((await failure(join(folder, 'none'))).code).toBe('GR-CLUSTER-11');
   });
 
-  it('may be any garbage', async () => {
+  it('a kubeconfig may be any garbage', async () => {
     const file = join(folder, 'garbage');
     for (const text of ['', '[', '&a [*a, *a]', '\u0000', '{"__proto__": 1}']) {
       writeFileSync(file, text);

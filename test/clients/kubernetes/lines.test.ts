@@ -12,7 +12,7 @@ async function linesOf(...chunks: readonly Uint8Array[]): Promise<readonly strin
 }
 
 describe('lines of a stream', () => {
-  it('are the same however the bytes are cut', async () => {
+  it('lines of a stream are the same however the bytes are cut', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.string({ unit: 'grapheme' })),

@@ -145,7 +145,7 @@ describe('a watch', () => {
     expect(watch.fresh).toBe(true);
   });
 
-  it('is not fresh while the server cannot be listed, and keeps what it knew', async () => {
+  it('a watch is not fresh while the server cannot be listed, and keeps what it knew', async () => {
     const refuse: Handler = (_, response) => void response.writeHead(403).end();
     const { failures, names, until, watch } = await start(
       (nth) => (nth === 0 ? answer(list('1', 'a')) : refuse),
@@ -193,7 +193,7 @@ describe('a watch', () => {
   it.each([
     ['after a 410', 1, event('ERROR', { kind: 'Status', code: 410 })],
     ['after the second watch that ended at once', 2, ''],
-  ])('is not fresh while it pauses %s', async (_, nth, text) => {
+  ])('a watch is not fresh while it pauses %s', async (_, nth, text) => {
     const { pauses, pause } = upToPause(nth);
     const { until, watch } = await start(
       () => answer(list('1', 'a')),

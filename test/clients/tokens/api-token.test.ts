@@ -31,21 +31,21 @@ const failure = async (promise: Promise<unknown>): Promise<Failure> => {
 };
 
 describe('the API token of a group', () => {
-  it('is read from the folder of its namespace before the shared one', async () => {
+  it('the API token of a group is read from the folder of its namespace before the shared one', async () => {
     mount('runners/gitea-api', { token: SECRET, url: 'https://gitea.example.com' });
     mount('gitea-api', { token: 'other', url: 'https://gitea.example.com' });
 
     expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
   });
 
-  it('is read from the shared folder, with the line end cut off, through the links of a Secret volume', async () => {
+  it('the API token of a group is read from the shared folder, with the line end cut off, through the links of a Secret volume', async () => {
     mount('gitea-api/..data', { token: `${SECRET}\n`, url: 'https://gitea.example.com/\n' });
     for (const key of ['token', 'url']) symlinkSync(join('..data', key), join(dir, 'gitea-api', key));
 
     expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
   });
 
-  it('is taken from GITEA_TOKEN when a person runs the program', async () => {
+  it('the API token of a group is taken from GITEA_TOKEN when a person runs the program', async () => {
     const token = await find({ GITEA_TOKEN: SECRET, GITEA_URL: 'https://gitea.example.com/' });
 
     expect(token.headerFor(HERE)).toBe(`token ${SECRET}`);
@@ -64,7 +64,7 @@ describe('the API token of a group', () => {
     },
   );
 
-  it('is refused with the name of what binds it', async () => {
+  it('the API token of a group is refused with the name of what binds it', async () => {
     const url = 'https://gitea.example.org';
     mount('gitea-api', { token: SECRET, url });
 
@@ -77,13 +77,13 @@ describe('the API token of a group', () => {
     expect(byHand.message).toContain(`it is bound to ${url}, as the environment variable GITEA_URL says, but`);
   });
 
-  it('is refused with exit 3 when its Secret binds it to nothing', async () => {
+  it('the API token of a group is refused with exit 3 when its Secret binds it to nothing', async () => {
     mount('gitea-api', { token: SECRET });
 
     expect(await failure(find())).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
   });
 
-  it('is refused with exit 3 when GITEA_TOKEN comes without GITEA_URL', async () => {
+  it('the API token of a group is refused with exit 3 when GITEA_TOKEN comes without GITEA_URL', async () => {
     expect(await failure(find({ GITEA_TOKEN: SECRET }))).toMatchObject({ exit: 3, code: 'GR-TOKEN-03' });
   });
 });
@@ -92,7 +92,7 @@ describe('the registration Secret', () => {
   beforeEach(() => mount('gitea-api', { token: SECRET, url: 'https://gitea.example.com' }));
 
   it.each([{ url: 'https://GITEA.example.com:443/' }, { url: 'https://gitea.example.com\n' }, {}])(
-    'may be bound to the Gitea of its group, or to none: %j',
+    'the registration Secret may be bound to the Gitea of its group, or to none: %j',
     async (keys) => {
       mount('runners/gitea-runner', keys);
 
@@ -101,7 +101,7 @@ describe('the registration Secret', () => {
   );
 
   it.each(['https://gitea.example.org', 'https://gitea.example.com/gitea', 'http://gitea.example.com', '', 'x'])(
-    'is refused with exit 3 when it is bound to %j',
+    'the registration Secret is refused with exit 3 when it is bound to %j',
     async (url) => {
       mount('runners/gitea-runner', { url });
 
@@ -112,13 +112,13 @@ describe('the registration Secret', () => {
     },
   );
 
-  it('is looked up in the namespace of its group alone: elsewhere it is another Secret', async () => {
+  it('the registration Secret is looked up in the namespace of its group alone: elsewhere it is another Secret', async () => {
     mount('gitea-runner', { url: 'https://gitea.example.org' });
 
     expect((await find()).headerFor(HERE)).toBe(`token ${SECRET}`);
   });
 
-  it('is never read itself', async () => {
+  it('the registration Secret is never read itself', async () => {
     // A link in a circle: whoever opens it fails.
     mount('runners/gitea-runner', { url: 'https://gitea.example.com' });
     const file = join(dir, 'runners/gitea-runner/registration-token');
@@ -131,18 +131,18 @@ describe('the registration Secret', () => {
 describe('a token', () => {
   const token = new Token(SECRET, 'https://gitea.example.com/sub');
 
-  it('never shows', () => {
+  it('a token never shows', () => {
     expect([String(token), JSON.stringify({ token }), inspect({ token }), `${token}`].join()).not.toContain(SECRET);
   });
 
   it.each(['https://gitea.example.org/sub/', 'https://gitea.example.com/', 'https://gitea.example.com/sub/..%2fother'])(
-    'is not given out for %s',
+    'a token is not given out for %s',
     (url) => {
       expect(() => token.headerFor(new URL(url))).toThrow('bound to https://gitea.example.com/sub');
     },
   );
 
-  it('is bound to a URL, or cannot be made', () => {
+  it('a token is bound to a URL, or cannot be made', () => {
     expect(() => new Token(SECRET, 'gitea.example.com')).toThrow('must be bound');
   });
 });

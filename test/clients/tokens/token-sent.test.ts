@@ -90,7 +90,7 @@ describe('a request to Gitea', () => {
   const token = new Token(SECRET, 'https://git.example.com/gitea');
   const request = (url: string, path = '/version') => requestTo({ url, token }, { what: 'ask', method: 'GET', path });
 
-  it('is made below the base of its token', () => {
+  it('a request to Gitea is made below the base of its token', () => {
     expect(request('https://git.example.com/gitea/').url.href).toBe('https://git.example.com/gitea/api/v1/version');
   });
 
@@ -104,7 +104,7 @@ describe('a request to Gitea', () => {
     ['https://git.example.com/gitea', '/orgs/%2e%2e/%2e%2e/%2e%2e/%2e%2e/other-app'],
     ['https://git.example.com/gitea', '/orgs/..%2f..%2f..%2f..%2fother-app'],
     ['https://git.example.com/gitea', '/orgs/..%5cother-app'],
-  ])('is refused when %s%s leads elsewhere', (url, path) => {
+  ])('a request to Gitea is refused when %s%s leads elsewhere', (url, path) => {
     expect(() => request(url, path)).toThrow(expect.objectContaining({ code: 'GR-GITEA-15', exit: 3 }));
   });
 

@@ -25,18 +25,21 @@ const GENERATE = ['generate', '--cluster', 'off'];
 const LOOKING = [GENERATE, ['explain', '--cluster', 'off'], ['sweep', '--cluster', 'off', '--dry-run']];
 
 describe('a group that the policy denies', () => {
-  it.each([...LOOKING.map((args) => [args] as const)])('is refused by %j before Gitea is asked', async (args) => {
-    const outcome = await run([...args, '-v'], '{images: [docker.io/acme/*], maxActiveRunners: 4}');
+  it.each([...LOOKING.map((args) => [args] as const)])(
+    'a group that the policy denies is refused by %j before Gitea is asked',
+    async (args) => {
+      const outcome = await run([...args, '-v'], '{images: [docker.io/acme/*], maxActiveRunners: 4}');
 
-    expect(outcome).toMatchObject({ code: 3, stdout: '' });
-    expect(outcome.stderr).toBe(
-      `error: GR-POLICY-04 serve RunnerGroups: 2 denials by the policy ${outcome.policy}.\n` +
-        'ci.yaml:1: runners/ci: spec.image: is "gitea/runner:1.0.8"; the policy allows docker.io/acme/*. Use one of them [images]\n' +
-        'ci.yaml:1: runners/ci: spec.maxActiveRunners: is 5; the policy allows 4 for all RunnerGroups together. Lower it [maxActiveRunners]\n',
-    );
-  });
+      expect(outcome).toMatchObject({ code: 3, stdout: '' });
+      expect(outcome.stderr).toBe(
+        `error: GR-POLICY-04 serve RunnerGroups: 2 denials by the policy ${outcome.policy}.\n` +
+          'ci.yaml:1: runners/ci: spec.image: is "gitea/runner:1.0.8"; the policy allows docker.io/acme/*. Use one of them [images]\n' +
+          'ci.yaml:1: runners/ci: spec.maxActiveRunners: is 5; the policy allows 4 for all RunnerGroups together. Lower it [maxActiveRunners]\n',
+      );
+    },
+  );
 
-  it('is refused by validate, with every denial', async () => {
+  it('a group that the policy denies is refused by validate, with every denial', async () => {
     const groups = Array.from({ length: 30 }, (_, index) => groupYaml('https://g.example.com', '', `ci-${index}`));
     const folder = folderWith({ 'ci.yaml': groups.join('---\n') });
     const policy = join(folderWith({ 'policy.yaml': policyYaml('{registries: []}') }), 'policy.yaml');
@@ -52,7 +55,7 @@ describe('a group that the policy denies', () => {
     expect(generated.stderr).toContain('… and 15 more: gitea-runners validate --policy ');
   });
 
-  it('is refused with cdk8s synth, too', async () => {
+  it('a group that the policy denies is refused with cdk8s synth, too', async () => {
     const { simulator, env } = await startAcme();
     const policy = join(folderWith({ 'policy.yaml': policyYaml('{images: []}') }), 'policy.yaml');
     const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
@@ -68,7 +71,7 @@ describe('a group that the policy denies', () => {
 });
 
 describe('a group that the policy allows', () => {
-  it('is served as without a policy', async () => {
+  it('a group that the policy allows is served as without a policy', async () => {
     const allowed = await run(
       GENERATE,
       '{images: [docker.io/gitea/*], projects: [ci], repositories: ["https://gitea.example.com/ops/*"]}',
@@ -84,7 +87,7 @@ describe('a group that the policy allows', () => {
     expect(allowed.stderr).not.toContain('not checked');
   });
 
-  it('may live in a namespace that the policy opens to the destination of the Application', async () => {
+  it('a group that the policy allows may live in a namespace that the policy opens to the destination of the Application', async () => {
     const from = { ...ARGOCD, ARGOCD_APP_NAMESPACE: 'control' };
 
     expect(await run(GENERATE, '{namespaces: [{name: runners, destinations: [control]}]}', from)).toMatchObject({

@@ -97,7 +97,7 @@ describe('images', () => {
     ['dind', 'runner', 'm.example.com/dind:1', undefined],
     ['dind-rootless', 'rootless', undefined, undefined],
     ['buildkit', 'rootless', undefined, 'm.example.com/bk:1'],
-  ] as const)('are those of containerMode %s', (containerMode, image, dockerImage, buildkitImage) => {
+  ] as const)('images are those of containerMode %s', (containerMode, image, dockerImage, buildkitImage) => {
     const { image: runner, ...made } = groupBy(policy, { containerMode, labels: ['a:host'] });
 
     expect(runner).toBe(images[image]);
@@ -112,7 +112,7 @@ describe('images', () => {
     expect([image, dockerImage]).toEqual(['i/runner:1', 'p/dind:1']);
   });
 
-  it('do not count where the group or its podTemplate names one', () => {
+  it('images do not count where the group or its podTemplate names one', () => {
     const template = { spec: { containers: [{ name: 'runner', image: 'own/runner:1' }] } };
     expect(groupBy(policy, { image: 'own/runner:1' }).image).toBe('own/runner:1');
     expect(groupBy(policy, { podTemplate: template }).podTemplate).toEqual(template);

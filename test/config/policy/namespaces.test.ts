@@ -13,16 +13,19 @@ async function run(command: string, destination?: string) {
 }
 
 describe('a RunnerGroup of namespace runners', () => {
-  it.each(['generate', 'explain'])('is refused by %s for an Application of another namespace', async (command) => {
-    const outcome = await run(command, 'team-a');
+  it.each(['generate', 'explain'])(
+    'a RunnerGroup of namespace runners is refused by %s for an Application of another namespace',
+    async (command) => {
+      const outcome = await run(command, 'team-a');
 
-    expect(outcome).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('error: GR-POLICY-01 ') });
-    expect(outcome.stderr).toContain('RunnerGroup runners/ci (ci.yaml:1)');
-    expect(outcome.stderr).toContain('destination namespace of the Application is team-a');
-  });
+      expect(outcome).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('error: GR-POLICY-01 ') });
+      expect(outcome.stderr).toContain('RunnerGroup runners/ci (ci.yaml:1)');
+      expect(outcome.stderr).toContain('destination namespace of the Application is team-a');
+    },
+  );
 
   it.each(['runners-2', 'Runners', 'runner', ' runners', 'runners ', '*', '..'])(
-    'is refused for the namespace %j, which only looks alike',
+    'a RunnerGroup of namespace runners is refused for the namespace %j, which only looks alike',
     async (destination) => {
       expect((await refusalsByDefault([runnerGroup()], destination)).all).toMatchObject({
         code: 'GR-POLICY-01',
@@ -31,9 +34,12 @@ describe('a RunnerGroup of namespace runners', () => {
     },
   );
 
-  it.each([['runners'], [undefined], ['']])('is served for the namespace %j', async (destination) => {
-    expect(await run('generate', destination)).toMatchObject({ code: 0 });
-  });
+  it.each([['runners'], [undefined], ['']])(
+    'a RunnerGroup of namespace runners is served for the namespace %j',
+    async (destination) => {
+      expect(await run('generate', destination)).toMatchObject({ code: 0 });
+    },
+  );
 });
 
 it('the message names five groups and counts the others', async () => {

@@ -32,7 +32,7 @@ describe('an image', () => {
     expect(parseImage(text)).toEqual(parts);
   });
 
-  it('has at most 512 characters', () => {
+  it('an image has at most 512 characters', () => {
     expect(parseImage('a'.repeat(512))?.repository).toBe(`library/${'a'.repeat(512)}`);
     expect(parseImage('a'.repeat(513))).toBeUndefined();
   });
@@ -52,12 +52,12 @@ describe('a pattern', () => {
     ['docker.io/gitea//x', 'has an empty or odd part'],
     ['docker.io/x@sha256:1', 'must have a full digest'],
     ['gitea/x', 'must begin with the host'],
-  ])('is wrong: %s', (pattern, why) => {
+  ])('a pattern is wrong: %s', (pattern, why) => {
     expect(wrongImagePattern(pattern)).toMatch(why);
   });
 
   it.each(['docker.io/gitea/x', 'docker.io/gitea/**', 'localhost/x', 'docker.io/x@*', `docker.io/x:1@${DIGEST}`])(
-    'is right: %s',
+    'a pattern is right: %s',
     (pattern) => {
       expect(wrongImagePattern(pattern)).toBeUndefined();
     },

@@ -23,7 +23,7 @@ describe('a policy file', () => {
   it.each([
     `${HEAD}spec: {}\n`,
     JSON.stringify({ apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerPolicy', spec: {} }),
-  ])('is YAML or JSON', (text) => {
+  ])('a policy file is YAML or JSON', (text) => {
     expect(readPolicy('policy.yaml', text)).toEqual({ policy: {} });
   });
 
@@ -65,7 +65,7 @@ describe('a policy file', () => {
     expect(problemsOf(text)).toEqual([problem]);
   });
 
-  it('is not read when it is too large, no UTF-8, a folder, or not there', () => {
+  it('a policy file is not read when it is too large, no UTF-8, a folder, or not there', () => {
     const folder = folderWith({ 'large.yaml': ' '.repeat(MOST_POLICY_BYTES + 1) });
     mkdirSync(join(folder, 'folder'));
     const told = ['large.yaml', 'folder', 'none'].map((name) => readPolicyFile(join(folder, name)));

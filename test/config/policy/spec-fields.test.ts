@@ -150,13 +150,13 @@ describe('a field of the pod at the top of the spec', () => {
   // `dnsPolicy` is not a field of the spec: its row represents a field that somebody adds.
   const judges = Object.entries({ 'spec.runtimeClassName': ['tracing'], 'free: x': ['order'] } satisfies Judges);
 
-  it('is judged as the same field of a podTemplate', () => {
+  it('a field of the pod at the top of the spec is judged as the same field of a podTemplate', () => {
     expect(podFieldsAtTop({ tracing: true, order: [] }, judges)).toEqual([
       { path: 'spec.tracing', value: 'spec.runtimeClassName' },
     ]);
   });
 
-  it('is not there when nobody has written it', () => {
+  it('a field of the pod at the top of the spec is not there when nobody has written it', () => {
     expect(podFieldsAtTop({ order: [] }, judges)).toEqual([]);
   });
 });

@@ -305,7 +305,7 @@ describe('an exception', () => {
     expect(judged(spec, [group()], at(now))).toEqual(outcome);
   });
 
-  it('has ended for those who tell no time', () => {
+  it('an exception has ended for those who tell no time', () => {
     expect(judged(spec)).toEqual(['denied images ci']);
   });
 
@@ -321,7 +321,7 @@ describe('an exception', () => {
   it.each<[string, object]>([
     ['other rules', { rules: ['registries'] }],
     ['other groups', { groups: ['team-a/*', 'runners/cd'] }],
-  ])('is not for %s', (_, other) => {
+  ])('an exception is not for %s', (_, other) => {
     expect(judged({ images: [], exceptions: [{ ...UNTIL, ...other }] }, [group()], at('2027-01-01'))).toEqual([
       'denied images ci',
     ]);
@@ -382,7 +382,7 @@ describe("a tenant's own reason", () => {
     expect(judged(spec, [group({ containerMode: 'dind', manifest })])).toEqual(['warned securityProfile ci']);
   });
 
-  it('is not warned of when it is not needed', () => {
+  it("a tenant's own reason is not warned of when it is not needed", () => {
     expect(judged(spec, [group({ manifest })])).toEqual([]);
   });
 });

@@ -30,7 +30,7 @@ async function expectNames(text: string): Promise<void> {
 }
 
 describe('a Job beside the RunnerGroups', () => {
-  it('is never made: Argo CD is told its name, and to leave it as it is', async () => {
+  it('a Job beside the RunnerGroups is never made: Argo CD is told its name, and to leave it as it is', async () => {
     const outcome = await generate(JOB);
 
     expect(outcome.code).toBe(0);
@@ -45,7 +45,7 @@ describe('a Job beside the RunnerGroups', () => {
     expect(outcome.stderr).toContain('GITEA_RUNNERS_PASS_WORKLOADS=true');
   });
 
-  it('has no hook of its own, and the objects of a list beside it stay as they are, too', async () => {
+  it('a Job beside the RunnerGroups has no hook of its own, and the objects of a list beside it stay as they are, too', async () => {
     const list = `apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: x}, data: {b: c}}\n- {apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {helm.sh/hook: post-install}}, spec: {}}\n`;
     const { printed } = await verdictOn(list);
     const annotations = { 'argocd.argoproj.io/hook': 'Skip' };
@@ -75,14 +75,14 @@ describe('a Job beside the RunnerGroups', () => {
     ['false', 0],
     ['', 0],
     ['yes', 2],
-  ])('does not pass when the sidecar is told %j', async (value, code) => {
+  ])('a Job beside the RunnerGroups does not pass when the sidecar is told %j', async (value, code) => {
     const outcome = await generate(JOB, { GITEA_RUNNERS_PASS_WORKLOADS: value });
     expect(outcome.code).toBe(code);
     expect(outcome.stdout).not.toContain('spec');
   });
 
   it.each(['ARGOCD_ENV_GITEA_RUNNERS_PASS_WORKLOADS', 'PARAM_PASS_WORKLOADS'])(
-    'does not pass by %s, which an Application can set',
+    'a Job beside the RunnerGroups does not pass by %s, which an Application can set',
     async (name) => {
       expect((await generate(JOB, { [name]: 'true' })).stdout).not.toContain('spec');
     },

@@ -232,7 +232,7 @@ describe('a size as a group', () => {
   });
   const [base, plain, large] = withSizes(group);
 
-  it('has what it says in place of what the group says, a label more, and no idle runners', () => {
+  it('a size as a group has what it says in place of what the group says, a label more, and no idle runners', () => {
     const none = { minIdleRunners: 0, idleSchedule: [], idleDemand: undefined, acceptUnlabelledJobs: false };
 
     expect(base).toBe(group);
@@ -254,14 +254,14 @@ describe('a size as a group', () => {
     expect(large?.podTemplate).toBe(podTemplate);
   });
 
-  it('is always the same object, and has no sizes of its own', () => {
+  it('a size as a group is always the same object, and has no sizes of its own', () => {
     expect(withSizes(group)[1]).toBe(plain);
     expect(withSizes(group)[2]).toBe(large);
     expect(large && withSizes(large)).toEqual([large]);
     expect(withSizes(runnerGroup())).toHaveLength(1);
   });
 
-  it('is told at its RunnerGroup: what is its own at the size, the rest at the group', () => {
+  it('a size as a group is told at its RunnerGroup: what is its own at the size, the rest at the group', () => {
     const path = ['spec', 'podTemplate', 'spec'];
 
     expect(large && baseOf(large)).toBe(group);
@@ -272,7 +272,7 @@ describe('a size as a group', () => {
     expect(large && writtenPath(large, ['spec', 'image'])).toEqual(['spec', 'image']);
   });
 
-  it('is read with what it says only', async () => {
+  it('a size as a group is read with what it says only', async () => {
     const read = await groupOf({
       ...HOST,
       sizes: [{ name: 'a' }, { name: 'b', weight: 2, resources: { limits: { cpu: 2 } }, podTemplate: { spec: {} } }],
@@ -309,7 +309,7 @@ describe('the image that a podTemplate names', () => {
     ['an image that is no string', [{ name: 'runner', image: 1 }]],
     ['no list', { name: 'runner', image: 'x' }],
     ['nothing', undefined],
-  ])('is none with %s', (_, containers) => {
+  ])('the image that a podTemplate names is none with %s', (_, containers) => {
     expect(of(containers)).toBeUndefined();
     expect(imageInTemplate(undefined)).toBeUndefined();
   });

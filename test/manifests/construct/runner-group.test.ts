@@ -21,7 +21,7 @@ function chart(namespace?: string): Chart {
 }
 
 describe('the construct RunnerGroup', () => {
-  it('is a RunnerGroup of its chart, with nothing added to what was written', () => {
+  it('the construct RunnerGroup is a RunnerGroup of its chart, with nothing added to what was written', () => {
     const of = chart('runners');
 
     new RunnerGroup(of, 'ci', { metadata: { name: 'ci' }, spec: SPEC });
@@ -63,7 +63,7 @@ describe('the construct RunnerGroup', () => {
     expect(lines.sort()).toEqual(told.map((complaint) => `  ${complaint}`).sort());
   });
 
-  it('is refused with its place in the app, and with no other line of a stack', () => {
+  it('the construct RunnerGroup is refused with its place in the app, and with no other line of a stack', () => {
     let stack: string | undefined;
 
     try {
@@ -77,7 +77,7 @@ describe('the construct RunnerGroup', () => {
     expect(places).toEqual([expect.stringContaining('runner-group.test.ts')]);
   });
 
-  it('is checked again when the app is synthesised', () => {
+  it('the construct RunnerGroup is checked again when the app is synthesised', () => {
     const of = chart('runners');
     const group = new RunnerGroup(of, 'ci', { metadata: { name: 'ci' }, spec: SPEC });
 

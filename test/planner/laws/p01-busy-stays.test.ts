@@ -109,12 +109,12 @@ describe('P1 a busy runner whose Job was re-created', () => {
     expect(verdictOfNext(recreated('starting'), NOW - 57_999)).toBe('cap');
   });
 
-  it('is found without a comparison of the clocks of Gitea and Kubernetes', () => {
+  it('a busy runner whose Job was re-created is found without a comparison of the clocks of Gitea and Kubernetes', () => {
     expect(verdictOfNext({ ...recreated('starting'), createdAtMs: NOW + 60_000 })).toBe('cap');
     expect(verdictOfNext({ ...recreated('running'), createdAtMs: NOW - 300_000 })).toBe(fits);
   });
 
-  it('is not ended by the second runner of its name, whose job began later, whichever job was created first', () => {
+  it('a busy runner whose Job was re-created is not ended by the second runner of its name, whose job began later, whichever job was created first', () => {
     const began = (id: number, secondsAgo: number) => ({ id, startedAtMs: NOW - secondsAgo * 1000 });
     const becauseOf = (...jobs: Job[]) =>
       planScene({ groups: [two], jobs, liveJobs: [live(name, 'complete')] }).because;
@@ -136,13 +136,16 @@ describe('P1 a busy runner whose Job was re-created', () => {
     ['its row is offline', 'busy', { runners: [row(name, { online: false })] }],
     ['a second runner of its name has ended', 'busy', { jobs: [done(2, name)], liveJobs: [live(name, 'complete')] }],
     ['its Job has ended', 'lost', { liveJobs: [live(name, 'complete')] }],
-  ])('is judged also when Gitea does not say when its job began: %s', (_, because, { jobs = [], ...seen }) => {
-    const { startedAtMs: _ms, ...unknown } = running(1, name);
+  ])(
+    'a busy runner whose Job was re-created is judged also when Gitea does not say when its job began: %s',
+    (_, because, { jobs = [], ...seen }) => {
+      const { startedAtMs: _ms, ...unknown } = running(1, name);
 
-    expect(planScene({ groups: [two], jobs: [unknown, ...jobs], ...seen }).because).toEqual([because]);
-  });
+      expect(planScene({ groups: [two], jobs: [unknown, ...jobs], ...seen }).because).toEqual([because]);
+    },
+  );
 
-  it('is over when its Job has ended, although Gitea still shows its row busy', () => {
+  it('a busy runner whose Job was re-created is over when its Job has ended, although Gitea still shows its row busy', () => {
     const ended = live(name, 'complete', { pinned: true });
 
     expect(planScene({ groups: [two], runners: [row(name, { busy: true })], liveJobs: [ended] }).because).toEqual([
@@ -154,7 +157,7 @@ describe('P1 a busy runner whose Job was re-created', () => {
     expect(planScene({ groups: [two], jobs: [busy, running(2, name), job(3)] }).verdicts[3]).toBe('cap');
   });
 
-  it('is free, and loses its pin, when Gitea has given up the job and the pod that is seen has not started', () => {
+  it('a busy runner whose Job was re-created is free, and loses its pin, when Gitea has given up the job and the pod that is seen has not started', () => {
     const jobs = [done(1, name, { startedAtMs: NOW - 60_000 })];
     const verdictAt = (state: LiveJob['state']) =>
       planScene({ jobs: [...jobs, job(2)], liveJobs: [live(name, state)] }).verdicts[2];

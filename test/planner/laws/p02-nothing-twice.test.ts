@@ -154,7 +154,7 @@ describe('P2 a runner that no job needs', () => {
   const gpuJob = (id: number) => running(id, 'gpu-host-1', { labels: ['gpu'] });
   const fateIn = (scene: Scene) => planScene({ liveJobs: [starting], ...scene }).reasons[named(ci, 1)];
 
-  it('is kept while CI goes on that it could have taken', () => {
+  it('a runner that no job needs is kept while CI goes on that it could have taken', () => {
     const planned = planScene({ jobs: [elsewhere], liveJobs: [starting] });
 
     // Argo CD keeps it, and creates none.
@@ -219,7 +219,7 @@ describe('P2 a runner that no job needs', () => {
     }
   });
 
-  it('is kept as far as there is room, registered ones first', () => {
+  it('a runner that no job needs is kept as far as there is room, registered ones first', () => {
     const liveJobs = [1, 2, 3].map((id) => live(named(ci, id), 'running'));
     const groups = [group({ maxActiveRunners: 2 })];
 

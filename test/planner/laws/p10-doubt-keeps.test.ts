@@ -21,22 +21,22 @@ describe('P10 a runner at work of which Gitea hears nothing', () => {
   const whenUp = (seconds: number) => room({ jobs: [begun(61), job(2, { createdAtMs: NOW - seconds * 1000 })] });
   const isFree = `new-runner ${named(one, 2)}`;
 
-  it('is lost: its slot is free, and its Job stays', () => {
+  it('a runner at work of which Gitea hears nothing is lost: its slot is free, and its Job stays', () => {
     expect(room()).toBe(isFree);
     expect(planScene(silent()).runners[0]).toMatchObject({ because: 'lost', emit: true, pinned: true, skip: true });
   });
 
-  it('is not lost when it has just begun, reports, or has no row', () => {
+  it('a runner at work of which Gitea hears nothing is not lost when it has just begun, reports, or has no row', () => {
     expect(room({ jobs: [begun(60), job(2)] })).toBe('cap');
     expect(room({ runners: [row(name)] })).toBe('cap');
     expect(room({ runners: [] })).toBe('cap');
   });
 
-  it('is not lost when nothing shows that Gitea was there to be told: it may have been down', () => {
+  it('a runner at work of which Gitea hears nothing is not lost when nothing shows that Gitea was there to be told: it may have been down', () => {
     expect([15, 16, 59, 60].map(whenUp)).toEqual(['cap', isFree, isFree, 'cap']);
   });
 
-  it('is kept also when only the end of a job shows that Gitea was there', () => {
+  it('a runner at work of which Gitea hears nothing is kept also when only the end of a job shows that Gitea was there', () => {
     const old = { createdAtMs: NOW - 700_000 };
     const other = done(3, 'elsewhere', { ...old, startedAtMs: NOW - 600_000, completedAtMs: NOW - 20_000 });
 
@@ -44,7 +44,7 @@ describe('P10 a runner at work of which Gitea hears nothing', () => {
     expect(room({ jobs: [begun(61), job(2, old), other] })).toContain('new-runner');
   });
 
-  it('is judged by what Kubernetes shows, where it is seen', () => {
+  it('a runner at work of which Gitea hears nothing is judged by what Kubernetes shows, where it is seen', () => {
     expect(room({ liveJobs: [live(name, 'running')] })).toBe('cap');
     expect(room({ liveJobs: [live(named(one, 9), 'complete')] })).toBe(isFree);
   });

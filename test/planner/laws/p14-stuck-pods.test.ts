@@ -29,9 +29,12 @@ const old = (id: number) => job(id, { createdAtMs: NOW - 120 * MINUTE + id });
 const OWN = `own-runner ${named(ci, 1)}`;
 
 describe('P14 a pod that cannot start', () => {
-  it.each([10, 15, 59])('is not exchanged for a twin after %d minutes while no other job waits', (minutes) => {
-    expect(planScene({ jobs: [old(1)], liveJobs: [stuck(named(ci, 1), minutes)] }).verdicts).toEqual({ 1: OWN });
-  });
+  it.each([10, 15, 59])(
+    'a pod that cannot start is not exchanged for a twin after %d minutes while no other job waits',
+    (minutes) => {
+      expect(planScene({ jobs: [old(1)], liveJobs: [stuck(named(ci, 1), minutes)] }).verdicts).toEqual({ 1: OWN });
+    },
+  );
 
   it('loses its slot to the job that waits for it, after pendingDeadlineMs and not before', () => {
     const stuckFor = (minutes: number): Scene => ({
@@ -109,7 +112,7 @@ describe('P14 a pod that cannot start', () => {
     });
   });
 
-  it('does not cost its job the turn when its group is suspended', () => {
+  it('a pod that cannot start does not cost its job the turn when its group is suspended', () => {
     const off = group({ name: 'off', suspend: true });
     const liveJobs = [stuck(named(off, 1), 20), live(named(one, 9), 'complete')];
     const scene = { groups: [off, one], jobs: [old(1), old(2)], liveJobs };
@@ -118,7 +121,7 @@ describe('P14 a pod that cannot start', () => {
     expect(planScene(scene).reasons).toMatchObject({ [named(off, 1)]: 'suspended' });
   });
 
-  it('does not cost its job the turn on its next node when its group holds nobody back', () => {
+  it('a pod that cannot start does not cost its job the turn on its next node when its group holds nobody back', () => {
     const gpu = group({ name: 'a', scope: 'repo', maxActiveRunners: 1, labels: ['linux', 'gpu'] });
     const jobs = [job(1, { labels: ['gpu'], createdAtMs: NOW - 120 * MINUTE }), old(2)];
     const liveJobs = [stuck(named(gpu, 1), 20, ofNode), live(named(one, 9), 'complete')];
@@ -129,7 +132,7 @@ describe('P14 a pod that cannot start', () => {
     });
   });
 
-  it('is tried once more on another node when the kubelet says what is wrong', () => {
+  it('a pod that cannot start is tried once more on another node when the kubelet says what is wrong', () => {
     const stuckFor = (minutes: number) => ({ jobs: [old(1)], liveJobs: [stuck(named(ci, 1), minutes, ofNode)] });
 
     expect(planScene(stuckFor(14.9)).verdicts).toEqual({ 1: OWN });
@@ -137,7 +140,7 @@ describe('P14 a pod that cannot start', () => {
     expect(planScene(stuckFor(15)).reasons).toMatchObject({ [named(ci, 1)]: 'stuck' });
   });
 
-  it('is told with its reason, and as late after a spawn timeout', () => {
+  it('a pod that cannot start is told with its reason, and as late after a spawn timeout', () => {
     const told = (minutes: number, reason = 'Unschedulable') =>
       planScene({ jobs: [old(1)], liveJobs: [stuck(named(ci, 1), minutes, { trouble: { reason } })] }).runners[0];
 
@@ -150,7 +153,7 @@ describe('P14 a pod that cannot start', () => {
     expect(told(0.4)).not.toHaveProperty('priorityClass');
   });
 
-  it('is told of a record as final, and of no runner that goes or is lost', () => {
+  it('a pod that cannot start is told of a record as final, and of no runner that goes or is lost', () => {
     const trouble = { reason: 'Evicted' };
     const liveJobs = [live(named(one, 1), 'failed', { finishedAtMs: NOW - 5_000, trouble })];
     const toldOf = (scene: Scene) =>
@@ -237,7 +240,7 @@ describe('P33 a suspended Job', () => {
   const aged = (hours: number, over: Scene = {}) =>
     planScene({ jobs: [old(1)], liveJobs: [stuck(named(ci, 1), hours * 60, held)], ...over });
 
-  it.each([0.3, 1, 30])('is kept after %d h, and told, and not as what somebody must mend', (hours) => {
+  it.each([0.3, 1, 30])('a suspended Job is kept after %d h, and told, and not as what somebody must mend', (hours) => {
     expect(aged(hours).verdicts).toEqual({ 1: OWN });
     expect(aged(hours).runners).toMatchObject([{ emit: true, trouble: { isSuspended: true, isLate: false } }]);
   });
@@ -267,7 +270,7 @@ describe('P34 a runner that follows one that was given up', () => {
     ['did not register', idleFor(named(ci, 1), 6), {}],
     ['did not start for an hour', stuck(named(ci, 1), 61), {}],
     ['was on a bad node', stuck(named(ci, 1), 16, ofNode), {}],
-  ])('has twice the time when that one %s', (_, before, more) => {
+  ])('a runner that follows one that was given up has twice the time when that one %s', (_, before, more) => {
     const jobs = [old(1)];
 
     expect(triedOf({ jobs, liveJobs: [before], ...more })).toEqual([[named(ci, 1, 1), 1]]);
@@ -279,7 +282,7 @@ describe('P34 a runner that follows one that was given up', () => {
     ]);
   });
 
-  it('is one that gets the place, also for another job and of another group under the same limit', () => {
+  it('a runner that follows one that was given up is one that gets the place, also for another job and of another group under the same limit', () => {
     const limits = [{ key: 'limit gpus', name: 'gpus', most: 1 }];
     const a = group({ name: 'a', limits, labels: ['a'] });
     const b = group({ name: 'b', limits, labels: ['b'] });
@@ -317,7 +320,7 @@ describe('P34 a runner that follows one that was given up', () => {
     expect(triedOf({ jobs: [old(2)], liveJobs })).toEqual([[named(ci, 2), 0]]);
   });
 
-  it('is only one of those that start in this moment, and none of a group that shares nothing', () => {
+  it('a runner that follows one that was given up is only one of those that start in this moment, and none of a group that shares nothing', () => {
     const liveJobs = [idleFor(named(ci, 1), 6)];
     const jobs = [old(1), old(2), { ...old(3), labels: ['zz'] }];
     const groups = [ci, group({ name: 'zz', labels: ['zz'] })];
@@ -409,7 +412,7 @@ describe('P14 a group whose runners fail before they start', () => {
     expect(failedAt({ finishedAtMs: NOW + 300_000 })).toBe(5);
   });
 
-  it('is not one whose pods are only stuck, or came up and failed later: other jobs get their runners', () => {
+  it('a group whose runners fail before they start is not one whose pods are only stuck, or came up and failed later: other jobs get their runners', () => {
     const crashed = three(19).map(({ trouble: _, ...live }) => live);
 
     expect(newOnes([1, 2, 3].map((id) => stuck(named(ci, id), 0.1)))).toBe(2);

@@ -41,7 +41,7 @@ describe('P15 a runner that no job needs any more', () => {
     expect(kept).not.toHaveProperty('skip');
   });
 
-  it('does not fill it when it is of an older template', () => {
+  it('a runner that no job needs any more does not fill it when it is of an older template', () => {
     const old = named({ ...pool, templateHash: 't0' }, 5);
 
     expect(fatesIn({ groups: [pool], ...join(idle(old), idle(warm(2))) })).toMatchObject({ [old]: 'surplus' });
@@ -117,7 +117,7 @@ describe('P15 runners of a pool that fail', () => {
     });
   const because = (liveJobs: readonly LiveJob[]) => fatesIn({ liveJobs });
 
-  it('are replaced at once, then after 10 s, and their records stay for that', () => {
+  it('runners of a pool that fail are replaced at once, then after 10 s, and their records stay for that', () => {
     expect(because([failed(0, 1)])).toEqual({ [warm(1)]: 'back-off-record', [warm(1, 1)]: 'warm' });
     const twice = [failed(0, 30), failed(1, 9)];
     expect(because(twice)).toEqual({ [warm(1)]: 'back-off-record', [warm(1, 1)]: 'back-off-record' });
@@ -170,7 +170,7 @@ describe('P15 runners of a pool that fail', () => {
     expect(because(ended(10))).toMatchObject({ [warm(1, 4)]: 'warm' });
   });
 
-  it('do not count when their pin shows that they had one', () => {
+  it('runners of a pool that fail do not count when their pin shows that they had one', () => {
     const ended = (over: object) => because([failed(0, 1, { pinned: true, ...over })]);
 
     expect(ended({ state: 'complete' })).toEqual({ [warm(1)]: 'used-up', [warm(1, 1)]: 'warm' });
@@ -186,7 +186,7 @@ describe('P15 runners of a pool that fail', () => {
       expect(fatesIn({ groups, ...seen })).toEqual({ [warm(1)]: 'failed' });
   });
 
-  it('are tried one at a time while all runners of the group fail, and a job comes first', () => {
+  it('runners of a pool that fail are tried one at a time while all runners of the group fail, and a job comes first', () => {
     const trouble = { reason: 'RegistrationFailed' };
     const liveJobs = [1, 2, 3].map((id) =>
       live(named(pool, id), 'failed', { finishedAtMs: NOW - 200_000, createdAtMs: NOW - 300_000, trouble }),

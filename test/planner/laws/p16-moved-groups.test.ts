@@ -35,13 +35,16 @@ describe('P16 a runner of the place where its group was before', () => {
     ['another organization', fromHere, 'running', group({ covers: 'other' })],
     ['one repository of it', fromHere, 'running', group({ covers: 'acme/api', scope: 'repo' })],
     ['a repository whose name begins like it', fromHere, 'running', group({ covers: 'acme/we', scope: 'repo' })],
-  ])('stays until its pod ends when it was at work at the last sync: to %s', (_, over, state, to) => {
-    expect(fateOf(over, state, [to])).toMatchObject([
-      { runner: name, because: 'moved', emit: true, pinned: true, skip: true },
-    ]);
-  });
+  ])(
+    'a runner of the place where its group was before stays until its pod ends when it was at work at the last sync: to %s',
+    (_, over, state, to) => {
+      expect(fateOf(over, state, [to])).toMatchObject([
+        { runner: name, because: 'moved', emit: true, pinned: true, skip: true },
+      ]);
+    },
+  );
 
-  test('stays so although its group keeps runners of failed CI jobs: nobody looks where its own one was', () => {
+  test('a runner of the place where its group was before stays so although its group keeps runners of failed CI jobs: nobody looks where its own one was', () => {
     expect(fateOf(atWork, 'running', [{ ...ci, keepFailedMs: 600_000 }])).toMatchObject([{ because: 'moved' }]);
   });
 
@@ -65,7 +68,7 @@ describe('P16 a runner of the place where its group was before', () => {
     expect(fateOf(atWork, 'starting')).toMatchObject([{ because: 'unpinning', pinned: false }]);
   });
 
-  test('stays no longer than for a look when its CI job has failed', () => {
+  test('a runner of the place where its group was before stays no longer than for a look when its CI job has failed', () => {
     const staying = { endedAtMs: NOW - 60_000, keepUntilMs: NOW + 60_000 };
     const keeping = group({ covers: 'acme', keepFailedMs: 120_000 });
 

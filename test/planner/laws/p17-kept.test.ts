@@ -39,7 +39,7 @@ describe('P17 a runner whose CI job failed', () => {
     ['is not pinned', false, { ...printed, pinned: false }],
     ['says another end', false, { ...printed, endedAtMs: NOW + 60 * MINUTE }],
     ['has got another time', false, { ...printed, extendUntilMs: NOW + 60 * MINUTE }],
-  ])('is not created again once its Job says so: it %s', (_, isSkipped, over) => {
+  ])('a runner whose CI job failed is not created again once its Job says so: it %s', (_, isSkipped, over) => {
     const decision = decided({ liveJobs: [waiting(over)] });
 
     expect(decision?.emit && decision.skip === true).toBe(isSkipped);
@@ -103,7 +103,7 @@ describe('P17 a runner whose CI job failed', () => {
     expect(planned.groups).toMatchObject([{ busy: 0, waiting: 0, debugging: 1, held: 1 }]);
   });
 
-  it('stays when Gitea has forgotten its CI job, e.g. because somebody has run it again', () => {
+  it('a runner whose CI job failed stays when Gitea has forgotten its CI job, e.g. because somebody has run it again', () => {
     const groups = [group({ ...ci, maxActiveRunners: 2 })];
 
     expect(planScene({ groups, jobs: [job(1, { attempt: 2 })], liveJobs: [waiting(printed)] }).reasons).toEqual({
@@ -112,7 +112,7 @@ describe('P17 a runner whose CI job failed', () => {
     });
   });
 
-  it('stays when Gitea has forgotten its CI job before we knew its end: a pin says that it worked', () => {
+  it('a runner whose CI job failed stays when Gitea has forgotten its CI job before we knew its end: a pin says that it worked', () => {
     const forgotten = (over: Partial<LiveJob>, runners: Scene['runners'] = []) =>
       decided({ jobs: [job(2)], runners, liveJobs: [waiting(over)] });
 
@@ -123,7 +123,7 @@ describe('P17 a runner whose CI job failed', () => {
     expect(forgotten({}, [row(name, { online: false })])).toMatchObject({ because: 'free-runner' });
   });
 
-  it('stays when nothing tells that it worked but this: it has run for 90 s, and Gitea lists others of its group only', () => {
+  it('a runner whose CI job failed stays when nothing tells that it worked but this: it has run for 90 s, and Gitea lists others of its group only', () => {
     const becauseOf = (seconds: number, ...runners: NonNullable<Scene['runners']>) => {
       const liveJobs = [waiting({ pinned: false, runningSinceMs: NOW - seconds * 1000 })];
       return decided({ jobs: [job(2)], runners, liveJobs })?.because;
@@ -186,7 +186,7 @@ describe('P17 the time of a runner that stays', () => {
     });
   });
 
-  it('is over to the second: the pin goes, then the Job, and the slot is free', () => {
+  it('the time of a runner that stays is over to the second: the pin goes, then the Job, and the slot is free', () => {
     const at = (nowMs: number, over: Partial<LiveJob> = {}) =>
       planScene({ groups: [ci], jobs: [job(2)], liveJobs: [waiting({ ...printed, ...over })], nowMs }).runners;
     const next = { because: 'new-runner' };
@@ -214,7 +214,7 @@ describe('P17 a pod that waits although its CI job did not fail', () => {
     expect(decided(cancelled(15_001))?.because).toBe('unpinning');
   });
 
-  it('is known by its annotations from then on, also when Gitea has forgotten its CI job', () => {
+  it('a pod that waits although its CI job did not fail is known by its annotations from then on, also when Gitea has forgotten its CI job', () => {
     const keep = { endedAtMs: NOW - 20_000, untilMs: NOW - 20_000 };
     const annotated = { endedAtMs: keep.endedAtMs, keepUntilMs: keep.untilMs, pinned: false };
 

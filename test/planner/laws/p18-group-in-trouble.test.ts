@@ -24,7 +24,7 @@ describe('P18 a group that cannot be planned', () => {
     }
   });
 
-  test('gets no new runner', () => {
+  test('a group that cannot be planned gets no new runner', () => {
     const planned = planScene({ groups: [good], troubled, jobs: [job(1)], liveJobs: [] });
 
     expect(planned.runners.map(({ group: { name } }) => name)).toEqual(['good']);
@@ -80,7 +80,7 @@ describe('P18 a group that cannot be planned', () => {
     expect(without.runners[0]).not.toHaveProperty('priorityClass');
   });
 
-  test('has its runners among the others in the order of namespaces, groups and names', () => {
+  test('a group that cannot be planned has its runners among the others in the order of namespaces, groups and names', () => {
     const [ci, second] = [group(), group({ name: 'ci-2' })];
     const third = group({ namespace: 'acme', name: 'zz' });
     const liveJobs = [live(named(second, 5), 'running'), live(named(third, 1), 'running', { namespace: 'acme' })];

@@ -79,7 +79,7 @@ describe('P19 a runner at work without a Job', () => {
     expect(planned.names).toEqual(expect.arrayContaining([named(two, 1), named(two, 2)]));
   });
 
-  it('is not one whose idle row of our form is not ephemeral: that row is none of ours', () => {
+  it('a runner at work without a Job is not one whose idle row of our form is not ephemeral: that row is none of ours', () => {
     const planned = scene({ jobs: [job(7)], runners: [row(theirs, { ephemeral: false })] });
 
     expect(planned.verdicts).toEqual({ 7: `new-runner ${theirs}` });

@@ -55,11 +55,11 @@ describe('P31 a CI job that Gitea leaves in progress', () => {
     expect(seen.reasons[left]).toBe('busy');
   });
 
-  it('is told as one that its runner has outlived, not as one of a stranger', () => {
+  it('a CI job that Gitea leaves in progress is told as one that its runner has outlived, not as one of a stranger', () => {
     expect(scene(24 * HOURS, { liveJobs: [], look: { rowsWereRead: true } }).reasons[left]).toBe('lost');
   });
 
-  it('is told only of what has run too long', () => {
+  it('a CI job that Gitea leaves in progress is told only of what has run too long', () => {
     const ended = scene(HOURS, { liveJobs: [live(left, 'failed', { finishedAtMs: NOW - 1_000 })] });
 
     expect(ended.runners.find(({ runner }) => runner === left)).not.toHaveProperty('isOutlived');

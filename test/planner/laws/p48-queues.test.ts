@@ -19,7 +19,7 @@ const old = (id: number) => job(id, { createdAtMs: NOW - 30 * 60 * MINUTE + id }
 const ci = (id: number) => named(queued, id);
 
 describe('P48 the queue of a runner', () => {
-  it('is that of its group when it is new, and stays that of its Job', () => {
+  it('the queue of a runner is that of its group when it is new, and stays that of its Job', () => {
     const queueOf = (groups: Scene['groups'], liveJobs: readonly LiveJob[]) =>
       planScene({ groups: groups ?? [], jobs: [job(1)], liveJobs }).emitted.map(({ queue }) => queue);
 
@@ -51,14 +51,17 @@ describe('P48 the queue of a runner', () => {
 });
 
 describe('P49 a runner that waits in a queue', () => {
-  it.each([1, 60, 30 * 60])('is kept after %d minutes, and nobody must mend it', (minutes) => {
-    const planned = planScene(scene({ jobs: [old(1)], liveJobs: [waiting(ci(1), minutes)] }));
+  it.each([1, 60, 30 * 60])(
+    'a runner that waits in a queue is kept after %d minutes, and nobody must mend it',
+    (minutes) => {
+      const planned = planScene(scene({ jobs: [old(1)], liveJobs: [waiting(ci(1), minutes)] }));
 
-    expect(planned.verdicts).toEqual({ 1: `own-runner ${ci(1)}` });
-    expect(planned.emitted).toMatchObject([{ trouble: { queue: 'team-a', isLate: false } }]);
-  });
+      expect(planned.verdicts).toEqual({ 1: `own-runner ${ci(1)}` });
+      expect(planned.emitted).toMatchObject([{ trouble: { queue: 'team-a', isLate: false } }]);
+    },
+  );
 
-  it('is taken back when its CI job is gone, cancelled, or served by another runner', () => {
+  it('a runner that waits in a queue is taken back when its CI job is gone, cancelled, or served by another runner', () => {
     const liveJobs = [waiting(ci(1), 1), admitted('ci-9-1-abcdabcd')];
     const at = (...jobs: readonly ReturnType<typeof job>[]) =>
       planScene(scene({ jobs, liveJobs: liveJobs.slice(0, 1) })).reasons[ci(1)];

@@ -57,7 +57,7 @@ describe('a server', () => {
   it.each([
     ['headers', 'GET / HTTP/1.1\r\nhost:'],
     ['a body', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nab'],
-  ])('does not wait for ever for %s', async (_, text) => {
+  ])('a server does not wait for ever for %s', async (_, text) => {
     let malformed = 0;
     const { port } = await start({
       requestMs: 200,
@@ -84,7 +84,7 @@ describe('pages', () => {
     },
   });
 
-  it('are shown by their path, whatever the query', async () => {
+  it('pages are shown by their path, whatever the query', async () => {
     const { port } = await start({ onRequest: pages });
 
     const metrics = await fetch(`http://127.0.0.1:${port}/metrics?x=1`);
@@ -98,7 +98,7 @@ describe('pages', () => {
     expect([ready.status, await ready.text()]).toEqual([503, 'not ready\n']);
   });
 
-  it('have no body for HEAD', async () => {
+  it('pages have no body for HEAD', async () => {
     const { port } = await start({ onRequest: pages });
 
     const head = await fetch(`http://127.0.0.1:${port}/healthz`, { method: 'HEAD' });
@@ -107,7 +107,7 @@ describe('pages', () => {
   });
 
   it.each(['/', '/healthz/', '/HEALTHZ', '//healthz', '/__proto__', '/constructor', '/%68ealthz'])(
-    'do not exist at %s',
+    'pages do not exist at %s',
     async (path) => {
       const { port } = await start({ onRequest: pages });
       const status = new Promise((resolve, reject) => {

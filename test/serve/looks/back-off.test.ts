@@ -122,7 +122,7 @@ describe('a Gitea that answers 429 with Retry-After: 120', () => {
     expect(codes(scene)).toEqual([undefined]);
   });
 
-  test('is told of by each scope whose time comes, also when it was something else that asked it', async () => {
+  test('a Gitea that answers 429 with Retry-After: 120 is told of by each scope whose time comes, also when it was something else that asked it', async () => {
     const scene = await start(2);
     await scene.pass(1_000);
     const before = scene.asked.length;
@@ -144,7 +144,7 @@ describe('a Gitea that answers 429 with Retry-After: 120', () => {
     expect(codes(scene)).toEqual([undefined, undefined]);
   });
 
-  test('is asked after an hour even if it says a year', async () => {
+  test('a Gitea that answers 429 with Retry-After: 120 is asked after an hour even if it says a year', async () => {
     const scene = await start();
     scene.answer = limited({ 'retry-after': '31536000' });
     await scene.pass(50 * MINUTE_MS);

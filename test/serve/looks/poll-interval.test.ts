@@ -48,7 +48,7 @@ describe('the poll interval', () => {
     expect(waits).toEqual([5000, 7500, 11_250, 16_875, 25_313, 37_970, 56_955, 60_000, 60_000]);
   });
 
-  it('stays where it is while nothing changes, with or without webhooks about other jobs', () => {
+  it('the poll interval stays where it is while nothing changes, with or without webhooks about other jobs', () => {
     const { pace, jobs, nowMs } = afterProofs(3);
 
     const later = looked(announced(pace, queued(99), nowMs), jobs, nowMs + 60_000, SHORTEST_MS);
@@ -63,7 +63,7 @@ describe('the poll interval', () => {
     expect(pace.doubtful.size).toBe(0);
   });
 
-  it('is the shortest for one look after a change without a webhook, and as before when the webhook was only late', () => {
+  it('the poll interval is the shortest for one look after a change without a webhook, and as before when the webhook was only late', () => {
     const { pace, jobs, nowMs } = afterProofs(7);
     const more = [...jobs, queued(50)];
 
@@ -75,7 +75,7 @@ describe('the poll interval', () => {
     expect(waitOf(looked(settled, more, nowMs + 6000, SHORTEST_MS))).toBe(60_000);
   });
 
-  it('is not stretched by what was announced more than 15 s before: a webhook has a look at once', () => {
+  it('the poll interval is not stretched by what was announced more than 15 s before: a webhook has a look at once', () => {
     const { pace, jobs, nowMs } = afterProofs(3);
     const more = [...jobs, queued(50)];
     const early = announced(pace, queued(50), nowMs);
@@ -97,7 +97,7 @@ describe('the poll interval', () => {
     expect([later(5_000).doubtful.size, later(5_000).intervalMs]).toEqual([0, 5_000]);
   });
 
-  it('is up to a tenth shorter or longer by chance', () => {
+  it('the poll interval is up to a tenth shorter or longer by chance', () => {
     expect([0, 0.5, 1].map((chance) => nextLookMs(newPace(SHORTEST_MS), chance, SHORTEST_MS))).toEqual([
       4500, 5000, 5500,
     ]);
@@ -112,7 +112,7 @@ describe('the poll interval', () => {
     expect(looked(pace, now, 1000, SHORTEST_MS).doubtful.size).toBe(1);
   });
 
-  it('does not take an old announcement for a new one', () => {
+  it('the poll interval does not take an old announcement for a new one', () => {
     let pace = looked(newPace(SHORTEST_MS), [], 0, SHORTEST_MS);
     pace = looked(announced(pace, queued(1), 100), [queued(1)], 200, SHORTEST_MS);
     pace = looked(announced(pace, { ...queued(1), status: 'completed' }, 300), [], 400, SHORTEST_MS);
@@ -134,7 +134,7 @@ describe('the poll interval', () => {
     expect(waitOf(looked(failing, jobs, nowMs, SHORTEST_MS))).toBe(60_000);
   });
 
-  it('is up to a quarter shorter by chance while looks fail', () => {
+  it('the poll interval is up to a quarter shorter by chance while looks fail', () => {
     const failing = failed(newPace(SHORTEST_MS));
 
     expect([0, 0.5, 1].map((chance) => nextLookMs(failing, chance, SHORTEST_MS))).toEqual([5000, 4375, 3750]);
@@ -151,7 +151,7 @@ describe('the poll interval', () => {
     expect(nextLookMs(refused, 0, 90_000)).toBe(90_000);
   });
 
-  it('never gets shorter than asked for, also beyond a minute', () => {
+  it('the poll interval never gets shorter than asked for, also beyond a minute', () => {
     const first = looked(newPace(90_000), [], 0, 90_000);
     const proven = looked(announced(first, queued(1), 100), [queued(1)], 200, 90_000);
 

@@ -43,7 +43,7 @@ function targetIn(found: TargetOf) {
 const tokenIn = (found: TargetOf): string => targetIn(found).token.headerFor(HERE);
 
 describe('the looks that groups need', () => {
-  it('stay the same for 30 s, and their tokens are read again then', async () => {
+  it('the looks that groups need stay the same for 30 s, and their tokens are read again then', async () => {
     const { state, book } = cluster();
 
     const first = await book.resolve(live, 1_000);
@@ -55,7 +55,7 @@ describe('the looks that groups need', () => {
     expect(state.reads).toBe(2);
   });
 
-  it('are read again when the clock was set back', async () => {
+  it('the looks that groups need are read again when the clock was set back', async () => {
     const { state, book } = cluster();
     await book.resolve(live, 3_600_000);
     await book.resolve(live, 0);
@@ -64,7 +64,7 @@ describe('the looks that groups need', () => {
     expect(state.reads).toBe(2);
   });
 
-  it('get the new token at once when Gitea has refused the old one', async () => {
+  it('the looks that groups need get the new token at once when Gitea has refused the old one', async () => {
     const { state, book } = cluster();
     const first = await book.resolve(live, 0);
     state.answer = 'second-token';
@@ -92,7 +92,7 @@ describe('the looks that groups need', () => {
     expect(marks).toEqual([undefined, true, true, undefined, undefined].map((mark) => [['look 1', mark]]));
   });
 
-  it('have the labels of all their groups, and stay the same object while these do', async () => {
+  it('the looks that groups need have the labels of all their groups, and stay the same object while these do', async () => {
     const { book } = cluster();
     const withLabels = (...labels: readonly string[]) =>
       labels.map((name) => ({
@@ -112,7 +112,7 @@ describe('the looks that groups need', () => {
     expect(found[2]).toMatchObject({ key: book.targets[0]?.key, labels: new Set(['a', 'c']) });
   });
 
-  it('are asked for a refused token every 5 s, until a look succeeds', async () => {
+  it('the looks that groups need are asked for a refused token every 5 s, until a look succeeds', async () => {
     const { state, book } = cluster();
     const target = targetIn(await book.resolve(live, 0));
 

@@ -276,7 +276,7 @@ describe('a runner whose node answers again', () => {
     expect(follow(next, later(running(7, 'ci-1'))).losses.suspects.size).toBe(0);
   });
 
-  it('is too late for a CI job that Gitea has ended meanwhile', () => {
+  it('a runner whose node answers again is too late for a CI job that Gitea has ended meanwhile', () => {
     const { losses, returned } = follow(before, later(done(7, 'ci-1')));
 
     expect([losses.lost, returned]).toEqual([before.lost, []]);

@@ -16,7 +16,7 @@ describe('the counts of a group', () => {
     countsOf({ groups: [], jobs: [], runners: [], ...plan } as unknown as Plan, group);
   const held = (because: HeldBecause, more: object = {}) => ({ verdict: 'held', because, group: own, ...more });
 
-  it('are its jobs that are ready, by what holds them back', () => {
+  it('the counts of a group are its jobs that are ready, by what holds them back', () => {
     const all = [
       held('cap'),
       held('limit', { limit: { name: 'gpus', most: 2 } }),

@@ -243,7 +243,7 @@ describe('the status of a group', () => {
     expect(said('Ready', { ...calm, problem: 'x'.repeat(5_000) })).toHaveLength(1_000);
   });
 
-  it('is what the CRD admits', () => {
+  it('the status of a group is what the CRD admits', () => {
     expect(RunnerGroupStatus.parse(statusOf(calm, undefined, NOW))).toEqual(statusOf(calm, undefined, NOW));
   });
 

@@ -189,7 +189,7 @@ describe('a verdict', () => {
     expect([held(theirs), held(counted)]).toEqual([0, 1]);
   });
 
-  it('is for the Application that Argo CD’s mark names', () => {
+  it('a verdict is for the Application that Argo CD’s mark names', () => {
     const { planning } = only(play(sceneOf([{ live: ci, observation: seen(IDLE) }])));
 
     expect(planning).toMatchObject({ seen: { evidence: { application: 'ci' } } });
@@ -205,7 +205,7 @@ describe('a verdict', () => {
     expect(readyIn(verdict)).toEqual([false]);
   });
 
-  it('is about the good groups of an Application, too: one whose spec or Gitea is in trouble is told of alone', () => {
+  it('a verdict is about the good groups of an Application, too: one whose spec or Gitea is in trouble is told of alone', () => {
     const dead = {
       live: liveGroup('dead', 'ci'),
       observation: { beganMs: NOW - 1_000, beganSteadyMs: NOW - 1_000, endedMs: NOW, failure },
@@ -229,7 +229,7 @@ describe('a verdict', () => {
     ]);
   });
 
-  it('is settled although a runner of a group without a look ended', () => {
+  it('a verdict is settled although a runner of a group without a look ended', () => {
     const ended = [liveRunner('wrong-1-1-0000cafe', 'wrong', 'complete')];
 
     expect(
@@ -244,7 +244,7 @@ describe('a verdict', () => {
     });
   });
 
-  it('is not settled when a runner ended after the last look began', () => {
+  it('a verdict is not settled when a runner ended after the last look began', () => {
     const ended = [liveRunner('ci-1-1-0000cafe', 'ci', 'complete')];
     const before = only(play(sceneOf([{ live: ci, observation: seen(IDLE, NOW - 1) }], {}, ended)));
     const after = only(play(sceneOf([{ live: ci, observation: seen(IDLE, NOW) }], {}, ended)));
@@ -252,21 +252,21 @@ describe('a verdict', () => {
     expect([before.settled, after.settled]).toEqual([false, true]);
   });
 
-  it('is settled by a look that began later, whatever the clock of this machine was set to meanwhile', () => {
+  it('a verdict is settled by a look that began later, whatever the clock of this machine was set to meanwhile', () => {
     const ended = [liveRunner('ci-1-1-0000cafe', 'ci', 'complete')];
     const observation = { ...seen(IDLE, NOW - 3_600_000), beganSteadyMs: NOW + 1 };
 
     expect(only(play(sceneOf([{ live: ci, observation }], {}, ended))).settled).toBe(true);
   });
 
-  it('is not settled when that is so for one of several groups', () => {
+  it('a verdict is not settled when that is so for one of several groups', () => {
     const parts = [liveGroup('a', 'ci'), liveGroup('b', 'ci')].map((live) => ({ live, observation: seen(IDLE) }));
     const ended = liveRunner('b-1-1-0000cafe', 'b', 'complete', 'ci');
 
     expect(only(play(sceneOf(parts, {}, [ended]))).settled).toBe(false);
   });
 
-  it('is settled although a runner ended, where no look can follow: the token of the group cannot be read', () => {
+  it('a verdict is settled although a runner ended, where no look can follow: the token of the group cannot be read', () => {
     const scene = sceneOf([{ live: ci }], {}, [liveRunner('ci-1-1-0000cafe', 'ci', 'complete')]);
     const targetOf = new Map(ci.group && [[ci.group, new Failure('GR-TOKEN-02', 3, 'no token.', 'token-unseen')]]);
 
@@ -318,12 +318,12 @@ describe('a verdict of the last reconcile', () => {
     expect(kept({ ...first, nowMs: NOW + 4_999 })).toEqual([true, true]);
   });
 
-  it('is renewed after 5 s, and after 30 s where nothing waits or runs: time changes plans', () => {
+  it('a verdict of the last reconcile is renewed after 5 s, and after 30 s where nothing waits or runs: time changes plans', () => {
     expect(kept({ ...first, nowMs: NOW + 5_000 })).toEqual([false, true]);
     expect(kept({ ...first, nowMs: NOW + 30_000 })).toEqual([false, false]);
   });
 
-  it('is renewed after 5 s where idle runners are kept by the calendar', () => {
+  it('a verdict of the last reconcile is renewed after 5 s where idle runners are kept by the calendar', () => {
     const hours = { runners: 1, from: '19:00', to: '20:00', days: [], timeZone: 'UTC' };
     const timed = { ...liveGroup('b', 'a'), group: runnerGroup({ name: 'b', idleSchedule: [hours] }) };
     const last = sceneOf([a, timed].map((live) => ({ live, observation: seen(IDLE) })));
@@ -332,7 +332,7 @@ describe('a verdict of the last reconcile', () => {
     expect(kept({ ...last, nowMs: NOW + 5_000 }, last)).toEqual([false]);
   });
 
-  it('is renewed when the clock was set back', () => {
+  it('a verdict of the last reconcile is renewed when the clock was set back', () => {
     expect(kept({ ...first, nowMs: NOW - 3_600_000 })).toEqual([false, false]);
   });
 
@@ -355,11 +355,11 @@ describe('a verdict of the last reconcile', () => {
         ]),
       },
     ],
-  ])('is renewed when %s, and the other Application keeps its own', (_what, change) => {
+  ])('a verdict of the last reconcile is renewed when %s, and the other Application keeps its own', (_what, change) => {
     expect(kept({ ...first, ...change })).toEqual([false, true]);
   });
 
-  it('is renewed when Argo CD says that it has printed something else', () => {
+  it('a verdict of the last reconcile is renewed when Argo CD says that it has printed something else', () => {
     const printed = new Set(['runners/b-7-1-0123abcd']);
     const wakes = new Map([['argocd/b', { printed, state: NEVER_WOKEN }]]);
 
@@ -367,7 +367,7 @@ describe('a verdict of the last reconcile', () => {
     expect([...play({ ...first, wakes }, play(first)).values()][1]?.difference.untidy).toEqual([...printed]);
   });
 
-  it('is renewed when a Job of the Application has changed', () => {
+  it('a verdict of the last reconcile is renewed when a Job of the Application has changed', () => {
     const runners = [liveRunner('a-1-1-0000cafe', 'a', 'starting')];
     const { groups, byApp } = first.snapshot;
     const next = snapshot({ groups, runners, controlPlaneNamespace: 'argocd', steadyMs: NOW }, first.snapshot);

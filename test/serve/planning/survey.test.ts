@@ -16,7 +16,7 @@ describe('a new snapshot', () => {
   const [a1, a2, b1] = [live('a1', 'a'), live('a2', 'a'), live('b1', 'b')];
   const before = of([a1, b1, a2]);
 
-  test('has the same lists for groups and Applications whose Jobs are the same', () => {
+  test('a new snapshot has the same lists for groups and Applications whose Jobs are the same', () => {
     const after = of([a1, live('b1', 'b', 'complete'), a2], before);
 
     expect(before.runnersOfApp.get('argocd/app-a')).toEqual([a1, a2]);
@@ -28,7 +28,7 @@ describe('a new snapshot', () => {
     ['one has another state', [a1, live('a2', 'a', 'complete'), b1]],
     ['one is gone', [a1, b1]],
     ['one is new', [a1, a2, live('a3', 'a'), b1]],
-  ])('has a new list when %s', (_what, all) => {
+  ])('a new snapshot has a new list when %s', (_what, all) => {
     const after = of(all, before);
 
     expect(after.runnersOfGroup.get('ci/a')).toEqual(all.filter(({ groupName }) => groupName === 'a'));

@@ -74,7 +74,7 @@ describe('a key', () => {
     expect(most.atOnce).toBe(1);
   });
 
-  it('does not begin when a run that has just begun forgets it or puts it off', async () => {
+  it('a key does not begin when a run that has just begun forgets it or puts it off', async () => {
     const { began, clock, line } = open({}, async (key) => {
       if (key === 'a') line.set('b', 1_000);
       if (key === 'a') line.keepOnly(new Set(['a', 'b']));
@@ -86,7 +86,7 @@ describe('a key', () => {
     expect(began).toEqual(['10 a', '1010 b']);
   });
 
-  it('does not run again for what a run has taken in', async () => {
+  it('a key does not run again for what a run has taken in', async () => {
     const { began, clock, line } = open({}, async (_, { absorb }) => {
       await pause(clock, 100);
       absorb();
@@ -108,7 +108,7 @@ describe('a key', () => {
     expect(queue.rows()).toEqual([{ of: 'work', key: 'a', is: 'waiting', ms: 999, failures: 0 }]);
   });
 
-  it('is due at exactly the time that is set, later or not at all', async () => {
+  it('a key is due at exactly the time that is set, later or not at all', async () => {
     const { began, clock, line } = open();
     line.add('a', 100);
     line.set('a', 700);
@@ -120,7 +120,7 @@ describe('a key', () => {
     expect(began).toEqual(['700 a']);
   });
 
-  it('does not begin twice within the gap', async () => {
+  it('a key does not begin twice within the gap', async () => {
     const { began, clock, line } = open({ gapMs: 1_000 });
     line.add('a');
     await clock.pass(200);
@@ -223,7 +223,7 @@ describe('a key', () => {
     expect(began).toEqual(['100 a', '500 b', '900 c']);
   });
 
-  it('is told how long it has waited for a place, a gap not counted', async () => {
+  it('a key is told how long it has waited for a place, a gap not counted', async () => {
     const waited: string[] = [];
     const { clock, line } = open({ width: 1, gapMs: 1_000 }, async (key, { waitedMs }) => {
       waited.push(`${key} ${waitedMs}`);
@@ -290,7 +290,7 @@ describe('a failure', () => {
     expect(began.at(-1)).toBe('8000 a');
   });
 
-  it('is told, and tried as often as its class says', async () => {
+  it('a failure is told, and tried as often as its class says', async () => {
     const told: string[] = [];
     const { clock, line } = open({ mostTries: 2, onFailure: (key, { code }) => told.push(`${key} ${code}`) }, fail);
     line.add('a');
@@ -300,7 +300,7 @@ describe('a failure', () => {
     expect(line.has('a')).toBe(false);
   });
 
-  it('is what a run is that takes too long: its signal is aborted, and it comes again, later and later', async () => {
+  it('a failure is what a run is that takes too long: its signal is aborted, and it comes again, later and later', async () => {
     const ended: number[] = [];
     const told: string[] = [];
     const { clock, line } = open(
@@ -324,7 +324,7 @@ describe('a failure', () => {
     expect(line.isRunning('a')).toBe(true);
   });
 
-  it('is what a run is that takes too long, also when it is broken off at once in its own way', async () => {
+  it('a failure is what a run is that takes too long, also when it is broken off at once in its own way', async () => {
     const told: string[] = [];
     const { clock, line } = open({ onFailure: (_, { code }) => told.push(code) }, (_, { signal }) => {
       return new Promise((_resolve, reject) => {
@@ -387,7 +387,7 @@ describe('a failure', () => {
     expect(line.has('mistake')).toBe(false);
   });
 
-  it('is not told of a run that was broken off, and a run that has ended is not broken off', async () => {
+  it('a failure is not told of a run that was broken off, and a run that has ended is not broken off', async () => {
     const told: string[] = [];
     const signals: AbortSignal[] = [];
     const { clock, line } = open({ onFailure: (key) => told.push(key) }, (key, { signal }) => {
@@ -478,7 +478,7 @@ describe('a class', () => {
     expect(began).toEqual(['0 a', '0 teaches', '10000 b', '15000 c']);
   });
 
-  it('has as many runs without a place as it may, and each that ends lets another one go on', async () => {
+  it('a class has as many runs without a place as it may, and each that ends lets another one go on', async () => {
     const lastMs: Readonly<Record<string, number>> = { a: 2_000, b: 60_000, c: 60_000, quick: 100 };
     const slow = { afterMs: () => 500, most: 1 };
     const { began, clock, line } = open({ width: 1, deadlineMs: 60_000, slow }, async (key) => {
@@ -587,7 +587,7 @@ describe('a class', () => {
     expect(due.size).toBe(0);
   });
 
-  it('does not care when the clock is set', async () => {
+  it('a class does not care when the clock is set', async () => {
     const { began, clock, line } = open();
     line.add('a', 1_000);
     clock.aheadMs -= 3_600_000;

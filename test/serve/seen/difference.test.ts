@@ -87,7 +87,7 @@ const ROWS: readonly Row[] = [
 
 describe('the difference between a plan and the cluster', () => {
   for (const [what, wanted, jobs, differs, printed] of ROWS)
-    it(`is right about ${what}`, () => {
+    it(`the difference between a plan and the cluster is right about ${what}`, () => {
       expect(differenceOf(wanted, jobs, NOW, printed)).toEqual({ ...NOTHING, ...differs });
     });
 

@@ -97,7 +97,7 @@ it.each([
 );
 
 describe('an Application that hangs', () => {
-  it('does not keep good ones waiting for more than a few times as long as their own wakes take', async () => {
+  it('an Application that hangs does not keep good ones waiting for more than a few times as long as their own wakes take', async () => {
     const { argocd, begin, clock, doneAtMs } = await scene(8, (name) => (name <= 'app-5' ? undefined : 1_000));
     begin(['app-6', 'app-7']);
     expect(await argocd.pass(HOUR_MS, () => doneAtMs.size === 2)).toBe(true);
@@ -147,7 +147,7 @@ describe('an Application with another operation under way', () => {
     expect(areWoken()).toEqual([true, true]);
   });
 
-  it('is repeated as soon as one that did not wait', async () => {
+  it('an Application with another operation under way is repeated as soon as one that did not wait', async () => {
     const { argocd, clock, told, want } = openBusy();
     const wakes = () => told.filter(({ is }) => is === 'woken').length;
     want('one');

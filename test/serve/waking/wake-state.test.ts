@@ -149,11 +149,11 @@ describe('the table', () => {
 
   it.each(Object.entries(AT))('%s is reached', (name, state) => expect(nameOf(state)).toBe(name));
 
-  it('has a line for each state and all that can happen in it', () => {
+  it('the table has a line for each state and all that can happen in it', () => {
     expect(rows.filter(({ cell }) => cell.length === 0)).toEqual([]);
   });
 
-  it('is done when it shows its plan, has none, or was woken in vain', () => {
+  it('the table is done when it shows its plan, has none, or was woken in vain', () => {
     const failed = played(WAKING, REFUSED);
 
     expect(Object.values(AT).filter(isDone)).toEqual([AT.shown, AT.unplanned]);
@@ -194,7 +194,7 @@ describe('the table', () => {
     expect(dueMs(played(AT.pausing, turn, SYNCED, NOTHING, ILL, turn, wakeEnds))).toBe(NOW + 5_000);
   });
 
-  it.each(['in-sync', 'busy'] as const)('has no pause left after a plan that was shown: %s', (is) => {
+  it.each(['in-sync', 'busy'] as const)('the table has no pause left after a plan that was shown: %s', (is) => {
     const vain: readonly WakeNews[] = [{ is: 'its-turn' }, { is: 'woken', outcome: { is } }];
     const paused = played(GATHERING, ...vain, ...vain, ...vain, ...vain);
     expect(dueMs(paused)).toBeGreaterThan(NOW + 1_000);
@@ -237,7 +237,7 @@ describe('the table', () => {
     expect(dueMs(follow(waits, { is: 'planned', difference: both, settled: true }, NOW + 4_000))).toBe(NOW + 30);
   });
 
-  it('does not doubt for longer than a second, however fast runners end', () => {
+  it('the table does not doubt for longer than a second, however fast runners end', () => {
     expect(dueMs(follow(played(NEVER_WOKEN, DOUBTFUL), DOUBTFUL, NOW + 900))).toBe(NOW + 1_000);
   });
 
@@ -248,13 +248,13 @@ describe('the table', () => {
   it.each<[string, WakeNews[]]>([
     ['after an Application that was in sync', [{ is: 'woken', outcome: { is: 'in-sync' } }, wants('a', 'b')]],
     ['for a job that came during a wake', [wants('a', 'b'), SYNCED]],
-  ])('does not wait for the fate of the old %s', (_, news) => {
+  ])('the table does not wait for the fate of the old %s', (_, news) => {
     const found = played(WAKING, ...news);
 
     expect([found.is, dueMs(found)]).toEqual(['gathering', NOW + 30]);
   });
 
-  it('is woken again after a wake that failed, although nothing differs any more', () => {
+  it('the table is woken again after a wake that failed, although nothing differs any more', () => {
     const found = played(WAKING, REFUSED, NOTHING);
 
     expect([found.is, dueMs(found)]).toEqual(['pausing', NOW + 1_000]);
@@ -386,7 +386,7 @@ function start(...endings: readonly Ending[]) {
 }
 
 describe('an Application', () => {
-  it('is woken once for many tellings of the same difference, and is done when the cluster shows the plan', async () => {
+  it('an Application is woken once for many tellings of the same difference, and is done when the cluster shows the plan', async () => {
     const { apps, clock, want, woken, shown } = start();
     for (let at = 0; at < 1000; at += 1) {
       want(missing('a'));
@@ -415,7 +415,7 @@ describe('an Application', () => {
     expect(during).toBeLessThanOrEqual(3);
   });
 
-  it('is woken again and again, later and later, while the cluster does not show the plan', async () => {
+  it('an Application is woken again and again, later and later, while the cluster does not show the plan', async () => {
     const { clock, want, woken } = start(IN_SYNC);
     want(missing('a'));
     await clock.pass(300_000);
@@ -426,7 +426,7 @@ describe('an Application', () => {
     expect(Math.max(...gaps)).toBeLessThanOrEqual(60_500);
   });
 
-  it('does not care when the clock is set', async () => {
+  it('an Application does not care when the clock is set', async () => {
     const { clock, differSince, want, woken } = start(fails('GR-HTTP-01', 'unreachable'));
     want(missing('a'));
     await clock.pass(300);
@@ -441,7 +441,7 @@ describe('an Application', () => {
     expect(differSince().get('a')).toBe(0);
   });
 
-  it('is woken while Argo CD is in error although nothing differs any more, until it is well', async () => {
+  it('an Application is woken while Argo CD is in error although nothing differs any more, until it is well', async () => {
     const { apps, clock, want, woken } = start(BROKEN, BROKEN, BROKEN, IN_SYNC);
     want(missing('a'));
     await clock.pass(600);
@@ -468,7 +468,7 @@ describe('an Application', () => {
     },
   );
 
-  it('is left alone by an Argo CD that refuses, also when new jobs keep coming', async () => {
+  it('an Application is left alone by an Argo CD that refuses, also when new jobs keep coming', async () => {
     const { apps, clock, want, woken } = start(fails('GR-ARGOCD-04'));
     for (let second = 0; second < 60; second += 1) {
       want(missing(...Array.from({ length: second + 1 }, (_, job) => `job-${job}`)));
@@ -480,7 +480,7 @@ describe('an Application', () => {
     expect(apps.troubles).toEqual(['argocd/runners: GR-ARGOCD-04 refused.']);
   });
 
-  it.each(['its end', 'its removal'])('is not woken after %s', async (what) => {
+  it.each(['its end', 'its removal'])('an Application is not woken after %s', async (what) => {
     const { apps, clock, queue, want, woken } = start();
     want(missing('a'));
     if (what === 'its end') await queue.close();

@@ -70,7 +70,7 @@ describe('a wake', () => {
     expect(server.lines()).toEqual([READ, REFRESH, ...then]);
   });
 
-  it('gets an Application out of an earlier error', async () => {
+  it('a wake gets an Application out of an earlier error', async () => {
     const server = await fakeArgoCd();
     server.application.before = application(status('Unknown', COMPARISON_ERROR));
 
@@ -86,12 +86,15 @@ describe('a wake', () => {
     expect((await wakeUp(server)).is).toBe('synced');
   });
 
-  it.each([[[STRANGER]], [[]]])('does not even refresh an Application that manages none of %j', async (groups) => {
-    const server = await fakeArgoCd();
+  it.each([[[STRANGER]], [[]]])(
+    'a wake does not even refresh an Application that manages none of %j',
+    async (groups) => {
+      const server = await fakeArgoCd();
 
-    expect((await wakeUp(server, groups)).is).toBe('foreign');
-    expect(server.lines()).toEqual([READ]);
-  });
+      expect((await wakeUp(server, groups)).is).toBe('foreign');
+      expect(server.lines()).toEqual([READ]);
+    },
+  );
 
   it('wakes for the RunnerGroup that is really there, whatever others claim', async () => {
     const server = await fakeArgoCd();
@@ -138,7 +141,7 @@ describe('a wake of a slow Argo CD', () => {
     expect(server.lines().filter((line) => line === REFRESH)).toHaveLength(1);
   });
 
-  it('does not take what was compared before for the answer', async () => {
+  it('a wake of a slow Argo CD does not take what was compared before for the answer', async () => {
     const server = await slow(earlier, earlier, pending, done);
 
     expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
@@ -159,7 +162,7 @@ describe('a wake of a slow Argo CD', () => {
     await givenUp;
   });
 
-  it('does not sync when the late refresh ended in an error', async () => {
+  it('a wake of a slow Argo CD does not sync when the late refresh ended in an error', async () => {
     const server = await slow(earlier, pending, application(status('OutOfSync', { ...at(1), ...COMPARISON_ERROR })));
 
     expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('error');
@@ -302,7 +305,7 @@ describe('the times of a wake', () => {
     expect(asked.slice(-2)).toEqual(['60000 hard for 30000', '60000 sync']);
   });
 
-  it('are up when less is left than a read needs', async () => {
+  it('the times of a wake are up when less is left than a read needs', async () => {
     const { begin, clock } = timed((ms) => (ms === 0 ? earlier : pending));
     const waking = expect(begin(65_000)).rejects.toMatchObject({
       code: 'GR-ARGOCD-14',
@@ -320,7 +323,7 @@ describe('the times of a wake', () => {
     return { ...application(status('OutOfSync', { reconciledAt, operationState: runs })), operation: { sync: {} } };
   };
 
-  it('are reads for 30 s, later and later, while another operation is under way: no sync is tried', async () => {
+  it('the times of a wake are reads for 30 s, later and later, while another operation is under way: no sync is tried', async () => {
     const { asked, begin, clock } = timed(
       (ms) => (ms === 0 ? earlier : operating(1)),
       () => operating(1),
@@ -341,7 +344,7 @@ describe('the times of a wake', () => {
       application(status('OutOfSync', COMPARISON_ERROR)),
       { is: 'error' },
     ],
-  ])('are %s', async (_, after, result) => {
+  ])('the times of a wake are %s', async (_, after, result) => {
     const { asked, begin, clock } = timed(
       (ms) => (ms === 0 ? earlier : ms < 3_000 ? operating(1) : after),
       () => operating(1),
@@ -357,21 +360,24 @@ describe('the times of a wake', () => {
   it.each([
     [30, true],
     [31, false],
-  ])('have a refresh %i s after the begin of an operation that lasts: %s', async (seconds, isRefreshed) => {
-    const { asked, begin, clock } = timed(
-      (ms) => (ms < 10_000 ? operating(seconds) : done),
-      () => operating(seconds),
-    );
-    const waking = begin();
-    await clock.pass(31_000);
+  ])(
+    'the times of a wake have a refresh %i s after the begin of an operation that lasts: %s',
+    async (seconds, isRefreshed) => {
+      const { asked, begin, clock } = timed(
+        (ms) => (ms < 10_000 ? operating(seconds) : done),
+        () => operating(seconds),
+      );
+      const waking = begin();
+      await clock.pass(31_000);
 
-    expect(await waking).toMatchObject({ is: isRefreshed ? 'synced' : 'busy' });
-    // The end of the operation ends the wake, and the next wake refreshes.
-    expect(asked.at(-1)).toBe(isRefreshed ? '12500 sync' : '12500 read');
-    expect(asked.some((what) => what.includes('hard'))).toBe(isRefreshed);
-  });
+      expect(await waking).toMatchObject({ is: isRefreshed ? 'synced' : 'busy' });
+      // The end of the operation ends the wake, and the next wake refreshes.
+      expect(asked.at(-1)).toBe(isRefreshed ? '12500 sync' : '12500 read');
+      expect(asked.some((what) => what.includes('hard'))).toBe(isRefreshed);
+    },
+  );
 
-  it('are none for an Application that Argo CD is told to leave alone', async () => {
+  it('the times of a wake are none for an Application that Argo CD is told to leave alone', async () => {
     const { asked, begin } = timed(() =>
       application(status('OutOfSync'), { 'argocd.argoproj.io/skip-reconcile': 'True' }),
     );
@@ -381,7 +387,7 @@ describe('the times of a wake', () => {
     expect(asked).toEqual(['0 read']);
   });
 
-  it('are noted for its first 100 steps', async () => {
+  it('the times of a wake are noted for its first 100 steps', async () => {
     const { argocd } = timed(() => earlier);
     const steps: WakeStep[] = [];
     const noted = noting(argocd, steps, new AbortController().signal);
@@ -392,7 +398,7 @@ describe('the times of a wake', () => {
 });
 
 describe('the decision', () => {
-  it('is an error with a reason of its own when Argo CD gives none for Unknown', () => {
+  it('the decision is an error with a reason of its own when Argo CD gives none for Unknown', () => {
     const verdict = afterRefresh(readApplication(application(status('Unknown'))), [GROUP]);
 
     expect(verdict).toMatchObject({ is: 'error', errors: [{ type: 'Unknown', stops: true }] });

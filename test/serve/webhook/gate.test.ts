@@ -17,13 +17,13 @@ function gate(secrets = (): readonly string[] => [SECRET], nowMs = () => 0): Web
 }
 
 describe('the signature', () => {
-  it('may be of any of the secrets, so that they can be exchanged', () => {
+  it('the signature may be of any of the secrets, so that they can be exchanged', () => {
     const both = gate(() => ['the new one', SECRET]);
 
     expect(both.judge(delivery()).is).toBe('accepted');
   });
 
-  it('is refused as soon as its secret is no longer valid', () => {
+  it('the signature is refused as soon as its secret is no longer valid', () => {
     let secrets = [SECRET];
     const changing = gate(() => secrets);
     expect(changing.judge(delivery(payload({ id: 1 }))).is).toBe('accepted');
@@ -33,7 +33,7 @@ describe('the signature', () => {
     expect(changing.judge(delivery(payload({ id: 2 })))).toMatchObject({ reason: 'signature' });
   });
 
-  it('is of no use while no secret is configured', () => {
+  it('the signature is of no use while no secret is configured', () => {
     const closed = gate(() => []);
 
     expect(closed.judge(delivery(payload(), { 'x-gitea-signature': sign(Buffer.from(''), '') }))).toMatchObject({
@@ -44,7 +44,7 @@ describe('the signature', () => {
 });
 
 describe('an event', () => {
-  it('may hold anything in the fields that are not used', () => {
+  it('an event may hold anything in the fields that are not used', () => {
     const odd = '{"__proto__": {"polluted": true}, "action": "", "sender": null, "organization": [[[]]], "x": 1e999}';
     const body = JSON.stringify(payload()).slice(0, -1).concat(',', odd.slice(1));
 
@@ -52,7 +52,7 @@ describe('an event', () => {
     expect('polluted' in {}).toBe(false);
   });
 
-  it('is refused or well-formed, whatever is signed', () => {
+  it('an event is refused or well-formed, whatever is signed', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string({ unit: 'binary' })), (body) => {
         const verdict = gate().judge(delivery(body));
@@ -64,7 +64,7 @@ describe('an event', () => {
 });
 
 describe('a replay', () => {
-  it('is not what a refused delivery leaves behind', () => {
+  it('a replay is not what a refused delivery leaves behind', () => {
     const once = gate();
     const { headers, body } = delivery();
     once.judge({ body, headers: { ...headers, 'x-gitea-event': 'push' } });
@@ -72,7 +72,7 @@ describe('a replay', () => {
     expect(once.judge({ body, headers }).is).toBe('accepted');
   });
 
-  it('is accepted after the delivery was forgotten because it could not be passed on', () => {
+  it('a replay is accepted after the delivery was forgotten because it could not be passed on', () => {
     const once = gate();
     const first = delivery();
     once.judge(first);
@@ -82,7 +82,7 @@ describe('a replay', () => {
     expect(once.judge(first).is).toBe('accepted');
   });
 
-  it('is known for a day', () => {
+  it('a replay is known for a day', () => {
     const beganMs = Date.parse('2026-01-01');
     let nowMs = beganMs;
     const once = gate(undefined, () => nowMs);
@@ -96,7 +96,7 @@ describe('a replay', () => {
     expect(once.judge(first).is).toBe('accepted');
   });
 
-  it('is known among 10,000, and no longer', () => {
+  it('a replay is known among 10,000, and no longer', () => {
     const once = gate();
     const deliveries = Array.from({ length: 10_001 }, (_, index) => delivery(payload({ id: index + 1 })));
     expect(new Set(deliveries.map((each) => once.judge(each).is))).toEqual(new Set(['accepted']));

@@ -39,7 +39,7 @@ describe('an address for webhooks', () => {
     expect(isAllowedUrl(url, allowed)).toBe(false);
   });
 
-  it('is never allowed when the administrator names none', () => {
+  it('an address for webhooks is never allowed when the administrator names none', () => {
     expect(isAllowedUrl('https://hooks.example.com/ci', [])).toBe(false);
     expect(readAllowedUrls(' , ', { name: '--notify-urls' })).toEqual([]);
   });

@@ -146,7 +146,7 @@ describe('a webhook', () => {
   it.each([
     ['GR-NOTIFY-03', 'beside the allowed path', '/hooks-of-others/ci', SECRET],
     ['GR-NOTIFY-05', 'whose secret is empty, so everybody knows it,', '/hooks/ci', ' \n'],
-  ])('is never called, and the log says %s: %s', async (errorCode, _, path, secret) => {
+  ])('a webhook is never called, and the log says %s: %s', async (errorCode, _, path, secret) => {
     const serve = await start(webhook(path), { secret: () => secret });
 
     await run(serve, 'failure');
@@ -155,7 +155,7 @@ describe('a webhook', () => {
     expect(serve.receiver.received).toEqual([]);
   });
 
-  it('is signed with the secret of its receiver, and not at all told where the file has none for it', async () => {
+  it('a webhook is signed with the secret of its receiver, and not at all told where the file has none for it', async () => {
     const serve = await start(
       (origin) => `  notify: [{webhook: {url: "${origin}/hooks/ours/ci"}}, {webhook: {url: "${origin}/hooks/theirs"}}]`,
       { secret: (origin) => `${origin}/hooks/ours of ours\n${origin}/hooks/our of nobody\n` },

@@ -102,7 +102,7 @@ describe('a runner', () => {
     expect(wishesOf([{ ...of, groups }], new Map(), new Map(), new Map(), isFree).size).toBe(0);
   });
 
-  it('is of the size that its decision says', () => {
+  it('a runner is of the size that its decision says', () => {
     const group = { ...BY_SERVE, sizes: ['small', 'large'].map((name) => ({ name, weight: 1 })) };
     const sizeOf = (size: string | undefined) => {
       const of = verdict([wanted({ ...(size && { size }) })], [KEY], group);
@@ -112,7 +112,7 @@ describe('a runner', () => {
     expect(['large', 'small', 'gone', undefined].map(sizeOf)).toEqual(['large', 'small', undefined, undefined]);
   });
 
-  it('gets nothing while the pod of another Job has its name', () => {
+  it('a runner gets nothing while the pod of another Job has its name', () => {
     const asked: string[][] = [];
     const isTaken = (...of: string[]): boolean => asked.push(of) > 0;
 
@@ -234,7 +234,7 @@ describe('the level of a runner', () => {
       'acme-inc',
     ],
     ['a repository by the name of now', 'repo:acme-inc/web', bound, { ...WEB, owner: 'acme-inc' }, 'acme-inc'],
-  ])('may be %s', (_, level, group, scope, renamedTo) => {
+  ])('the level of a runner may be %s', (_, level, group, scope, renamedTo) => {
     expect(at(level, group, renamedTo)).toEqual(scope);
   });
 
@@ -246,7 +246,7 @@ describe('the level of a runner', () => {
     ['a repository that its group does not choose', 'repo:acme/api', { ...bound, repositories: ['Web'] }],
     ['what is no repository', 'repo:acme', bound],
     ['a path', 'repo:acme/web/../..', bound],
-  ])('is not %s', (_, level, group) => {
+  ])('the level of a runner is not %s', (_, level, group) => {
     expect(() => at(level, group)).toThrow(/which its RunnerGroup does not give/);
   });
 

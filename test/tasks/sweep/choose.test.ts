@@ -102,14 +102,14 @@ describe('rows of others', () => {
     ['another instance on the same Gitea', ownName(7, CI, 'south')],
     ['a group of the same name in another namespace', ownName(7, { namespace: 'other', name: 'ci' })],
     ['a group that was not given', ownName(7, { namespace: 'runners', name: 'gpu' })],
-  ])('are never judged: %s', (_, name) => {
+  ])('rows of others are never judged: %s', (_, name) => {
     const { registrations, foreign } = deadRegistrations(evidence({ runners: [row(name)] }), new Map());
 
     expect(registrations).toEqual([]);
     expect(foreign).toBe(1);
   });
 
-  it('are those of our name in a scope that is not its group’s, too', () => {
+  it('rows of others are those of our name in a scope that is not its group’s, too', () => {
     const scene = evidence({}, { groups: BOTH, looks: looksAt({}, OFFLINE) });
 
     expect(deadRegistrations(scene, new Map()).registrations).toEqual([]);

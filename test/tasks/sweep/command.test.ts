@@ -162,7 +162,7 @@ describe('the program', () => {
     expect(outcome.stderr).toContain('GR-SWEEP-02 read --budget');
   });
 
-  it('has help with examples, and finds nothing to do without RunnerGroups', async () => {
+  it('the program has help with examples, and finds nothing to do without RunnerGroups', async () => {
     const help = await runHere(['sweep', '--help']);
     const nothing = await runHere(['sweep', '--dry-run'], {}, folderWith({}));
 

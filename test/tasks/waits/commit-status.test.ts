@@ -78,13 +78,13 @@ describe('a commit status', () => {
     ]);
   });
 
-  it('is one line of printable characters, however a job is called', async () => {
+  it('a commit status is one line of printable characters, however a job is called', async () => {
     const { rig } = await waiting(`\u001b[2J\u202e${'x'.repeat(5_000)}`);
 
     expect(statuses(rig)[0]?.context).toMatch(/^runner \/ [\x20-\x7e]{1,100}$/);
   });
 
-  it('does not say that a job waits no more while Gitea hides its jobs', async () => {
+  it('a commit status does not say that a job waits no more while Gitea hides its jobs', async () => {
     const { replica, rig } = await waiting();
     rig.simulator.intercept(refusing(/\/orgs\/acme\/actions\/jobs/, 500));
     await until('bad news', () => rig.conditions()['GiteaReachable'] === 'False ServerError');
@@ -115,7 +115,7 @@ describe('a commit status', () => {
     expect(JSON.stringify(ofWeb())).not.toContain('canary');
   });
 
-  it('is one of 200 at most: the others wait in silence', async () => {
+  it('a commit status is one of 200 at most: the others wait in silence', async () => {
     const rig = await suspendedRig();
     const jobs = Array.from({ length: 260 }, (_, nth) => ({ key: `build-${nth}`, runsOn: ['linux'] }));
     rig.simulator.gitea.push('acme/web', { jobs });
@@ -132,7 +132,7 @@ describe('a commit status', () => {
     expect(left).toBeLessThanOrEqual(201);
   });
 
-  it('is not set for a group that does not ask for it, nor before its time', async () => {
+  it('a commit status is not set for a group that does not ask for it, nor before its time', async () => {
     const rig = await suspendedRig('  commitStatusAfterSeconds: 3600');
     rig.simulator.gitea.push('acme/web', BUILD);
     const replica = await rig.start();
