@@ -85,7 +85,7 @@ export interface RunnerGroupSpec {
   })[];
   /** Kueue's LocalQueue, in the group's namespace: each Job is made suspended, and starts when Kueue admits it ([how](recipes/kueue.md)). A living Job keeps its queue. Not with `--cluster off`, because it needs the Jobs of the cluster. */
   readonly queue?: string;
-  /** True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins. Default: `false`. */
+  /** True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run in the image of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins. Default: `false`. */
   readonly groupLabel?: boolean;
   /** The program that registers the runners, and their level ([how](registration.md)). `by: serve` not with `--cluster off`, because it needs the Jobs of the cluster. */
   readonly registration?: {
@@ -286,9 +286,9 @@ export interface RunnerGroupSpec {
   readonly setupCommand?: readonly (string)[];
   /** How long a runner whose CI job failed stays, so that people can enter its pod ([how](debugging.md)). It takes a slot under the cap meanwhile. `gitea-runners extend` makes it stay longer, at most 24 hours after the failure. 0: it ends at once. Not with `--cluster off`, because it needs the Jobs of the cluster. Default: `0`. */
   readonly keepFailedSeconds?: number;
-  /** How long a runner may take to register. After that its job gets another one, which may take twice as long. Without live Jobs the other runners of the group that are on their way get more time, too, until one comes. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on. Default: `300`. */
+  /** How long a runner may take to register. After that its job gets another runner, which may take twice as long. Without live Jobs the other starting runners of the group get more time, too, until one registers. A pod that is starting in Kubernetes has 12 times as long. It is also the highest age of a runner that no job needs while CI goes on. Default: `300`. */
   readonly spawnTimeoutSeconds?: number;
-  /** How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its slot while other jobs of the group wait for it. Then one of them gets the slot. At least `spawnTimeoutSeconds`. It needs the Jobs of the cluster. */
+  /** How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its slot while other jobs of the group wait for it. Then one of these jobs gets the slot. At least `spawnTimeoutSeconds`. It needs the Jobs of the cluster. */
   readonly pendingDeadlineSeconds?: number;
   /** Longest life of a runner, waiting included; also the runner's own time limit for a CI job. Greater than `gracefulStopSeconds`. Gitea's `ENDLESS_TASK_TIMEOUT` (3 h) ends CI jobs on its own. Default: `21600`. */
   readonly activeDeadlineSeconds?: number;

@@ -217,7 +217,7 @@ export interface RunnerGroupSpec {
   readonly queue?: string;
 
   /**
-   * True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run as those of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins. Default: false.
+   * True: the group's name is one of its runners' labels, so `runs-on: NAME` works. Its jobs run in the image of the first label with a docker image, or on the host if there is none. A label of that name in `labels` or `defaultLabels` wins. Default: false.
    *
    * @schema RunnerGroupSpec#groupLabel
    */
@@ -378,14 +378,14 @@ export interface RunnerGroupSpec {
   readonly keepFailedSeconds?: number;
 
   /**
-   * How long a runner may take to register. After that its job gets another one, which may take twice as long. Without live Jobs the other runners of the group that are on their way get more time, too, until one comes. A pod that Kubernetes shows to be on its way is waited for 12 times as long. Also how old a runner that no job needs may become while CI goes on. Default: 300.
+   * How long a runner may take to register. After that its job gets another runner, which may take twice as long. Without live Jobs the other starting runners of the group get more time, too, until one registers. A pod that is starting in Kubernetes has 12 times as long. It is also the highest age of a runner that no job needs while CI goes on. Default: 300.
    *
    * @schema RunnerGroupSpec#spawnTimeoutSeconds
    */
   readonly spawnTimeoutSeconds?: number;
 
   /**
-   * How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its slot while other jobs of the group wait for it. Then one of them gets the slot. At least `spawnTimeoutSeconds`. It needs the Jobs of the cluster.
+   * How long a pod that cannot start (no node has room, its image cannot be pulled, a quota refuses it) keeps its slot while other jobs of the group wait for it. Then one of these jobs gets the slot. At least `spawnTimeoutSeconds`. It needs the Jobs of the cluster.
    *
    * @schema RunnerGroupSpec#pendingDeadlineSeconds
    */
