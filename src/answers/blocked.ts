@@ -16,8 +16,11 @@ export interface BlockedBy {
 /** A blocked job with the likely causes. */
 type BlockedJob = Partial<BlockedBy> & { readonly event?: string; readonly job: Pick<Job, 'name'> };
 
+/** Most jobs of other runs in an explanation. Further ones are dropped: each blocked job would list them. */
 const MOST_OF_REPOSITORY = 5;
+/** Most jobs of its own run in an explanation. With more, the sentence names some "and others". */
 const MOST_OF_RUN = 100;
+/** Most names in a sentence. The rest is counted. */
 const MOST_NAMED = 3;
 
 /**

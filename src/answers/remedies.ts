@@ -223,6 +223,7 @@ export function troubleText({ reason, message, node }: PodTrouble): string {
   return node === undefined ? text : `${text} (node ${node})`;
 }
 
+/** Most holders of slots in a sentence. The rest is counted. */
 const MOST_HOLDERS = 3;
 
 /** `each of jobs 7, 8 has run 5h13m, usually 4m00s` */

@@ -239,6 +239,7 @@ export function notCoveredAdvice(jobs: readonly UncoveredJob[]): readonly string
   });
 }
 
+/** Most labels in a sentence. The rest is counted. */
 const MOST_LABELS = 8;
 
 interface Remedy {

@@ -43,6 +43,7 @@ export type Overtime = Readonly<Record<'ranMs' | 'usualMs', number>>;
 
 /** A job that has run so many times as long as all before it, and longer than this time, may hang. */
 const TIMES_LONGER = 4;
+/** A job that has run for less is never called too long, ms. */
 const LEAST_OVERTIME_MS = 1_800_000;
 
 /** Undefined: it has not run for long, or too few jobs like it have finished. */

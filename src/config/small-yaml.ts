@@ -5,6 +5,7 @@ import type * as z from 'zod';
 import { systemCode } from '../shared/failure.ts';
 import { printable } from '../shared/printable.ts';
 
+/** Most characters of the file. A longer one is refused. */
 const LONGEST_FILE = 262_144;
 
 /** Parses the file. @param wrong makes the failure for a fault of the file */

@@ -23,6 +23,7 @@ export const BOUND_KEY = 'url';
  * effect.
  */
 const TRIES = 10;
+/** Seconds between two tries. */
 const PAUSE_SECONDS = 5;
 /**
  * Seconds of one try. `gitea-runner register` has no time limit: it asks Gitea every second until Gitea answers, then

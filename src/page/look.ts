@@ -56,6 +56,7 @@ const PATIENCE_MS = 2_000;
 const KEY = 'page';
 /** Runs that are remembered, half a KB each, and the time for all questions about them in one look. */
 const MOST_RUNS = 5_000;
+/** Time limit for reading the runs of a look, ms. Runs that are not read by then are left out. */
 const RUNS_MS = 5_000;
 /** A run that Gitea has not told of is asked for again after this time. */
 const AGAIN_MS = 60_000;

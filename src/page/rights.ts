@@ -26,18 +26,21 @@ import type { Figures, Reader } from './view.ts';
 
 /** How long an answer is used before Gitea is asked again, ms. It counts for twice as long at most. */
 const FRESH_MS = 120_000;
+/** How long an answer counts at most, ms. Then Gitea must have answered again, or nothing is shown. */
 const LONGEST_MS = 240_000;
 /**
  * Most remembered tokens, and answers of all of them: 10 MiB. Four minutes bring fewer: strangers and sign-ins are
  * limited to fewer tokens, and the budget of requests to fewer answers, so nobody removes entries of others.
  */
 const MOST_TOKENS = 5_000;
+/** Most remembered answers of all tokens. The least recently used one is forgotten and asked for again. */
 const MOST_ANSWERS = 50_000;
 /** Questions about one person at one visit. The next visit asks on. */
 const MOST_QUESTIONS = 300;
 const AT_ONCE = 8;
 /** Time limit for all requests of a visit, ms. */
 const VISIT_MS = 5_000;
+/** Most characters of a token. A longer one is refused without a request to Gitea. */
 const LONGEST_TOKEN = 2_048;
 
 /** Gitea does not know the token (any more), or does not tell it whose it is. */

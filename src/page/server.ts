@@ -50,6 +50,7 @@ const HEADERS = {
 
 /** Streams of events: of all people, and of one. */
 export const MOST_STREAMS = 100;
+/** Most open streams of one person. Another one is refused with 429. */
 export const MOST_OF_ONE = 5;
 /** Longest life of a stream, ms. Then the browser connects again, and its session is checked. */
 const LONGEST_STREAM_MS = 300_000;

@@ -28,6 +28,7 @@ import type { SignIn } from './session.ts';
 const SCOPES = 'read:user read:repository read:organization';
 /** Gitea's default, `ACCESS_TOKEN_EXPIRATION_TIME`. A session is never longer. */
 const LONGEST_SESSION_S = 3_600;
+/** Time limit of the exchange of a code for a token, ms. */
 const EXCHANGE_MS = 10_000;
 
 export interface SignInSettings {

@@ -21,8 +21,11 @@ export type OwnGroup = Readonly<{ group: UsageEvidence['groups'][number]; target
 const TREND_DAYS = 30;
 /** Pages of fifty CI jobs. */
 export const MOST_TREND_PAGES = 40;
+/** Bytes of rows that one reading keeps. Rows beyond are left out, and the trends are not whole. */
 const MOST_BYTES = 4 * 1024 * 1024;
+/** Most scopes whose readings are kept. The least recently used one is read again. */
 const MOST_SCOPES = 10;
+/** How long a reading is used, ms: each scope is read once an hour at most. */
 const FRESH_MS = 3_600_000;
 /** A reading that has failed is tried again after this time. */
 const AGAIN_MS = 60_000;

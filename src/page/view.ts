@@ -62,7 +62,9 @@ export interface Reader extends Audience {
 
 /** Jobs on one page, jobs that ended lately, and runners of a group. */
 const PAGE_ROWS = 100;
+/** Most ended jobs of a page. Older ones are left out. */
 const MOST_ENDED = 20;
+/** Most runners of a group's page. Those without a slot are left out first. */
 const MOST_RUNNERS = 200;
 /** The hours that the chart of waiting times shows. */
 export const CHART_HOURS = 12;

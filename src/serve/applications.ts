@@ -55,7 +55,9 @@ const ASKS_AT_ONCE = 8;
 const MOST_HANGING = 120;
 /** A wake hangs after so many times the median of the last ones, within these bounds, ms. */
 const TIMES_AS_LONG = 4;
+/** A wake of less time never counts as hanging, ms, however fast the last ones were. */
 const SHORTEST_HANG_MS = 5_000;
+/** A wake of more time always counts as hanging, ms, however slow the last ones were. */
 const LONGEST_HANG_MS = 60_000;
 const WAKES_REMEMBERED = 8;
 

@@ -16,9 +16,11 @@ import { isWorthWriting, statusOf, stuckText, tellsLess } from './planning/group
 import type { AppVerdict, GroupVerdict } from './planning/reconcile.ts';
 import type { StartTask, TaskContext } from './task.ts';
 
+/** Least time between two writes of one status, ms: later changes go into the same write. */
 const SHORTEST_GAP_MS = 1_000;
 /** A group that was re-created is forgotten by then. */
 const CONFLICT_MS = 3_000;
+/** Time limit of one request, ms. A write has two: a conflict is read again. */
 const WRITE_MS = 10_000;
 const STATUS_WRITES = 8;
 const EVENT_WRITES = 10;

@@ -15,6 +15,7 @@ export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
  * second, and the metrics count each.
  */
 const CLOCKS_AGAIN_MS = 3_600_000;
+/** Pause until the same warning is logged again, ms. The metrics count each. */
 const AGAIN_MS = 60_000;
 /** Warnings whose time is remembered. Their texts may hold what a server has chosen, e.g. seconds of a `Retry-After`. */
 const MOST_SUBJECTS = 1_000;

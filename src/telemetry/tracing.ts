@@ -24,7 +24,9 @@ import { contextOf, type SpanAttributes, type SpanData, type SpanSink } from './
  * and has no trace.
  */
 const MOST_JOURNEYS = 10_000;
+/** Most Applications whose wakes are remembered. Traces of others have no wake. */
 const MOST_APPLICATIONS = 1_000;
+/** Most remembered wakes of one Application. A job that waits for longer has no older ones in its trace. */
 const MOST_WAKES = 32;
 /** The kubelet tells late that a container runs. A journey that has ended waits so long for it. */
 const LATE_MS = 3_000;

@@ -285,6 +285,7 @@ function nodesOf(group: RunnerGroup, { autoscaler, nodePools, nodes: read }: Ins
   return nodesMayCome ? unknown(`${text}. The autoscaler may add one`, fix) : bad(text, fix);
 }
 
+/** Most reasons in a line. Further ones become `…`. */
 const MOST_REASONS = 3;
 
 /** `2 with no label gpu=yes`, the commonest first. */

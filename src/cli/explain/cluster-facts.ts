@@ -20,7 +20,12 @@ import { once } from '../../shared/once.ts';
 import { printable } from '../../shared/printable.ts';
 import { type ClusterReader, readObject } from '../reading/read-object.ts';
 
+/**
+ * Most namespaces and groups of Jobs whose Events are read: each takes a request. Further ones have no facts from
+ * Events.
+ */
 const MOST_JOBS = 3;
+/** Most Events of one answer. If it is full, the warnings of a pod are read separately. */
 const MOST_EVENTS = 500;
 /** Events of pods of all types, without what each pod that is well has. */
 const OF_PODS = 'involvedObject.kind=Pod,reason!=Scheduled,reason!=Created,reason!=Started,reason!=Killing';
@@ -59,6 +64,7 @@ type Event = z.infer<typeof Events>['items'][number];
 
 /** Kueue's objects, each of one Job. */
 const WORKLOADS = '/apis/kueue.x-k8s.io/v1beta2';
+/** Most Workloads of one answer. Jobs beyond it have no words of Kueue. */
 const MOST_WORKLOADS = 500;
 const Workloads = z.object({
   items: z.array(

@@ -180,7 +180,9 @@ export function readStates(text: string, source: Source): readonly JobState[] {
   throw wrong('GR-FLAG-18', source, `one or more of ${JOB_STATES.join(', ')}, with commas between`, text);
 }
 
+/** Most attributes of a process. More are refused. */
 export const MOST_ATTRIBUTES = 32;
+/** Most characters of a key or value. A longer one is refused. */
 const LONGEST_ATTRIBUTE = 255;
 
 /** Reads attributes in the form of `OTEL_RESOURCE_ATTRIBUTES`: values are percent-encoded. */

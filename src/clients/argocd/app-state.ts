@@ -23,6 +23,7 @@ const DELETING = 'Deleting';
 const STOPPING: ReadonlySet<string> = new Set(['ComparisonError', 'InvalidSpecError', 'UnknownError', SKIPPED]);
 /** Room for a code, a sentence and an address; the status of a RunnerGroup shows it too. */
 const LONGEST_MESSAGE = 600;
+/** Most characters of a word such as a phase or a type. A longer one is cut in the middle. */
 const LONGEST_WORD = 60;
 /**
  * Most conditions in a message, with each kind once first. Argo CD has one condition for each object that it leaves

@@ -20,6 +20,7 @@ export interface ApplicationRef {
 /** A namespaced Kubernetes object. `group` is empty for the core API. */
 export type ObjectRef = Readonly<Record<'group' | 'kind' | 'namespace' | 'name', string>>;
 
+/** Most characters of a name in Kubernetes. A longer name is no Application. */
 const MAX_NAME = 253;
 const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
 const WORD = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';

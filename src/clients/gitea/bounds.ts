@@ -4,13 +4,17 @@
  */
 import { groupBy } from '../../shared/keys.ts';
 
+/** Most characters of a name. A longer one becomes `TOO_LONG`. */
 const LONGEST_NAME = 1_000;
 /** Gitea's column has 255 characters in most databases (`Ref`, models/actions/run.go). */
 const LONGEST_BRANCH = 255;
+/** Most characters of a link. A longer one is dropped. */
 const LONGEST_LINK = 2_000;
+/** Most labels of a row. Further ones are dropped, and a marker replaces them. */
 const MOST_LABELS = 200;
 /** Characters of all labels of a job, and of a runner, which has all labels of its group. */
 const MOST_OF_JOB = 4_096;
+/** Most characters of a runner's labels together. Further labels are dropped. */
 const MOST_OF_RUNNER = 16_384;
 /** Label for a string that is too long. No runner of ours and no label of a group has a space in its name. */
 export const TOO_LONG = '(too long)';
@@ -21,6 +25,7 @@ export const TOO_MANY = '(too many)';
  * next one is read, and plans.
  */
 const BYTES_OF_ALL = 48 * 1024 * 1024;
+/** Bytes that one look may keep. Above it, rows are left out by their use (`SHARES`). */
 const MOST_OF_LOOK = 24 * 1024 * 1024;
 /** About 700 running jobs: as much has every scope, however many there are. */
 const LEAST_OF_LOOK = 512 * 1024;

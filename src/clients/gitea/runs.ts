@@ -18,6 +18,7 @@ export type Run = Readonly<ReturnType<typeof readRun>>;
 const MOST_PAGES = { active: 4, all: 2 } as const;
 
 const ACTIVE = ['queued', 'in_progress', 'waiting'];
+/** Most characters of a run's title, which its author writes. A longer one is cut. */
 const LONGEST_TITLE = 100;
 
 const RunPage = z.object({ workflow_runs: z.array(z.unknown()), total_count: z.int().nonnegative() });

@@ -47,9 +47,11 @@ export interface HttpOptions extends Trust {
 const QUICK_PAUSES_MS = [100, 400];
 const QUICK_STATUSES = new Set([500, 502, 504]);
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** Most redirects of a request. More are a failure. */
 const MAX_REDIRECTS = 3;
 /** Obeyed `Retry-After`s of one request; a server that says 0 for ever must not keep us busy until the deadline. */
 const MAX_OBEYED = 5;
+/** Shortest pause before a repetition, ms: a server may send `Retry-After: 0`. */
 const SHORTEST_PAUSE_MS = 100;
 
 /** A Failure: the connection broke. `AskedPause`: nothing was sent, because the server has asked to wait. */

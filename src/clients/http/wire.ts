@@ -62,6 +62,7 @@ export function refuseBadCa(ca: string | undefined, caFrom?: string): void {
   throw new Failure('GR-HTTP-14', 2, message, 'unreachable');
 }
 
+/** First size of the memory, bytes. It is doubled while the body grows. */
 const FIRST_BYTES = 16 * 1024;
 
 /**

@@ -128,6 +128,7 @@ function slotsOf(
   };
 }
 
+/** Weight of a Job whose annotation is not a weight: the largest, so that no limit is exceeded. */
 const MOST_WEIGHT = 10_000;
 
 function shardOf({ metadata: { labels } }: KubeJob): Pick<LiveJob, 'shard'> {

@@ -24,6 +24,10 @@ export interface KubeQuestion {
   readonly body?: unknown;
 }
 
+/**
+ * Most bytes of a line of a watch. A longer one ends the watch: a server that sends no line break must not fill the
+ * memory.
+ */
 const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
 const LINE_FEED = 10;
 /** A page of 500 Jobs with managedFields is about 4 MiB. */

@@ -32,6 +32,7 @@ interface WatchListeners<T> {
   readonly onFailure: (failure: Failure) => void;
 }
 
+/** Time limit of a list with all its pages, ms. Then the list is tried again after a pause. */
 const LIST_MS = 30_000;
 /** Asked of the server; it then ends the watch and we begin another one, so load spreads over servers. */
 const WATCH_SECONDS = 290;
@@ -41,7 +42,9 @@ const WATCH_SECONDS = 290;
  * watch begins, which shows which of the two it was.
  */
 const IDLE_MS = 150_000;
+/** Pause after the first failure of a watch, ms. It is doubled with each further failure. */
 const FIRST_PAUSE_MS = 500;
+/** Longest pause between two tries of a watch, ms. */
 const LONGEST_PAUSE_MS = 30_000;
 /** A watch that lasted this long was a good one, however it ended. */
 const GOOD_WATCH_MS = 5_000;

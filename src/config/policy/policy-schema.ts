@@ -22,6 +22,7 @@ import { isRegistryPattern, normalRepository, wrongImagePattern } from './policy
 
 /** Entries of a list. Every group is compared with every entry. */
 const MOST_ENTRIES = 1_000;
+/** Most characters of a pattern. A longer one makes the policy file invalid. */
 const LONGEST_PATTERN = 512;
 
 const pattern = () =>

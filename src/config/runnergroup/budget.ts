@@ -7,6 +7,7 @@
 
 /** Entries of folders that are looked at, over all folders. */
 export const MOST_ENTRIES = 50_000;
+/** Files that are read, over all folders. More are an error. */
 export const MOST_FILES = 5_000;
 /** Bytes of all files together. A RunnerGroup has about 700. */
 export const MOST_BYTES = 4 * 1024 * 1024;

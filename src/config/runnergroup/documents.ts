@@ -51,6 +51,7 @@ export const AS_KUBECTL = {
 const CONTROL = /(?![\t\n\r\u0085])\p{Cc}/u;
 /** Far beyond any manifest: code that calls itself per level must not run out of stack. */
 const DEEPEST = 200;
+/** Most problems of one document. Further ones are not reported. */
 const MOST_TEXT_PROBLEMS = 100;
 /** The version that is read in any case; 1.2 would make a text of `yes`, for us but not for kubectl. */
 const ONLY_DIRECTIVE = /^%YAML\s+1\.1\s*$/;

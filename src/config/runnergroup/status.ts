@@ -43,6 +43,7 @@ export type LostJob = z.output<typeof LostJob>;
 /** Longest `lostJobs`: a group whose nodes all die at once. An entry has about 250 bytes. */
 export const MOST_LOST_JOBS = 100;
 
+/** Most levels with a failed registration in the status. Further ones are left out. */
 export const MOST_UNREGISTERED = 20;
 
 export const RunnerGroupStatus = z.object({

@@ -108,6 +108,7 @@ export function dnsLabelOf(text: string): string {
 
 /** Name of an image, with tag and digest as far as they are given. */
 export const IMAGE_REFERENCE = /^[A-Za-z0-9][A-Za-z0-9._/:-]*(?:@sha256:[0-9a-f]{64})?$/;
+/** Most characters of an image reference. No longer name can be pulled. */
 export const LONGEST_IMAGE = 512;
 
 const LABEL_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/;

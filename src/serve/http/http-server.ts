@@ -35,9 +35,11 @@ export interface HttpServerOptions {
 
 export type HttpServer = Awaited<ReturnType<typeof startHttpServer>>;
 
+/** Time limit of a whole request, ms: Gitea waits no longer for an answer. */
 const REQUEST_MS = 5000;
 /** Time limit of the headers, ms. It also ends a connection that sends no byte. */
 const HEADERS_MS = 2000;
+/** How long an idle connection is kept, ms. */
 const KEEP_ALIVE_MS = 5000;
 /** An idle connection costs some 20 KB. Clients that stay connected cost less than clients that are closed and come back at once. */
 const CONNECTIONS = { total: 2048, perAddress: 1024 };
@@ -45,6 +47,7 @@ const CONNECTIONS = { total: 2048, perAddress: 1024 };
 const BACKLOG = 4096;
 /** Gitea sends about 1 KB of headers. */
 const MAX_HEADER_BYTES = 16 * 1024;
+/** Most headers of a request. Node ignores further ones. */
 const MAX_HEADERS = 100;
 
 /** Listens. Throws `Failure` (exit 1) when the address cannot be had. */

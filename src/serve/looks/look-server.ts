@@ -31,6 +31,7 @@ const MOST_KEPT_BYTES = 32 * 1024 * 1024;
 const MOST_SENT_BYTES = 32 * 1024 * 1024;
 /** `generate` waits 200 ms. */
 const PATIENCE_MS = 150;
+/** Time limit for sending a look, ms. A slower client is cut off, because its look holds memory. */
 const LONGEST_SENDING_MS = 2_000;
 
 type Given = KeptLook & { readonly bytes: number; readonly endedMs: number };

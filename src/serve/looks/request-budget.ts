@@ -5,6 +5,7 @@ import type { KeyQueue, WorkQueue } from '../queue/work-queue.ts';
 /** The queue of all requests that do not belong to looks, such as those of sweeps. */
 export const BACKGROUND = 'background';
 
+/** Unused budget that is saved, as time, ms. A Gitea that was idle gets so many requests at once. */
 const SAVED_MS = 5_000;
 const BACKGROUND_SHARE = 0.1;
 

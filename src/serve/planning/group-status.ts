@@ -78,6 +78,7 @@ const CONDITIONS: Readonly<Record<string, (facts: GroupFacts) => Verdict | undef
  * minutes.
  */
 const TOLERATED_DIFFERENCE_MS = 60_000;
+/** After so long, the condition says what the wake waits for, ms (law V75). */
 const WAIT_TOLD_MS = 30_000;
 const PLAN_DIFFERS = `The cluster has not shown the plan for more than ${TOLERATED_DIFFERENCE_MS / 1000} s`;
 /** Last words of a message without a cause from Argo CD. `COMPARE`: Argo CD says that all is as printed. */
@@ -91,9 +92,11 @@ const UNMANAGED =
   'No Argo CD Application manages this object: it has neither the annotation argocd.argoproj.io/tracking-id nor the label by which Argo CD may track (app.kubernetes.io/instance, or that of GITEA_RUNNERS_TRACKING_LABEL). So it gets no runners. Commit it to the repository of an Application.';
 const NOT_LOOKED_YET: Verdict = ['Unknown', 'NotLookedYet', 'Gitea was not looked at yet.'];
 const NOT_PLANNED: Verdict = ['Unknown', 'NotPlanned', 'Nothing was planned.'];
+/** Most characters of a message in the status. A longer one is cut. */
 const LONGEST_MESSAGE = 1_000;
 /** Runners that stay for a look and are named. `debuggingRunners` counts them all. */
 const MOST_DEBUGGING = 20;
+/** Most causes in a message. The rest is counted. */
 const MOST_STUCK = 3;
 /** Gitea refuses the token (401, 403): a person must change the Secret. */
 const UNAUTHORIZED = 'Unauthorized';

@@ -99,6 +99,7 @@ function keyIn(annotations: Texts, app: ApplicationRef, controlPlaneNamespace: s
   return applicationKey(app, controlPlaneNamespace) + (id && `@${printable(id.slice(0, LONGEST_ID))}`);
 }
 
+/** Most characters of an installation id in a key. The rest is cut off. */
 const LONGEST_ID = 100;
 
 /** The last look at a target. */

@@ -86,6 +86,7 @@ const FIRST_PAUSE_MS: Readonly<Record<WakeOutcome['is'], number>> = {
   foreign: 30_000,
   failed: 1_000,
 };
+/** Longest pause between two wakes for the same difference, ms. Each wake costs Argo CD about a second. */
 const LONGEST_PAUSE_MS = 60_000;
 /**
  * Pause between wakes while Argo CD is away or another operation lasts, ms. Such a wake only reads and is cheap, and

@@ -63,6 +63,7 @@ export interface Delivery {
 
 /** Most accepted deliveries that are remembered, and for how long. */
 const REMEMBERED = 10_000;
+/** How long an accepted delivery is remembered, ms. A later replay only costs a look. */
 const REMEMBERED_MS = 24 * 3_600_000;
 const NAME = /^[A-Za-z0-9_.-]{1,255}$/;
 

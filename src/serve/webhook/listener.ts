@@ -68,6 +68,7 @@ export function header({ headers }: IncomingMessage, name: string): string {
   return String(headers[name] ?? '');
 }
 
+/** Time limit for sending a delivery on to the leader, ms: Gitea waits 5 s for the answer. */
 const FORWARD_MS = 3_000;
 
 /** Sends webhooks that came to a follower on to the leader. */

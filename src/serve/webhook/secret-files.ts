@@ -7,6 +7,7 @@ import { Failure, systemReason } from '../../shared/failure.ts';
 import { normalBase } from '../../shared/url.ts';
 import type { WorkQueue } from '../queue/work-queue.ts';
 
+/** Time between two reads of the files, ms. */
 const AGAIN_MS = 10_000;
 /** Time limit of one read, ms, for a file system that hangs. */
 const LONGEST_READ_MS = 10_000;

@@ -156,6 +156,7 @@ function noticeOf(
   });
 }
 
+/** Most characters of a name in a message. A longer one is cut. */
 const LONGEST_NAME = 200;
 
 /** A name as it may stand in a message: one printable line of bounded length. */

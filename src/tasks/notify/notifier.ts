@@ -61,6 +61,7 @@ export interface NotifyOptions {
   readonly times?: typeof TIMES;
 }
 
+/** Time limit of one attempt, ms. A receiver that hangs delays its own lane only. */
 export const ATTEMPT_MS = 5_000;
 /** Most bytes of an answer. Its content is not used. */
 const LONGEST_ANSWER = 64 * 1024;

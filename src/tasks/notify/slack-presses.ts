@@ -26,6 +26,7 @@ export const EXTEND_ACTION = 'gitea-runners-extend-1h';
 /** Called when Slack was answered. A rejection ends the process. */
 type OnPress = (press: Press) => Promise<void>;
 
+/** Largest age of a request, ms, as Slack recommends it. Older ones are replays. */
 const WINDOW_MS = 300_000;
 /** Within the window; people press buttons. */
 const MOST_REMEMBERED = 10_000;
@@ -114,7 +115,9 @@ interface ConnectionOptions extends Pick<ReceiverContext, 'clock' | 'env' | 'ran
   readonly pingMs?: number;
 }
 
+/** Time limit until Slack greets on a new connection, ms. Then the connection has failed. */
 const OPEN_MS = 10_000;
+/** Longest pause before a new connection, ms. */
 const LONGEST_PAUSE_MS = 300_000;
 /** Pauses are up to a quarter shorter, by chance. */
 const JITTER = 0.25;

@@ -31,7 +31,9 @@ import { normalBase } from '../../shared/url.ts';
 
 /** Time between two checks of a good Secret, ms. So long a token that was replaced in Gitea may stay in the Secret. */
 const WELL_MS = 300_000;
+/** Pause after the first failure, ms. It is doubled with each further failure. */
 const FIRST_MS = 15_000;
+/** Longest pause after failures, ms. */
 const LONGEST_MS = 600_000;
 
 /**

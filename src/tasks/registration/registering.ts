@@ -37,6 +37,7 @@ import { levelOf, levelsSeen, unused, type Wish, type Wishes, wishesOf } from '.
 export const AHEAD_MS = 60_000;
 /** Most credentials in memory. Further runners are registered when their Jobs come. */
 const MOST_AHEAD = 200;
+/** Most registration tokens and refusals in memory. The least recently used one is forgotten and requested again. */
 const MOST_TOKENS = 200;
 /**
  * How long a registration token is kept, ms. It belongs to a repository, whatever its name. Somebody may make another

@@ -184,6 +184,7 @@ function inTurns(registrations: readonly JudgedRegistration[]): readonly JudgedR
   return registrations.toSorted((a, b) => (turns.get(a) ?? 0) - (turns.get(b) ?? 0));
 }
 
+/** Time between two passes, ms. */
 const PAUSE_MS = 60_000;
 /** A count costs each scope two or three requests. */
 const COUNT_PAUSE_MS = 600_000;
@@ -191,6 +192,7 @@ const COUNT_PAUSE_MS = 600_000;
 const LEFT: ReadonlySet<SweepOutcome['is']> = new Set(['would-delete', 'postponed', 'failed']);
 /** How long a deleted group is remembered, ms: its last runners end after it. */
 const REMEMBERED_MS = 3_600_000;
+/** Most deleted groups and most repositories that are remembered. Rows beyond stay in Gitea. */
 const MOST_REMEMBERED = 1000;
 /** Time limit of a pass over all scopes of all Giteas, within their request budgets, ms. */
 const LONGEST_PASS_MS = 3_600_000;
@@ -203,6 +205,7 @@ const MOST_PLACES = 10;
 const PASSES = 5;
 /** Passes for a group that is only guessed: enough to see a row twice, 75 s apart. Others go first. */
 const GUESS_PASSES = 3;
+/** Most repositories of guessed rows. Rows beyond stay in Gitea. */
 const MOST_GUESSED = 500;
 
 /**
