@@ -51,9 +51,10 @@ export function advicesFor(jobs: readonly ExplainedJob[], adviceOf: (job: Explai
 export function adviceFor(job: ExplainedJob, groups: readonly ExplainedGroup[]): readonly string[] {
   const switchOn = `switch Actions on in the settings of ${job.job.repository}; if the job is not to run, cancel its run then`;
   if (job.isActionsOff) return [switchOn];
-  if (job.verdict === 'running') return runningAdvice(job);
-  if (job.verdict === 'held') return HELD[job.because].advice?.(job, findGroup(job.group, groups)) ?? [];
-  return servedAdvice(job);
+  const group = findGroup(job.group, groups);
+  if (job.verdict === 'running') return runningAdvice(job, group);
+  if (job.verdict === 'held') return HELD[job.because].advice?.(job, group) ?? [];
+  return servedAdvice(job, group);
 }
 
 function servedText(job: ServedJob, runners: ReadonlyMap<string, EmittedRunner>, nowMs: number): string {
@@ -76,17 +77,20 @@ function historyText({ ended, idleMs, inVain }: ServedJob, triedBefore: number):
   return `${count(triedBefore, 'runner')} before this one got no job, or did not start`;
 }
 
-function servedAdvice(job: ServedJob): readonly string[] {
+function servedAdvice(job: ServedJob, group: ExplainedGroup | undefined): readonly string[] {
   const { isUnseen, notCreated } = job;
-  const advice = [...historyAdvice(job), ...(notCreated?.isUnserved || notCreated?.isKnown ? [notCreated.next] : [])];
+  const advice = [
+    ...historyAdvice(job, group),
+    ...(notCreated?.isUnserved || notCreated?.isKnown ? [notCreated.next] : []),
+  ];
   if (advice.length > 0) return advice;
   return isUnseen ? ['to see whether its runner starts, have the cluster looked at: add --kubeconfig'] : [];
 }
 
 /** Returns the advice for a job whose last runners failed. */
-function historyAdvice(job: ServedJob): readonly string[] {
+function historyAdvice(job: ServedJob, explained: ExplainedGroup | undefined): readonly string[] {
   const { ended, group, inVain } = job;
-  if (ended) return endAdvice(job);
+  if (ended) return endAdvice(job, explained);
   const look = `look whether Actions is switched on in the settings of ${job.job.repository}, and whether the runner has all labels of runs-on`;
   if (inVain === 'idle') return [look];
   const events = `see which pods did not start: kubectl -n ${group.namespace} describe runnergroup ${group.name}. If all did, ${look}`;
@@ -109,13 +113,13 @@ function runningText(job: RunningJob, isShared: boolean): string {
   return isShared ? `runs in group ${keyText(group)}` : `runs on ${runner}`;
 }
 
-function runningAdvice(job: RunningJob): readonly string[] {
+function runningAdvice(job: RunningJob, explained: ExplainedGroup | undefined): readonly string[] {
   const { disruption, endsByMs, group, loss, offline, overtime } = job;
   if (loss === 'outlived') return ['force-cancel its run in Gitea', `if that does not end it, ${GITEA_DOCTOR}`];
-  if (loss) return [...endAdvice(job), RERUN];
+  if (loss) return [...endAdvice(job, explained), RERUN];
   if (offline?.isGone) return [`${RERUN}. Sooner: cancel its run first`];
   if (endsByMs !== undefined) {
-    const remedy = disruption && remedyOf(disruption);
+    const remedy = disruption && remedyOf(disruption, { group });
     const why = disruption ? '' : ': its pod is deleted, as when a node is drained';
     return [`wait until then, or cancel the job in Gitea${why}`, ...(remedy ? [remedy] : [])];
   }

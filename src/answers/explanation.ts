@@ -119,6 +119,7 @@ function explainedGroups(groups: readonly RunnerGroup[], plan: Plan): readonly E
       ...counts,
       cannotStart: stuckRunners.get(keyText(key))?.length ?? 0,
       ...slotsOf(counts, heavyRunners.get(keyText(key)) ?? []),
+      ...(group.registrationToken && { registrationSecret: group.registrationToken.name }),
     };
   });
 }

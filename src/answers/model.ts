@@ -116,6 +116,8 @@ export interface ExplainedGroup extends GroupKey, Omit<GroupSummary, 'group'> {
   readonly cannotStart: number;
   /** Slots that its runners take. Absent: one each. */
   readonly slots?: number;
+  /** Name of the Secret with the registration token. Absent: `serve` registers the runners. */
+  readonly registrationSecret?: string;
 }
 
 /** The group that a job waits for or runs in. If no group covers its labels: the nearest one, if there is any. */

@@ -6,7 +6,7 @@ import { keyText } from '../shared/keys.ts';
 import { SKIP_RECONCILE, timeText } from '../shared/marks.ts';
 import { duration } from '../shared/printable.ts';
 import type { NotCreated } from './model.ts';
-import { remedyOf, STEP_2 } from './remedies.ts';
+import { type Remedies, remedyIn, remedyOf, STEP_2, WEBHOOKS } from './remedies.ts';
 import type { ApplicationSeen, StatusSeen, WhereIAm } from './where.ts';
 
 const NO_JOB = 'Argo CD has not created its Kubernetes Job';
@@ -159,9 +159,11 @@ export function failureOf(application: ApplicationSeen): NotCreated | undefined 
   if (lastsMs === undefined) return undefined;
   const why = `Argo CD says: ${says}. For ${duration(lastsMs)} no other sync of Application ${name} can begin`;
   if (SYNC_WINDOW.test(says)) return { why, next: `${WINDOW_REMEDY}, and end this sync: ${end}`, isUnserved: true };
-  const ending =
-    end === undefined ? `it is being ended: ${describeCommand(application)} shows what holds it` : `end it: ${end}`;
-  return { why, next: `${ending}; then ${argocdRemedy(says, name) ?? 'correct what it waits for'}`, isUnserved: true };
+  const remedy = argocdRemedy(says, name) ?? 'correct what it waits for';
+  if (end !== undefined)
+    return { why, next: `${remedy}. If this sync does not end then, end it: ${end}`, isUnserved: true };
+  const ending = `it is being ended: ${describeCommand(application)} shows what holds it`;
+  return { why, next: `${ending}; then ${remedy}`, isUnserved: true };
 }
 
 /** Returns where to put the plugin. A parent would revert a patch of the Application. */
@@ -196,10 +198,11 @@ const WINDOW_REMEDY =
 const STEP_1 = `repeat step 1 of ${manual('install.md#install-three-steps')}`;
 
 /**
- * Remedies for messages of Argo CD (3.5.3, and master of August 2026). The first expression that matches counts. `APP`:
+ * Remedies for messages of Argo CD (3.5.3, and master of August 2026). The first expression that matches counts. `<APP>`:
  * the Application, as its commands take it.
  */
-const ARGOCD_REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
+const ARGOCD_REMEDIES: Remedies = [
+  ...WEBHOOKS,
   [
     /find cmp-server plugin|(?:cmp.server|fork\/exec).*(?:permission denied|read-only|no such file)/,
     `the sidecar ${NAME} of argocd-repo-server is not there, not ready, or may not write: ${STEP_1}`,
@@ -211,9 +214,22 @@ const ARGOCD_REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   ],
   [/argo\S*redis|:6379\b/, 'start Redis of Argo CD again: kubectl -n argocd get pods shows why it does not answer'],
   [/^Deleting:/, 'see what holds its deletion: its status and its objects. Create it again when it is gone'],
-  [/skip-reconcile/, `remove it: kubectl annotate applications.argoproj.io APP ${SKIP_RECONCILE}-`],
+  [/skip-reconcile/, `remove it: kubectl annotate applications.argoproj.io <APP> ${SKIP_RECONCILE}-`],
   [/ExcludedResource/, 'allow Jobs and RunnerGroups in argocd-cm: resource.exclusions, resource.inclusions'],
+  [
+    /SharedResourceWarning: (?<kind>\w+)\/(?<name>[\w.-]+) is part of applications (?<one>[\w./-]+) and (?<other>[\w./-]+)/, // controller/state.go
+    'take <kind> <name> out of the source of one of the Applications <one> and <other>',
+  ],
   [/(?:Shared|Repeated)Resource/, 'leave the RunnerGroup in one place of one Application'],
+  // gitops-engine: pkg/sync/sync_context.go, setRunningPhase.
+  [
+    /waiting for deletion of [\w.-]*\/(?<kind>\w+)\/(?<name>[\w.-]+)/,
+    'see what holds the deletion of <kind> <name>, finalizers as a rule: kubectl get <kind> -A --field-selector metadata.name=<name> -o yaml',
+  ],
+  [
+    /waiting for (?:healthy state of|completion of hook) [\w.-]*\/(?<kind>\w+)\/(?<name>[\w.-]+)/,
+    'see why <kind> <name> is not ready, and mend it: kubectl get <kind> -A --field-selector metadata.name=<name> -o yaml',
+  ],
   [/syncOptions has/, 'remove that option from spec.syncPolicy.syncOptions'],
   [/permitted to use project/, 'add the namespace of the Application to spec.sourceNamespaces of that AppProject'],
   [
@@ -241,7 +257,19 @@ const ARGOCD_REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     'give its account this right, or leave that kind out: resource.exclusions in argocd-cm',
   ],
   [
-    /client to provide credentials|cluster info|live state|sync cluster|server (?:resources|version)|api resources/,
+    /Too large resource version/, // k8s.io/apiserver, pkg/storage/errors.go
+    'Argo CD tries again by itself. After ten minutes ask who runs the API server: its cache is behind its etcd',
+  ],
+  [
+    /SchemaError|error getting openapi resources: (?!.*(?:dial |x509|Unauthorized))/, // gitops-engine: pkg/utils/kube/ctl.go
+    'correct the schema of the CRD or the API that the message names: kubectl get --raw /openapi/v2, kubectl get apiservices',
+  ],
+  [
+    /initial state of resource (?<resource>[\w.-]+): (?!.*(?:dial |x509|Unauthorized|credentials))/, // gitops-engine: pkg/cache/cluster.go
+    'see whether that cluster lists <resource>: kubectl get <resource> -A; ask who runs its API',
+  ],
+  [
+    /client to provide credentials|cluster info|live state|initial state|sync cluster|server (?:resources|version)|api resources/,
     'see whether Argo CD reaches that cluster, and whether its credentials are valid: argocd cluster list',
   ],
   [/server.?side diff/i, `annotate the Application as ${manual('upgrade.md#020')} says`],
@@ -303,12 +331,11 @@ const REFUSED = /is (?:forbidden|invalid)\b|denied the request|failed calling we
 const FINAL =
   /not permitted|allowed destinations|\w+ResourceWarning|syncOptions has|is (?:invalid|immutable|not managed|installed)|no matching|denied (?:the )?request|cannot \w+ resource|" not found/;
 
-/** Undefined: none is known. `APP` becomes the Application, `argocd/runners`. */
+/** Undefined: none is known. @param key of the Application, `argocd/runners` */
 function argocdRemedy(says: string, key: string): string | undefined {
   const [namespace, application] = key.split('/');
-  const remedy = ARGOCD_REMEDIES.find(([words]) => words.test(says))?.[1];
-  const ofRefused = REFUSED.test(says) ? remedyOf({ reason: NO_POD, message: says }) : undefined;
-  return remedy?.replace('APP', `-n ${namespace} ${application}`) ?? ofRefused;
+  const remedy = remedyIn(ARGOCD_REMEDIES, says, { APP: `-n ${namespace} ${application}` });
+  return remedy ?? (REFUSED.test(says) ? remedyOf({ reason: NO_POD, message: says }) : undefined);
 }
 
 /** Returns the remedy for an error of Argo CD in this Application, `argocd/runners`. */

@@ -106,7 +106,7 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
     short: 'held back by the cap',
     text: capText,
     advice: (job, group) => [
-      ...endAdvice(job),
+      ...endAdvice(job, group),
       ...holderAdvice(job.holders ?? []),
       ...(group ? [capAdvice(group, job)] : []),
     ],
@@ -268,8 +268,12 @@ export function endedText(ended: PodTrouble): string {
   return `its last runner failed: ${troubleText(ended)}`;
 }
 
-export function endAdvice({ ended }: ExplainedJob): readonly string[] {
-  return [(ended && remedyOf(ended)) ?? []].flat();
+export function endAdvice(
+  { ended }: Pick<ExplainedJob, 'ended'>,
+  group: ExplainedGroup | undefined,
+): readonly string[] {
+  const remedy = ended && remedyOf(ended, { group, runner: ended.runner, secret: group?.registrationSecret });
+  return remedy === undefined ? [] : [remedy];
 }
 
 /** The states of runners that the metric counts (docs/monitoring.md). */

@@ -1,21 +1,30 @@
 /**
- * Remedies for troubles that keep a pod from starting, or have ended its runner: one for each reason, as in
+ * Remedies for troubles that keep a pod from starting, or have ended its runner: one for each cause, as in
  * docs/symptoms.md. Pure.
  */
 import type { GroupKey, RunnerTrouble } from '../planner/decisions.ts';
 import { NO_POD, type PodTrouble } from '../planner/evidence.ts';
 import { manual } from '../shared/installed/installed-names.ts';
-import { groupBy } from '../shared/keys.ts';
+import { groupBy, keyText } from '../shared/keys.ts';
 import { timeText } from '../shared/marks.ts';
 import { duration, firstNames } from '../shared/printable.ts';
 import type { Holder, SlotDelay } from './model.ts';
 
 export const STEP_2 = `step 2 of ${manual('install.md#install-three-steps')}`;
 const QUOTA = manual('losses.md#pods-that-a-quota-refuses');
-const VOLUME = 'make the Secret, ConfigMap or claim that it names, or correct spec.podTemplate';
-const DRIVER = 'look at that volume, its driver and that node: kubectl get pvc,csidrivers,volumeattachments';
-const NODE = 'look at that node: kubectl describe node. If no other has this, kubectl cordon it and delete the pod';
+const LOOK = 'look at node <NODE>: kubectl describe node <NODE>';
+const NODE = `${LOOK}. If no other has this: kubectl cordon <NODE>, then kubectl -n <NAMESPACE> delete pods -l job-name=<RUNNER>`;
+const NEXT_POD = 'nothing, if the next pod starts. Else';
+const ON_NODE = 'get pods -A --field-selector spec.nodeName=<NODE>';
+const DRIVER =
+  'look at that volume, its driver and node <NODE>: kubectl -n <NAMESPACE> get pvc,csidrivers,volumeattachments';
+const CLAIM =
+  'look at its claim and StorageClass, and at the pods of the CSI driver: kubectl -n <NAMESPACE> describe pvc<CLAIMS>; kubectl get storageclass,csidrivers';
+const MESH = manual('install.md#service-mesh');
 const REACH = 'see that pods reach Gitea: NetworkPolicy, DNS, proxy';
+const REGISTER_LOG = 'kubectl -n <NAMESPACE> logs job/<RUNNER> -c register';
+const GITEA_URL = 'spec.gitea.url of <GROUP>';
+const PROXY = 'spec.proxy of <GROUP>';
 const LOGIN = 'give its registry a login: imagePullSecrets';
 const IMAGE = `correct the image (spec.image, or that of spec.podTemplate), or ${LOGIN}`;
 const ADD_NODE =
@@ -25,10 +34,49 @@ const PROFILE =
 const EVICTED =
   'give the pod requests for what its node ran out of, in spec.podTemplate: pods without them are evicted first';
 
+/** Rows of an expression and its remedy. `<claim>` in a remedy is the group `claim` of the expression, and `<NODE>` is one of `Names`. */
+export type Remedies = readonly (readonly [words: RegExp, remedy: string])[];
+
+/** Remedies for a webhook of this cluster that does not answer, in the API server's words (1.37: k8s.io/apiserver, apiextensions-apiserver). */
+export const WEBHOOKS: Remedies = [
+  [
+    /(?:failed calling webhook|conversion webhook for) .*?https:\/\/(?<service>[\w-]+)\.(?<space>[\w-]+)\.svc\b/,
+    'mend the webhook of service <service>, or ask who runs it: kubectl -n <space> get service,endpointslices,pods',
+  ],
+  [
+    /(?:failed calling webhook|conversion webhook for) .*no endpoints available for service "(?<service>[\w-]+)"/,
+    'mend the webhook of service <service>, or ask who runs it: kubectl get service,endpointslices -A',
+  ],
+  [/failed calling webhook|conversion webhook for/, 'that webhook does not answer: ask who runs it'],
+];
+
 /** Remedies for `REASON: MESSAGE`, in Kubernetes' words or our own. The first expression that matches counts. */
-const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
+const REMEDIES: Remedies = [
+  // A node rejects a pod. The kubelet writes these words before each message (1.37: kubelet.go, rejectPod).
+  [
+    /^NodeShutdown: Pod was rejected/, // pkg/kubelet/nodeshutdown
+    'nothing: node <NODE> shuts down, and the next pod goes to another one',
+  ],
+  [
+    /^(?:\w*TopologyAffinity|SMTAlignment|EmptyPodSharedPool)Error/, // pkg/kubelet/cm
+    'change spec.resources to what the managers of CPU, memory and topology on node <NODE> can give (whole CPUs of one NUMA node), or keep runners off it: nodeSelector',
+  ],
+  [
+    /^SysctlForbidden.*sysctl: "(?<sysctl>[\w./-]+)"/, // pkg/kubelet/sysctl/allowlist.go
+    'allow sysctl <sysctl> in the kubelet of node <NODE> (allowedUnsafeSysctls), or take it out of spec.podTemplate',
+  ],
+  [
+    /^PodOS/, // pkg/kubelet/lifecycle/predicate.go
+    'correct os or the label kubernetes.io/os in spec.podTemplate: node <NODE> has another system',
+  ],
+  [
+    /^(?:AppArmor|\w+NotSupported|PodFeatureUnsupported|InitContainerRestartPolicyForbidden): Pod was rejected/, // pkg/kubelet/lifecycle
+    'keep runners to nodes that can do what it names (nodeSelector), or take it out of spec.podTemplate: node <NODE> cannot',
+  ],
+  [/^Evicted: Pod was rejected/, `mend node <NODE>, which is short of what it names: kubectl describe node <NODE>`],
+  [/^\S+: Pod was rejected|^(?:OutOf|UnexpectedAdmissionError|NodeAffinity)/, `${NEXT_POD} ${LOOK}`],
   [/^ErrImageNeverPull/, 'load that image onto the nodes, or correct imagePullPolicy in spec.podTemplate'],
-  [/^\w*Image.* no space left/, `the disk of that node is full: ${NODE}`],
+  [/^(?:\w*Image|\w*Container|FailedCreatePodSandBox).* no space left/, `the disk of that node is full: ${NODE}`],
   [
     /^\w+: .*(?:no match for platform|exec format error)/,
     'take an image for the processor of the nodes, or a nodeSelector: kubernetes.io/arch',
@@ -46,50 +94,116 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   ],
   [
     /^(?!ImageInspect)\w*Image.* (?:dial|timeout|deadline|reset|EOF)\b/,
-    'see whether the node reaches the registry: network, DNS, proxy',
+    'see whether node <NODE> reaches the registry: network, DNS, proxy',
   ],
   [/^(?:InvalidImageName|\w*Image.*(?:not found|not exist|no such image|unknown|invalid))/, IMAGE],
+  // kubelet 1.37: pkg/kubelet/util/manager (the object exists, and the kubelet cannot read it), pkg/kubelet/token.
+  [
+    /^\w+: .*(?:failed to sync \w+ cache|object \S+ not registered|services have not yet been read)/,
+    `see whether node <NODE> reaches the API server, from which its kubelet cannot read the object: kubectl describe node <NODE>`,
+  ],
+  [
+    /^FailedMount.* serviceaccounts "(?<account>[\w.-]+)" not found/,
+    'make ServiceAccount <account> in namespace <NAMESPACE>, or correct spec.podTemplate',
+  ],
+  [/^FailedMount.* failed to fetch token/, `see why the API server gives the kubelet no token: ${LOOK}`],
   [
     /^FailedAttachVolume.*(?:Multi-Attach|already)/,
     'wait for that pod, or give each pod a volume of its own: ephemeral',
   ],
-  [/^(?:CreateContainerConfigError: configmap|FailedMount.* (?:secret|configmap|persistentvolumeclaim)\b)/, VOLUME],
-  [/^(?:FailedMount|FailedAttachVolume)/, DRIVER],
   [
-    /^CreateContainerConfigError.* root/,
-    'give spec.podTemplate a runAsUser, or the group another spec.securityProfile',
+    /^(?:FailedMount|CreateContainerConfigError).* configmap "(?<map>[\w.-]+)" not found/i,
+    'make ConfigMap <map> in namespace <NAMESPACE>, or correct spec.podTemplate',
   ],
-  [/^CreateContainerConfigError/, `make the Secret, or its key, that it names. For the registration token: ${STEP_2}`],
+  [
+    /^FailedMount.* (?:secret|configmap|persistentvolumeclaim)\b/,
+    'make the Secret, ConfigMap or claim that it names, or the key, or correct spec.podTemplate',
+  ],
+  [/^FailedMount.* hostPath type check/, 'make that path on node <NODE>, or correct hostPath in spec.podTemplate'],
+  [
+    /^FailedMount.* driver name (?<driver>[\w.-]+) not found/, // pkg/volume/csi
+    `see whether the pod of CSI driver <driver> runs on node <NODE>: kubectl ${ON_NODE}; kubectl get csidrivers`,
+  ],
+  [/^(?:FailedMount|FailedAttachVolume)/, DRIVER],
+  // kubelet 1.37: pkg/kubelet/kuberuntime/security_context_others.go, pkg/kubelet/kubelet_pods.go.
+  [
+    /^CreateContainerConfigError.*(?:runAsNonRoot|non-root|run as root)/,
+    'give spec.podTemplate a numeric runAsUser, or the group another spec.securityProfile',
+  ],
+  [
+    /^CreateContainerConfigError.*subPath.* volumeMount "(?<mount>[\w.-]+)" of container "(?<container>[\w.-]+)"/i,
+    'correct subPath of volumeMount <mount> in container <container>, or see whether it can be made in that volume: read-only, full',
+  ],
+  [
+    /^CreateContainerConfigError.* find key (?<key>[\w.-]+) in (?<object>(?:ConfigMap|Secret) [\w./-]+)/,
+    `make key <key> in <object>, or correct spec.podTemplate. A registration token: ${STEP_2}`,
+  ],
+  [
+    /^CreateContainerConfigError.* secret "(?<secret>[\w.-]+)" not found/,
+    `make Secret <secret> in namespace <NAMESPACE>, or correct the name. A registration token: ${STEP_2}`,
+  ],
+  // containerd 2.4: internal/cri/sputil, contrib/seccomp.
+  [
+    /^(?:Run|Create)ContainerError.*apparmor profile not found (?<profile>[\w./-]+\w)/,
+    'load AppArmor profile <profile> on node <NODE>, or correct appArmorProfile in spec.podTemplate',
+  ],
+  [
+    /^(?:Run|Create)ContainerError.*seccomp profile "(?<profile>[\w./-]+)"/,
+    'put seccomp profile <profile> on node <NODE>, or correct seccompProfile in spec.podTemplate',
+  ],
+  [
+    /^(?:Run|Create)ContainerError.*(?<what>apparmor|seccomp)/i,
+    'see what node <NODE> says of <what>, or correct that profile in spec.podTemplate: kubectl describe node <NODE>',
+  ],
   [
     /^(?:Run|Create)ContainerError.*(?:deadline|reserve container name|time(?:d )?out)/,
     `its node is too slow: ${NODE}`,
   ],
+  [/^P\w+HookError/, 'correct that lifecycle hook in spec.podTemplate, or the image'],
   [
-    /^(?:(?:Run|Create)Container|Start)Error|^ContainerCannotRun|^P\w+HookError|^RROUnsupported|^RegistrationFailed.* exec/,
+    /^(?:Run|Create)ContainerError.*(?:exec:|executable|no such file|a directory|permission denied|mount|entrypoint)|^StartError|^ContainerCannotRun|^RROUnsupported|^RegistrationFailed.* exec/,
     'correct command, args and mounts, or the image',
   ],
+  [/^(?:Run|Create)ContainerError/, `see what the runtime says there, and ${LOOK}`],
   [/^SignatureValidationFailed/, 'sign the image, or ask who wants signatures on the nodes'],
   [/^Unschedulable.* (?:TriggeredScaleUp|Nominated): /, 'see in the log of the autoscaler why no node has come'],
-  [
-    /^(?:Unschedulable|SchedulerError).*(?:claim|volume)/i,
-    'look at that claim and its StorageClass, and at the pods of its CSI driver: kubectl get pvc,storageclass,csidrivers',
-  ],
   [/^Unschedulable.* max node group size reached/, 'raise the maximum of that node group, or free a node'],
+  [/^SchedulerError.*(?:claim|volume)/i, CLAIM],
   [/^NoScheduler.*default-scheduler/, 'see whether kube-scheduler runs: kubectl -n kube-system get pods'],
   [/^NoScheduler/, 'start that scheduler, or correct schedulerName in spec.podTemplate'],
   [/^SchedulerError/, 'see the log of that scheduler'],
-  [
-    /^Unschedulable.*taint \{node\.kubernetes\.io\//,
-    'mend those nodes: kubectl describe nodes; a toleration does not help. Or add one',
-  ],
-  [/^Unschedulable.* were unschedulable/, 'uncordon a node, or add one: kubectl get nodes'],
-  [/^Unschedulable/, `${ADD_NODE} node lacks`],
   [/^StartsElsewhere/, 'look at its Workload, which names the cluster, and at the pods there'],
   [
     /^SchedulingGated/,
     'ask whoever sets the gates that it names: what stands before the / is the domain of that program (kueue.x-k8s.io: Kueue)',
   ],
-  [/^FailedCreatePodSandBox/, `the network of pods fails: ${NODE}`],
+  // containerd 2.4: internal/cri/config/config.go, internal/cri/server/sandbox_run.go; CRI-O: "failed to find runtime handler".
+  [
+    /^FailedCreatePodSandBox.*(?:no runtime for |runtime handler )"?(?<handler>[\w.-]+)/,
+    'set up runtime <handler> in containerd of node <NODE>, or keep pods of that RuntimeClass to nodes that have it (its scheduling.nodeSelector), or correct runtimeClassName in spec.podTemplate',
+  ],
+  [
+    /^FailedCreatePodSandBox.*(?:get sandbox image|pull image) "(?<image>[\w./:@-]+)"/,
+    'have node <NODE> get the pause image <image>: load it, or correct sandbox in the settings of containerd. See whether the node reaches that registry',
+  ],
+  // The plugins' own words: amazon-vpc-cni-k8s, host-local, Calico, Cilium.
+  [
+    /^FailedCreatePodSandBox.*(?:assign an IP address|no IP addresses available|no more (?:free|IPs)|no available IP|range is full)/i,
+    'give node <NODE> more addresses for pods (a larger subnet or range, prefixes), or fewer pods. Until then: kubectl cordon <NODE>',
+  ],
+  [
+    /^FailedCreatePodSandBox.*plugin type="(?<plugin>[\w.-]+)".*(?:unauthorized|forbidden)/i,
+    'mend the login of network plugin <plugin> to the API server, as a rule by a restart of its pods: kubectl get pods -A -o wide. Other nodes may have this, too',
+  ],
+  [
+    /^FailedCreatePodSandBox.*plugin type="(?<plugin>[\w.-]+)"/,
+    `see whether the pod of network plugin <plugin> works on node <NODE>: kubectl ${ON_NODE}`,
+  ],
+  [
+    /^FailedCreatePodSandBox.*(?:cni|network)/i,
+    `see whether the pod of the network plugin works on node <NODE>: kubectl ${ON_NODE}`,
+  ],
+  [/^FailedCreatePodSandBox/, `see what the runtime of containers on node <NODE> says in its log, and ${NODE}`],
   [
     /^(?:Pulling|(?:ContainerCreating|PodInitializing).* network is ready)/,
     'see whether the image is large and the registry slow: take a smaller image, or a mirror near the nodes',
@@ -105,34 +219,78 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     'ask who suspends Jobs here: kubectl get localqueues,workloads -A shows the queues of Kueue and who waits',
   ],
   [/^\w+: .*unknown (?:shorthand )?flag/, 'take an image with a newer runner'],
-  [/^RegistrationFailed.*another Gitea/, 'correct key url of the registration Secret, or spec.gitea.url'],
-  [/^RegistrationFailed.*token/, `make a new registration token of this scope: ${STEP_2}`],
+  // Last words of register (runner 1.0.8: internal/app/cmd/register.go): those of Gitea, connect-go and Go's net/http.
+  [/^RegistrationFailed.*another Gitea/, `correct key url of <SECRET>, or ${GITEA_URL}`],
+  [
+    /^RegistrationFailed.*(?: 407\b|Proxy Authentication Required)/,
+    'give the proxy a login: spec.proxy.secretRef of <GROUP>',
+  ],
+  [
+    /^RegistrationFailed.*proxyconnect.* lookup (?<host>[\w.-]+)/,
+    `correct ${PROXY}, or the DNS of the cluster, which does not know <host>`,
+  ],
+  [
+    /^RegistrationFailed.*proxyconnect.*(?:TLS handshake|HTTP response|malformed HTTP)/,
+    `write http:// in ${PROXY}: that proxy speaks no TLS`,
+  ],
+  [/^RegistrationFailed.*proxyconnect.*(?:x509|tls:)/, 'have pods trust the CA of the proxy: spec.caBundle of <GROUP>'],
+  [
+    /^RegistrationFailed.*proxyconnect/,
+    `see that pods reach the proxy in ${PROXY}: its port, whether it runs, NetworkPolicy`,
+  ],
+  [
+    /^RegistrationFailed.*remote error: tls: .*certificate/,
+    `write an address in ${GITEA_URL} that asks for no client certificate: runners have none`,
+  ],
+  [/^RegistrationFailed.*remote error: tls/, `see in the log of what stands before ${GITEA_URL} why it ends TLS`],
+  [
+    /^RegistrationFailed.*(?:HTTP response to HTTPS client|look like a TLS handshake)/,
+    `write http:// in ${GITEA_URL}, or give that address TLS: it speaks plain HTTP`,
+  ],
+  [/^RegistrationFailed.* 400 /, `see whether ${GITEA_URL} must begin with https://`],
+  [
+    /^RegistrationFailed.*(?:read-only file system|permission denied)/,
+    'let the runner write that path: readOnlyRootFilesystem, runAsUser and mounts in spec.podTemplate of <GROUP>',
+  ],
+  [/^RegistrationFailed.*no space left/, 'see the disk of its node, or the sizeLimit of that volume'],
+  [
+    /^RegistrationFailed.*(?:registration token (?:not found|has been invalidated)|of the token not found|missing runner token)/,
+    `write a new registration token of this scope into <SECRET>: ${STEP_2}`,
+  ],
   [
     /^RegistrationFailed.*not yet valid/,
     'see whether the clock of that node is right, and the certificate of Gitea valid',
   ],
   [
     /^RegistrationFailed.*certificate is (?:not )?valid for/,
-    'write a name of that certificate in spec.gitea.url, or correct the certificate',
+    `write a name of that certificate in ${GITEA_URL}, or correct the certificate`,
   ],
-  [/^RegistrationFailed.*(?:x509|tls:)/, 'have pods trust the CA of Gitea: spec.caBundle'],
+  [/^RegistrationFailed.*(?:x509|tls:)/, 'have pods trust the CA of Gitea: spec.caBundle of <GROUP>'],
   [
     /^RegistrationFailed.*(?:lookup |no such host)/,
-    'correct spec.gitea.url, or the DNS of the cluster, which does not know it',
+    `correct ${GITEA_URL}, or the DNS of the cluster, which does not know it`,
   ],
   [
     /^RegistrationFailed.*404/,
-    'see that spec.gitea.url is the base address of Gitea, and that Actions is switched on in app.ini',
+    `see that ${GITEA_URL} is the base address of Gitea, and that Actions is switched on in app.ini`,
   ],
-  [/^RegistrationFailed.* (?:40[137]|429) /, 'see what stands before Gitea and refuses pods: its log, spec.proxy'],
-  [/^RegistrationFailed.* 50\d /, 'see whether Gitea runs: its log, and what stands before it'],
+  [/^RegistrationFailed.* (?:40[13]|429) /, `see what stands before Gitea and refuses pods: its log, ${PROXY}`],
+  [
+    /^RegistrationFailed.*(?: 50\d |can't (?:create|update) )/,
+    'see whether Gitea runs: its log, and what stands before it',
+  ],
   [/^(?:RegistrationFailed.* (?:dial|timeout|deadline|reset|EOF)|InitContainerRunning.* register has)\b/, REACH],
-  [/^RegistrationFailed/, 'check that the registration token is valid for this scope, and that pods reach Gitea'],
+  [/^RegistrationFailed/, `read what register says before that: ${REGISTER_LOG}. It asks ${GITEA_URL}`],
   [
     /^(?:CrashLoopBackOff|InitContainerFailed).*OOMKilled/,
     'give that container a higher memory limit in spec.podTemplate',
   ],
   [/^CrashLoopBackOff/, 'correct that container by its log'],
+  [
+    /^InitContainerRunning.* (?:istio|linkerd)-proxy /,
+    `see whether the control plane of the mesh runs, for which that container waits, or keep runners out of the mesh: ${MESH}`,
+  ],
+  [/^InitContainerRunning.* not started yet/, 'see in its log why it is not ready, or correct its startupProbe'],
   [/^InitContainerRunning/, 'see what that init container waits for, by its log'],
   [/^InitContainerFailed/, 'correct that container, or spec.setupCommand, by its log'],
   [/^OOMKilled/, 'raise spec.resources.limits.memory, or let the CI job need less'],
@@ -149,20 +307,19 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     'give the group a higher priority: spec.priorityTiers, or priorityClassName in spec.podTemplate',
   ],
   [/^Disabled/, 'nothing: it gets another runner'],
-  [/^DeletionByTaintManager/, 'see which taint that node has: kubectl describe node'],
+  [/^DeletionByTaintManager/, 'see which taint node <NODE> has: kubectl describe node <NODE>'],
   [/^NodeLost/, 'see which node is gone: kubectl get nodes'],
   [
     /^(?:ContainerStatusUnknown|Unknown): /,
-    'see why its node lost its containers, as when it starts again: kubectl describe node',
+    'see why its node lost its containers, as when it starts again: kubectl describe node <NODE>',
   ],
   [
     /^RunnerFailed: .*\(killed/,
-    'see what killed it: SystemOOM in the events of its node, or somebody: kubectl describe node',
+    'see what killed it: SystemOOM in the events of its node, or somebody: kubectl describe node <NODE>',
   ],
-  [/^(?:OutOf|UnexpectedAdmissionError|NodeAffinity)/, `nothing, if the next pod starts. Else ${NODE}`],
   [/^DeadlineExceeded/, 'raise spec.activeDeadlineSeconds, or make the CI job shorter'],
   // Why there is no pod, in the API server's words.
-  [/^NoPod.*exceeded quota/, `raise that quota, or let fewer runners run: ${QUOTA}`],
+  [/^NoPod.*exceeded quota: (?<quota>[\w.-]+)/, `raise that quota (<quota>), or let fewer runners run: ${QUOTA}`],
   [/^NoPod.*(?:failed quota|imum .*usage)/, 'change spec.resources by what that quota or LimitRange asks for'],
   [/^NoPod.*PodSecurity/, `${PROFILE} command`],
   [
@@ -170,9 +327,15 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
     'give the account that it names this right, by a Role and a RoleBinding in that namespace',
   ],
   [/^NoPod.*service ?account/, 'make that ServiceAccount, or correct spec.podTemplate'],
-  [/^NoPod.*PriorityClass/, 'make that PriorityClass, or correct spec.priorityTiers or spec.podTemplate'],
-  [/^NoPod.*RuntimeClass/, 'make that RuntimeClass, or correct runtimeClassName in spec.podTemplate'],
-  [/^NoPod.*failed calling webhook/, 'that admission webhook does not answer: ask who runs it'],
+  [
+    /^NoPod.*PriorityClass with name (?<class>[\w.-]+)/,
+    'make PriorityClass <class>, or correct spec.priorityTiers or spec.podTemplate',
+  ],
+  [
+    /^NoPod.*RuntimeClass "(?<class>[\w.-]+)"/,
+    'make RuntimeClass <class>, or correct runtimeClassName in spec.podTemplate',
+  ],
+  ...WEBHOOKS,
   [
     /^NoPod.*admission ?(?:webhook|policy)/i,
     'ask who runs that admission webhook or policy, or correct spec.podTemplate',
@@ -183,18 +346,99 @@ const REMEDIES: readonly (readonly [words: RegExp, remedy: string])[] = [
   [/^NoPod.*(?:forbidden|invalid)/, 'correct in spec.podTemplate what the API server names'],
 ];
 
-/** Reasons that say all: the pod never ran or is gone, or the message is the last line of its log. */
+/** Remedies for what the scheduler says of some nodes (1.37: pkg/scheduler/framework/plugins). One plugin refuses a node, so each remedy helps alone. */
+const SCHEDULER: Remedies = [
+  [/ persistentvolumeclaim "(?<claim>[\w.-]+)" not found/, 'make claim <claim>: kubectl -n <NAMESPACE> get pvc'],
+  [
+    /unbound immediate|persistent volumes to bind|enough free storage|non-existent pv|available disk|ReadWriteOncePod/,
+    CLAIM,
+  ],
+  [
+    /volume node affinity|PersistentVolume's node affinity|available volume zone/,
+    `add a node where the volume of its claim is: kubectl -n <NAMESPACE> describe pvc<CLAIMS>`,
+  ],
+  [/exceed max volume count/, 'add a node, or give runners fewer volumes: each node attaches only so many'],
+  [
+    /Insufficient /,
+    'add a node with room, or lower requests in spec.resources: gitea-runners doctor says what each node lacks',
+  ],
+  [/Too many pods/, 'add a node, or raise maxPods of the kubelets: the size of the pod does not matter'],
+  [
+    /free ports/,
+    'take hostPort and hostNetwork out of spec.podTemplate, or add a node: a port of a node is for one pod',
+  ],
+  [
+    /topology spread constraints/,
+    'loosen topologySpreadConstraints in spec.podTemplate (maxSkew, whenUnsatisfiable), or add a node where they want the pod',
+  ],
+  [
+    /taint \{(?!node(?:-role)?\.(?:cloudprovider\.)?kubernetes\.io\/)(?<taint>[\w./-]+: ?[\w.-]*)\}/,
+    'have runners tolerate taint {<taint>}, if they may run there: tolerations in spec.podTemplate',
+  ],
+  [
+    /taint\(s\)/,
+    'have runners tolerate the taints of those nodes, if they may run there: kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints',
+  ],
+  [
+    /taint \{node\.(?:cloudprovider\.)?kubernetes\.io\//,
+    'mend those nodes: kubectl describe nodes; a toleration does not help. Or add one',
+  ],
+  [/were unschedulable/, 'uncordon a node, or add one: kubectl get nodes'],
+  [/ affinity\/selector/, 'label a node, or correct nodeSelector and nodeAffinity in spec.podTemplate'],
+  [/pods? (?:anti-)?affinity rules/, 'loosen podAffinity and podAntiAffinity in spec.podTemplate, or add a node'],
+  [
+    /resourceclaim|allocate all claims/i,
+    'look at its ResourceClaim and the driver: kubectl -n <NAMESPACE> get resourceclaims',
+  ],
+];
+
+/** Reasons that say all. The pod never ran or is gone, the message is the last line of its log, or the remedy has the command. */
 const NO_LOGS =
-  /^(?:Evicted|Preempted|NodeLost|PodDeleted|Disabled|OutOf|UnexpectedAdmissionError|NodeAffinity|RegistrationFailed: .* exit code \d+: )/;
+  /^(?:Evicted|Preempted|NodeLost|PodDeleted|Disabled|OutOf|UnexpectedAdmissionError|NodeAffinity|RegistrationFailed|\S+: Pod was rejected)/;
 
 /** True when the logs of the pod say more than this. */
 export function hasLogs(trouble: PodTrouble): boolean {
   return !NO_LOGS.test(troubleText(trouble));
 }
 
+/** Names for a remedy. An absent name stands as in the manual: `kubectl cordon NODE`. */
+export interface Names {
+  readonly group?: GroupKey | undefined;
+  readonly runner?: string;
+  /** Name of the Secret with the registration token. */
+  readonly secret?: string | undefined;
+}
+
 /** Undefined: only its logs or its events tell what helps. */
-export function remedyOf({ message = '', reason }: PodTrouble): string | undefined {
-  return REMEDIES.find(([words]) => words.test(`${reason}: ${message}`))?.[1];
+export function remedyOf(trouble: PodTrouble, { group, runner, secret }: Names = {}): string | undefined {
+  const { claims, message = '', node, reason } = trouble;
+  const text = `${reason}: ${message}`;
+  const words = {
+    CLAIMS: claims?.map((each) => ` ${each}`).join('') ?? '',
+    GROUP: group ? `RunnerGroup ${keyText(group)}` : 'the RunnerGroup',
+    NAMESPACE: group?.namespace,
+    NODE: node,
+    RUNNER: runner,
+    SECRET: group && secret ? `Secret ${group.namespace}/${secret}` : 'the registration Secret',
+  };
+  const first = remedyIn(REMEDIES, text, words);
+  if (first !== undefined || !/^Unschedulable/.test(text)) return first;
+  // "0/6 nodes are available: 2 Insufficient cpu, 4 node(s) had untolerated taint {dedicated: db}."
+  const ofNodes = text.split(/, (?=\d)/).flatMap((nodes) => remedyIn(SCHEDULER, nodes, words) ?? []);
+  return [...new Set(ofNodes)].join('; or ') || `${ADD_NODE} node lacks`;
+}
+
+/** Returns the remedy of the first row that fits. @param words by the names in capitals */
+export function remedyIn(
+  remedies: Remedies,
+  text: string,
+  words: Readonly<Record<string, string | undefined>> = {},
+): string | undefined {
+  for (const [expression, remedy] of remedies) {
+    const found = expression.exec(text);
+    if (found) return remedy.replaceAll(/<(\w+)>/g, (_, name: string) => found.groups?.[name] ?? words[name] ?? name);
+  }
+  return undefined;
 }
 
 /** Returns the remedy, and a command that shows more of one of the runners with this trouble. */
@@ -207,7 +451,7 @@ export function podAdvice(
   const kubectl = `kubectl -n ${group.namespace}`;
   const object = reason === NO_POD || isSuspended ? `job/${runner}` : `pods -l job-name=${runner}`;
   const command = container ? `${kubectl} logs job/${runner} -c ${container}` : `${kubectl} describe ${object}`;
-  const remedy = remedyOf(trouble);
+  const remedy = remedyOf(trouble, { group, runner });
   const wait = comesByMs === undefined ? '' : `wait until ${timeText(comesByMs)}. After that `;
   return remedy === undefined ? seeWhy(group, runner, object) : `${reason}: ${wait}${remedy}; ${command}`;
 }
@@ -217,10 +461,13 @@ export function seeWhy({ namespace }: GroupKey, runner: string, object: string):
   return `see why ${runner} cannot start: kubectl -n ${namespace} describe ${object}`;
 }
 
+/** Reasons that do not depend on the node. With the node in its text, one cause would be several. */
+const ON_EACH_NODE = /Image|Config/;
+
 /** `Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.`, `FailedMount: timed out (node node-7)` */
 export function troubleText({ reason, message, node }: PodTrouble): string {
   const text = message === undefined ? reason : `${reason}: ${message}`;
-  return node === undefined ? text : `${text} (node ${node})`;
+  return node === undefined || ON_EACH_NODE.test(reason) ? text : `${text} (node ${node})`;
 }
 
 /** Most holders of slots in a sentence. The rest is counted. */

@@ -3,10 +3,10 @@ import type { RunnerDecision } from '../planner/decisions.ts';
 import { isOver, type LiveJob } from '../planner/evidence.ts';
 import { sentencesOf } from './answer.ts';
 import { causeText } from './causes.ts';
-import { type ExplainedJob, type Explanation, emittedRunners } from './model.ts';
+import { type ExplainedJob, type Explanation, emittedRunners, findGroup } from './model.ts';
 import { unregistered } from './not-created.ts';
-import { podTroubleText, runnerAdvice, whyText } from './reasons.ts';
-import { delayText, hasLogs, remedyOf, troubleText } from './remedies.ts';
+import { endAdvice, podTroubleText, runnerAdvice, whyText } from './reasons.ts';
+import { delayText, hasLogs, troubleText } from './remedies.ts';
 
 interface ShownRunner {
   readonly runner: string;
@@ -38,7 +38,10 @@ function wordsOf({ runner, decision, live }: ShownRunner, explanation: Explanati
   }
   const advice = decision ? runnerAdvice(decision) : [];
   const end = live && (live.end ?? (isOver(live.state) ? live.trouble : undefined));
-  if (end) return { words: troubleText(end), nextSteps: [remedyOf(end) ?? [], hasLogs(end) ? advice : []].flat() };
+  if (end) {
+    const remedy = endAdvice({ ended: { runner, ...end } }, findGroup(decision?.group, explanation.groups));
+    return { words: troubleText(end), nextSteps: [remedy, hasLogs(end) ? advice : []].flat() };
+  }
   const trouble = decision ? decision.emit && decision.trouble : live?.trouble && { ...live, ...live.trouble };
   const refusal = decision && live && explanation.where && unregistered(explanation.where, decision, live);
   if (refusal) return { words: refusal.why, nextSteps: [refusal.next] };

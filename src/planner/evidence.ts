@@ -122,6 +122,8 @@ export interface PodTrouble {
   /** Name of its node, and of the init container that runs or crashes. */
   readonly node?: string;
   readonly container?: string;
+  /** Its claims (PersistentVolumeClaims), for a pod without a node. Absent: it has none. */
+  readonly claims?: readonly string[];
 }
 
 /** How the pod of a runner ended badly, for people. Each string is one printable line of bounded length. */

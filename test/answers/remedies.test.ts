@@ -17,27 +17,41 @@ describe('what helps against a pod that does not start', () => {
     ['ImagePullBackOff', 'not found', 'spec.image'],
     ['CreateContainerConfigError', 'secret "gitea-runner" not found', 'step 2'],
     ['Unschedulable', '0/3 nodes are available', 'nodeSelector'],
-    ['FailedMount', 'configmap "x" not found', 'make the Secret, ConfigMap or claim'],
+    [
+      'FailedMount',
+      'MountVolume.SetUp failed for volume "x" : configmap "x" not found',
+      'make ConfigMap x in namespace runners',
+    ],
+    ['FailedMount', 'references non-existent secret key: x', 'or the key'],
     ['NoPod', 'forbidden: exceeded quota: pods', 'raise that quota'],
     ['NoPod', 'violates PodSecurity "restricted:latest"', 'securityProfile'],
     ['NoPod', 'admission webhook "x.example.com" denied the request: zzz', 'who runs that admission webhook'],
     ['ImagePullBackOff', 'pull access denied, repository does not exist', 'imagePullSecrets. Or correct'],
     ['ImagePullBackOff', 'x: toomanyrequests: You have reached your pull rate limit', 'pull from a mirror'],
-    ['ImagePullBackOff', 'x: dial tcp 10.0.0.1:443: i/o timeout', 'whether the node reaches the registry'],
+    ['ImagePullBackOff', 'x: dial tcp 10.0.0.1:443: i/o timeout', 'whether node NODE reaches the registry'],
     ['ImagePullBackOff', 'x: no match for platform in manifest: not found', 'processor of the nodes'],
-    ['CreateContainerConfigError', 'configmap "mirrors" not found', 'make the Secret, ConfigMap or claim'],
+    ['CreateContainerConfigError', 'configmap "mirrors" not found', 'make ConfigMap mirrors in namespace runners'],
+    [
+      'CreateContainerConfigError',
+      "couldn't find key token in Secret runners/gitea-runner",
+      'make key token in Secret runners/g',
+    ],
     ['CreateContainerConfigError', 'container has runAsNonRoot and image will run as root', 'runAsUser'],
     ['RunContainerError', 'exec: "/bin/zzz": no such file', 'correct command'],
-    ['Unschedulable', 'persistentvolumeclaim "cache" not found', 'kubectl get pvc'],
+    ['Unschedulable', '0/3 nodes are available: persistentvolumeclaim "cache" not found.', 'make claim cache'],
     ['NoPod', 'forbidden: failed quota: compute: must specify limits.cpu for: runner', 'spec.resources'],
     ['NoPod', 'forbidden: [maximum cpu usage per Container is 2, but limit is 4]', 'LimitRange'],
     ['NoPod', 'forbidden: error looking up service account runners/b: not found', 'ServiceAccount'],
     ['NoPod', 'Internal error occurred: failed calling webhook "x": zzz', 'does not answer'],
+    ['NoPod', 'forbidden: no PriorityClass with name ci-low was found', 'make PriorityClass ci-low'],
     ['NoPod', "forbidden: ValidatingAdmissionPolicy 'zzz' denied request", 'admission webhook or policy'],
     ['NoPod', 'forbidden: unable to create new content: it is being terminated', 'namespace is being deleted'],
     ['NoPod', 'forbidden: zzz', 'what the API server names'],
-    ['RegistrationFailed', 'container register ended with exit code 1', 'registration token'],
-    ['RegistrationFailed', 'code 1: invalid_argument: runner registration token not found', 'make a new registration'],
+    [
+      'RegistrationFailed',
+      'code 1: invalid_argument: runner registration token not found',
+      'into Secret runners/gitea-runner: step 2',
+    ],
     ['RegistrationFailed', 'code 1: dial tcp: lookup git.acme on 10.96.0.10:53: no such host', 'DNS of the cluster'],
     ['RegistrationFailed', 'code 1: x509: certificate has expired or is not yet valid: zzz', 'clock of that node'],
     ['RegistrationFailed', 'code 1: tls: x509: certificate signed by unknown authority', 'spec.caBundle'],
@@ -61,7 +75,7 @@ describe('what helps against a pod that does not start', () => {
     ['ImagePullBackOff', 'x: write /var/lib/containerd/zzz: no space left on device', 'the disk of that node is full'],
     ['CreateContainerError', 'context deadline exceeded', 'its node is too slow'],
     ['CreateContainerError', 'failed to reserve container name "x": zzz', 'its node is too slow'],
-    ['Unschedulable', "3 node(s) didn't match pod anti-affinity rules", 'affinity'],
+    ['Unschedulable', "3 node(s) didn't match pod anti-affinity rules", 'podAntiAffinity'],
     [
       'Evicted',
       'The node was low on resource: ephemeral-storage. Threshold quantity: 10Gi',
@@ -80,7 +94,7 @@ describe('what helps against a pod that does not start', () => {
     ],
     ['RegistryUnavailable', 'registry is unavailable', 'registry runs'],
     ['ImagePullBackOff', 'x: unexpected status from HEAD request to https://r/v2/x: 403 Forbidden', 'imagePullSecrets'],
-    ['ImagePullBackOff', 'x: httpReadSeeker: read: connection reset by peer', 'whether the node reaches the registry'],
+    ['ImagePullBackOff', 'x: httpReadSeeker: read: connection reset by peer', 'whether node NODE reaches the registry'],
     ['ImagePullBackOff', 'reading manifest 9 in docker.io/x: manifest unknown', 'correct the image'],
     ['InvalidImageName', 'Failed to apply default image tag: zzz', 'correct the image'],
     [
@@ -99,20 +113,254 @@ describe('what helps against a pod that does not start', () => {
       'container register ended with exit code 1: Error: unknown flag: --ephemeral',
       'newer runner',
     ],
-    ['SchedulerError', 'running PreBind plugin "VolumeBinding": binding volumes: deadline', 'kubectl get pvc'],
+    ['SchedulerError', 'running PreBind plugin "VolumeBinding": binding volumes: deadline', 'describe pvc'],
     ['SchedulerError', 'binding rejected: zzz', 'log of that scheduler'],
     ['InitContainerRunning', 'init container register has not ended', 'NetworkPolicy'],
     ['InitContainerRunning', 'Pods that cannot start: 1. ci-1: init container register has not ended', 'NetworkPolicy'],
     ['InitContainerRunning', 'init container setup has not ended', 'its log'],
-    ['NoPod', 'forbidden: pod rejected: RuntimeClass "kata" not found', 'make that RuntimeClass'],
+    ['NoPod', 'forbidden: pod rejected: RuntimeClass "kata" not found', 'make RuntimeClass kata'],
     ['NoPod', 'Error creating: etcdserver: mvcc: database space exceeded', 'etcd'],
     ['NoPod', 'Error creating: Internal error occurred: resource quota evaluation timed out', 'try again'],
   ])('follows from %s: %s', (reason, message, remedy) => {
-    expect(remedyOf({ reason, message })).toContain(remedy);
+    expect(remedyOf({ reason, message }, { group: GROUP, secret: 'gitea-runner' })).toContain(remedy);
+  });
+
+  // The words of a message decide, and not its reason. Kubernetes 1.37, containerd 2.4, runner 1.0.8, Go's net/http.
+  const SANDBOX = 'Failed to create pod sandbox: rpc error: code = Unknown desc = failed to';
+  const NETWORK = `${SANDBOX} setup network for sandbox "6f1d": plugin type="aws-cni" failed (add)`;
+  const REGISTER = 'container register ended with exit code 1: unavailable:';
+  const PROXY = `${REGISTER} proxyconnect tcp:`;
+  const NODES = '0/6 nodes are available:';
+
+  it.each([
+    [
+      'FailedCreatePodSandBox',
+      `${SANDBOX} get sandbox runtime: no runtime for "runsc" is configured`,
+      'set up runtime runsc in containerd of node node-7',
+    ],
+    ['FailedCreatePodSandBox', 'failed to find runtime handler kata from runtime list map[]', 'set up runtime kata'],
+    [
+      'FailedCreatePodSandBox',
+      `${NETWORK}: add cmd: failed to assign an IP address to container`,
+      'give node node-7 more addresses',
+    ],
+    [
+      'FailedCreatePodSandBox',
+      `${NETWORK}: no IP addresses available in range set: 10.244.0.1-10.244.0.254`,
+      'more addresses',
+    ],
+    [
+      'FailedCreatePodSandBox',
+      `${NETWORK}: connection is unauthorized: Unauthorized`,
+      'mend the login of network plugin aws-cni',
+    ],
+    [
+      'FailedCreatePodSandBox',
+      `${NETWORK}: zzz`,
+      'the pod of network plugin aws-cni works on node node-7: kubectl get pods -A --field-selector spec.nodeName=node-7',
+    ],
+    [
+      'FailedCreatePodSandBox',
+      'network is not ready: cni plugin not initialized',
+      'the pod of the network plugin works on node node-7',
+    ],
+    [
+      'FailedCreatePodSandBox',
+      `${SANDBOX} get sandbox image "registry.k8s.io/pause:3.10": i/o timeout`,
+      'get the pause image registry.k8s.io/pause:3.10',
+    ],
+    ['FailedCreatePodSandBox', `${SANDBOX} create sandbox: no space left on device`, 'the disk of that node is full'],
+    [
+      'FailedCreatePodSandBox',
+      `${SANDBOX} create shim task: context canceled`,
+      'the runtime of containers on node node-7',
+    ],
+    [
+      'CreateContainerError',
+      'failed to create containerd container: apparmor profile not found ci-runner: not found',
+      'load AppArmor profile ci-runner on node node-7',
+    ],
+    ['CreateContainerError', 'failed to generate apparmor spec opts: zzz', 'what node node-7 says of apparmor'],
+    [
+      'CreateContainerError',
+      'cannot load seccomp profile "/var/lib/kubelet/seccomp/ci.json": zzz',
+      'put seccomp profile /var/lib/kubelet/seccomp/ci.json on node node-7',
+    ],
+    ['CreateContainerError', 'zzz', 'see what the runtime says there'],
+    [
+      'CreateContainerConfigError',
+      'container has runAsNonRoot and image has non-numeric user (x), cannot verify user is non-root',
+      'numeric runAsUser',
+    ],
+    ['CreateContainerConfigError', "container's runAsUser breaks non-root policy", 'numeric runAsUser'],
+    [
+      'CreateContainerConfigError',
+      'failed to prepare subPath for volumeMount "cache" of container "runner"',
+      'correct subPath of volumeMount cache in container runner',
+    ],
+    [
+      'CreateContainerConfigError',
+      'failed to sync secret cache: timed out',
+      'whether node node-7 reaches the API server',
+    ],
+    [
+      'FailedMount',
+      'MountVolume.SetUp failed for volume "x" : failed to sync configmap cache: timed out',
+      'node node-7 reaches the API server',
+    ],
+    [
+      'FailedMount',
+      'MountVolume.SetUp failed for volume "x" : object "runners"/"x" not registered',
+      'node node-7 reaches the API server',
+    ],
+    [
+      'FailedMount',
+      'failed to fetch token: serviceaccounts "ci" not found',
+      'make ServiceAccount ci in namespace runners',
+    ],
+    ['FailedMount', 'hostPath type check failed: /cache is not a directory', 'make that path on node node-7'],
+    [
+      'FailedMount',
+      'driver name nfs.csi.k8s.io not found in the list of registered CSI drivers',
+      'the pod of CSI driver nfs.csi.k8s.io runs on node node-7',
+    ],
+    ['PostStartHookError', 'Exec lifecycle hook ([/x.sh]) failed', 'correct that lifecycle hook'],
+    ['Unschedulable', `${NODES} 6 node(s) didn't match pod topology spread constraints.`, 'topologySpreadConstraints'],
+    ['Unschedulable', `${NODES} 6 Too many pods.`, 'maxPods'],
+    ['Unschedulable', `${NODES} 6 node(s) didn't have free ports for the requested pod ports.`, 'hostPort'],
+    ['Unschedulable', `${NODES} 6 node(s) exceed max volume count.`, 'fewer volumes'],
+    [
+      'Unschedulable',
+      `${NODES} 6 node(s) had untolerated taint(s).`,
+      'custom-columns=NAME:.metadata.name,TAINTS:.spec.taints',
+    ],
+    [
+      'Unschedulable',
+      `${NODES} pod has unbound immediate PersistentVolumeClaims.`,
+      'kubectl -n runners describe pvc ci-1-x-work cache;',
+    ],
+    [
+      'NodeShutdown',
+      'Pod was rejected: Pod was rejected as the node is shutting down.',
+      'nothing: node node-7 shuts down',
+    ],
+    [
+      'TopologyAffinityError',
+      'Pod was rejected: Resources cannot be allocated with Topology locality',
+      'spec.resources',
+    ],
+    ['SMTAlignmentError', 'Pod was rejected: SMT Alignment Error: zzz', 'whole CPUs'],
+    [
+      'SysctlForbidden',
+      'Pod was rejected: forbidden sysctl: "net.core.somaxconn" not allowlisted',
+      'allow sysctl net.core.somaxconn',
+    ],
+    [
+      'PodOSNotSupported',
+      "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
+      'kubernetes.io/os',
+    ],
+    ['AppArmor', 'Pod was rejected: Cannot enforce AppArmor: zzz', 'nodes that can do what it names'],
+    ['Evicted', 'Pod was rejected: The node had condition: [DiskPressure]. ', 'mend node node-7'],
+    [
+      'NodeAffinity',
+      'Pod was rejected: Predicate NodeAffinity failed: zzz',
+      'nothing, if the next pod starts. Else look at node node-7',
+    ],
+    ['Frobnicated', 'Pod was rejected: zzz', 'nothing, if the next pod starts. Else look at node node-7'],
+    [
+      'RegistrationFailed',
+      `${REGISTER} Proxy Authentication Required`,
+      'spec.proxy.secretRef of RunnerGroup runners/ci',
+    ],
+    [
+      'RegistrationFailed',
+      'code 1: unknown: 407 Proxy Authentication Required',
+      'spec.proxy.secretRef of RunnerGroup runners/ci',
+    ],
+    [
+      'RegistrationFailed',
+      `${PROXY} dial tcp: lookup squid.acme on 10.96.0.10:53: no such host`,
+      'correct spec.proxy of RunnerGroup runners/ci, or the DNS of the cluster, which does not know squid.acme',
+    ],
+    [
+      'RegistrationFailed',
+      `${PROXY} dial tcp 10.0.0.9:3128: connect: connection refused`,
+      'pods reach the proxy in spec.proxy',
+    ],
+    [
+      'RegistrationFailed',
+      `${PROXY} tls: first record does not look like a TLS handshake`,
+      'write http:// in spec.proxy',
+    ],
+    ['RegistrationFailed', `${PROXY} tls: failed to verify certificate: x509: zzz`, 'trust the CA of the proxy'],
+    ['RegistrationFailed', `${REGISTER} remote error: tls: certificate required`, 'asks for no client certificate'],
+    ['RegistrationFailed', `${REGISTER} remote error: tls: handshake failure`, 'why it ends TLS'],
+    [
+      'RegistrationFailed',
+      `${REGISTER} http: server gave HTTP response to HTTPS client`,
+      'write http:// in spec.gitea.url of RunnerGroup runners/ci',
+    ],
+    ['RegistrationFailed', 'code 1: internal: 400 Bad Request', 'must begin with https://'],
+    [
+      'RegistrationFailed',
+      'code 1: failed to save runner config: open /data/.runner: read-only file system',
+      'let the runner write that path',
+    ],
+    [
+      'RegistrationFailed',
+      'code 1: runner registration token has been invalidated, please use the latest one',
+      'into Secret runners/gitea-runner',
+    ],
+    [
+      'RegistrationFailed',
+      'code 1: zzz',
+      'read what register says before that: kubectl -n runners logs job/ci-1 -c register',
+    ],
+    ['RegistrationFailed', 'container register ended with exit code 1', 'kubectl -n runners logs job/ci-1 -c register'],
+    [
+      'InitContainerRunning',
+      'sidecar istio-proxy runs and has not started yet, and register waits for it',
+      'control plane of the mesh',
+    ],
+    ['InitContainerRunning', 'sidecar docker runs and has not started yet, and register waits for it', 'startupProbe'],
+    [
+      'NoPod',
+      'failed calling webhook "x": failed to call webhook: Post "https://kueue-webhook.kueue-system.svc:443/m?timeout=10s": zzz',
+      'service kueue-webhook, or ask who runs it: kubectl -n kueue-system get',
+    ],
+  ])('names what the message decides: %s: %s', (reason, message, remedy) => {
+    const trouble = { reason, message, node: 'node-7', claims: ['ci-1-x-work', 'cache'] };
+    const said = remedyOf(trouble, { group: GROUP, runner: 'ci-1', secret: 'gitea-runner' });
+
+    expect(said).toContain(remedy);
+    expect(said).not.toMatch(/<|>|NODE|NAMESPACE/);
+    if (!/token/.test(message)) expect(said).not.toContain('token');
+  });
+
+  it('is told for all nodes that the scheduler counts', () => {
+    const message =
+      "0/9 nodes are available: 2 node(s) didn't match pod topology spread constraints, 3 node(s) had untolerated taint {dedicated: db}, 2 node(s) had untolerated taint {gpu: }, 1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 1 Insufficient cpu, 1 Insufficient memory.";
+
+    expect(remedyOf({ reason: 'Unschedulable', message })).toBe(
+      [
+        'loosen topologySpreadConstraints in spec.podTemplate (maxSkew, whenUnsatisfiable), or add a node where they want the pod',
+        'have runners tolerate taint {dedicated: db}, if they may run there: tolerations in spec.podTemplate',
+        'have runners tolerate taint {gpu: }, if they may run there: tolerations in spec.podTemplate',
+        'add a node with room, or lower requests in spec.resources: gitea-runners doctor says what each node lacks',
+      ].join('; or '),
+    );
+  });
+
+  it('has NODE and NAMESPACE, as the manual, where nobody knows the name', () => {
+    expect(remedyOf({ reason: 'ContainerCreating' })).toContain(
+      'kubectl cordon NODE, then kubectl -n NAMESPACE delete',
+    );
   });
 
   it.each([
     ['ImagePullBackOff', 'x: zzz'],
+    ['CreateContainerConfigError', 'zzz'],
     ['ImageInspectError', 'Failed to inspect image "x": zzz'],
   ])('accuses nobody without a cause: %s: %s', (reason, message) => {
     expect(remedyOf({ reason, message })).toBeUndefined();
@@ -147,6 +395,8 @@ describe('what helps against a pod that does not start', () => {
 });
 
 const GIT = 'Failed to fetch default: `git fetch origin --tags --force` failed exit status 128: fatal: ';
+const CACHE = 'failed to sync cluster https://10.96.0.1:443: failed to load initial state of resource';
+const CONVERSION = 'conversion webhook for cert-manager.io/v1alpha2, Kind=Certificate failed: Post';
 const DISCOVER =
   'one or more synchronization tasks are not valid: failed to discover server resources for group version';
 
@@ -167,6 +417,29 @@ it.each([
     'leave that kind out',
   ],
   ['failed to get server version: Get "https://10.0.0.1/version": dial tcp 10.0.0.1:443: i/o timeout', 'reaches that'],
+  [
+    `${CACHE} Certificate.cert-manager.io: ${CONVERSION} "https://cm-webhook.cert-manager.svc:443/convert?timeout=30s": no endpoints available for service "cm-webhook"`,
+    'service cm-webhook, or ask who runs it: kubectl -n cert-manager get',
+  ],
+  [
+    `${CACHE} Certificate.cert-manager.io: ${CONVERSION} "https://x/convert": no endpoints available for service "cm-webhook"`,
+    'webhook of service cm-webhook',
+  ],
+  [
+    'failed calling webhook "x": failed to call webhook: Post "https://k.kueue-system.svc:443/m": context deadline exceeded',
+    'webhook of service k,',
+  ],
+  [`${CACHE} Secret: Timeout: Too large resource version: 9, current: 5`, 'its cache is behind its etcd'],
+  [`${CACHE} Node: unexpected EOF`, 'kubectl get Node -A'],
+  [
+    `${CACHE} Node: Get "https://10.96.0.1:443/api/v1/nodes": dial tcp 10.96.0.1:443: i/o timeout`,
+    'reaches that cluster',
+  ],
+  ['error getting openapi resources: SchemaError(io.k8s.x): unable to resolve model', 'the schema of the CRD'],
+  [
+    'SharedResourceWarning: RunnerGroup/ci is part of applications argocd/runners and argocd/team-b',
+    'take RunnerGroup ci out of the source of one of the Applications argocd/runners and argocd/team-b',
+  ],
   ['namespace "runners" for Job "ci-1" is not managed', 'argocd cluster set --namespace'],
   [`${GIT}unable to access 'https://git.acme/r/': The requested URL returned error: 503`, 'whether that host is well'],
   ['failed to list refs: unexpected client error: status code: 502', 'whether that host is well'],
@@ -190,4 +463,13 @@ it.each([
   const wrapped = `Failed to load target state: rpc error: code = Unknown desc = ${message}`;
 
   expect(afterError(unwrapped(wrapped), 'argocd/runners')).toContain(remedy);
+});
+
+it('what Argo CD says of its cache of the cluster begins with the resource that it cannot read', () => {
+  const outer = 'Failed to load live state: failed to get cluster info for "https://10.96.0.1:443": ';
+  const inner = 'failed to load initial state of resource Secret: unexpected EOF';
+
+  expect(
+    unwrapped(`${outer}error synchronizing cache state : failed to sync cluster https://10.96.0.1:443: ${inner}`),
+  ).toBe(inner);
 });

@@ -404,7 +404,7 @@ describe('explain, at 3 a.m., when', () => {
       jobs: oldJob,
       pods: failedPod({ reason: 'UnexpectedAdmissionError', message: 'Allocate failed due to no healthy devices' }),
       cause: 'its last runner failed: UnexpectedAdmissionError: Allocate failed due to no healthy devices',
-      next: 'nothing, if the next pod starts. Else look at that node',
+      next: 'nothing, if the next pod starts. Else look at node NODE: kubectl describe node NODE',
       not: 'logs job/',
     },
     {
@@ -485,7 +485,7 @@ describe('explain, at 3 a.m., when', () => {
       code: 4,
       cause:
         'Argo CD says: an operation has been Running since 2026-01-01T00:00:00Z: waiting for completion of hook; FrobnicatedNotice: zzz. For',
-      next: 'end it: argocd app terminate-op runners; then correct what it waits for',
+      next: 'correct what it waits for. If this sync does not end then, end it: argocd app terminate-op runners',
     },
     {
       when: 'the Application is left alone',
@@ -599,14 +599,15 @@ describe('explain, at 3 a.m., when', () => {
       next: 'describe pods -l job-name=',
     },
     {
-      when: 'the registration token is wrong',
+      when: 'its runner cannot register, and nobody says why',
       jobs: (runner) => [failedJob(runner)],
       pods: failedPod({
         ...registering({ terminated: { exitCode: 1 } }),
         containerStatuses: [{ name: 'runner', state: { waiting: { reason: 'PodInitializing' } } }],
       }),
       cause: 'its last runner failed: RegistrationFailed: container register ended with exit code 1',
-      next: 'check that the registration token is valid for this scope, and that pods reach Gitea',
+      next: 'read what register says before that: kubectl -n runners logs job/',
+      not: 'token',
     },
     {
       when: 'the runner crashes',
@@ -991,7 +992,7 @@ describe('explain, at 3 a.m., when', () => {
       jobs: (runner) => [failedJob(runner)],
       pods: failedPod({ reason: 'OutOfzzz', message: "Node didn't have enough resource: zzz" }),
       cause: "its last runner failed: OutOfzzz: Node didn't have enough resource: zzz",
-      next: 'nothing, if the next pod starts. Else look at that node',
+      next: 'nothing, if the next pod starts. Else look at node NODE',
       not: 'logs job/',
     },
     {
@@ -1003,12 +1004,196 @@ describe('explain, at 3 a.m., when', () => {
       not: 'logs job/',
     },
     {
+      when: 'its node shuts down',
+      jobs: (runner) => [failedJob(runner)],
+      pods: (runner) =>
+        failedPod({
+          reason: 'NodeShutdown',
+          message: 'Pod was rejected: Pod was rejected as the node is shutting down.',
+        })(runner).map((pod) => ({ ...pod, spec: { nodeName: 'spot-3' } })),
+      cause:
+        'its last runner failed: NodeShutdown: Pod was rejected: Pod was rejected as the node is shutting down. (node spot-3)',
+      next: 'nothing: node spot-3 shuts down, and the next pod goes to another one',
+      not: 'logs job/',
+    },
+    {
+      when: 'its claims are not bound',
+      jobs: oldJob,
+      pods: (runner) =>
+        pending(unscheduled('0/4 nodes are available: pod has unbound immediate PersistentVolumeClaims.'))(runner).map(
+          (pod) => ({
+            ...pod,
+            spec: {
+              volumes: [
+                { name: 'token', secret: { secretName: 'x' } },
+                { name: 'work', ephemeral: { volumeClaimTemplate: {} } },
+                { name: 'cache', persistentVolumeClaim: { claimName: 'cache-web' } },
+              ],
+            },
+          }),
+        ),
+      code: 4,
+      cause: 'pod has unbound immediate PersistentVolumeClaims.',
+      says: 'kubectl -n runners describe pvc RUNNER-x7x9z-work cache-web; kubectl get storageclass,csidrivers',
+      next: 'look at its claim and StorageClass',
+    },
+    {
+      when: 'a sidecar of a mesh runs and is not ready',
+      jobs: oldJob,
+      pods: (runner) =>
+        pending({
+          conditions: [scheduledFor(395), { type: 'PodReadyToStartContainers', status: 'True' }],
+          initContainerStatuses: [
+            { name: 'istio-proxy', started: false, state: { running: { startedAt: LONG_AGO } } },
+            { name: 'register', state: { waiting: { reason: 'PodInitializing' } } },
+          ],
+          ...waitingRunner,
+        })(runner).map((pod) => ({
+          ...pod,
+          spec: { nodeName: 'node-1', initContainers: [{ name: 'istio-proxy', restartPolicy: 'Always' }] },
+        })),
+      events: (runner) => [
+        podEvent(runner, 'Normal', 'Pulled', 'Container image "proxyv2" already present on machine', 390),
+        podEvent(runner, 'Warning', 'Unhealthy', 'Startup probe failed: HTTP probe failed with statuscode: 503', 3),
+        {
+          ...podEvent(runner, 'Warning', 'Unhealthy', 'Liveness probe failed: of another container', 2),
+          involvedObject: { kind: 'Pod', name: `${runner}-x7x9z`, fieldPath: 'spec.initContainers{docker}' },
+        },
+      ],
+      code: 4,
+      cause:
+        'its pod has not started: InitContainerRunning: sidecar istio-proxy runs and has not started yet, and register waits for it: Startup probe failed: HTTP probe failed with statuscode: 503 (node node-1), for 6m',
+      says: 'kubectl -n runners logs job/RUNNER -c istio-proxy',
+      next: 'see whether the control plane of the mesh runs',
+    },
+    {
+      when: 'its sidecar has started, and register has not',
+      jobs: oldJob,
+      pods: (runner) =>
+        pending({
+          conditions: [scheduledFor(395), { type: 'PodReadyToStartContainers', status: 'True' }],
+          initContainerStatuses: [
+            { name: 'docker', started: true, state: { running: { startedAt: LONG_AGO } } },
+            { name: 'register', state: { waiting: { reason: 'PodInitializing' } } },
+          ],
+          ...waitingRunner,
+        })(runner).map((pod) => ({
+          ...pod,
+          spec: { nodeName: 'node-1', initContainers: [{ name: 'docker', restartPolicy: 'Always' }] },
+        })),
+      code: 4,
+      cause: 'PodInitializing: container register has not started (node node-1), for 6m',
+      next: 'look at node node-1: kubectl describe node node-1. If no other has this: kubectl cordon node-1, then kubectl -n runners delete pods -l job-name=',
+    },
+    {
+      when: 'its container needs a profile that its node does not have',
+      jobs: oldJob,
+      pods: onNode(() => ({
+        conditions: [scheduledFor(300)],
+        ...registering({
+          waiting: { reason: 'CreateContainerError', message: 'apparmor profile not found ci-runner' },
+        }),
+      })),
+      code: 4,
+      cause: 'its pod cannot start: CreateContainerError: apparmor profile not found ci-runner (node node-1)',
+      next: 'load AppArmor profile ci-runner on node node-1, or correct appArmorProfile in spec.podTemplate',
+    },
+    {
+      when: 'a new token was made in Gitea, and the Secret has the old one',
+      jobs: (runner) => [failedJob(runner)],
+      pods: failedPod({
+        ...registering({
+          terminated: {
+            exitCode: 1,
+            message: 'Error: runner registration token has been invalidated, please use the latest one',
+          },
+        }),
+        ...waitingRunner,
+      }),
+      cause: 'runner registration token has been invalidated, please use the latest one',
+      next: 'write a new registration token of this scope into Secret runners/gitea-runner: step 2',
+    },
+    {
+      when: 'its proxy asks for a login',
+      jobs: (runner) => [failedJob(runner)],
+      pods: failedPod({
+        ...registering({ terminated: { exitCode: 1, message: 'Error: unavailable: Proxy Authentication Required' } }),
+        ...waitingRunner,
+      }),
+      cause: 'container register ended with exit code 1: Error: unavailable: Proxy Authentication Required',
+      next: 'give the proxy a login: spec.proxy.secretRef of RunnerGroup runners/ci',
+      not: 'token',
+    },
+    {
+      when: 'a sync waits for an object that is not healthy',
+      application: {
+        ...(application({
+          operationState: {
+            phase: 'Running',
+            startedAt: LONG_AGO,
+            message: 'waiting for healthy state of apps/Deployment/registry-mirror and 2 more resources',
+          },
+        }) as object),
+        operation: { sync: {} },
+      },
+      code: 4,
+      cause: 'waiting for healthy state of apps/Deployment/registry-mirror and 2 more resources. For',
+      next: 'see why Deployment registry-mirror is not ready, and mend it: kubectl get Deployment -A --field-selector metadata.name=registry-mirror -o yaml. If this sync does not end then, end it: argocd app terminate-op runners',
+    },
+    {
+      when: 'a sync waits for a Job that does not go',
+      application: {
+        ...(application({
+          operationState: {
+            phase: 'Running',
+            startedAt: LONG_AGO,
+            message: 'waiting for deletion of batch/Job/ci-0-1-deadbeef',
+          },
+        }) as object),
+        operation: { sync: {} },
+      },
+      code: 4,
+      cause: 'waiting for deletion of batch/Job/ci-0-1-deadbeef. For',
+      next: 'see what holds the deletion of Job ci-0-1-deadbeef, finalizers as a rule: kubectl get Job -A --field-selector metadata.name=ci-0-1-deadbeef -o yaml. If',
+    },
+    {
+      when: 'a conversion webhook is down, and Argo CD cannot read the cluster',
+      application: application({
+        conditions: [
+          {
+            type: 'ComparisonError',
+            message:
+              'Failed to load live state: failed to get cluster info for "https://kubernetes.default.svc": error synchronizing cache state : failed to sync cluster https://10.96.0.1:443: failed to load initial state of resource Certificate.cert-manager.io: conversion webhook for cert-manager.io/v1alpha2, Kind=Certificate failed: Post "https://cert-manager-webhook.cert-manager.svc:443/convert?timeout=30s": no endpoints available for service "cert-manager-webhook"',
+          },
+        ],
+      }),
+      code: 4,
+      cause:
+        'Argo CD does not sync Application argocd/runners: ComparisonError: failed to load initial state of resource Certificate.cert-manager.io: conversion webhook for',
+      next: 'mend the webhook of service cert-manager-webhook, or ask who runs it: kubectl -n cert-manager get service,endpointslices,pods',
+      not: 'credentials',
+    },
+    {
+      when: 'two Applications print its RunnerGroup',
+      application: application({
+        conditions: [
+          {
+            type: 'SharedResourceWarning',
+            message: 'RunnerGroup/ci is part of applications argocd/runners and argocd/team-b',
+          },
+        ],
+      }),
+      code: 4,
+      cause: 'SharedResourceWarning: RunnerGroup/ci is part of applications argocd/runners and argocd/team-b',
+      next: 'take RunnerGroup ci out of the source of one of the Applications argocd/runners and argocd/team-b',
+    },
+    {
       when: 'its volume is in another zone',
       jobs: oldJob,
       pods: pending(unscheduled('0/3 nodes are available: 3 node(s) had volume node affinity conflict.')),
       code: 4,
       cause: 'Unschedulable: 0/3 nodes are available: 3 node(s) had volume node affinity conflict.',
-      next: 'look at that claim and its StorageClass',
+      next: 'add a node where the volume of its claim is: kubectl -n runners describe pvc; kubectl',
     },
     {
       when: 'the registry knows no anonymous pulls',
@@ -1046,7 +1231,7 @@ describe('explain, at 3 a.m., when', () => {
         ...waitingRunner,
       }),
       cause: 'RegistrationFailed: container register ended with exit code 1: unimplemented: 404 Not Found;',
-      next: 'see that spec.gitea.url is the base address of Gitea, and that Actions is switched on in app.ini',
+      next: 'see that spec.gitea.url of RunnerGroup runners/ci is the base address of Gitea, and that Actions is switched on in app.ini',
       not: 'logs job/',
     },
     {
@@ -1282,7 +1467,7 @@ describe('explain, at 3 a.m., when', () => {
       pods: pending(unscheduled(NO_ROOM)),
       code: 4,
       cause: `probably needs build (queued) of its run; build: its pod cannot start: Unschedulable: ${NO_ROOM}`,
-      next: 'for job 1 "build": Unschedulable: add or label a node',
+      next: 'for job 1 "build": Unschedulable: add a node with room',
     },
     {
       when: 'its concurrency group is held by a run whose runner and Job are gone',
@@ -1332,7 +1517,7 @@ describe('explain, at 3 a.m., when', () => {
       pods: pending(unscheduled(NO_ROOM)),
       cause: 'held back by the cap of group runners/ci; 1st in line',
       says: 'Group: runners/ci: 1 runner in 4 of 4 slots (1 starting), 1 job held back',
-      next: 'Unschedulable: add or label a node',
+      next: 'Unschedulable: add a node with room',
     },
     {
       when: 'it needs more slots than are free',
@@ -1407,10 +1592,10 @@ describe('explain, at 3 a.m., when', () => {
         ...waitingRunner,
       }),
       cause: 'RegistrationFailed: container register ended with exit code 1: unimplemented: 404 Not Found;',
-      next: 'see that spec.gitea.url is the base address of Gitea',
+      next: 'see that spec.gitea.url of RunnerGroup runners/ci is the base address of Gitea',
       ofRunner: [
         'its Job ended without a CI job, it holds no slot; RegistrationFailed: container register ended with exit code 1: unimplemented: 404 Not Found',
-        'see that spec.gitea.url is the base address of Gitea',
+        'see that spec.gitea.url of RunnerGroup runners/ci is the base address of Gitea',
       ],
     },
     {

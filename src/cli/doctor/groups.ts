@@ -163,7 +163,7 @@ function unwell(group: RunnerGroup, seen: Installation): Judgements {
   const see = `gitea-runners explain ${keyText(group)} says which`;
   return [
     ...(stuck
-      ? [bad(`PodsStuck: ${stuck.message}`, `${remedyOf(stuck) ?? 'See the events of these pods'}; ${see}`)]
+      ? [bad(`PodsStuck: ${stuck.message}`, `${remedyOf(stuck, { group }) ?? 'See the events of these pods'}; ${see}`)]
       : []),
     ...(unregisteredText === undefined ? [] : [bad(`Registered: ${unregisteredText}`, see)]),
     ...(full === undefined ? [] : [unknown(`AtCapacity: ${full}`, see)]),

@@ -43,6 +43,8 @@ const NOT_STARTED: ReadonlySet<string> = new Set([
   'Pulled',
 ]);
 const UNSCHEDULABLE = 'Unschedulable';
+/** Reasons of the kubelet's Events about a container that runs and that others wait for: its startup probe, its hook. */
+const NOT_READY: ReadonlySet<string> = new Set(['Unhealthy', 'FailedPostStartHook']);
 /** Reasons of the cluster autoscaler's and Karpenter's Events about a pod without a node. */
 const SCALING: ReadonlySet<string> = new Set(['TriggeredScaleUp', 'NotTriggerScaleUp', 'Nominated']);
 const ON_THE_WAY: ReadonlySet<string> = new Set(['Pulling', 'TriggeredScaleUp', 'Nominated']);
@@ -56,7 +58,8 @@ const Events = z.object({
       reason: z.string().nullish(),
       message: z.string().nullish(),
       lastTimestamp: z.string().nullish(),
-      involvedObject: z.object({ name: z.string().nullish() }).nullish(),
+      /** `fieldPath`: of a container, `spec.initContainers{register}`. */
+      involvedObject: z.object({ name: z.string().nullish(), fieldPath: z.string().nullish() }).nullish(),
     }),
   ),
 });
@@ -257,6 +260,7 @@ type Told = PodTrouble & Pick<RunnerTrouble, 'comesByMs'>;
 /** Returns why a Job has no running pod, in the words of its Events. */
 async function troubleOf(job: LiveJob, ask: AskEvents, nowMs: number): Promise<Told | undefined> {
   const { name, trouble, stillSinceMs } = job;
+  if (trouble?.container !== undefined) return probeOf(job, trouble, ask);
   const isUnscheduled = trouble?.reason === UNSCHEDULABLE;
   // The pod exists, and its status has no fault.
   if (!trouble || isUnscheduled || stillSinceMs !== undefined) {
@@ -275,6 +279,16 @@ async function troubleOf(job: LiveJob, ask: AskEvents, nowMs: number): Promise<T
   const sentence = cut(newest(ofJobs.filter(({ involvedObject }) => involvedObject?.name === name))?.message);
   const message = sentence.replace(/^Error creating: pods "[^"]*" is /, '');
   return message === '' ? undefined : { reason: trouble.reason, message };
+}
+
+/** Returns why a running container is not ready, in the words of its last Event. */
+async function probeOf(job: LiveJob, trouble: PodTrouble, ask: AskEvents): Promise<PodTrouble | undefined> {
+  const ofContainer = (await eventsOfPod(job, ask)).filter(
+    ({ involvedObject, reason }) =>
+      NOT_READY.has(reason ?? '') && involvedObject?.fieldPath?.endsWith(`{${trouble.container}}`) !== false,
+  );
+  const last = newest(ofContainer);
+  return last && { ...trouble, message: `${trouble.message}: ${cut(last.message)}` };
 }
 
 /** @param of the Job */

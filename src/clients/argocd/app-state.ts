@@ -262,7 +262,10 @@ function toError({ type, message }: { readonly type: string; readonly message: s
   };
 }
 
-/** Removes Argo CD's words before the output of the plugin, or of the last program that Argo CD called. */
+/** Removes Argo CD's words before those of the plugin, of the cluster, or of the last program that Argo CD called. */
 export function unwrapped(message: string): string {
-  return message.replace(/^[\s\S]*(?: failed exit status \d+: | desc = | failed to apply, reason: )(?=\S)/, '');
+  return message.replace(
+    /^[\s\S]*(?: failed exit status \d+: | desc = | failed to apply, reason: |failed to sync cluster \S+: )(?=\S)/,
+    '',
+  );
 }

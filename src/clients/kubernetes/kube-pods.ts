@@ -107,8 +107,11 @@ export function troubleOfPending(pod: KubePod): Pending {
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
   const gates = pod.spec?.schedulingGates?.map(({ name }) => name) ?? [];
   if (gates.length > 0) return { trouble: gated(gates, scheduled?.message) };
-  if (scheduled?.status === 'False')
-    return { trouble: troubleOf(scheduled.reason ?? 'Unschedulable', scheduled.message?.replace(PREEMPTION, '')) };
+  if (scheduled?.status === 'False') {
+    const trouble = troubleOf(scheduled.reason ?? 'Unschedulable', scheduled.message?.replace(PREEMPTION, ''));
+    const claims = claimsOf(pod);
+    return { trouble: { ...trouble, ...(claims.length > 0 && { claims }) } };
+  }
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const stuck = containers.find(({ state }) => CANNOT_START.has(state?.waiting?.reason ?? ''));
   const waiting = stuck?.state?.waiting;
@@ -116,13 +119,24 @@ export function troubleOfPending(pod: KubePod): Pending {
   if (!waiting) return scheduled || containers.length > 0 ? {} : unscheduled(pod);
   // Kubernetes alternates between these two words every few minutes. They are one trouble.
   const reason = waiting.reason === 'ErrImagePull' ? 'ImagePullBackOff' : waiting.reason;
+  const ofNode = { ofNode: true as const, ...nodeOf([pod]) };
   if (reason !== 'CrashLoopBackOff')
-    return { trouble: { ...troubleOf(reason ?? '', waiting.message && pullText(waiting.message)), ofNode: true } };
+    return { trouble: { ...troubleOf(reason ?? '', waiting.message && pullText(waiting.message)), ...ofNode } };
   const { name = '', lastState } = stuck ?? {};
   const last = lastState?.terminated;
   const message = last ? `${endText(name, last)}: ${waiting.message}` : waiting.message;
   return { trouble: { ...troubleOf(reason, message), container: name, ofNode: true } };
 }
+
+/** Returns the names of the claims of a pod. The claim of an ephemeral volume has the names of pod and volume. */
+function claimsOf({ metadata, spec }: KubePod): readonly string[] {
+  const claims = spec?.volumes?.flatMap(({ name, ephemeral, persistentVolumeClaim }) =>
+    ephemeral ? `${metadata.name}-${name}` : (persistentVolumeClaim?.claimName ?? []),
+  );
+  return (claims ?? []).map(printable).slice(0, MOST_CLAIMS);
+}
+
+const MOST_CLAIMS = 3;
 
 /** A scheduler that has looked at a pod says so in its condition `PodScheduled`. */
 function unscheduled({ metadata, spec }: KubePod): Pending {
@@ -161,7 +175,7 @@ function standstill(pod: KubePod, node: string, scheduled: Condition | undefined
   const inits = pod.status?.initContainerStatuses ?? [];
   const sidecars = sidecarsOf(pod);
   const begun = inits.filter(({ state }) => state?.running || state?.terminated);
-  const runs = begun.find(({ name, state }) => state?.running && !sidecars.has(name))?.name;
+  const runs = begun.find(({ name, state, started }) => state?.running && !(sidecars.has(name) && started !== false));
   const waits = [...inits, ...(pod.status?.containerStatuses ?? [])].find(({ state }) => state?.waiting);
   const isReady = pod.status?.conditions?.find(({ type }) => type === 'PodReadyToStartContainers')?.status;
   const timesMs = begun.flatMap(({ state }) => state?.running?.startedAt ?? state?.terminated?.finishedAt ?? []);
@@ -170,11 +184,15 @@ function standstill(pod: KubePod, node: string, scheduled: Condition | undefined
   const ours = begun.length === 0 ? none : `container ${waits?.name} has not started`;
   // The reason may be a word that is unknown here.
   const message = words ? `${ours}: ${words}` : ours;
+  const runningText = (name: string): string =>
+    sidecars.has(name)
+      ? `sidecar ${name} runs and has not started yet, and ${waits?.name ?? 'the runner'} waits for it`
+      : `init container ${name} has not ended`;
   return {
     trouble: {
       ...(runs === undefined
         ? troubleOf(reason ?? 'ContainerCreating', message)
-        : { ...troubleOf('InitContainerRunning', `init container ${runs} has not ended`), container: runs }),
+        : { ...troubleOf('InitContainerRunning', runningText(runs.name)), container: runs.name }),
       node: printable(node),
       ...(begun.length === 0 && (isReady === 'False' || !waits) && { ofNode: true }),
     },
@@ -219,7 +237,9 @@ export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined
   }
   // A node has refused it: `OutOfcpu`, `UnexpectedAdmissionError`.
   const { phase, reason, message } = pod?.status ?? {};
-  return phase === 'Failed' && reason && !KUBELET_WORDS.has(reason) ? troubleOf(reason, message) : undefined;
+  return pod && phase === 'Failed' && reason && !KUBELET_WORDS.has(reason)
+    ? { ...troubleOf(reason, message), ...nodeOf([pod]) }
+    : undefined;
 }
 
 /**

@@ -80,6 +80,8 @@ const terminated = z
 /** State of a pod's container, as `status.containerStatuses` shows it: exactly one of the three states, or none yet. */
 const containerStatus = z.object({
   name: z.string(),
+  /** False until its startup probe has passed. The containers behind a sidecar wait for that. */
+  started: z.boolean().nullish(),
   state: z
     .object({
       waiting: z.object({ reason: z.string().nullish(), message: z.string().nullish() }).nullish(),
@@ -101,6 +103,17 @@ export const KubePod = z.object({
       schedulerName: z.string().nullish(),
       schedulingGates: z.array(z.object({ name: z.string() })).nullish(),
       initContainers: z.array(z.object({ name: z.string(), restartPolicy: z.string().nullish() })).nullish(),
+      /** Those that have a claim. */
+      volumes: z
+        .array(
+          z.object({
+            name: z.string(),
+            persistentVolumeClaim: z.object({ claimName: z.string() }).nullish(),
+            ephemeral: z.object({}).nullish(),
+          }),
+        )
+        .transform((all) => all.filter((each) => each.persistentVolumeClaim || each.ephemeral))
+        .nullish(),
     })
     .nullish(),
   status: z
