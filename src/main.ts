@@ -35,7 +35,7 @@ async function synth(io: Io): Promise<void> {
   written.synth();
 }
 
-/** Whether anything says that a Gitea is to be asked, or that Argo CD runs us. An empty variable counts as not set. */
+/** True if a variable names a Gitea, or if Argo CD runs this program. An empty variable counts as not set. */
 function isGiteaNamed(io: Io): boolean {
   const named = [
     io.env['GITEA_URL'],

@@ -50,9 +50,9 @@ export const STATE_WORDS: Readonly<Record<JobState, string>> = {
   running: 'is in progress in Gitea',
 };
 
-/** Who asks. Absent: an owner of all groups. */
+/** Reader of the answer. Absent: an owner of all groups. */
 interface Asking {
-  /** Adds to a job of the explanation what he may read of it. */
+  /** Adds the details that the reader may see to a job of the explanation. */
   readonly details?: (job: ExplainedJob) => ExplainedJob;
   readonly owns?: (group: string) => boolean;
 }
@@ -89,7 +89,7 @@ export function sentencesOf(explanation: Explanation, { details, owns }: Asking 
   const emitted = emittedRunners(explanation);
   const stepsOf = nextSteps(explanation);
   const { worst } = awaitedIn(explanation, details);
-  /** What helps the job that another one waits for. */
+  /** Returns the advice for the job that another one waits for. */
   const stepsFor = (awaited: ExplainedJob): readonly string[] => {
     const group = groupOfJob(awaited);
     const { id, name } = awaited.job;
@@ -203,7 +203,7 @@ export function aroundLines(
   ];
 }
 
-/** Which runners take the slots that a job waits for. */
+/** Returns a function that finds the runners with the slots that a job waits for. */
 function holdsSlotFor(job: ExplainedJob): (runner: EmittedRunner) => boolean {
   const { group, verdict } = job;
   if (verdict !== 'held' || !group) return () => false;

@@ -23,7 +23,7 @@ export function verdictText(...[job, nowMs, runners, isShared = false]: Paramete
   return `${text}; ${isShared ? '' : `runner ${job.runner} of `}group ${keyText(job.group)}`;
 }
 
-/** The same without the runner that a job is to have. */
+/** Returns the sentence about a job without its future runner. */
 export function causeText(
   job: ExplainedJob,
   nowMs: number,

@@ -129,7 +129,7 @@ function slotsOf(counts: Omit<GroupSummary, 'group'>, heavy: readonly EmittedRun
   return more === 0 ? {} : { slots: runnersIn(counts) + more };
 }
 
-/** The wait of jobs held by a cap or a limit, and what keeps slots taken. What the jobs of a group share is calculated for the first of them. */
+/** The wait of jobs held by a cap or a limit, and what keeps slots taken. Common facts of a group's jobs are calculated at the first of them. */
 function waitsOf(
   runnerGroups: readonly RunnerGroup[],
   { groups, jobs }: Plan,
@@ -206,7 +206,7 @@ function isHeldByCap(decision: JobDecision): decision is JobDecision & { readonl
 }
 
 /**
- * Until when a runner may take its time: `spawnTimeoutSeconds` after its Job was created, else after the last of these:
+ * Returns until when a runner is not late: `spawnTimeoutSeconds` after its Job was created, else after the last of these:
  *
  *   - its CI job was created
  *   - the last runner of its CI job ended, or ends now

@@ -1,5 +1,5 @@
 /**
- * What of an explanation a reader may be told (docs/adr/0080). Sentences are made of what is left.
+ * Removes the parts of an explanation that a reader may not see (docs/adr/0080). Sentences are made from the rest.
  *
  *     explain ............ everything
  *     the page ........... what Gitea lets the person read; pods of groups that the person owns

@@ -1,5 +1,5 @@
 /**
- * Why a job is held, why a runner stays or goes, and what helps against a pod that fails. One row for each reason, and all who tell it read
+ * Reasons why a job is held and why a runner stays or goes, and remedies for failed pods. One row for each reason, and all who tell it read
  * the row: `explain`, the page, commit statuses, `generate`, conditions, metrics. A reason of the planner does not compile until its row is
  * written.
  *

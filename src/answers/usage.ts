@@ -1,5 +1,5 @@
 /**
- * What ran in a period, and what it cost. Pure. Gitea's history and the Jobs that Kubernetes still shows are joined by the runner's name.
+ * Calculates the CI of a period and its cost. Pure. Gitea's history and the Jobs that Kubernetes still shows are joined by the runner's name.
  *
  *   CI minutes       from the start of a CI job to its end, by Gitea. Exact
  *   waiting          from when a CI job could run to its start. Gitea does not tell when that was, so these are bounds:

@@ -45,7 +45,7 @@ export interface ApplicationSeen {
   readonly idleSinceMs?: number;
   /** Repository and folder of its manifests. */
   readonly source?: string;
-  /** What its sources are, if none of them has the plugin: `source type Directory`. */
+  /** Types of its sources, if none of them has the plugin: `source type Directory`. */
   readonly pluginless?: string;
   /** `runners/ci`: the RunnerGroups that it prints. Absent: not known. */
   readonly groups?: readonly string[];

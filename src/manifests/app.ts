@@ -126,7 +126,7 @@ function finished(job: JobManifest, group: RunnerGroup, finish: FinishPod): JobM
 }
 
 /**
- * What is not in the hash, because 0.2.0 was without it: its runners keep their names. A podTemplate has the last word.
+ * Adds parts that are not in the hash, because 0.2.0 did not have them: its runners keep their names. A podTemplate has the last word.
  *
  * - Our images are for Linux: in a cluster with other nodes the pods would fail there.
  * - The last lines of `register` stand in the status of its pod when it fails (docs/adr/0120).

@@ -1,5 +1,5 @@
 /**
- * How each `containerMode` gets its docker daemon, and what the runner container may do.
+ * Gives each `containerMode` its docker daemon and the privileges of the runner container.
  *
  *   dind-rootless  one container: s6 runs dockerd and the runner, uid 1000, privileged (as the runner's own example)
  *   dind           two containers: dockerd as native sidecar, privileged; the runner is uid 1000 with nothing

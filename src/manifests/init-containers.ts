@@ -1,5 +1,5 @@
 /**
- * What runs before the runner. It registers in an init container, the only container that has the registration token (docs/adr/0023).
+ * Makes the containers that run before the runner. It registers in an init container, the only container that has the registration token (docs/adr/0023).
  *
  *   setup      `setupCommand`, before `register`, so that a slow preparation delays no CI job
  *   register   has the token; writes /data/.runner with a token of this one runner; ends

@@ -1,5 +1,5 @@
 /**
- * `keepFailedSeconds`: how the pod of a runner whose CI job failed comes to wait (docs/adr/0037). Groups without it keep the entry point of
+ * `keepFailedSeconds`: makes the pod of a runner wait after a failed CI job (docs/adr/0037). Groups without it keep the entry point of
  * the image.
  *
  *     command ─► writes the script below as run.sh, puts its folder first in PATH ─► the image's own entry point (tini, or s6 with dockerd)

@@ -1,5 +1,5 @@
 /**
- * What a person may see, as Gitea says it to the person's own token:
+ * Finds what a person may see, by Gitea's answers to the person's own token:
  *
  *     a repository's jobs ... GET /repos/OWNER/NAME/actions/tasks: 200 for who may read its Actions, else 403 or 404
  *     a group ............... owners of its scope: GET /users/LOGIN/orgs/ORG/permissions, GET /repos/OWNER/NAME; site administrators

@@ -1,5 +1,5 @@
 /**
- * What a person sees of the figures, as data: the page and its JSON are made of it. Pure.
+ * Selects the figures that a person may see, as data for the page and its JSON. Pure.
  *
  *     figures (all that was seen) ─► explanationFor: without what the person may not read ─► jobs, one job, groups
  */

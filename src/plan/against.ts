@@ -1,5 +1,5 @@
 /**
- * What a change of RunnerGroups does to their runners, told before it is merged: `validate --against`. Nothing is decided here. The planner
+ * Predicts the effect of a change of RunnerGroups on their runners, before it is merged: `validate --against`. Nothing is decided here. The planner
  * plans the same runners with the groups as they are and as they would be, and both plans are rendered as `generate` renders them:
  *
  *     a runner in each state, or those that live ─► evidence ─┬─► plan with the groups before ─► Jobs ─┐

@@ -1,5 +1,5 @@
 /**
- * When a new runner may be started after others have failed. One formula for what has failed in a row: the runners of a job, of an index of a
+ * Decides when a new runner may be started after others have failed. One formula for all failures in a row: the runners of a job, of an index of a
  * pool, or of a whole group. All times here are of Kubernetes' clock.
  */
 import type { Group, LiveJob } from './evidence.ts';

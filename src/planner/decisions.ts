@@ -1,5 +1,5 @@
 /**
- * What the planner answers: one decision for every job and for every runner of ours that was seen, each with one reason. `generate`
+ * The answer of the planner: one decision for every job and every runner of ours that was seen, each with one reason. `generate`
  * renders the runners with `emit`. `explain` prints everything. Sentences for people are made there, not here.
  */
 import type { Job, LiveJob, PodTrouble } from './evidence.ts';

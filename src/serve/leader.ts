@@ -1,5 +1,5 @@
 /**
- * The leading process, until it leads no more. It wires and acts; what follows from what is decided in `reconcile.ts`:
+ * The leading process, while it leads. It connects the parts and acts; `reconcile.ts` decides:
  *
  *     cluster changes ──┐                       ┌─► waking/: Argo CD, one key of the queue per Application
  *     looks at Gitea ───┼─► input ─► reconcile ─┤

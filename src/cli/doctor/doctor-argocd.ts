@@ -139,7 +139,7 @@ function mayDeployTo(to: string, { destinations }: AppProject['spec']): boolean 
   );
 }
 
-/** What a project does not allow one of our Applications. Undefined: it allows all that is needed. */
+/** Returns the part of one of our Applications that its project forbids. Undefined: none. */
 function refusal(
   { spec: { destination, project: name } }: Application,
   all: readonly AppProject[],

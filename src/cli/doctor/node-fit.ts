@@ -1,5 +1,5 @@
 /**
- * Whether any node could ever take a pod: by its labels, its taints and its size. Pure.
+ * Judges whether a node could ever take a pod: by its labels, its taints and its size. Pure.
  *
  * Looked at: nodeSelector, required node affinity, tolerations, requests against `allocatable`, user namespaces. Not looked at: what other pods take,
  * affinity to pods, spread, volumes, host ports, what admission changes. The scheduler alone knows these, and `explain` shows its words.

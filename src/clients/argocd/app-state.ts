@@ -170,7 +170,7 @@ export function readApplication(json: unknown) {
     /** RunnerGroups that the Application prints: `runners/ci`. Absent: nothing has been compared. */
     ...(resources.length > 0 && { groups: groups.map(keyText) }),
     ...pluginless(parsed.data),
-    /** Those that Argo CD compares, in its copy of the output. Without hooks and Jobs that are only to be pruned. */
+    /** Jobs that Argo CD compares, in its copy of the output. Without hooks and Jobs that are only to be pruned. */
     jobs: resources.flatMap(toJob),
   };
 }
@@ -198,7 +198,7 @@ function pluginless({ spec, status }: z.infer<typeof Application>): { readonly p
   return { pluginless: oneLine(words || 'no plugin', LONGEST_WORD) };
 }
 
-/** What Argo CD says of the operation under way, and how to end one that lasts. Undefined: there is none. */
+/** Returns Argo CD's words about the operation under way, and the command that ends a long one. Undefined: none. */
 export function operationWords(app: AppState, nowMs: number): Lasting | undefined {
   const { isOperating, name, operation, reconciledAtMs = nowMs } = app;
   if (!isOperating) return undefined;

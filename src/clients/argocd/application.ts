@@ -1,5 +1,5 @@
 /**
- * Which Application an object belongs to, read from Argo CD's tracking annotation:
+ * Reads the Application of an object from Argo CD's tracking annotation:
  *
  *   <application>:<group>/<Kind>:<namespace>/<name>
  *

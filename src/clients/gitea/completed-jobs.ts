@@ -1,5 +1,5 @@
 /**
- * Reads completed jobs. They are evidence only: a row that is missing is no error.
+ * Reads completed jobs. They are evidence only: a missing row is not an error.
  *
  *   150 newest rows   in every look that finds a queued or running job: they tell which runner names are used up
  *   further rows      where nobody sees live Jobs and the planner replays the past (docs/adr/0019): back to the time at which the oldest

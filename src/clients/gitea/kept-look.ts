@@ -1,5 +1,5 @@
 /**
- * Answers of one look, kept as they came: `serve` records them, `generate` plays them again through the code that reads Gitea (docs/adr/0111).
+ * Keeps the answers of one look unchanged: `serve` records them, `generate` plays them again through the code that reads Gitea (docs/adr/0111).
  *
  *     token, Gitea, scope ─ HMAC ─► key ─┬─ HMAC ─► id, which is asked for
  *                                        └─ HKDF with salt and nonce ─► AES-256-GCM of the answers

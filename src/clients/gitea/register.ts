@@ -1,5 +1,5 @@
 /**
- * Registers a runner in its place, and writes the file with which it then works: what `register` of the runner does.
+ * Registers a runner on its behalf, and writes its file: the same steps as `register` of the runner.
  *
  * One call of connect with JSON (routers/api/actions/runner/runner.go `Register`, Gitea 1.26.0 and 1.27.3). It wants a registration token
  * and no API token. That of a repository makes a runner that gets jobs of this repository alone (`CreateTaskForRunner`: `repo_id`). Its row

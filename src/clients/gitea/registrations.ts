@@ -1,5 +1,5 @@
 /**
- * Registrations of runners in Gitea: lists them, reads one again, deletes one. And the token with which runners register.
+ * Reads and deletes registrations of runners in Gitea, and reads the token with which runners register.
  *
  * `DELETE …/runners/{id}` has no check of its own (routers/api/v1/shared/runners.go `DeleteRunner`, 1.25 to 1.27): it also removes a runner
  * at work, whose job is then lost. So the row and the running jobs must be read just before each deletion.

@@ -1,5 +1,5 @@
 /**
- * What `doctor` asks Gitea besides jobs and runners: webhooks, repositories with Actions, the registration token.
+ * Reads for `doctor` from Gitea, besides jobs and runners: webhooks, repositories with Actions, the registration token.
  *
  * Read in 1.27.3 (routers/api/v1/api.go, services/webhook/general.go `ToHook`): a webhook is listed without its secret and without its
  * deliveries, which only Gitea's web pages show. Since 1.26 only a POST gets the registration token. It is the newest of its scope. If the

@@ -1,5 +1,5 @@
 /**
- * What servers tell of their clocks by the header `Date`. Pure, but for the memory in `ServerClocks`.
+ * Calculates the clocks of servers from the header `Date`. Pure, but for the memory in `ServerClocks`.
  *
  *     sent ── request ──► the server writes Date: 12:00:07 (cut to the second) ── answer ──► received
  *

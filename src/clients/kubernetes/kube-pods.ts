@@ -315,7 +315,7 @@ const KUBELET_WORDS: ReadonlyMap<string, LossReason> = new Map([
 const FINAL: ReadonlySet<string> = new Set(['Complete', 'Failed']);
 
 /**
- * How a runner was lost: something other than its own end has ended its pod, as Kubernetes shows it. The first rule that fits
+ * Returns how a runner was lost: something other than its own end has ended its pod, as Kubernetes shows it. The first rule that fits
  * decides; undefined: none fits, so it was not lost.
  *
  *   1. The Job itself is deleted ....................... not lost: Argo CD or a person removes the runner

@@ -1,5 +1,5 @@
 /**
- * The policy over all RunnerGroups of a run. A group is denied as a whole, and no other with it (docs/adr/0081).
+ * Applies the policy to all RunnerGroups of a run. A group is denied as a whole, and no other with it (docs/adr/0081).
  *
  * Also the entry of lib/policy.cjs, which is loaded only when a policy is named (scripts/build.mjs). It answers with data and throws
  * nothing: a `Failure` of that part would be none to the rest of the program.

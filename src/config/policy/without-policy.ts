@@ -1,5 +1,5 @@
 /**
- * What is refused also without a policy:
+ * Refuses without any policy:
  * - a group outside the destination namespace of its Application: it would run with Secrets and cluster rights of another team;
  * - a document that would start pods (docs/adr/0024): who commits RunnerGroups could run any pod where only runners should be;
  * - a pod with a service account (an identity in the cluster), a priority class (it pushes others off their node) or privileges (it owns

@@ -1,5 +1,5 @@
 /**
- * A RunnerGroup whose name is known and that cannot be served. Its runners are kept while others are planned (docs/adr/0036, 0081).
+ * A RunnerGroup with a known name that cannot be served. Its runners are kept while others are planned (docs/adr/0036, 0081).
  *
  * Its object is printed all the same, so that Argo CD and `serve` show what is wrong. The API server would refuse an object with a wrong spec,
  * and Argo CD would then apply no other object of that sync. So the object has a spec that says nothing, and an annotation with the problem.

@@ -100,7 +100,7 @@ function wrongKeys({ items }: YAMLMap, text: string): readonly { readonly key: u
 }
 
 /**
- * Where Kubernetes' own reader (go-yaml v2) finds other keys than YAML says, so that the meaning is not clear (docs/adr/0024):
+ * Finds keys that Kubernetes' own reader (go-yaml v2) reads otherwise than YAML says, so that the meaning is not clear (docs/adr/0024):
  *
  *   kind: A, then <<: {kind: B}   a merge behind other keys overwrites them there
  *   ! "<<": {a: 1}                a merge there. Without quotes a merge for the package only, if it has a tag

@@ -11,7 +11,7 @@ import { toRunnerGroup } from '../../config/runnergroup/to-runner-group.ts';
 import { Failure } from '../../shared/failure.ts';
 import { API_VERSION, KIND } from '../../shared/marks.ts';
 
-/** What a person writes. `metadata.name` follows from the construct's path when it is absent, as for every ApiObject. */
+/** Properties that a person writes. `metadata.name` follows from the construct's path when it is absent, as for every ApiObject. */
 export interface RunnerGroupProps {
   readonly metadata?: ApiObjectMetadata;
   readonly spec: z.input<typeof Spec>;

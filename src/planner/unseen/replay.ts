@@ -1,5 +1,5 @@
 /**
- * Which runners may be starting? Gitea shows when its jobs began and ended, so the past is played again.
+ * Finds the runners that may be starting. Gitea shows when its jobs began and ended, so the past is replayed.
  * Each event does to the runners that have been asked for what the plans of that time did:
  *
  *     a job becomes ready ... its first owner with a free slot is asked for a runner; when none has one, it waits in line

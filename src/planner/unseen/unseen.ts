@@ -1,5 +1,5 @@
 /**
- * What a planner that sees no Kubernetes makes up for: runners that are starting. This is the only door of this folder.
+ * Replaces missing sight of Kubernetes: guesses which runners are starting. This is the only door of this folder.
  *
  *     when a job became ready ......... it is guessed what it needed     needs.ts
  *     which runners may be starting ... the past is played again         replay.ts, requests.ts

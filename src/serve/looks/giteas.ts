@@ -1,5 +1,5 @@
 /**
- * How the leading process behaves towards each Gitea, whatever it asks there:
+ * Limits how the leading process sends requests to each Gitea:
  *
  *   request budget ........ shared by all looks and what is asked besides (request-budget.ts)
  *   Retry-After ........... remembered: nothing is sent before that time (http/retry-after.ts)

@@ -10,7 +10,7 @@ const SAVED_MS = 5_000;
 const BACKGROUND_SHARE = 0.1;
 
 /**
- * When the next visit of one Gitea may begin, so that all visits together ask no more than so many requests per second.
+ * Decides when the next visit of one Gitea may begin, so that all visits together send no more than so many requests per second.
  *
  *   the target has paid for its last look ... at once: every target earns its share of the rate
  *   the Gitea has requests to spare ......... at once, in the order of asking: what others do not use

@@ -1,5 +1,5 @@
 /**
- * Which looks at Gitea the groups need. Keys stay the same from call to call, so that looks can be kept.
+ * Finds the looks at Gitea that the groups need. Keys stay the same from call to call, so that looks can be kept.
  *
  * Secrets are replaced while we run. So each token is read again every 30 s, and every 5 s while it could not be read or Gitea refuses it
  * (401, 403). The first refusal has it read at once. A new token is a new target, and a new target is looked at without delay.

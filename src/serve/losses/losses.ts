@@ -1,5 +1,5 @@
 /**
- * Which CI jobs of a group have lost their runners: `followLosses` is pure, and `LossBook` keeps what it says of all groups.
+ * Finds the CI jobs of a group that have lost their runners: `followLosses` is pure, and `LossBook` keeps its results for all groups.
  *
  *     pod evicted, OOM-killed, gone … ─► suspect ─► a later look shows its CI job in progress ─► lost
  *                                                └─ it shows none ─► the runner was idle, or had reported the end: nothing

@@ -1,5 +1,5 @@
 /**
- * What happens in `serve`, as data. Metrics and log subscribe to it.
+ * The events of `serve` as data. Metrics and log subscribe to them.
  *
  *     leader, ports, watches, sweep ─► Tell ─► each subscriber, in one turn
  *
@@ -22,7 +22,7 @@ import type { RefusalReason, WebhookEvent } from '../webhook/gate.ts';
 import type { AppVerdict } from './reconcile.ts';
 
 export { RUNNER_STATES, RUNNERS, type ShownState } from '../../answers/reasons.ts';
-/** What subscribers need of other rooms to read an event. */
+/** Exports of other rooms that subscribers need to read an event. */
 export { MOST_LOST_JOBS } from '../../config/runnergroup/status.ts';
 export type { HeldBecause, JobDecision, Plan, RunnerDecision } from '../../planner/decisions.ts';
 export type { LiveState } from '../../planner/evidence.ts';

@@ -1,5 +1,5 @@
 /**
- * What the next wake of one Application waits for. Pure: a state, what happens, and the state that follows. Times are by a steady clock.
+ * Decides what the next wake of one Application waits for. Pure: a state, an event, and the next state. Times are by a steady clock.
  *
  *                     no plan                        the cluster shows the plan, and Argo CD is well
  *     any state ─────────────────► unplanned     any ───────────────────────────────────────────────► shown

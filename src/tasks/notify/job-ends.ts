@@ -184,7 +184,7 @@ interface OurJob {
   readonly runners: readonly string[];
 }
 
-/** What was seen of one Application: the time of its first plan, and the running or served jobs, by key. */
+/** State of one Application: the time of its first plan, and the running or served jobs, by key. */
 interface Seen {
   readonly sinceMs: number;
   readonly active: ReadonlyMap<string, OurJob>;

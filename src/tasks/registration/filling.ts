@@ -231,7 +231,7 @@ export function refused({ key, name, namespace }: Pick<TokenKey, 'key' | 'name' 
 }
 
 /**
- * Whose registration tokens a Secret holds. `serve` writes it down as it fills a key, in an annotation of the Secret:
+ * The owners of the registration tokens in a Secret. `serve` notes them when it fills a key, in an annotation of the Secret:
  *
  *     gitea.bpg.pw/registration-tokens: '{"registration-token":"org:acme at https://gitea.example.com"}'
  *

@@ -1,5 +1,5 @@
 /**
- * Which registrations in Gitea are dead. Pure: no I/O, no clock. A row is dead when all of this held at two observations,
+ * Chooses the dead registrations in Gitea. Pure: no I/O, no clock. A row is dead when all of this held at two observations,
  * `SIGHTINGS_APART_MS` or more apart:
  *
  *   1. ours         either the name has prefix, form and hash of a given group, and the list is that of the group's own scope;

@@ -1,5 +1,5 @@
 /**
- * What a real Argo CD answered, replayed to the client. Each file of `recorded/` is `{recordedFrom, request, status, contentType,
+ * Replays answers of a real Argo CD to the client. Each file of `recorded/` is `{recordedFrom, request, status, contentType,
  * body}` of one request to Argo CD 3.5.3 with a plugin of a few lines, a RunnerGroup `runners/ci` and an account `serve` that may get and
  * sync in its projects; addresses are replaced. Moments: two Jobs live and one more wanted (out-of-sync, then sync-started and sync-busy at
  * once); the plugin failed (comparison-error); another refresh was under way (refresh-pending).

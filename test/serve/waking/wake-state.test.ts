@@ -1,4 +1,4 @@
-/** What a wake waits for: the table itself, and the scenarios of waking, played on the real queue in virtual time. */
+/** Tests what a wake waits for: the table itself, and the scenarios of waking, played on the real queue in virtual time. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AppState } from '../../../src/clients/argocd/app-state.ts';

@@ -1,5 +1,5 @@
 /**
- * What Kubernetes makes of a runner's Job, and the runner in it:
+ * Simulates a runner's Job in Kubernetes, and the runner in it:
  *
  *     Job ─► pod starts ─► registers ─► asks for work ─► works, reports ─► ends ─► Job complete ─► TTL
  *                                          │ its Job is deleted: it ends      └► evicted: Gitea notices later
