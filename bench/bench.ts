@@ -33,14 +33,17 @@ const WITH_TEMPLATE = 'generate, 50 jobs, full podTemplate';
 const WITH_APP = 'generate, 50 jobs, app of examples/platform';
 const NEAR = 'generate, 50 jobs, near';
 const FAR = 'generate, 50 jobs, 20 ms away';
-/** One job less: the list does not fill its page, so that no page after it is asked for. */
+/** With one job less than a full page, no further page is read. */
 const NEAR_49 = 'generate, 49 jobs, near';
 const FAR_49 = 'generate, 49 jobs, 20 ms away';
-/** What the guard watches, and what it compares with besides `node -e 0`: both quotients change when the processor does, or Node. */
+/**
+ * Programs of the guard, and their comparisons besides `node -e 0`: both quotients change with the processor or with
+ * Node.
+ */
 const WATCHED = [ours(50), ours(1000), VALIDATE];
 const WITNESS = plain(50);
 
-/** One line of the table. `must`: what issue and design ask for. */
+/** A line of the table. `must`: target of issue and design. */
 interface Row {
   readonly what: string;
   readonly value: number;
@@ -81,7 +84,7 @@ async function bench(scene: Scene): Promise<void> {
     if (each) peaks.set(jobs, await peakMiB(each, 5));
   }
   const { first, further } = many.requests();
-  // One round more is run to warm up.
+  // One further round warms up.
   const requests = { first: first / (ROUNDS + 1), further: further / (ROUNDS + 1) };
   const rows = rowsOf(measured, peaks, requests);
   const about = `Node ${process.version.slice(1)}, medians of ${ROUNDS} interleaved rounds; node -e 0 took ${of(measured, BASE.name).ms.toFixed(1)} ms and ${(await peakMiB(BASE, 5)).toFixed(0)} MiB`;
@@ -190,7 +193,7 @@ function guardCases(scene: Scene, giteas: ReadonlyMap<number, StandIn>): Case[] 
   ];
 }
 
-/** Compares with what was committed; a second, longer look before anybody is told. */
+/** Compares with the committed figures. A second, longer measurement follows before a failure is reported. */
 async function guard(scene: Scene): Promise<void> {
   const { cpu: known } = JSON.parse(readFileSync(RESULTS, 'utf8')) as {
     readonly cpu: Readonly<Record<string, number>>;
@@ -215,7 +218,7 @@ async function guard(scene: Scene): Promise<void> {
   process.exitCode = 1;
 }
 
-/** By turns with an earlier version, so that a slow machine slows both. Both get the flags of this version. */
+/** Compares with an earlier version by turns, so that a slow machine slows both. Both get the flags of this version. */
 async function against(scene: Scene, earlier: string): Promise<void> {
   const cases = await Promise.all(
     [50, 1000, 10_000].map(async (jobs) => scene.generate(ours(jobs), await scene.gitea(jobs))),
@@ -237,7 +240,7 @@ async function against(scene: Scene, earlier: string): Promise<void> {
   process.exitCode = found.length === 0 ? 0 : 1;
 }
 
-/** What is wrong with one start: a regression changes both quotients, another processor or Node one of them. */
+/** Returns the fault of one start: a regression changes both quotients, another processor or Node only one. */
 function slower(
   name: string,
   measured: ReadonlyMap<string, Measured>,

@@ -21,18 +21,21 @@ import { startOtlpServer } from '../test/support/otlp-server.ts';
 import { percentile, phaseRows } from './phases.ts';
 
 const CALM_JOBS = 20;
-/** For each of the compared ways. */
+/** CI jobs of each compared way. */
 const WAY_JOBS = 10;
 const CALM_GAP_MS = 4_000;
 const BURST_RUNS = 12;
 const QUIET_MS = 60_000;
-/** Of `compareRegistrations`. */
+/** Turns of `compareRegistrations`. */
 const TURNS = ['pod', 'serve', 'pod', 'serve'] as const;
 const EVENTS = 1_000;
 const EVENT_LANES = 20;
-/** How long after the last event a wake could still come. */
+/** How long after the last event a wake could still come, ms. */
 const AFTER_EVENTS_MS = 15_000;
-/** Until the last spans are here: serve waits 3 s for the kubelet and sends every second, rounds are at most 5 s apart. */
+/**
+ * Time until the last spans have arrived, ms: serve waits 3 s for the kubelet and sends every second, rounds are at
+ * most 5 s apart.
+ */
 const SPANS_MS = 10_000;
 
 const COUNTED = {
@@ -129,7 +132,10 @@ async function compareWays(rig: Rig): Promise<void> {
   }
 }
 
-/** All turns of one way together. Each has one burst: its ideal has the start-up of the calm jobs of that way. */
+/**
+ * Compares ways of registration, with all turns of one way together. Each has one burst: its ideal has the start-up of
+ * the calm jobs of that way.
+ */
 async function compareRegistrations(rig: Rig): Promise<void> {
   await rig.installation.shell('credentials', 'kubectl apply -f install/runner-credentials.yaml');
   const calm = { pod: [] as (Counted & Measured)[], serve: [] as (Counted & Measured)[] };
@@ -231,7 +237,7 @@ interface Measured {
   readonly waits: Waits;
   readonly ms: number;
   readonly succeeded: number;
-  /** Of its CI jobs, by id. */
+  /** When each CI job was queued, by id, ms. */
   readonly queuedAtMs: ReadonlyMap<number, number | undefined>;
 }
 
@@ -253,7 +259,7 @@ async function measure(rig: Rig, jobs: number, work: () => Promise<void>): Promi
   };
 }
 
-/** As a table of docs/performance.md. */
+/** Prints phases as the table of docs/performance.md. */
 async function printPhases(what: string, queuedAtMs: Measured['queuedAtMs']): Promise<void> {
   await sleep(SPANS_MS);
   console.log(`\n| ${what}: phase | p50 | p95 | CI jobs | whose |\n|---|---|---|---|---|`);
@@ -292,7 +298,7 @@ interface Counted extends Counts {
   readonly shownSeconds: number;
 }
 
-/** What all replicas of serve counted while something was done. */
+/** Returns the counts of all replicas of serve during some work. */
 async function counted(rig: Rig, work: () => Promise<unknown>): Promise<Counted> {
   const before = await counts(rig);
   await work();

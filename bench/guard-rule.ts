@@ -1,15 +1,15 @@
-/** When a start has become slower: a rule that noise does not trip. Pure. */
+/** Decides when a start has become slower: a rule that noise does not trip. Pure. */
 import { quantile } from './measure.ts';
 
-/** What is compared: quotients of pairs, measured now, and the median that was committed. */
+/** A comparison: measured quotients of pairs, and the committed median. */
 export interface Comparison {
-  /** As the report says it: `generate, 50 jobs / node -e 0`. */
+  /** Name in the report: `generate, 50 jobs / node -e 0`. */
   readonly name: string;
   readonly ratios: readonly number[];
   readonly committed: number;
 }
 
-/** So many times the committed ratio is a regression. A start without its code cache is 1.3 to 1.4. */
+/** Factor of the committed ratio from which it is a regression. A start without its code cache has 1.3 to 1.4. */
 export const LIMIT = 1.2;
 
 /**

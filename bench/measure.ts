@@ -4,7 +4,10 @@
  */
 import { spawn } from 'node:child_process';
 
-/** What the container that we ship gives Node for `serve` (packaging/serve.ts): 70 % of 512 MiB, and small spaces for young objects. */
+/**
+ * Flags of Node for `serve` in the shipped container (packaging/serve.ts): 70 % of 512 MiB, and small spaces for young
+ * objects.
+ */
 export const SERVE_FLAGS = ['--max-old-space-size=358', '--max-semi-space-size=4'];
 
 /** A program as it is started. */
@@ -13,7 +16,7 @@ export interface Case {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Slow programs need fewer rounds to be told apart; default: every round. */
+  /** Number of rounds: slow programs need fewer to be distinguished. Default: every round. */
   readonly rounds?: number;
 }
 
@@ -23,9 +26,9 @@ export type Clock = (each: Case) => Promise<{ readonly ms: number; readonly byte
 /** Medians over the rounds. */
 export interface Measured {
   readonly ms: number;
-  /** Of the quotients of pairs. */
+  /** Median of the quotients of pairs. */
   readonly ratio: number;
-  /** By round. */
+  /** Times by round, ms. */
   readonly times: readonly number[];
   readonly ratios: readonly number[];
   /** Bytes on stdout. */
@@ -111,7 +114,7 @@ export async function peakMiB(each: Case, runs: number): Promise<number> {
 /** CPU time of a Node.js program, of all its threads: unlike its wall time nearly the same while others use the machine. */
 export const cpuTime: Clock = async (each) => ({ ms: (await usageOf(each)).cpuMs, bytes: 0 });
 
-/** What a run of a program has used. */
+/** Resources that a run of a program has used. */
 interface Usage {
   readonly peakMiB: number;
   readonly cpuMs: number;

@@ -1,6 +1,7 @@
 /**
- * What the page for developers costs `serve`: memory and CPU time without it, with it, and while somebody reloads it every second.
- * `npm run bench:page`; `JOBS=5000` for more queued CI jobs, `PAGES=100` for so many open pages of twenty people instead. From /proc, so Linux only. Prints; asserts nothing.
+ * Measures the cost of the page for developers in `serve`: memory and CPU time without it, with it, and while a person
+ * reloads it every second. `npm run bench:page`; `JOBS=5000` for more queued CI jobs, `PAGES=100` for so many open
+ * pages of twenty people instead. From /proc, so Linux only. Prints; asserts nothing.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,7 +1,10 @@
-/** Where the seconds between a queued CI job and its begin go: p50 and p95 of each phase, from the spans of `serve` and `generate`. Pure. */
+/**
+ * Calculates how the seconds between a queued CI job and its begin are spent: p50 and p95 of each phase, from the spans
+ * of `serve` and `generate`. Pure.
+ */
 import type { ReceivedSpan } from '../test/support/otlp-server.ts';
 
-/** Whose a phase is. */
+/** Owner of each phase. */
 const OWNERS: Readonly<Record<string, string>> = {
   webhook: 'ours: looks are 100 ms apart',
   look: 'Gitea, asked by serve',
@@ -32,8 +35,8 @@ export interface PhaseRow {
 }
 
 /**
- * One row per phase, in the order of the way. What is indented is part of the row above it.
- * @param queuedAtMs of the CI jobs that count, as another witness has seen it, by id.
+ * Returns one row per phase, in order. An indented row is part of the row above it.
+ * @param queuedAtMs of the CI jobs that count, as another witness has seen it, by id
  */
 export function phaseRows(
   spans: readonly ReceivedSpan[],
@@ -67,7 +70,7 @@ function jobOf(attributes: ReceivedSpan['attributes']): number {
   return Number(attributes['gitea.job.id']);
 }
 
-/** A wake may ask twice. Of `generate` the last run counts: the one that printed the Job. */
+/** Returns the time of a phase. A wake may ask twice: only the last run of `generate` counts, which printed the Job. */
 function timeOf(trace: readonly ReceivedSpan[], name: string): number | undefined {
   const all = trace.filter((span) => span.name === name);
   const counted = name === 'generate' ? all.slice(-1) : all;

@@ -1,6 +1,6 @@
 /** Cost over the number of jobs as a picture: one line per program, both axes logarithmic. */
 
-/** One program: its points by number of jobs. */
+/** A program with its points, by number of jobs. */
 export interface Line {
   readonly name: string;
   readonly colour: string;

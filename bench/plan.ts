@@ -1,8 +1,8 @@
 /**
- * What one plan costs: medians of warm runs over 1,000 to 10,000 jobs, 200 groups and 2,000 live Jobs. `npm run bench:plan`
- * (ROUNDS=51 for more). The shapes: 20 organizations with 10 groups each, and the worst one, where every group sees every job; and both
- * without Kubernetes, where the past is replayed.
- * The target is 50 ms where `node -e 0` takes 17 ms, so it is judged as a ratio.
+ * Measures the cost of one plan: medians of warm runs over 1,000 to 10,000 jobs, 200 groups and 2,000 live Jobs. `npm
+ * run bench:plan` (ROUNDS=51 for more). The shapes: 20 organizations with 10 groups each, and the worst one, where
+ * every group sees every job; and both without Kubernetes, where the past is replayed. The target is 50 ms where `node
+ * -e 0` takes 17 ms, so it is judged as a ratio.
  */
 import { spawnSync } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
@@ -113,7 +113,7 @@ function scene(count: number, looks: number, most: number): Scene {
     };
     if (!starting) push(rows, group.look, row);
   }
-  // With fewer jobs than live Jobs the rest are left over from jobs that are gone.
+  // With fewer jobs than live Jobs, the rest belong to jobs that are gone.
   for (let id = count + 1; liveJobs.length < LIVE_JOBS; id += 1) {
     const name = nameOf(pick(groups, looks, id), id);
     liveJobs.push({ namespace: 'runners', name, state: 'complete', createdAtMs: NOW - 60_000, finishedAtMs: NOW });

@@ -1,4 +1,7 @@
-/** What `npm run bench:scale -- --write` keeps (bench/scale-results.json), and the tables that it writes into docs/scale.md from it. */
+/**
+ * Keeps the results of `npm run bench:scale -- --write` (bench/scale-results.json), and writes the tables of
+ * docs/scale.md from them.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 const RESULTS = 'bench/scale-results.json';
@@ -8,23 +11,26 @@ export type Part = 'one' | 'apps' | 'shards' | 'ways';
 
 /** Times in ms: medians of the timed CI jobs, but for the means `wakeMs` and `shownMs`. */
 export interface Row {
-  /** What was changed in Argo CD; empty where nothing is compared. */
+  /** The change of Argo CD. Empty: nothing is compared. */
   readonly way: string;
   readonly applications: number;
   readonly jobs: number;
-  /** For each of many Jobs that are wanted at once, from the dispatch of their workflows. */
+  /** Time for each of many Jobs that are wanted at once, from the dispatch of their workflows, ms. */
   readonly msPerJob: number;
   readonly queuedToJobMs: number;
   readonly slowestMs: number;
   readonly wakes: number;
-  /** Requests to Gitea from the sidecars, for each timed CI job. Rows of before 2026-11-29 have none. */
+  /** Requests to Gitea from the sidecars, for each timed CI job. Rows from before 2026-11-29 have none. */
   readonly generateRequests?: number;
-  /** One wake until Argo CD has answered; until the cluster shows the plan. */
+  /** Time of one wake until Argo CD has answered, and until the cluster shows the plan, ms. */
   readonly wakeMs: number;
   readonly shownMs: number;
   /** The sidecar's part of a refresh, in which `generate` runs. */
   readonly pluginMs: number;
-  /** Argo CD's hard refresh, and of it: manifests (the sidecar's part in it), comparing, storing the result. */
+  /**
+   * Time of Argo CD's hard refresh, and of its parts, ms: manifests (the sidecar's part in it), comparing, storing the
+   * result.
+   */
   readonly refreshMs: number;
   readonly manifestsMs: number;
   readonly diffMs: number;
@@ -45,7 +51,7 @@ type Results = Readonly<Partial<Record<Part, readonly Row[]>>>;
 
 let first = true;
 
-/** Adds a row to a part; the first one of a process begins it anew. */
+/** Adds a row to a part. The first row of a process replaces the old ones. */
 export function keep(part: Part, row: Row): void {
   const results = read();
   const rows = [...(first ? [] : (results[part] ?? [])), row];
@@ -54,7 +60,7 @@ export function keep(part: Part, row: Row): void {
   writeTables();
 }
 
-/** Between the marks of each part that was measured. */
+/** Writes the tables between the marks of each measured part. */
 function writeTables(): void {
   if (!existsSync(MANUAL)) return;
   const results = read();

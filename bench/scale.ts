@@ -40,7 +40,7 @@ const BURST = 25;
 const PROBES = PART === 'ways' ? 2 : 3;
 const PATIENCE_MS = 1_800_000;
 const LONGEST_SETTLE_MS = 120_000;
-/** Of control groups of version 1 and 2. */
+/** Files of control groups of version 1 and 2. */
 const CPU_FILES = ['/sys/fs/cgroup/cpuacct/cpuacct.usage', '/sys/fs/cgroup/cpu.stat'];
 /** Time of a container on a processor, without the process that asks. */
 const CPU_SCRIPT = `
@@ -120,7 +120,10 @@ async function grow(): Promise<void> {
   }
 }
 
-/** The same number of jobs for each Application, three times. Each time there are more Jobs, so the middle one is compared with both others. */
+/**
+ * Compares orders with the same number of jobs for each Application, three times. Each time there are more Jobs, so the
+ * middle one is compared with both others.
+ */
 async function compareOrders(): Promise<void> {
   const firstMs = await oneAfterTheOther();
   const before = await outcomes();
@@ -154,7 +157,7 @@ async function compareWays(size: number): Promise<void> {
   }
 }
 
-/** Sets what the way changes; the next one sets everything anew. */
+/** Applies a way. The next way sets everything again. */
 async function use({ annotations, env, settings, spec }: Way): Promise<void> {
   const { kubectl } = stack.kubernetes;
   const patch = JSON.stringify({ metadata: { annotations }, spec });
@@ -177,7 +180,7 @@ async function use({ annotations, env, settings, spec }: Way): Promise<void> {
   await sleep(10_000);
 }
 
-/** As many runs as make this many Jobs. @returns ms for each */
+/** Starts as many runs as make this many Jobs. @returns ms for each */
 async function fill(size: number): Promise<number> {
   return await dispatch('fill', Math.ceil((size - jobs.size) / LEGS), LEGS);
 }
@@ -203,7 +206,9 @@ async function probe(app = 0): Promise<number> {
   return Date.now() - beganMs;
 }
 
-/** Until Argo CD has had nothing to do three times in a row: a wake may follow another, and a comparison a sync. */
+/**
+ * Waits until Argo CD has had nothing to do three times in a row: a wake may follow another, and a comparison a sync.
+ */
 async function settle(): Promise<void> {
   const { kubectl } = stack.kubernetes;
   const refresh = '{.metadata.annotations.argocd\\.argoproj\\.io/refresh}';
@@ -257,7 +262,7 @@ async function note(way: string, msPerJob: number): Promise<void> {
   if (process.argv.includes('--write')) keep(PART, row);
 }
 
-/** What Argo CD itself says of the wakes since then, from the logs of its controller and of the sidecar; medians. */
+/** Returns Argo CD's own times of the wakes since then, from the logs of its controller and of the sidecar; medians. */
 async function parts(since: Date): Promise<Pick<Row, 'pluginMs' | 'refreshMs' | 'manifestsMs' | 'diffMs' | 'storeMs'>> {
   const log = async (...of: readonly string[]): Promise<readonly Line[]> => {
     const args = ['logs', '-n', 'argocd', `--since-time=${since.toISOString()}`, ...of];
@@ -292,7 +297,7 @@ interface Line {
 
 /** Time on a processor until now, ms. */
 interface Cpu {
-  /** With every `generate`. */
+  /** CPU time of the sidecar, with every `generate`. */
   readonly sidecar: number;
   /** Controller, repo-server and API server. */
   readonly argocd: number;
@@ -321,7 +326,7 @@ async function controllerMiB(): Promise<number> {
   return Math.max(...[...text.matchAll(/^VmRSS:\s+(\d+) kB$/gm)].map(([, value]) => Number(value))) / 1024;
 }
 
-/** What `generate` of the first Application takes in the sidecar when nothing else goes on there: clock and processor, each of five. */
+/** Measures `generate` of the first Application in an otherwise idle sidecar: clock and processor, each of five. */
 async function generateAlone(gitea: string): Promise<Pick<Row, 'generateMs' | 'generateCpuMs'>> {
   const script = `
     const { spawnSync } = require('node:child_process');
@@ -367,7 +372,7 @@ async function counts(): Promise<{ readonly wake: Count; readonly shown: Count }
   return { wake: count('wake_duration_seconds'), shown: count('wake_shown_seconds') };
 }
 
-/** Of all replicas of `serve`. */
+/** Returns the metrics of all replicas of `serve`. */
 async function metrics(): Promise<string> {
   const { kubectl } = stack.kubernetes;
   const selector = 'app.kubernetes.io/component=serve,app.kubernetes.io/name=gitea-runners';
@@ -378,7 +383,7 @@ async function metrics(): Promise<string> {
   return (await Promise.all(paths.map((path) => kubectl(['get', '--raw', path])))).join('\n');
 }
 
-/** One Application of everything, or one per folder. Shards come after their project. */
+/** Makes one Application for everything, or one per folder. Shards come after their project. */
 function applications(): string {
   const kind = APPS === 1 ? 'application' : 'applicationset';
   const example = PART === 'shards' ? '' : `install/examples/${kind}.yaml`;

@@ -1,4 +1,4 @@
-/** What is timed: our program, the straightforward cdk8s program and helm, each over the same jobs. */
+/** The measured programs: ours, the straightforward cdk8s program and helm, each over the same jobs. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ export class Scene {
     return { name, program: process.execPath, args: [...GENERATE_FLAGS, PROGRAM, 'generate', file], env };
   }
 
-  /** The same with the example of a platform's app, as its package.json builds it. */
+  /** Measures the program with the example of a platform's app, as its package.json builds it. */
   withApp(name: string, gitea: StandIn): Case {
     const app = join(this.#folder, 'platform.cjs');
     const flags = ['--bundle', '--platform=node', '--external:cdk8s', '--external:constructs', `--outfile=${app}`];
@@ -62,7 +62,10 @@ export class Scene {
     return { name, program: process.execPath, args, env: access(url), ...(rounds !== undefined && { rounds }) };
   }
 
-  /** `helm template` of what `generate` prints for this Gitea; undefined when there is no helm. It asks nobody. */
+  /**
+   * Measures `helm template` on the output of `generate` for this Gitea. It sends no requests. Undefined: there is no
+   * helm.
+   */
   async helm(name: string, count: number, gitea: StandIn, rounds?: number): Promise<Case | undefined> {
     const program = process.env['HELM'] ?? 'helm';
     if (spawnSync(program, ['version', '--short']).status !== 0) return undefined;

@@ -1,7 +1,7 @@
 /**
- * What `serve` takes while nothing happens: 100 groups of five organisations, 1000 live Jobs, on a real API server. `npm run bench:serve`;
- * `SCOPES=100` for an organisation per group.
- * Peak of `VmHWM` and CPU time from /proc, so Linux only. Prints; asserts nothing.
+ * Measures idle `serve`: 100 groups of five organisations, 1000 live Jobs, on a real API server. `npm run bench:serve`;
+ * `SCOPES=100` for an organisation per group. Peak of `VmHWM` and CPU time from /proc, so Linux only. Prints; asserts
+ * nothing.
  */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -2,12 +2,12 @@
 import { createServer } from 'node:http';
 
 const PAGE = 50;
-/** So old are jobs when a sync comes; for older ones the planner looks for runners that have not come. */
+/** Age of jobs at a sync, ms. For older ones, the planner looks for runners that have not come. */
 const RECENT_MS = 60_000;
 
 export interface StandIn {
   readonly url: string;
-  /** Requests so far: of first pages and of what has none, and of further pages. */
+  /** Returns the requests so far: first pages and requests without pages, and further pages. */
   readonly requests: () => { readonly first: number; readonly further: number };
   readonly close: () => void;
 }
@@ -53,7 +53,7 @@ function answer(path: string, total: number, page: number, createdAt: string): u
   return { jobs: Array.from({ length: rows }, (_, index) => job(from + index, createdAt)), total_count: total };
 }
 
-/** As long as Gitea's own rows, steps left out. */
+/** Makes a job as long as Gitea's own rows, without steps. */
 function job(index: number, createdAt: string): unknown {
   const api = 'https://gitea.example.com/api/v1/repos/acme/web/actions';
   return {

@@ -50,7 +50,7 @@ const madeUp = (folder: string): string =>
   `Example: no Gitea is named, so no Gitea was asked. The CI jobs are made up: two per RunnerGroup in ${folder}/.\n` +
   'For your own RunnerGroups set GITEA_RUNNERS_PATH, GITEA_URL and GITEA_TOKEN.\n';
 
-/** In place of a look. */
+/** Plans examples in place of a look. */
 async function planExample(...[groups, , { pods, isolate = [] }]: Parameters<typeof lookAndPlan>): Promise<PlanOfNow> {
   refuseAll(isolate);
   const app = await appOf(groups, pods?.finish);
@@ -58,7 +58,7 @@ async function planExample(...[groups, , { pods, isolate = [] }]: Parameters<typ
   return { plan: planOfExample(app), nowMs: NOW_MS, app, troubles: [], broken: [] };
 }
 
-/** Any time will do; a fixed one gives the same output each time. */
+/** Any fixed time: so the output is the same each time. */
 const NOW_MS = Date.UTC(2026, 0, 1);
 const CI_JOBS = ['build', 'test'];
 
