@@ -338,7 +338,7 @@ describe('what helps against a pod that does not start', () => {
     if (!/token/.test(message)) expect(said).not.toContain('token');
   });
 
-  it('is told for all nodes that the scheduler counts', () => {
+  it('the remedy for a pod that does not start is told for all nodes that the scheduler counts', () => {
     const message =
       "0/9 nodes are available: 2 node(s) didn't match pod topology spread constraints, 3 node(s) had untolerated taint {dedicated: db}, 2 node(s) had untolerated taint {gpu: }, 1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 1 Insufficient cpu, 1 Insufficient memory.";
 
@@ -352,7 +352,7 @@ describe('what helps against a pod that does not start', () => {
     );
   });
 
-  it('has NODE and NAMESPACE, as the manual, where nobody knows the name', () => {
+  it('the remedy for a pod that does not start has NODE and NAMESPACE, as the manual, where nobody knows the name', () => {
     expect(remedyOf({ reason: 'ContainerCreating' })).toContain(
       'kubectl cordon NODE, then kubectl -n NAMESPACE delete',
     );
@@ -366,14 +366,14 @@ describe('what helps against a pod that does not start', () => {
     expect(remedyOf({ reason, message })).toBeUndefined();
   });
 
-  it('is for a container that registers: the network', () => {
+  it('the remedy for a pod that does not start is for a container that registers: the network', () => {
     const message = 'init container register has not ended';
     const trouble = { reason: 'InitContainerRunning', message, container: 'register' };
 
     expect(podAdvice(trouble, GROUP, 'ci-1')).toMatch(/pods reach Gitea.*logs job\/ci-1 -c register$/);
   });
 
-  it('is for a reason that nobody knew its own words, and where to see more', () => {
+  it('the remedy for a pod that does not start is for a reason that nobody knew its own words, and where to see more', () => {
     const trouble = { reason: 'Frobnicated', message: 'zzz' };
 
     expect(remedyOf(trouble)).toBeUndefined();
@@ -383,7 +383,7 @@ describe('what helps against a pod that does not start', () => {
     );
   });
 
-  it('is told once for a cause, and not for each pod', () => {
+  it('the remedy for a pod that does not start is told once for a cause, and not for each pod', () => {
     const advice = runnersAdvice([
       stuck('ci-1', 'ImagePullBackOff', 'not found'),
       stuck('ci-2', 'ImagePullBackOff', 'not found'),

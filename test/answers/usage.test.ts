@@ -202,13 +202,13 @@ describe('what a runner asked for that Kubernetes shows no more', () => {
       2,
       1,
     ],
-  ])('is %s', (_, jobs, cpu, memoryGib) => {
+  ])('the request of a runner that Kubernetes no longer shows is %s', (_, jobs, cpu, memoryGib) => {
     const { total } = usage(jobs, undefined, { groups: [SIZED] });
 
     expect([total.cpuHours.atLeast, total.memoryGibHours.atLeast]).toEqual([cpu, memoryGib]);
   });
 
-  it('is what the podTemplate says of it, of the group and of a size', () => {
+  it('the request of a runner that Kubernetes no longer shows is what the podTemplate says of it, of the group and of a size', () => {
     const template = (cpu: string) => ({
       podTemplate: {
         spec: {

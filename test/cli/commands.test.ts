@@ -44,7 +44,7 @@ describe('-o', () => {
     expect(JSON.parse(outcomes[0]?.stdout ?? '')).toHaveProperty('version');
   });
 
-  it('is of the commands that have it, when a variable asks for it', async () => {
+  it('-o is of the commands that have it, when a variable asks for it', async () => {
     const of = (command: string, output: string) => runHere([command], { GITEA_RUNNERS_OUTPUT: output });
 
     expect((await of('version', 'json')).stdout).toContain('{');

@@ -127,14 +127,17 @@ describe('a group in a namespace that is not allowed', () => {
     ['there is none of that name', {}],
     ['it is another Application’s', { groups: { 'team-b': [liveGroup('bad', 'theirs', 'team-b')] } }],
     ['we may not look there', { override: answering({ '/team-b/runnergroups': 403 }) }],
-  ])('is told, and nothing of it is printed, when %s', async (_, cluster) => {
-    const { code, stdout, stderr } = await elsewhere(cluster);
+  ])(
+    'a group in a namespace that is not allowed is told, and nothing of it is printed, when %s',
+    async (_, cluster) => {
+      const { code, stdout, stderr } = await elsewhere(cluster);
 
-    expect(stderr).toMatch(TOLD);
-    expect(code).toBe(0);
-    expect(inTeamB(stdout)).toEqual([]);
-    expect(stdout).toMatch(/name: "?good-\d+/);
-  });
+      expect(stderr).toMatch(TOLD);
+      expect(code).toBe(0);
+      expect(inTeamB(stdout)).toEqual([]);
+      expect(stdout).toMatch(/name: "?good-\d+/);
+    },
+  );
 
   it('keeps what lives of it, when it is our own from before', async () => {
     const { code, stdout, stderr } = await elsewhere({ groups: { 'team-b': [liveGroup('bad', 'runners', 'team-b')] } });
@@ -268,7 +271,7 @@ describe('a document that is no manifest of ours', () => {
     ['no apiVersion', (url) => yaml('bad', url).replace(/^.*\n/, ''), /bad\.yaml:1:1: .*add "apiVersion: /],
     ['no kind', (url) => yaml('bad', url).replace('kind: RunnerGroup\n', ''), /bad\.yaml:1:1: .*add "kind: /],
     ['a name that is hidden by it', () => '- bad\n', /bad\.yaml:1:1: is not a Kubernetes object, but a list/],
-  ])('is the trouble of its own group: %s', async (_, text, why) => {
+  ])('a document that is no manifest of ours is the trouble of its own group: %s', async (_, text, why) => {
     const staged = await alone(text);
 
     const { stdout } = await expectApart(staged, ARGOCD, why);

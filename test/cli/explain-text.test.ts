@@ -177,7 +177,7 @@ describe('explain', () => {
       expect(text.split('Next: ')[1]).toContain(advice);
     });
 
-    it('is only what validate takes', () => {
+    it('the advice of explain is only what validate takes', () => {
       const written = [
         'linx',
         'a b',

@@ -201,7 +201,7 @@ describe('explain WHAT', () => {
     },
   );
 
-  it('does not take the id of a job for the number of a run', async () => {
+  it('explain WHAT does not take the id of a job for the number of a run', async () => {
     const { web, run } = await scene();
     const id = web.jobs[0]?.id;
 
@@ -316,7 +316,7 @@ describe('the table', () => {
 });
 
 describe('--exit-code', () => {
-  it('is 4 when a job that is shown is unserved, and the table is printed', async () => {
+  it('--exit-code is 4 when a job that is shown is unserved, and the table is printed', async () => {
     const { run } = await scene();
 
     const stuck = await run('--exit-code');

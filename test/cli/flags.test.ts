@@ -68,7 +68,7 @@ describe.each(names)('the flag %s', (name) => {
   const flag: Flag = FLAGS[name];
   const [text, value] = flag.value === undefined ? ['true', true] : (VALUES[name] ?? ['/x', '/x']);
 
-  it('is read from GITEA_RUNNERS_… of the same name', () => {
+  it('a flag is read from GITEA_RUNNERS_is read from GITEA_RUNNERS_… of the same name of the same name', () => {
     expect(read(name, {}, { [variableOf(name)]: text })).toEqual(value);
   });
 
@@ -78,14 +78,14 @@ describe.each(names)('the flag %s', (name) => {
     expect(read(name, { [name]: given }, { [variableOf(name)]: 'false' })).toEqual(value);
   });
 
-  it('has its default when neither says anything, or the variable is empty', () => {
+  it('a flag has its default when neither says anything, or the variable is empty', () => {
     const byDefault = read(name, {}, {});
 
     expect(byDefault).not.toEqual(value);
     expect(read(name, {}, { [variableOf(name)]: '' })).toEqual(byDefault);
   });
 
-  it('is in the help of each of its commands, with its variable', () => {
+  it('a flag is in the help of each of its commands, with its variable', () => {
     for (const command of flag.of) {
       const help = program.commands.find((each) => each.name() === command)?.helpInformation() ?? '';
       expect(help).toContain(longName(name));

@@ -457,7 +457,7 @@ describe('what must not go over', () => {
     `kind: StatefulSet\nmetadata: {name: r, namespace: ci}\nspec:\n  volumeClaimTemplates: [{metadata: {name: data}}]\n  template:\n    metadata: {annotations: {vault/token: hunter2, a: b}}\n    spec:\n      containers:\n        - name: runner\n          image: gitea/act_runner:0.2.11\n          ${container}\n${more}`;
   const flags = ['--owner', 'acme', '--gitea', 'https://gitea.example.com'];
 
-  it('are secrets in commands and annotations', async () => {
+  it('import leaves out secrets in commands and annotations', async () => {
     const init =
       '      initContainers:\n        - {name: a, image: alpine, command: [sh, -c, "x --token=hunter2"]}\n        - {name: b, image: alpine, args: [curl, -u, "admin:hunter2"]}\n        - {name: c, image: alpine, command: [sleep, "1"]}\n';
     const { groups, comments } = await imported(
@@ -478,14 +478,14 @@ describe('what must not go over', () => {
     expect(JSON.stringify(groups)).toContain('"sleep"');
   });
 
-  it("is the mount of a claim under the name of a runner's own volume", async () => {
+  it("import leaves out the mount of a claim under the name of a runner's own volume", async () => {
     const { groups, comments } = await imported(pod('volumeMounts: [{name: data, mountPath: /cache}]'), ...flags);
 
     expect(JSON.stringify(groups)).not.toContain('/cache');
     expect(comments).toContain('# Mounts are not carried over (/cache of data): their volume is not.');
   });
 
-  it('is a second runner of the pod', async () => {
+  it('import leaves out a second runner of the pod', async () => {
     const { comments } = await imported(
       pod('env: []', '        - {name: other, image: "gitea/act_runner:0.2.11"}\n'),
       ...flags,
@@ -494,7 +494,7 @@ describe('what must not go over', () => {
     expect(comments).toContain('# Other runners of the pod are not carried over (other): make a RunnerGroup for each.');
   });
 
-  it('is a runner of another forge that knows a Gitea', async () => {
+  it('import leaves out a runner of another forge that knows a Gitea', async () => {
     const text = pod('env: [{name: GITEA_INSTANCE_URL, value: "https://gitea.example.com"}]').replace(
       'gitea/act_runner:0.2.11',
       'gitlab/gitlab-runner:17',

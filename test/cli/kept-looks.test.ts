@@ -79,7 +79,7 @@ describe('with a look of serve', () => {
     });
   });
 
-  it('is asked at each address, because one replica leads', async () => {
+  it('serve is asked at each address, because one replica leads', async () => {
     slowDown();
     const { target, generate, asked } = await scene();
     const { url } = await openLooks([target]);
@@ -185,7 +185,7 @@ const EMPTY = (url: string) => ({
 });
 
 describe.each(Object.entries(BAD))('%s', (_, listener) => {
-  it('is no look: Gitea itself is asked', async () => {
+  it('the answer is no look: Gitea itself is asked', async () => {
     const { target, generate, asked } = await scene();
     const server = await serve(listener(target));
     const [without, direct] = await asked(() => generate());
@@ -213,7 +213,7 @@ const SLOW: Readonly<Record<string, (target: Target) => RequestListener>> = {
 };
 
 describe.each(Object.entries(SLOW))('%s', (_, listener) => {
-  it('is a look: Gitea is asked nothing', async () => {
+  it('the answer is a look: Gitea is asked nothing', async () => {
     slowDown();
     const { target, generate, asked } = await scene();
     const server = await serve(listener(target));

@@ -46,7 +46,7 @@ describe('--kubeconfig', () => {
     expect(explained.stdout).toContain(newRunnerIn(generated.stdout));
   });
 
-  it('is not looked at with --cluster off', async () => {
+  it('--kubeconfig is not looked at with --cluster off', async () => {
     const { env, folder, usedUp, server, kubeconfig } = await usedUpName();
 
     const outcome = await runHere(['generate', '--kubeconfig', kubeconfig, '--cluster', 'off', folder], env);
@@ -55,7 +55,7 @@ describe('--kubeconfig', () => {
     expect(server.seen).toEqual([]);
   });
 
-  it('cannot be set by who writes the repository or the Application', async () => {
+  it('--kubeconfig cannot be set by who writes the repository or the Application', async () => {
     const { env, folder, usedUp, server, kubeconfig } = await usedUpName();
     const hostile = {
       ARGOCD_ENV_GITEA_RUNNERS_KUBECONFIG: kubeconfig,
@@ -83,7 +83,7 @@ describe('--kubeconfig', () => {
 });
 
 describe('nothing is printed when the kubeconfig', () => {
-  it('cannot be read, with groups and without', async () => {
+  it('the kubeconfig cannot be read, with groups and without', async () => {
     const { env, folder } = await startWithJob();
 
     for (const command of ['generate', 'explain'] as const) {

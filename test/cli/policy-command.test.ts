@@ -30,7 +30,7 @@ async function run(cases: Readonly<Record<string, string>>, spec: string, ...fla
 const DENY = '{registries: [docker.io]}';
 
 describe('policy test', () => {
-  it('is good when each case ends as it says', async () => {
+  it('policy test is good when each case ends as it says', async () => {
     const good = caseOf('allowed', '"gitea/runner:1"');
     const bad = caseOf('foreign', '"x.example.com/y:1"', 'denied: [registries]\n');
 
@@ -144,7 +144,7 @@ describe('policy init', () => {
     expect(readPolicy('p', stdout)).toHaveProperty('policy');
   });
 
-  it('is for a shared cluster by default, and knows no other levels', async () => {
+  it('policy init is for a shared cluster by default, and knows no other levels', async () => {
     expect((await runHere(['policy', 'init'])).stdout).toBe((await runHere(['policy', 'init', 'shared'])).stdout);
     expect(await runHere(['policy', 'init', 'closed'])).toMatchObject({ code: 2, stdout: '' });
   });

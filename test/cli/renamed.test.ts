@@ -78,7 +78,7 @@ describe('a repository that went to another owner, with a token that may read it
     return world;
   };
 
-  it('is not served where the policy does not open that owner', async () => {
+  it('a repository that went to another owner, with a token that may read it is not served where the policy does not open that owner', async () => {
     const { run } = await transferred();
 
     for (const command of ['generate', 'explain']) {
@@ -92,7 +92,7 @@ describe('a repository that went to another owner, with a token that may read it
   });
 
   it.each(['"repo:acme/web", "org:beta"', '"repo:acme/web", "repo:beta/web"', 'global, "org:acme"'])(
-    'is served where it is open: %s',
+    'a repository that went to another owner, with a token that may read it is served where it is open: %s',
     async (scopes) => {
       const { sync } = await transferred(scopes);
 
@@ -100,7 +100,7 @@ describe('a repository that went to another owner, with a token that may read it
     },
   );
 
-  it('is served under a new name of its old owner', async () => {
+  it('a repository that went to another owner, with a token that may read it is served under a new name of its old owner', async () => {
     const { gitea, sync } = await open(REPO);
     gitea.push('acme/web', { jobs: [{ key: 'build', runsOn: ['linux'] }] });
     gitea.renameRepo('acme/web', 'site');

@@ -57,7 +57,7 @@ describe('generate, as one of three Applications', () => {
     expect(whole?.stdout).not.toContain('gitea.bpg.pw/shards');
   });
 
-  it('may be told by a flag, which counts first', async () => {
+  it('the shard of generate may be told by a flag, which counts first', async () => {
     const generate = await stage();
 
     expect((await generate(shardOf('1/2'), '--shard', '0/1')).stdout).toContain('kind: "RunnerGroup"');

@@ -134,7 +134,7 @@ describe('completion', () => {
   it.each([
     ['zsh', '/usr/bin/zsh'],
     ['fish', '/usr/bin/fish'],
-  ])('is a script that %s reads, if it is here', async (shell, path) => {
+  ])('completion is a script that %s reads, if it is here', async (shell, path) => {
     const { code, stdout } = await runCli(['completion', shell]);
     expect(code).toBe(0);
     for (const word of [...COMMANDS, ...Object.keys(FLAGS).filter((name) => /^[a-z]+$/.test(name))]) {

@@ -42,7 +42,7 @@ describe('generate', () => {
     expect(JSON.stringify(server.headers)).not.toContain(TOKEN);
   });
 
-  it('does not show in the traces of a group that has switched tracing off', async () => {
+  it('generate does not show in the traces of a group that has switched tracing off', async () => {
     const { generate } = await twoJobs('  tracing: false');
     const server = await collector();
 

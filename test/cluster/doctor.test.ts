@@ -96,7 +96,7 @@ describe('doctor', () => {
     );
   });
 
-  it('cannot compare the registration token with a token that only reads, and says what to do', async () => {
+  it('doctor cannot compare the registration token with a token that only reads, and says what to do', async () => {
     const findings = await examine();
 
     expect(findings.filter(({ is }) => is !== 'good')).toMatchObject([

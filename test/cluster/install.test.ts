@@ -70,7 +70,7 @@ describe('docs/install.md', () => {
     await until('a delivery is accepted', async () => accepted.test(await kubectl('get', '--raw', metrics)));
   });
 
-  it('is found good by doctor in the pod of serve', async () => {
+  it('docs/install.md is found good by doctor in the pod of serve', async () => {
     const found = await kubectl('exec', '-n', 'argocd', 'deploy/gitea-runners', '--', 'gitea-runners', 'doctor');
 
     expect(found).toMatch(/^✓ Gitea, org acme: \S+ \(Gitea [\d.]+\) answers, and shows its jobs and runners$/m);
@@ -123,7 +123,7 @@ describe('docs/install.md', () => {
     await oneJobSucceeds(stack);
   });
 
-  it('is uninstalled without a trace', async () => {
+  it('docs/install.md is uninstalled without a trace', async () => {
     await stack.gitea.admin.deleteFile(GROUPS_REPOSITORY, 'ci.yaml');
     await refresh(stack);
     await until('no Job is left', async () => (await kubectl('get', 'jobs', '-n', 'runners', '-o', 'name')) === '');
@@ -140,7 +140,7 @@ describe('docs/install.md', () => {
     expect(wide.split('\n').filter((name) => /gitea|\/runners$/.test(name))).toEqual([]);
   });
 
-  it('can be part of an Argo CD that is installed with kustomize', async () => {
+  it('docs/install.md can be part of an Argo CD that is installed with kustomize', async () => {
     const folder = join(installation.folder, 'kustomize');
     mkdirSync(folder);
     cpSync('install', join(folder, 'install'), { recursive: true });
@@ -162,7 +162,7 @@ describe('docs/install.md', () => {
     await oneJobSucceeds(stack);
   });
 
-  it('has no command that was not run here', () => {
+  it('docs/install.md has no command that was not run here', () => {
     const marked = docBlocks(manual).flatMap(({ name, notRun }) => (notRun === undefined ? [name] : []));
     // chart.test.ts runs those for Helm, at-once.test.ts the one command.
     const here = marked.filter((name) => !name.startsWith('helm') && name !== 'at-once');

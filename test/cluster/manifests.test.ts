@@ -75,7 +75,7 @@ describe('install.yaml beside stock Argo CD', () => {
   it.each([
     ['server-side', SERVER_SIDE],
     ['client-side', ['--server-side=false']],
-  ])('stays when Argo CD’s own manifests are applied again, %s', async (_, how) => {
+  ])('install.yaml stays when Argo CD’s own manifests are applied again, %s', async (_, how) => {
     const before = await patched();
     // Client-side, the long CRDs cannot be applied by anyone.
     const small = parseAllDocuments(readFileSync(STOCK, 'utf8')).filter(
@@ -89,7 +89,7 @@ describe('install.yaml beside stock Argo CD', () => {
   });
 
   it.each(installFileNames().filter((file) => file.endsWith('.yaml') && !NO_OBJECTS.test(file)))(
-    'has a manifest %s that the API server takes as it is',
+    'install.yaml has a manifest %s that the API server takes as it is',
     async (file) => {
       const apply = ['apply', ...OURS, '--dry-run=server', '--force-conflicts', '-f', '-'];
 
@@ -98,7 +98,7 @@ describe('install.yaml beside stock Argo CD', () => {
   );
 
   it.each(['argocd-repo-server', 'gitea-runners'])(
-    'has containers in %s that the Pod Security Standard "restricted" lets in',
+    'install.yaml has containers in %s that the Pod Security Standard "restricted" lets in',
     async (deployment) => {
       const { containers, volumes } = podOf(deployment);
       const own = [...volumes, { name: 'var-files', emptyDir: {} }, { name: 'plugins', emptyDir: {} }];

@@ -39,7 +39,7 @@ function countOf(seed: string, state: State): number {
 }
 
 describe('docs/parity.md', () => {
-  it('has each row once', () => {
+  it('docs/parity.md has each row once', () => {
     const ids = rows.map(({ id }) => id);
 
     expect(ids.filter((id, nth) => ids.indexOf(id) !== nth)).toEqual([]);

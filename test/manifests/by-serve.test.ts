@@ -14,7 +14,7 @@ describe.each(MODES)('the pod of mode %s that serve registers', (containerMode) 
   const ofServe = group({ containerMode, ...BY_SERVE });
   const { initContainers = [], containers, volumes } = podTemplate(ofServe).spec.template.spec;
 
-  it('has no container that registers, and one that prepares only where something is to be prepared', () => {
+  it('the pod of a runner that serve registers has no container that registers, and one that prepares only where something is to be prepared', () => {
     expect(initContainers.map(({ name }) => name)).toEqual(
       { 'dind-rootless': [], dind: ['docker'], buildkit: ['buildkit', 'prepare'], host: [] }[containerMode],
     );
@@ -39,7 +39,7 @@ describe.each(MODES)('the pod of mode %s that serve registers', (containerMode) 
     expect(all.reduce((sum, many) => sum + many, 0)).toBe(1);
   });
 
-  it('has another hash than the one that registers itself', () => {
+  it('the pod of a runner that serve registers has another hash than the one that registers itself', () => {
     expect(templateHash(ofServe)).not.toBe(templateHash(group({ containerMode })));
   });
 });

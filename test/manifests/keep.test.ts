@@ -68,7 +68,7 @@ describe('a runner whose CI job has ended', () => {
     expect(said).toContain(WAITS);
   });
 
-  it('does not wait when it has failed itself: its exit code is that of the container', async () => {
+  it('a runner whose CI job has ended does not wait when it has failed itself: its exit code is that of the container', async () => {
     container.program('run.sh', 'exit 3');
 
     expect(await start()).toEqual({ code: 3, said: '' });

@@ -306,7 +306,7 @@ describe('generate --app', () => {
     expect(loud.stderr).toContain('one\ntwo\n');
   });
 
-  it('does what is built into the image also with its own copy of cdk8s', async () => {
+  it('generate --app does what is built into the image also with its own copy of cdk8s', async () => {
     const { folder, env } = await startWithJob();
     const { outputFiles } = await build({
       entryPoints: ['examples/platform/main.ts'],
@@ -418,11 +418,11 @@ describe('what cdk8s, constructs and cdk8s-plus-28 do', () => {
     ['cdk8s', /^cdk8s$/],
     ['constructs', /^constructs$/],
     ['cdk8s-plus-28', /^cdk8s-plus-28$/],
-  ])('is missed: without %s the example does not come out', async (_, stubbed) => {
+  ])('a cdk8s package is missed: without %s the example does not come out', async (_, stubbed) => {
     expect(await printed(stubbed)).not.toContain('name: "audit"');
   });
 
-  it('is missed without an app, too: without cdk8s-plus-28 no object is a Job', async () => {
+  it('a cdk8s package is missed without an app, too: without cdk8s-plus-28 no object is a Job', async () => {
     expect(await printed(undefined, 'undefined')).toContain('kind: "Job"');
     expect(await printed(/^cdk8s-plus-28$/, 'undefined')).not.toContain('kind: "Job"');
   });

@@ -106,7 +106,7 @@ describe('what register prepares', () => {
     return container.start([shell, '-c', withoutExpansion(script)], { env });
   }
 
-  test('are all variables for CI jobs, in a form that the runner reads', async () => {
+  test('register prepares all variables for CI jobs, in a form that the runner reads', async () => {
     const env = environmentOf(runnerGroup({ ...LOGIN, ...CA }), { username: 'me', password: 'p%40!*' });
 
     expect(await prepare(runnerGroup({ ...LOGIN, ...CA }), env)).toEqual({ code: 0, said: '' });
@@ -117,7 +117,7 @@ describe('what register prepares', () => {
     expect(wanted.length).toBe(12);
   });
 
-  test('is a bundle of the public CAs of the image and those of the group', async () => {
+  test('register prepares a bundle of the public CAs of the image and those of the group', async () => {
     expect((await prepare(runnerGroup(CA), environmentOf(runnerGroup(CA)))).code).toBe(0);
 
     const bundle = readFileSync(join(folder, BUNDLE), 'utf8');
@@ -125,7 +125,7 @@ describe('what register prepares', () => {
     expect(bundle.startsWith(readFileSync('/etc/ssl/certs/ca-certificates.crt', 'utf8'))).toBe(true);
   });
 
-  test('is nothing when the ConfigMap holds no certificate', async () => {
+  test('register prepares nothing when the ConfigMap holds no certificate', async () => {
     writeFileSync(join(folder, CA_FILE), 'something else');
 
     expect(await prepare(runnerGroup(CA), environmentOf(runnerGroup(CA)))).toEqual({
@@ -138,7 +138,7 @@ describe('what register prepares', () => {
   const BAD = [...'\n\r@:/\'"$\\#` (ä'].map((odd) => `s3${odd}cret`);
   const BAD_ESCAPES = ['', 's3cret\n', 's3cret%', 's3cret%4', 's3%zzcret', 's3%4zcret'];
   test.each([...BAD, ...BAD_ESCAPES].flatMap((bad) => ['sh', 'bash'].map((shell) => [bad, shell] as const)))(
-    'is nothing with the login %j, and no message repeats it (%s)',
+    'register prepares nothing with the login %j, and no message repeats it (%s)',
     async (bad, shell) => {
       for (const [username, password] of [
         [bad, 'good'],

@@ -119,7 +119,7 @@ describe('the secret of the cache', () => {
 
   describe.each(['sh', 'bash'])('in %s', (shell) => {
     test.each(['0f3a', "it's '", 'a\n', '"\\n: # $HOME $(date) `x` %s %%', '- {', '12345', ' a '])(
-      'is written as it is: %j',
+      'the secret of the cache is written as it is: %j',
       async (secret) => {
         const { file, ended } = write(secret, shell);
 
@@ -132,7 +132,7 @@ describe('the secret of the cache', () => {
     );
 
     test.each(['', '\n', undefined, 'two\nlines', 'tab\there', 'ü', 'esc\u001b[0m'])(
-      'is refused, and nothing is registered: %j',
+      'the secret of the cache is refused, and nothing is registered: %j',
       async (secret) => {
         expect(await write(secret, shell).ended).toEqual({
           code: 1,

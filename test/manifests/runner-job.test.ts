@@ -247,7 +247,7 @@ describe('templateHash', () => {
     expect(templateHash(group(change))).not.toBe(templateHash(group()));
   });
 
-  test('does not change with what leaves the Job as it is', () => {
+  test('templateHash does not change with what leaves the Job as it is', () => {
     const change = { maxActiveRunners: 99, suspend: true, spawnTimeoutSeconds: 1, authToken: { name: 'a', key: 'b' } };
 
     expect(templateHash(group(change))).toBe(templateHash(group()));
@@ -262,7 +262,7 @@ describe('templateHash', () => {
     expect(templateHash(group({ containerMode }))).toBe(hash);
   });
 
-  test('is the same in a second process: it depends on the group, not on objects or the order of quantities', () => {
+  test('templateHash is the same in a second process: it depends on the group, not on objects or the order of quantities', () => {
     const limits = { memory: '1Gi', cpu: '1' };
     const reordered = { cpu: '1', memory: '1Gi' };
 

@@ -51,7 +51,7 @@ describe.each(['dind-rootless', 'dind', 'host'] as const)('the container setup i
     expect(initContainers().map(({ name }) => name)).toEqual([...sidecar, 'register']);
   });
 
-  test('has no token and no privileges, and the user and the folder that the runner has', () => {
+  test('the container setup has no token and no privileges, and the user and the folder that the runner has', () => {
     const [setup, register] = initContainers('true').slice(-2) as unknown as Record<string, unknown>[];
 
     expect(JSON.stringify(setup)).not.toMatch(/REGISTRATION|secretKeyRef/);

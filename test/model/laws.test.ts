@@ -118,17 +118,20 @@ describe('P1, busy runners', () => {
     expect(() => checkBusy(world, withRunner(plan, busy.name, change), [busy.name])).toThrow(message);
   });
 
-  it.each(['complete', 'failed'] as const)('may be missing when their Job is seen %s, and only then', async (state) => {
-    for (const seesCluster of [true, false]) {
-      const { world, plan, busy } = await scene({ seesCluster });
-      const without = withRunner(plan, busy.name, undefined);
-      expect(() => checkBusy(world, without, [busy.name])).toThrow('P1');
-      busy.state = state;
-      const judge = () => checkBusy(world, without, [busy.name]);
-      if (seesCluster) expect(judge).not.toThrow();
-      else expect(judge).toThrow('P1');
-    }
-  });
+  it.each(['complete', 'failed'] as const)(
+    'busy runners may be missing when their Job is seen %s, and only then',
+    async (state) => {
+      for (const seesCluster of [true, false]) {
+        const { world, plan, busy } = await scene({ seesCluster });
+        const without = withRunner(plan, busy.name, undefined);
+        expect(() => checkBusy(world, without, [busy.name])).toThrow('P1');
+        busy.state = state;
+        const judge = () => checkBusy(world, without, [busy.name]);
+        if (seesCluster) expect(judge).not.toThrow();
+        else expect(judge).toThrow('P1');
+      }
+    },
+  );
 });
 
 describe('P2 and P3, how many runners', () => {
@@ -265,7 +268,7 @@ describe('P5 and P9, ready jobs', () => {
     expect(() => judge(change)).toThrow(message);
   });
 
-  it('may be held for a reason that is true', () => {
+  it('ready jobs may be held for a reason that is true', () => {
     judge(held('cap'), { maxActiveRunners: 2 });
     judge(held('cap'), { maxActiveRunners: 1 });
     judge(held('suspended'), { suspend: true });
@@ -276,7 +279,7 @@ describe('P5 and P9, ready jobs', () => {
     expect(() => judge((of) => of, { labels: ['other'] })).toThrow('is served by ci, which does not cover it');
   });
 
-  it.each(['failed', 'complete'] as const)('may back off from a Job that is %s', (state) => {
+  it.each(['failed', 'complete'] as const)('ready jobs may back off from a Job that is %s', (state) => {
     const { starting } = given;
     starting.state = state;
     judge(held('backing-off'));

@@ -24,7 +24,7 @@ describe('an image that is used by default', () => {
   const own = [...dockerfile.matchAll(/^ARG \w+_IMAGE=(\S+)$/gm)].map(([, image]) => image ?? '');
   const docker = modeParts(runnerGroup({ containerMode: 'dind' })).sidecar?.image ?? '';
 
-  it('is never the latest one', () => {
+  it('an image that is used by default is never the latest one', () => {
     const labels = DEFAULT_LABELS.map((label) => label.replace(/^[^:]+:docker:\/\//, ''));
     const all = [...own, docker, ...Object.values(DEFAULT_IMAGES), ...labels];
 
@@ -32,11 +32,11 @@ describe('an image that is used by default', () => {
     expect(all.filter((image) => tagOf(image) === 'latest')).toEqual([]);
   });
 
-  it('is named by digest where the digest is known: the base of our own image, and docker', () => {
+  it('an image that is used by default is named by digest where the digest is known: the base of our own image, and docker', () => {
     expect([...own, docker].filter((image) => !DIGEST.test(image))).toEqual([]);
   });
 
-  it('is an argument of the Dockerfile, and no stage has another base', () => {
+  it('an image that is used by default is an argument of the Dockerfile, and no stage has another base', () => {
     expect(own).toHaveLength(1);
     expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)).toEqual([`\${NODE_IMAGE}`, 'scratch']);
   });

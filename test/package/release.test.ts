@@ -125,7 +125,7 @@ describe('CHANGELOG.md', () => {
     expect(others.filter((heading) => !/^## \[\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2}$/.test(heading))).toEqual([]);
   });
 
-  it('has the headings of Keep a Changelog and no others', () => {
+  it('CHANGELOG.md has the headings of Keep a Changelog and no others', () => {
     const kinds = headings.filter((heading) => heading.startsWith('### '));
 
     expect(kinds.length).toBeGreaterThan(0);
@@ -158,7 +158,7 @@ describe('VERSION', () => {
     return { folder, code: spawnSync('node', [resolve('scripts/set-version.mjs')], { cwd: folder, env }).status };
   }
 
-  it('is set in every file that names it for readers, and nothing else changes', () => {
+  it('VERSION is set in every file that names it for readers, and nothing else changes', () => {
     const { folder, code } = setVersion('9.8.7');
 
     expect(code).toBe(0);

@@ -25,7 +25,7 @@ describe.each(containers())('%s', (_, container) => {
     });
   });
 
-  it('has a memory limit, but no CPU limit that would make CI jobs wait', () => {
+  it('a container has a memory limit, but no CPU limit that would make CI jobs wait', () => {
     expect(Object.keys(container.resources.limits)).toEqual(['memory']);
     expect(Object.keys(container.resources.requests).sort()).toEqual(['cpu', 'memory']);
   });
@@ -120,7 +120,7 @@ describe('serve', () => {
     });
   });
 
-  it('is probed on a port that no Service offers', () => {
+  it('serve is probed on a port that no Service offers', () => {
     const probe = (path: string) => ({ httpGet: { path, port: 'probes' } });
     const services = [installed('Service', 'gitea-runners'), installed('Service', 'gitea-runners-metrics')];
 
@@ -132,7 +132,7 @@ describe('serve', () => {
     expect(JSON.stringify(services)).not.toMatch(/probes|8081/);
   });
 
-  it('has no folder to write to', () => {
+  it('serve has no folder to write to', () => {
     expect(serve?.volumeMounts.filter(({ readOnly }) => readOnly !== true)).toEqual([]);
   });
 });

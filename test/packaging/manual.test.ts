@@ -30,7 +30,7 @@ describe('docs/install.md', () => {
   });
 
   it.each(blocks.map(({ name, script }) => ({ name, script })))(
-    'has a block "$name" that a shell can read',
+    'docs/install.md has a block "$name" that a shell can read',
     ({ script }) => {
       expect(() => execFileSync('sh', ['-n'], { input: script, stdio: 'pipe' })).not.toThrow();
     },

@@ -150,7 +150,7 @@ it('live updates tell that there are new figures, and the page then shows the ne
 });
 
 describe('JSON', () => {
-  it('has the same answers for a token of the reader, and only in the header', async () => {
+  it('JSON has the same answers for a token of the reader, and only in the header', async () => {
     const { page, signIn, simulator } = await startAcmePage();
     simulator.gitea.addToken('anna', ['read:user', 'read:repository', 'read:organization'], 'pat-of-anna');
     const [job] = simulator.gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] }).jobs;

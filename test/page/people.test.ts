@@ -58,7 +58,7 @@ describe('one person with many tokens', () => {
     expect((await rig.got(bert, '/')).status).toBe(200);
   });
 
-  it('has no more streams than with one, and others have theirs', async () => {
+  it('one person with many tokens has no more streams than with one, and others have theirs', async () => {
     const rig = await startStillPage();
     rig.simulator.gitea.addUser('bert');
     const streams = [];
@@ -74,7 +74,7 @@ describe('one person with many tokens', () => {
     for (const { end } of [...streams, ofBert]) end();
   });
 
-  it('has Gitea asked once about all that he has signed in with', async () => {
+  it('one person with many tokens has Gitea asked once about all that he has signed in with', async () => {
     const rig = await startStillPage();
     rig.simulator.gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] });
     const questions = () => rig.simulator.requests.filter(({ target }) => /\/tasks|\/permissions/.test(target)).length;

@@ -63,7 +63,7 @@ describe('whose a token is', () => {
     ['the user has no name', [200, { id: 7, login: '' }], GiteaIsDown],
     ['the user has a name of 101 characters', [200, { id: 7, login: 'x'.repeat(101) }], GiteaIsDown],
     ['the answer says nothing, under another status', [404, ANNA], GiteaIsDown],
-  ])('is not known when %s', async (_, answer, error) => {
+  ])('the owner of a token is not known when %s', async (_, answer, error) => {
     const { rights } = await start({ '/user': answer });
 
     await expect(rights.whoIs('pat', 'signIn')).rejects.toBeInstanceOf(error);
@@ -71,7 +71,7 @@ describe('whose a token is', () => {
   });
 
   it.each(['', 'a b', 'a\n', 'ü', 'x'.repeat(2_049)])(
-    'is not asked of Gitea for what is no token: %j',
+    'the owner of a token is not asked of Gitea for what is no token: %j',
     async (text) => {
       const { asked, rights } = await start({ '/user': [200, ANNA] });
 
@@ -80,7 +80,7 @@ describe('whose a token is', () => {
     },
   );
 
-  it('is asked once in two minutes, and told for four when Gitea says nothing', async () => {
+  it('the owner of a token is asked once in two minutes, and told for four when Gitea says nothing', async () => {
     const { answers, asked, clock, queues, rights } = await start({ '/user': [200, ANNA] });
     const person = { login: 'anna', isAdmin: false, id: '7' };
 
@@ -99,14 +99,14 @@ describe('whose a token is', () => {
     await expect(rights.whoIs('pat', 'signIn')).rejects.toBeInstanceOf(NotSignedIn);
   });
 
-  it('is remembered for 5,000 tokens', async () => {
+  it('the owner of a token is remembered for 5,000 tokens', async () => {
     const { rights } = await start({ '/user': [200, { id: 7, login: 'a' }] });
     for (let index = 0; index < 5_001; index += 1) await rights.whoIs(`pat${index}`, 'strangers');
 
     expect([0, 1, 5_000].map((index) => rights.loginOf(`pat${index}`))).toEqual([undefined, 'a', 'a']);
   });
 
-  it('is asked by one visit of the token after the other', async () => {
+  it('the owner of a token is asked by one visit of the token after the other', async () => {
     const { clock, gate, most, rights } = await start({ '/user': 500 });
     const held = (ms: number): void => {
       gate.hold = new Promise((done) => clock.after(ms, done));
@@ -125,7 +125,7 @@ describe('whose a token is', () => {
     expect(most()).toBe(1);
   });
 
-  it('is forgotten when Gitea does not know the token any more', async () => {
+  it('the owner of a token is forgotten when Gitea does not know the token any more', async () => {
     const { answers, clock, rights } = await start({ '/user': [200, ANNA] });
     await rights.whoIs('x'.repeat(2_048), 'strangers');
     await rights.whoIs('pat', 'strangers');

@@ -57,7 +57,7 @@ function reader(owns = false): Reader {
 }
 
 describe('what a person may not read', () => {
-  it('is no Job of another Application under a limit, and an owner of the group sees it', () => {
+  it('the page shows no Job of another Application under a limit, but to an owner of the group', () => {
     const others = [{ name: 'gpu-1', application: 'team-b' }];
     const shown = figures({
       jobs: [held(job(1), { because: 'limit', group: GROUP, limit: { name: 'gpus', most: 3, others }, position: 1 })],
@@ -67,7 +67,7 @@ describe('what a person may not read', () => {
     expect(JSON.stringify(jobFor(shown, reader(true), 1))).toContain('gpu-1 (Application team-b)');
   });
 
-  it('is no pod of another owner that has the slot of a shared limit, and an owner of both sees it', () => {
+  it('the page shows no pod of another owner that has the slot of a shared limit, but to an owner of both', () => {
     const runner = { emit: true, runner: 'theirs-9-1-abcdabcd', group: OTHER, because: 'busy', limits: ['gpus'] };
     const offline = { why: 'NodeNotReady: node-7' };
     const holders = [{ id: 9, repository: 'acme/web', runner: runner.runner, group: OTHER, offline }];
@@ -83,7 +83,7 @@ describe('what a person may not read', () => {
     expect(JSON.stringify(jobFor(shown, both, 1)?.answer)).toMatch(/node-7.*"Slot/);
   });
 
-  it('is no advice for owners about the job that his own waits for', () => {
+  it("the page shows no advice for owners about the job that a person's own waits for", () => {
     const build = held(job(1, { labels: ['gpu'] }), {
       because: 'labels-not-covered',
       state: 'unserved',
@@ -154,7 +154,7 @@ describe('what a person may not read', () => {
     expect(all).not.toMatch(/secret|hush/);
   });
 
-  it('is no address in the trouble of a group of others, and its owners see it', () => {
+  it('the page shows no address in the trouble of a group of others, but to its owners', () => {
     const why = 'RunnerGroup runners/ci is not ready: list jobs of http://gitea.internal/acme/secret';
     const notCreated = { why, next: why, isUnserved: true };
     const served = { job: job(1), origin: 'o', verdict: 'served', by: 'new-runner', group: GROUP };
@@ -167,7 +167,7 @@ describe('what a person may not read', () => {
     expect(ofOwner).toContain('gitea.internal');
   });
 
-  it('is not what Argo CD says of the Application of others, while a runner is on its way', () => {
+  it('the page does not show what Argo CD says of the Application of others, while a runner is on its way', () => {
     const notCreated = { why: 'Argo CD says: waiting for batch/Job/canary', next: 'canary', isUnserved: false };
     const served = { job: job(1), origin: 'o', verdict: 'served', by: 'new-runner', group: GROUP, runner: 'r' };
     const shown = figures({ jobs: [{ ...served, state: 'starting', notCreated } as ExplainedJob] });
@@ -179,7 +179,7 @@ describe('what a person may not read', () => {
     expect(ofOwner).toContain('canary');
   });
 
-  it('is no job that has ended', () => {
+  it('the page shows no ended job of a repository that the person may not read', () => {
     const ended = { status: 'completed', completedAtMs: NOW } as const;
     const shown = figures({}, [job(1, ended), job(2, { ...HIDDEN, ...ended })]);
 
@@ -194,7 +194,7 @@ describe('what a person may not read', () => {
     expect(jobsFor(figures({ jobs: [next] }), reader()).jobs[0]?.what).toContain('the next slot is for acme/web');
   });
 
-  it('is no group of somebody else', () => {
+  it('the page shows no group of somebody else', () => {
     expect(groupFor(figures({}), reader(true), 'runners/theirs')).toBeUndefined();
     expect(groupFor(figures({}), reader(false), 'runners/ci')).toBeUndefined();
   });

@@ -85,7 +85,7 @@ describe('by demand', () => {
     expect(wanted(jobs)).toEqual([3]);
   });
 
-  it('never wants more idle runners than allowed, and none when no CI job has come', () => {
+  it('demand never wants more idle runners than allowed, and none when no CI job has come', () => {
     expect(wanted([1, 2, 3, 4, 5, 6].map((id) => ended(id, 2)))).toEqual([4]);
     expect(wanted([ended(1, 11)])).toEqual([0]);
     expect(wanted([])).toEqual([0]);

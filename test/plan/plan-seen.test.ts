@@ -197,7 +197,7 @@ describe('a job for which another Application has a runner', () => {
     expect(countsOf(plan, group)).toMatchObject({ queued: 1, held: { cap: 0 } });
   });
 
-  it('is served by ours when that runner is in a namespace that generate does not read', () => {
+  it('a job for which another Application has a runner is served by ours when that runner is in a namespace that generate does not read', () => {
     const theirs = live('team-b-1-1-0000cafe', 'starting', { namespace: 'b', jobUrl: job(1).url, giteaUrl: ORIGIN });
     const plan = planOf(beside(input(sighted()), theirs));
 

@@ -133,13 +133,13 @@ describe.each(Object.entries(SCENES))('%s', (_, [groups, jobs, liveJobs]) => {
   const { plan: made, seen } = planning;
   const all = explanationOf(groups, made, NOW, seen);
 
-  it('is told to the person on call', () => {
+  it('a private name is told to the person on call', () => {
     const words = all.jobs.map((each) => verdictText(each, NOW, emittedRunners(all)));
 
     expect(words.join()).toContain('canary');
   });
 
-  it('is not told beside a commit', () => {
+  it('a private name is not told beside a commit', () => {
     const ofOpen = made.jobs.filter(({ job: { repository } }) => repository === OPEN);
     const waiting = ofOpen.flatMap((each) => (each.verdict === 'held' || each.verdict === 'served' ? each : []));
     const words = waiting.map(wordsFor(planning, groups));
@@ -148,7 +148,7 @@ describe.each(Object.entries(SCENES))('%s', (_, [groups, jobs, liveJobs]) => {
     expect(words.join()).not.toContain('canary');
   });
 
-  it('is not told in the status of a group and its Events, except its own pods', () => {
+  it('a private name is not told in the status of a group and its Events, except its own pods', () => {
     const texts = groups.flatMap((each) => {
       const counts = countsOf(made, each);
       const argocd = { is: 'managed', differsForMs: 0 } as const;
@@ -160,7 +160,7 @@ describe.each(Object.entries(SCENES))('%s', (_, [groups, jobs, liveJobs]) => {
     expect(texts.join()).not.toMatch(/canary-(?!node|registry)/);
   });
 
-  it('is not told on the page', () => {
+  it('a private name is not told on the page', () => {
     const figures = figuresOf(groups, planning);
     const shown = [
       jobsFor(figures, reader),

@@ -209,7 +209,7 @@ describe('repositories', () => {
     ['acme/web-2', 'web'],
     ['acme/my-team-a', 'team-*'],
     ['web/other', 'web'],
-  ])('does not serve %s, which %s does not fit', (repository, pattern) => {
+  ])('repositories does not serve %s, which %s does not fit', (repository, pattern) => {
     expect(verdict(repository, pattern)).toBe('repository-not-chosen');
   });
 
@@ -257,7 +257,7 @@ describe('repositories', () => {
     ).toEqual([1]);
   });
 
-  it('may have several patterns that begin alike', () => {
+  it('repositories may have several patterns that begin alike', () => {
     expect(verdict('acme/team-a', 'team-*a', 'team-*b')).toBe(`new-runner ${named(bound, 1)}`);
   });
 

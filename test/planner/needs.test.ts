@@ -61,7 +61,7 @@ describe('a job is ready since the end of the other one', () => {
     expect(isReadyBefore(jobs)).toBe(false);
   });
 
-  it('is ready since then also when a runner that was made for it is there and has begun nothing', () => {
+  it('a job is ready since then also when a runner that was made for it is there and has begun nothing', () => {
     expect(isReadyBefore([lint, unit], { runners: [row(named(one, 2))] })).toBe(false);
   });
 
@@ -73,14 +73,17 @@ describe('a job is ready since the end of the other one', () => {
     ['ab (1)', 'cb (2)', false],
     ['ab (1) x', 'ab (2) y', false],
     ['a (1)', 'a (2)', true],
-  ])('does not wait for a leg of its own matrix, which stands in the last brackets: %s, %s', (first, second, isLeg) => {
-    expect(
-      isReadyBefore([
-        { ...lint, name: first },
-        { ...unit, name: second },
-      ]),
-    ).toBe(isLeg);
-  });
+  ])(
+    'a job does not wait for a leg of its own matrix, which stands in the last brackets: %s, %s',
+    (first, second, isLeg) => {
+      expect(
+        isReadyBefore([
+          { ...lint, name: first },
+          { ...unit, name: second },
+        ]),
+      ).toBe(isLeg);
+    },
+  );
 });
 
 const leg = (id: number, endedAgo: number) => ({

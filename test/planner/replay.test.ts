@@ -129,14 +129,14 @@ describe('a runner that was asked for is kept', () => {
     ]);
   });
 
-  it('is not lost to a job that has waited longer, whose own runner took a younger one', () => {
+  it('a requested runner is not lost to a job that has waited longer, whose own runner took a younger one', () => {
     expect(told([two], ready(1, 60), ready(2, 55), began(3, named(two, 1), 50, 20))).toMatchObject({
       1: 'cap',
       2: `new-runner ${named(two, 2)}`,
     });
   });
 
-  it('is not lost to a job of another group whose runner took one that had waited longer', () => {
+  it('a requested runner is not lost to a job of another group whose runner took one that had waited longer', () => {
     const big = group({ labels: ['linux', 'big'], maxActiveRunners: 2 });
     const small = group({ name: 'small', maxActiveRunners: 1 });
 
@@ -161,7 +161,7 @@ describe('a runner that was asked for is kept', () => {
 });
 
 describe('the slot of a runner that is lost without a word', () => {
-  it('was free from the first moment on at which nothing was heard of it: all plans say the same', () => {
+  it('the slot of a runner that is lost without a word was free from the first moment on at which nothing was heard of it: all plans say the same', () => {
     const jobs = [began(1, named(one, 1), 1010, 860), ready(2, 1000), job(9, { labels: ['elsewhere'] })];
 
     // Requested 800 s ago, and again 500 s ago. The second one has 600 s.
@@ -170,7 +170,7 @@ describe('the slot of a runner that is lost without a word', () => {
     );
   });
 
-  it('was freed once by each job that it ran', () => {
+  it('the slot of a runner that is lost without a word was freed once by each job that it ran', () => {
     const name = named(one, 1);
     const jobs = [
       ...[ended(1, name, 510, 500, 400), began(2, name, 310, 300)],
@@ -184,7 +184,7 @@ describe('the slot of a runner that is lost without a word', () => {
     );
   });
 
-  it('is freed at no time that is no time, when Gitea does not say when its job began', () => {
+  it('the slot of a runner that is lost without a word is freed at no time that is no time, when Gitea does not say when its job began', () => {
     const { startedAtMs: _, ...timeless } = began(1, named(one, 1), 100, 50);
     const facts = establishFacts(
       [one],
@@ -299,7 +299,7 @@ describe('a slot', () => {
 });
 
 describe('a runner that does not come', () => {
-  it('is asked for again under the next name, from the second in which it was asked for', () => {
+  it('a runner that does not come is asked for again under the next name, from the second in which it was asked for', () => {
     const waits = [ended(1, named(one, 1), 900, 880, 60), ready(2, 890)];
 
     expect(names([one], ...waits)).toEqual([named(one, 2)]);
@@ -327,7 +327,7 @@ describe('a runner that does not come', () => {
     expect(namesAfter(301)).toEqual([named(one, 2, 1)]);
   });
 
-  it('has twice the time when another one of its group has not come either', () => {
+  it('a runner that does not come has twice the time when another one of its group has not come either', () => {
     const other = group({ name: 'other', labels: ['big'], maxActiveRunners: 1 });
     const big = (seconds: number): Job => ready(3, seconds, { labels: ['big'] });
     const namesAfter = (waitS: number, of = two) => names([of], ready(1, waitS), ready(2, waitS));
@@ -341,14 +341,14 @@ describe('a runner that does not come', () => {
     expect(names([two, other], ready(1, 301), big(301))).toEqual([named(two, 1, 1), named(other, 3, 1)]);
   });
 
-  it('has twelve spawn timeouts at most, however many of its group have not come', () => {
+  it('a runner that does not come has twelve spawn timeouts at most, however many of its group have not come', () => {
     const namesAfter = (seconds: number) => names([two], ready(1, 300_000), ready(2, seconds));
 
     expect(namesAfter(3599)[1]).toBe(named(two, 2));
     expect(namesAfter(3601)[1]).toBe(named(two, 2, 1));
   });
 
-  it('has no more time than that when one has come that was asked for later', () => {
+  it('a runner that does not come has no more time than that when one has come that was asked for later', () => {
     const namesWith = (...more: Job[]) => names([three], ready(1, 700), ...more, ready(3, 310));
 
     expect(namesWith()).toEqual([named(three, 1, 1), named(three, 3)]);
@@ -361,7 +361,7 @@ describe('a runner that does not come', () => {
     expect(namesWith(ended(2, named(three, 2), 700, 680, 620))).toEqual([named(three, 1, 1), named(three, 3, 1)]);
   });
 
-  it('has more time also when one comes late that was asked for before it', () => {
+  it('a runner that does not come has more time also when one comes late that was asked for before it', () => {
     const second = ended(2, named(three, 2, 1), 1210, 570, 500);
     const newest = ended(4, named(three, 4), 900, 880, 820);
 
@@ -370,13 +370,13 @@ describe('a runner that does not come', () => {
     expect(names([three], second, newest, ready(1, 875), ready(3, 560))).toEqual([named(three, 1, 1), named(three, 3)]);
   });
 
-  it('has more time also when the first runner in that name has come and has taken another job', () => {
+  it('a runner that does not come has more time also when the first runner in that name has come and has taken another job', () => {
     const unlabelled = ended(2, named(ci, 1), 690, 660, 640, { labels: [] });
 
     expect(planScene({ jobs: [ready(1, 700), unlabelled] }).names).toEqual([named(ci, 1, 2)]);
   });
 
-  it('has longer than the slowest one of its group took, when that was longer than a spawn timeout', () => {
+  it('a runner that does not come has longer than the slowest one of its group took, when that was longer than a spawn timeout', () => {
     const slow = (ms: number) => ended(1, named(two, 1, 1), 2000, 2000 - ms, 1000);
     const namesAfter = (slowest: number, waitS: number) => names([two], slow(slowest), ready(2, waitS));
 
@@ -388,7 +388,7 @@ describe('a runner that does not come', () => {
     expect(namesAfter(30, 301)).toEqual([named(two, 2, 1)]);
   });
 
-  it('has as long as the starts of its group take, as soon as the first one shows it', () => {
+  it('a runner that does not come has as long as the starts of its group take, as soon as the first one shows it', () => {
     // Both were requested at the same time. The runner of job 1 came after so long.
     const namesAfter = (tookS: number, waitS: number) =>
       names([two], ended(1, named(two, 1), waitS, waitS - tookS, 1), ready(2, waitS));
@@ -399,7 +399,7 @@ describe('a runner that does not come', () => {
     expect(namesAfter(20, 301)).toEqual([named(two, 2, 1)]);
   });
 
-  it('has as long as the slow start took, also when a later start of its group was quick', () => {
+  it('a runner that does not come has as long as the slow start took, also when a later start of its group was quick', () => {
     const slow = ended(1, named(two, 1), 2000, 1710, 1000);
     const quick = ended(3, named(two, 3), 900, 890, 800);
     const namesAfter = (waitS: number) => names([two], slow, quick, ready(2, waitS));
@@ -409,7 +409,7 @@ describe('a runner that does not come', () => {
     expect(namesAfter(436)).toEqual([named(two, 2, 1)]);
   });
 
-  it('is asleep when it is registered and idle all the same, and leaves its job to the next one', () => {
+  it('a runner that does not come is asleep when it is registered and idle all the same, and leaves its job to the next one', () => {
     const verdictAfter = (waitS: number) =>
       planScene({ groups: [one], jobs: [ready(2, waitS)], runners: [row(named(one, 2))] }).verdicts[2];
 

@@ -297,7 +297,7 @@ describe('an Application', () => {
 const never = <T>(): Promise<T> => new Promise(() => undefined);
 
 describe('what is told', () => {
-  it('is each wake with its times and steps, and each question that failed', async () => {
+  it('serve tells each wake with its times and steps, and each question that failed', async () => {
     const argocd = new Argo();
     const onNews = vi.fn();
     const { apps, told } = await start(argocd, { onNews });
@@ -321,7 +321,7 @@ describe('what is told', () => {
     expect(onNews).toHaveBeenCalledTimes(3);
   });
 
-  it('is not what somebody else’s sync said, of an Application that does not manage the group', async () => {
+  it('serve does not tell what somebody else’s sync said, of an Application that does not manage the group', async () => {
     const argocd = new Argo();
     const { apps, told } = await start(argocd);
     const operation = { phase: 'Failed', message: 'one or more objects failed to apply' } as const;
@@ -406,7 +406,7 @@ describe('what is told', () => {
 });
 
 describe('the Applications that are kept', () => {
-  it('are as they were when they are kept again, and are not asked again', async () => {
+  it('kept Applications are as they were when they are kept again, and are not asked again', async () => {
     const argocd = new Argo();
     argocd.shown = appState({ jobs: [JOB] });
     const app = await start(argocd);
@@ -420,7 +420,7 @@ describe('the Applications that are kept', () => {
     expect(argocd.asked).toEqual(['read', 'read', 'refresh']);
   });
 
-  it('are woken for the groups that they have now, one of which is enough', async () => {
+  it('kept Applications are woken for the groups that they have now, one of which is enough', async () => {
     const argocd = new Argo();
     argocd.shown = appState({ manages: ({ name }) => name === 'new', jobs: [JOB] });
     const app = await start(argocd);
@@ -433,7 +433,7 @@ describe('the Applications that are kept', () => {
     expect(printed(app)).toEqual(['runners/ci-7-1-0123abcd']);
   });
 
-  it('are none without an Application', async () => {
+  it('kept Applications are none without an Application', async () => {
     const { apps } = openApplications(new Argo(), new VirtualClock());
     apps.keep(new Map([['', [managedBy('runners')]]]));
 
@@ -441,7 +441,7 @@ describe('the Applications that are kept', () => {
     expect(() => apps.keep(new Map([['argocd/other', []]]))).toThrow('no Application behind argocd/other');
   });
 
-  it('are done when all of them are', async () => {
+  it('kept Applications are done when all of them are', async () => {
     const argocd = new Argo();
     const { apps } = await start(argocd, { names: ['runners', 'other'] });
     apps.follow(KEY, MISSING);
@@ -449,7 +449,7 @@ describe('the Applications that are kept', () => {
     expect(apps.done).toBe(false);
   });
 
-  it('are asked eight at a time', async () => {
+  it('kept Applications are asked eight at a time', async () => {
     const argocd = new Argo();
     argocd.hold();
     openApplications(argocd, argocd.clock, { names: Array.from({ length: 20 }, (_, n) => `app-${n}`) });
@@ -613,7 +613,7 @@ describe('turns of wakes', () => {
     expect(await nextAfterS([10_000, -1, -1, -1, -1])).toBe(40);
   });
 
-  it('may hang 120 at a time', async () => {
+  it('wakes may hang 120 at a time', async () => {
     const names = Array.from({ length: 160 }, (_, n) => `app-${n}`);
     const { clock, want, woken } = line(names, () => 3_600_000, 20);
     await clock.pass(1_000);

@@ -183,7 +183,7 @@ describe('serve', () => {
     await until('the next Job', () => rig.cluster.all('jobs').length === 2);
   });
 
-  it('is ready when its first looks have ended, and not as soon as it leads', async () => {
+  it('serve is ready when its first looks have ended, and not as soon as it leads', async () => {
     const rig = await startRig();
     const held: (() => void)[] = [];
     rig.simulator.intercept(({ url = '' }, response) => {
@@ -215,7 +215,7 @@ describe('serve', () => {
     expect(await replica.metric('gitea_runners_webhook_deliveries_total')).toBe(0);
   });
 
-  it('stays ready while a new group waits for its first look', async () => {
+  it('serve stays ready while a new group waits for its first look', async () => {
     const rig = await startRig();
     const replica = await rig.start();
     const isReady = async () => (await fetch(`http://127.0.0.1:${replica.probes}/readyz`)).ok;

@@ -156,7 +156,7 @@ describe.each(Object.entries(HOSTILE))('%s', (_, [groups, jobs]) => {
     );
   const planning = once(() => planned(groups, jobs()));
 
-  it.each(Object.entries(STEPS))('do not make this a long turn: %s', (_step, step) => {
+  it.each(Object.entries(STEPS))('hostile rows do not make this a long turn: %s', (_step, step) => {
     const figures = (): Figures => figuresOf(groups, planning());
     const plans = (): number => cpuMs((seen: Figures) => step(groups, planning(), seen), figures) / unitMs();
     let least = Infinity;

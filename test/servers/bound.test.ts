@@ -122,7 +122,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(await rowsAt('/admin')).not.toContain(name);
   });
 
-  it('has only jobs of its repository, from a file that it cannot write, and is gone then', async () => {
+  it('a bound runner has only jobs of its repository, from a file that it cannot write, and is gone then', async () => {
     for (const repository of ['alpha', 'alpha', 'beta', 'beta'])
       await site.admin.dispatch(`acme/${repository}`, 'one.yml');
     const [[a1, a2], [b1, b2]] = [await queuedIn('acme/alpha'), await queuedIn('acme/beta')];
@@ -136,7 +136,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(await rowsAt('/admin')).not.toContain('beta-1');
   });
 
-  it('has never a job of the other one of two repositories with one label, in 200 jobs', async () => {
+  it('a bound runner has never a job of the other one of two repositories with one label, in 200 jobs', async () => {
     const repositories = ['left', 'right'];
     const jobsOf = (status: string) => site.admin.jobs(ORG, status);
     for (const repository of [...repositories, ...repositories])

@@ -204,7 +204,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(slow.map(({ prunedAfterLook }) => prunedAfterLook !== undefined)).toEqual([true]);
   });
 
-  it('never emits more Jobs than the cap, nor are there more runner processes', () => {
+  it('generate never emits more Jobs than the cap, nor are there more runner processes', () => {
     const over = loop.passes
       .flatMap(({ groups }) => groups)
       .filter(({ cap, emitted, pinned, active }) => emitted > Math.max(cap, pinned.length) || active > cap);

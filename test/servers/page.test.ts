@@ -113,7 +113,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await context.close();
   });
 
-  it('is used by keyboard alone', async () => {
+  it('the page is used by keyboard alone', async () => {
     const { context, page } = await signIn('olga');
     const focused = () => page.evaluate('document.activeElement.textContent');
     await page.goto(served.url);
@@ -139,7 +139,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await context.close();
   });
 
-  it('is read without JavaScript', async () => {
+  it('the page is read without JavaScript', async () => {
     const { context, page } = await signIn('olga', { javaScriptEnabled: false });
 
     await page.getByRole('link', { name: 'Groups' }).click();

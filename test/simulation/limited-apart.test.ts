@@ -22,7 +22,7 @@ describe('two Applications that share a limit', () => {
     ).toBeUndefined();
   });
 
-  it('are told of a limit that stays passed, after the second sync of both', () => {
+  it('two Applications that share a limit are told of a limit that stays passed, after the second sync of both', () => {
     const limits = [{ key: 'limit team', name: 'team', most: 1 }];
     const groups = ['one', 'two'].map((name) => groupSpec({ name, application: name, limits }));
     const stubborn = (untilSync: number): Generator => {

@@ -64,7 +64,7 @@ function filled(): { readonly ours: Tally; readonly exact: Tally; readonly all: 
 }
 
 describe('one outcome', () => {
-  it('is added up, and its jobs are compared with the exact policy’s', () => {
+  it('one outcome is added up, and its jobs are compared with the exact policy’s', () => {
     expect(filled().ours).toEqual({
       breaches: { cap: 1, 'double-spawn': 0, unserved: 1, floor: 0 },
       examples: { cap: 7, unserved: 7 },

@@ -51,7 +51,7 @@ describe('pages of the jobs list', () => {
     expect(body.jobs[0]?.url).toBe('https://git.example.com/git/api/v1/repos/acme/web/actions/jobs/1');
   });
 
-  it('never sends X-Total-Count for runners', async () => {
+  it('pages of the jobs list never sends X-Total-Count for runners', async () => {
     const { gitea, get } = await startAcme();
     addRunner(gitea);
 

@@ -164,7 +164,7 @@ describe('an address', () => {
 describe('what metrics tell', () => {
   const last = 'gitea_runners_webhook_last_delivery_timestamp_seconds';
 
-  it('is that of all pods: the latest delivery of each result, and since when all of them count', () => {
+  it('the answer of the metrics is that of all pods: the latest delivery of each result, and since when all of them count', () => {
     const texts = [
       `process_start_time_seconds 100\n${last}{result="accepted"} 150.5\n`,
       `process_start_time_seconds 120\n${last}{result="accepted"} 130\n${last}{result="signature"} 140\n`,
@@ -179,7 +179,7 @@ describe('what metrics tell', () => {
     });
   });
 
-  it('is nothing when one of them does not say when it started', () => {
+  it('the answer of the metrics is nothing when one of them does not say when it started', () => {
     expect(deliveriesIn(['process_start_time_seconds 100\n', 'up 1\n'])).toBe('its metrics do not say when it started');
   });
 });

@@ -91,7 +91,7 @@ describe('what an Application manages', () => {
     }),
   );
 
-  it('is a resource of the same group, kind, namespace and name, also one that waits to be pruned', () => {
+  it('an object that an Application manages is a resource of the same group, kind, namespace and name, also one that waits to be pruned', () => {
     expect(state.manages(GROUP)).toBe(true);
     expect(state.manages({ group: '', kind: 'Secret', namespace: 'runners', name: 'ci' })).toBe(true);
   });
@@ -103,7 +103,7 @@ describe('what an Application manages', () => {
     { ...GROUP, name: 'other' },
     { ...GROUP, name: 'hook' },
     { ...GROUP, namespace: '', name: '' },
-  ])('is not $group/$kind $namespace/$name', (object) => {
+  ])('an object that an Application manages is not $group/$kind $namespace/$name', (object) => {
     expect(state.manages(object)).toBe(false);
   });
 });
@@ -149,7 +149,7 @@ describe('what Argo CD says besides', () => {
   const operating = (operationState: object | undefined, operation: unknown = { sync: {} }) =>
     readApplication({ ...application(status('OutOfSync', { operationState })), operation });
 
-  it('is each condition that is no error, in its own words, the first three of them', () => {
+  it('a warning of Argo CD is each condition that is no error, in its own words, the first three of them', () => {
     const types = ['SharedResourceWarning', 'ExcludedResourceWarning', 'FrobnicatedNotice', 'OrphanedResourceWarning'];
     const conditions = types.map((type) => ({ type, message: `words of ${type}\n` }));
     const { errors, warnings } = readApplication(application(status('Synced', { conditions })));
@@ -170,7 +170,7 @@ describe('what Argo CD says besides', () => {
     ['Force=true', 'its CI job dies'],
     ['Prune=false', 'stay until they end'],
     ['Prune=confirm', 'until somebody confirms'],
-  ])('is followed by what its option %s does here', (option, harm) => {
+  ])('a warning of Argo CD is followed by what its option %s does here', (option, harm) => {
     const syncOptions = ['ServerSideApply=true', option];
     const { warnings } = readApplication({ ...application(status('Synced')), spec: { syncPolicy: { syncOptions } } });
 
@@ -190,7 +190,7 @@ describe('what Argo CD says besides', () => {
     expect(said('`gitea-runners` failed exit status 2: ')).toBe('`gitea-runners` failed exit status 2:');
   });
 
-  it('is the message of an operation while it runs, since when, and how to end one that lasts', () => {
+  it('a warning of Argo CD is the message of an operation while it runs, since when, and how to end one that lasts', () => {
     const running = operating({ phase: 'Running', startedAt, message: 'waiting for completion of hook' });
     const words = 'an operation has been Running since 2026-11-20T09:00:00Z: waiting for completion of hook';
 
@@ -216,7 +216,7 @@ describe('what Argo CD says besides', () => {
     expect(operationWords(operating(operationState), later(1))?.says).toMatch(new RegExp(`^an operation ${told}`));
   });
 
-  it('is nothing of an operation that is over', () => {
+  it('a warning of Argo CD is nothing of an operation that is over', () => {
     const over = operating({ phase: 'Running', startedAt, message: 'left behind' }, null);
 
     expect(over.isOperating).toBe(false);
@@ -228,7 +228,7 @@ describe('what Argo CD says besides', () => {
     ['1', true],
     ['false', false],
     ['yes', false],
-  ])('is that it is left alone, as Go reads a boolean: %s', (value, isTold) => {
+  ])('a warning of Argo CD is that it is left alone, as Go reads a boolean: %s', (value, isTold) => {
     const { errors } = readApplication(application(status('Synced'), { 'argocd.argoproj.io/skip-reconcile': value }));
     const message = 'annotation argocd.argoproj.io/skip-reconcile: Argo CD leaves this Application alone';
 

@@ -95,7 +95,7 @@ describe('asking ahead', () => {
   });
 
   test.each(['403', 'broken'])(
-    'does not care about lists (%s) that nobody needs when nothing is there',
+    'a look that asks ahead does not care about lists (%s) that nobody needs when nothing is there',
     async (kind) => {
       const gitea = await fakeGitea({
         intercept: ({ path, query }, response, request) => {

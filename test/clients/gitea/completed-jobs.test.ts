@@ -35,7 +35,7 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
     expect(pagesOf(gitea.lines())).toBeLessThanOrEqual(15);
   });
 
-  test('are all read when no page is old enough', async () => {
+  test('completed jobs are all read when no page is old enough', async () => {
     const gitea = await fakeGitea({ version, jobs: [...past(400), waiting(5000)] });
 
     expect(idsOf(await lookAt(gitea.url, ACME, ALONE))).toEqual([...upTo(400), 10_000]);
@@ -44,7 +44,7 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
   test.each([
     [50, 1],
     [20, 1],
-  ])('are 1,500 at most, in pages of %i', async (maxItems, firstPage) => {
+  ])('completed jobs are 1,500 at most, in pages of %i', async (maxItems, firstPage) => {
     const gitea = await fakeGitea({ version, maxItems, jobs: [...past(2000), waiting(5000)] });
 
     const found = idsOf(await lookAt(gitea.url, ACME, ALONE));
@@ -58,7 +58,7 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
     ['the active jobs are young', 60, ALONE],
     ['Kubernetes shows the Jobs', 300, { ...AT_NOW, needsHistory: async () => false }],
     ['nobody says whether Kubernetes does', 300, AT_NOW],
-  ])('are 150 when %s', async (_, minutesAgo, options) => {
+  ])('completed jobs are 150 when %s', async (_, minutesAgo, options) => {
     const gitea = await fakeGitea({ version, jobs: [...past(1000), waiting(minutesAgo)] });
 
     await lookAt(gitea.url, ACME, options);
@@ -66,24 +66,27 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
     expect(pagesOf(gitea.lines())).toBe(version === '1.27.3' ? 3 : 4);
   });
 
-  test.each([false, true])('are read without any active job where a group keeps runners (ahead: %s)', async (ahead) => {
-    const failed = { runner_name: 'ci-1000', conclusion: 'failure' };
-    const gitea = await fakeGitea({ version, jobs: [...past(999), { ...past(1000).at(-1), ...failed } as JobRow] });
-    const options = { ...OPTIONS, ...AT_NOW, ahead };
-    const target = targetOf(gitea.url);
+  test.each([false, true])(
+    'completed jobs are read without any active job where a group keeps runners (ahead: %s)',
+    async (ahead) => {
+      const failed = { runner_name: 'ci-1000', conclusion: 'failure' };
+      const gitea = await fakeGitea({ version, jobs: [...past(999), { ...past(1000).at(-1), ...failed } as JobRow] });
+      const options = { ...OPTIONS, ...AT_NOW, ahead };
+      const target = targetOf(gitea.url);
 
-    const without = await observe([target], options);
-    const asked = pagesOf(gitea.lines());
-    const found = await observe([{ ...target, readsEnds: true }], options);
+      const without = await observe([target], options);
+      const asked = pagesOf(gitea.lines());
+      const found = await observe([{ ...target, readsEnds: true }], options);
 
-    expect([...without.values()].map(({ jobs }) => jobs)).toEqual([[]]);
-    expect([...found.values()].flatMap(({ jobs }) => jobs.filter((job) => job.conclusion))).toMatchObject([
-      { id: 1000, status: 'completed', runner: 'ci-1000', conclusion: 'failure' },
-    ]);
-    if (!ahead) expect(pagesOf(gitea.lines()) - asked).toBe(version === '1.27.3' ? 1 : 2);
-  });
+      expect([...without.values()].map(({ jobs }) => jobs)).toEqual([[]]);
+      expect([...found.values()].flatMap(({ jobs }) => jobs.filter((job) => job.conclusion))).toMatchObject([
+        { id: 1000, status: 'completed', runner: 'ci-1000', conclusion: 'failure' },
+      ]);
+      if (!ahead) expect(pagesOf(gitea.lines()) - asked).toBe(version === '1.27.3' ? 1 : 2);
+    },
+  );
 
-  test('are read on behind a page with one row that ended long ago', async () => {
+  test('completed jobs are read on behind a page with one row that ended long ago', async () => {
     const rows = past(1000).map((row) => {
       const time = at(100_000);
       return row.id % 50 === 1 ? { ...row, created_at: time, started_at: time, completed_at: time } : row;
@@ -93,7 +96,7 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
     expect(idsOf(await lookAt(gitea.url, ACME, ALONE))).toEqual(expect.arrayContaining(upTo(1000).slice(-330)));
   });
 
-  test('may end before their count says', async () => {
+  test('completed jobs may end before their count says', async () => {
     const rows = past(1000);
     const gitea = await fakeGitea({
       version,
@@ -108,7 +111,7 @@ describe.each(['1.27.3', '1.26.0'])('completed jobs of Gitea %s', (version) => {
     expect((await lookAt(gitea.url, ACME, ALONE)).jobs.length).toBeGreaterThanOrEqual(51);
   });
 
-  test('never change what is known of an active job', async () => {
+  test('completed jobs never change what is known of an active job', async () => {
     const gitea = await fakeGitea({
       version,
       jobs: [...past(400), jobRow(10_000, 'queued', { created_at: at(5000) })],

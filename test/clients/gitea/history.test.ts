@@ -42,7 +42,7 @@ const completedPages = (lines: readonly string[]): number =>
   lines.filter((line) => line.includes('status=completed')).length;
 
 describe.each(['1.26.0', '1.27.3'])('the history of Gitea %s', (version) => {
-  it('has all jobs of the period, and ends at a page that is two days older', async () => {
+  it('the history of a Gitea has all jobs of the period, and ends at a page that is two days older', async () => {
     const gitea = await fakeGitea({ version, jobs: past(1000) });
 
     const history = await read(gitea.url, 7);
@@ -54,7 +54,7 @@ describe.each(['1.26.0', '1.27.3'])('the history of Gitea %s', (version) => {
     expect(completedPages(gitea.lines())).toBeLessThanOrEqual(version === '1.26.0' ? 20 : 9);
   });
 
-  it('has jobs that were created up to two days before the period', async () => {
+  it('the history of a Gitea has jobs that were created up to two days before the period', async () => {
     // The last 199 of 600 jobs in 150 hours ended in the period. The fifth page is older by less than two days.
     const jobs = past(600, HOUR_MS / 4).map((row) =>
       row.id === 321 ? { ...row, completed_at: new Date(TO_MS - 1000).toISOString().replace('.000', '') } : row,
@@ -83,7 +83,7 @@ describe.each(['1.26.0', '1.27.3'])('the history of Gitea %s', (version) => {
     expect([history.isWhole, idsOf(history)]).toEqual([false, upTo(20).filter((id) => id !== 7)]);
   });
 
-  it('is read again when rows may have moved to a page that was read', async () => {
+  it('the history of a Gitea is read again when rows may have moved to a page that was read', async () => {
     const jobs = past(120);
     const gitea = await fakeGitea({
       version,

@@ -63,7 +63,9 @@ function rowsOf({ queued, running, completed, runners, busy, name, maxItems }: W
 }
 
 describe('a look that is played again', () => {
-  it('is the look that Gitea itself gives, and asks it nothing', { timeout: 600_000 }, async () => {
+  it('a look that is played again is the look that Gitea itself gives, and asks it nothing', {
+    timeout: 600_000,
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(world, async (made) => {
         const gitea = await fakeGitea(rowsOf(made));

@@ -191,23 +191,29 @@ describe('a total_count that is too small', () => {
       },
     });
 
-  test.each([0, 1, 49, 50, 51, 59])('never hides a busy runner: 60 running jobs, %i counted', async (total) => {
-    const gitea = await lying('/jobs', 'jobs', running(1, 60), total);
+  test.each([0, 1, 49, 50, 51, 59])(
+    'a total_count that is too small never hides a busy runner: 60 running jobs, %i counted',
+    async (total) => {
+      const gitea = await lying('/jobs', 'jobs', running(1, 60), total);
 
-    const failure = await failureOf(lookAt(gitea.url));
+      const failure = await failureOf(lookAt(gitea.url));
 
-    expect([failure.code, failure.exit]).toEqual(['GR-GITEA-09', 1]);
-    expect(failure.message).toBe(
-      `list running jobs of org acme: GET ${gitea.origin}/api/v1/orgs/acme/actions/jobs: total_count is ${total}, but 60 rows arrived, in each of 4 readings. Nothing was rendered. Check what stands before Gitea (caches), or try again when it is less busy.`,
-    );
-  });
+      expect([failure.code, failure.exit]).toEqual(['GR-GITEA-09', 1]);
+      expect(failure.message).toBe(
+        `list running jobs of org acme: GET ${gitea.origin}/api/v1/orgs/acme/actions/jobs: total_count is ${total}, but 60 rows arrived, in each of 4 readings. Nothing was rendered. Check what stands before Gitea (caches), or try again when it is less busy.`,
+      );
+    },
+  );
 
-  test.each([0, 1, 49, 50, 51, 59])('never hides a registered runner: 60 rows, %i counted', async (total) => {
-    const rows = upTo(60).map((id) => runnerRow(id, `r${id}`));
-    const gitea = await lying('/runners', 'runners', rows, total);
+  test.each([0, 1, 49, 50, 51, 59])(
+    'a total_count that is too small never hides a registered runner: 60 rows, %i counted',
+    async (total) => {
+      const rows = upTo(60).map((id) => runnerRow(id, `r${id}`));
+      const gitea = await lying('/runners', 'runners', rows, total);
 
-    expect((await failureOf(lookAt(gitea.url))).code).toBe('GR-GITEA-09');
-  });
+      expect((await failureOf(lookAt(gitea.url))).code).toBe('GR-GITEA-09');
+    },
+  );
 });
 
 test.each([

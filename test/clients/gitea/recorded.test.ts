@@ -48,7 +48,7 @@ function versionOf(text: string): VersionFacts {
 describe.each(readdirSync(ROOT))('Gitea %s', (version) => {
   const good = recordings(version).filter(({ answer }) => answer.status === 200);
 
-  test('has its answers read', () => {
+  test('a recorded Gitea has its answers read', () => {
     for (const { file, request, answer } of good) {
       const path = request.path.split('?', 1).join('');
       const read = () => {
@@ -89,7 +89,7 @@ describe.each(readdirSync(ROOT))('Gitea %s', (version) => {
   });
 
   test.each(recordings(version).filter(({ file }) => file.startsWith('error-')))(
-    'has its refusal told without its text: $file',
+    'a recorded Gitea has its refusal told without its text: $file',
     async ({ answer }) => {
       const gitea = await fakeGitea({
         version,

@@ -30,7 +30,7 @@ async function start(intercept: Intercept, subPath = '') {
 }
 
 describe('registering', () => {
-  it('is one POST of what the runner would say, below the path of Gitea, without the API token', async () => {
+  it('a registration is one POST of what the runner would say, below the path of Gitea, without the API token', async () => {
     const told: unknown[] = [];
     const { gitea, register } = await start((_, response, request) => {
       const parts: Buffer[] = [];
@@ -102,7 +102,7 @@ describe('registering', () => {
     for (const secret of SECRETS) expect(failure.message).not.toContain(secret);
   });
 
-  it('is not sent again when the connection breaks: the row may be there', async () => {
+  it('a registration is not sent again when the connection breaks: the row may be there', async () => {
     let asked = 0;
     const drop: RequestListener = (request) => {
       asked += 1;

@@ -169,7 +169,7 @@ describe('a redirect that is no other name', () => {
     '/api/v1/orgs/evil%20org/actions/jobs',
     '/api/v1/orgs//actions/jobs',
     '/login',
-  ])('is not followed: %s', async (to) => {
+  ])('a redirect that is no other name is not followed: %s', async (to) => {
     const gitea = await leading(to);
 
     const failure = await failureOf(lookAt(gitea.url));
@@ -178,7 +178,7 @@ describe('a redirect that is no other name', () => {
     expect(gitea.lines().filter((line) => !line.startsWith(JOBS))).toEqual([]);
   });
 
-  it('is not followed to another server, by a POST neither', async () => {
+  it('a redirect that is no other name is not followed to another server, by a POST neither', async () => {
     const other = await fakeGitea();
     const path = '/api/v1/orgs/acme/actions/runners/registration-token';
     const gitea = await leading(`${other.url}${path}`, path);
@@ -188,7 +188,7 @@ describe('a redirect that is no other name', () => {
     expect([failure.code, other.seen]).toEqual(['GR-HTTP-11', []]);
   });
 
-  it('is not followed for a POST about no name', async () => {
+  it('a redirect that is no other name is not followed for a POST about no name', async () => {
     const path = '/api/v1/admin/actions/runners/registration-token';
     const gitea = await leading('/login', path);
 

@@ -45,7 +45,7 @@ describe('judgeVersion', () => {
     '99999.1.1',
     '1.27.0+<script>',
     `1.27.0+${'a'.repeat(200)}`,
-  ])('does not guess what %j means', (text) => {
+  ])('judgeVersion does not guess what %j means', (text) => {
     expect(judgeVersion(text)).toMatchObject({ code: 'GR-GITEA-13' });
   });
 
@@ -175,7 +175,7 @@ describe('job rows', () => {
     for (const value of wrong) expect(() => read({ [field]: value }), String(value)).toThrow(`no usable "${field}`);
   });
 
-  test('may have unknown fields', () => {
+  test('job rows may have unknown fields', () => {
     expect(read({ new_in_1_30: { deep: true } })?.id).toBe(7);
   });
 
@@ -254,7 +254,7 @@ describe('job rows', () => {
     expect(read({ name, labels: [name] })).toMatchObject({ name, labels: [name] });
   });
 
-  test('may have no page for people, but no other kind of link', () => {
+  test('job rows may have no page for people, but no other kind of link', () => {
     expect(read({ html_url: '' })?.url).toBe('');
     for (const html_url of ['data:text/html,x', 'javascript:alert(1)', 'file:///etc/passwd', 'http://', '/relative'])
       expect(() => read({ html_url })).toThrow('job 7 has no usable "html_url"');
@@ -273,7 +273,7 @@ describe('runner rows', () => {
     expect([read({}).online, read({ status: 'Online' }).online]).toEqual([true, false]);
   });
 
-  test('may have no labels, and up to 1.25 do not say whether they are disabled', () => {
+  test('runner rows may have no labels, and up to 1.25 do not say whether they are disabled', () => {
     expect(read({ labels: null, disabled: undefined })).toMatchObject({ labels: [], disabled: false });
   });
 

@@ -71,7 +71,7 @@ describe('webhooks', () => {
 });
 
 describe('Actions', () => {
-  it('are told of each repository of an org, and of one repository', async () => {
+  it('Actions are told of each repository of an org, and of one repository', async () => {
     const row = (name: string, has_actions: boolean) => ({ full_name: `acme/${name}`, has_actions });
     const { access } = await open((path, page) => {
       if (path === '/orgs/acme/repos') return [[row('web', true), row('docs', false)], []][page - 1];
@@ -83,12 +83,15 @@ describe('Actions', () => {
     expect(await readActions(api, repoLevel('acme', 'docs'))).toEqual({ repositories: 1, off: ['acme/docs'] });
   });
 
-  it.each([GLOBAL_LEVEL, ownUserLevel('anna')])('are not told of $name, and nothing is asked', async (level) => {
-    const { access, requests } = await open(() => undefined);
+  it.each([GLOBAL_LEVEL, ownUserLevel('anna')])(
+    'Actions are not told of $name, and nothing is asked',
+    async (level) => {
+      const { access, requests } = await open(() => undefined);
 
-    expect(await readActions(new GiteaApi(access), level)).toBeUndefined();
-    expect(requests).toEqual([]);
-  });
+      expect(await readActions(new GiteaApi(access), level)).toBeUndefined();
+      expect(requests).toEqual([]);
+    },
+  );
 });
 
 describe('the registration token', () => {

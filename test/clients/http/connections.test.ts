@@ -17,7 +17,7 @@ describe('a peer that is not there', () => {
     );
   });
 
-  test('has a name that nobody knows', async () => {
+  test('a peer that is not there has a name that nobody knows', async () => {
     const failure = await failureOfSending(request('http://gitea.invalid/'));
 
     expect(failure.message).toBe(

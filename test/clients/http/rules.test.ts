@@ -72,7 +72,7 @@ describe('ConnectionTurns', () => {
     expect(await turns.pass(signal, '', async () => 'in')).toBe('in');
   });
 
-  test('does not start work that waited past the end', async () => {
+  test('ConnectionTurns does not start work that waited past the end', async () => {
     const turns = new ConnectionTurns(1);
     const controller = new AbortController();
     let release: () => void = () => undefined;

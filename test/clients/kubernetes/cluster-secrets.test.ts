@@ -156,7 +156,7 @@ describe('--secrets api', () => {
   it.each([
     ['a name with more in it', 'argocd:x; rm -rf /', 'NAMESPACE:SERVICEACCOUNT'],
     ['no name', '', 'NAMESPACE:SERVICEACCOUNT'],
-  ])('does not put %s of the server into the command', async (_, who, expected) => {
+  ])('--secrets api does not put %s of the server into the command', async (_, who, expected) => {
     const message = `User "system:serviceaccount:${who}" cannot`;
     const scene = await sceneWith(() => ({ [AUTH]: (response) => send(response, 403, { message }) }));
 
@@ -187,14 +187,14 @@ describe('--secrets api', () => {
     expectRefused(first, 1, 'GR-HTTP-09');
   });
 
-  it('is refused where there is no cluster to ask', async () => {
+  it('--secrets api is refused where there is no cluster to ask', async () => {
     const folder = folderWith({ 'ci.yaml': groupYaml('http://127.0.0.1:1') });
     const env = { GITEA_RUNNERS_KUBERNETES_DIR: folder };
 
     expectRefused(await runHere(['generate', folder, '--secrets', 'api'], env), 2, 'GR-FLAG-11');
   });
 
-  it('is files or api', async () => {
+  it('--secrets api is files or api', async () => {
     expectRefused(await runHere(['generate', folderWith({}), '--secrets', 'vault']), 2, 'GR-FLAG-12');
   });
 });

@@ -34,15 +34,15 @@ describe('lines of a stream', () => {
     expect(await linesOf(Buffer.from('a\nb'))).toEqual(['a']);
   });
 
-  it('must be UTF-8', async () => {
+  it('lines of a stream must be UTF-8', async () => {
     await expect(linesOf(Uint8Array.of(0xff, 0x0a))).rejects.toThrow(TypeError);
   });
 
-  it('may begin with a byte order mark, which is part of them', async () => {
+  it('lines of a stream may begin with a byte order mark, which is part of them', async () => {
     expect(await linesOf(Buffer.from('\ufeffa\n\ufeffb\n'))).toEqual(['\ufeffa', '\ufeffb']);
   });
 
-  it('may be as long as the limit', async () => {
+  it('lines of a stream may be as long as the limit', async () => {
     const [line] = await linesOf(
       ...Array.from({ length: 16 }, () => Buffer.alloc(1024 * 1024, 'x')),
       Buffer.from('\n'),
@@ -51,7 +51,7 @@ describe('lines of a stream', () => {
     expect(line).toHaveLength(16 * 1024 * 1024);
   });
 
-  it('must end some time', async () => {
+  it('lines of a stream must end some time', async () => {
     const endless = Array.from({ length: 17 }, () => Buffer.alloc(1024 * 1024, 'x'));
 
     await expect(linesOf(...endless)).rejects.toThrow('a line without end');

@@ -76,13 +76,13 @@ describe('a Job that Kueue has stopped', () => {
     ['one that waits', jobOf({})],
     ['one that was let start', jobOf({ generation: 2, suspend: false })],
     ['one of no queue that somebody suspends and lets go', jobOf({ queue: '', generation: 5 })],
-  ])('is not %s', (_, job) => {
+  ])('a Job that Kueue has stopped is not %s', (_, job) => {
     expect(judgeJob(job, [])).not.toHaveProperty('isStopped');
     expect(judgeJob(job, []).state).toBe('starting');
     expect(lossOf(job, [])).toBeUndefined();
   });
 
-  it('has lost its runner when its pod has gone, and not while that may end its CI job', () => {
+  it('a Job that Kueue has stopped has lost its runner when its pod has gone, and not while that may end its CI job', () => {
     expect(lossOf(stopped, [])).toBe('Preempted');
     expect(lossOf(stopped, [podOf(true, true)])).toBeUndefined();
   });

@@ -63,7 +63,7 @@ describe('generate with a token that is bound to http://…/gitea', () => {
   );
 
   it.each(['/other-app/api/v1/version', '/gitea/../other-app', '/gitea/%2e%2e/other-app', '/gitea/..%2fother-app'])(
-    'does not follow a redirect to %s',
+    'generate does not follow a redirect to %s',
     async (target) => {
       const { origin, arrived } = await serverWithTwoApps(target);
 

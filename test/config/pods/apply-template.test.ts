@@ -56,12 +56,12 @@ describe('good templates', () => {
     expect(refused(FULL_TEMPLATE, 'restricted')).toEqual([]);
   });
 
-  it('is our pod when it is empty', () => {
+  it('an empty template gives our pod', () => {
     for (const template of [{}, { metadata: { creationTimestamp: null }, spec: {} }, { spec: { containers: [] } }])
       expect(applied(template, 'restricted')).toEqual({ pod: ourTemplate(), violations: [] });
   });
 
-  it('may say what our pod says anyway', () => {
+  it('a good template may say what our pod says anyway', () => {
     const fields = ['restartPolicy', 'terminationGracePeriodSeconds', 'enableServiceLinks'];
     const ours = fields.map((field) => [field, fieldValue(ourTemplate()['spec'], field)] as const);
 

@@ -9,7 +9,7 @@ const told = (template: Mapping): readonly string[] =>
   checkPod(ourTemplate(), template).map(({ path }) => path.join('.'));
 
 describe('checkPod', () => {
-  it('has nothing to say of good templates', () => {
+  it('checkPod has nothing to say of good templates', () => {
     expect(told(FULL_TEMPLATE)).toEqual([]);
     expect(told({})).toEqual([]);
   });

@@ -13,7 +13,7 @@ const container = (fields: Mapping): Value => ({ spec: { containers: [{ name: 'a
 const F = 'spec.containers.0';
 
 describe('checkShape', () => {
-  it('has nothing to say of good templates, and of an empty one', () => {
+  it('checkShape has nothing to say of good templates, and of an empty one', () => {
     expect(told(FULL_TEMPLATE)).toEqual([]);
     expect(told(ourTemplate('dind'))).toEqual([]);
     expect(told({})).toEqual([]);

@@ -8,7 +8,7 @@ const GO_MODULE = 'test/servers/go/k8s';
 describe('pod-schema.json', () => {
   // The content of the published file is compared where Go is: test/servers/pods.test.ts. The checksum is over the
   // whole module.
-  it('was made of the Kubernetes release that the tests build: `node scripts/pod-schema.mjs` makes it anew', () => {
+  it('pod-schema.json was made of the Kubernetes release that the tests build: `node scripts/pod-schema.mjs` makes it anew', () => {
     const version = /^require k8s\.io\/kubernetes v(\S+)$/m.exec(readFileSync(`${GO_MODULE}/go.mod`, 'utf8'))?.[1];
     const sums = readFileSync(`${GO_MODULE}/go.sum`, 'utf8').split('\n');
 
@@ -16,7 +16,7 @@ describe('pod-schema.json', () => {
     expect(sums).toContain(`k8s.io/kubernetes v${KUBERNETES_VERSION} ${published.checksum}`);
   });
 
-  it('is small', () => {
+  it('pod-schema.json is small', () => {
     expect(readFileSync('src/config/pods/pod-schema.json').length).toBeLessThan(16_384);
   });
 });

@@ -28,7 +28,7 @@ describe('securityViolations', () => {
     },
   );
 
-  it('has enough pods', () => {
+  it('securityViolations has enough pods', () => {
     expect(ROWS).toHaveLength(100);
   });
 

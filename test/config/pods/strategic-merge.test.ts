@@ -14,13 +14,13 @@ const spec = (fields: Mapping): Mapping => ({ spec: fields });
 
 describe('mergePodTemplate', () => {
   it.each(ROWS.map((row, index) => [index, row] as const))(
-    'does as Kubernetes does, pair %i',
+    'mergePodTemplate does as Kubernetes does, pair %i',
     (_index, { base, patch, merged: wanted }) => {
       expect(mergePodTemplate(base, patch)).toEqual(wanted);
     },
   );
 
-  it('has enough pairs', () => {
+  it('mergePodTemplate has enough pairs', () => {
     expect(ROWS).toHaveLength(100);
   });
 

@@ -51,7 +51,7 @@ const FIELDS: readonly (readonly [field: string, said: unknown, own: Spec])[] = 
 describe.each(FIELDS)('%s', (field, said, own) => {
   const policy = { defaults: { [field]: said } };
 
-  it('is as if the group said it', () => {
+  it('a default of the policy is as if the group said it', () => {
     const made = groupBy(policy);
 
     expect(unwritten(made)).toEqual(unwritten(groupBy({}, { [field]: said })));
@@ -59,11 +59,11 @@ describe.each(FIELDS)('%s', (field, said, own) => {
     expect(unwritten(made)).not.toEqual(unwritten(groupBy({})));
   });
 
-  it('does not count where the group says it', () => {
+  it('a default of the policy does not count where the group says it', () => {
     expect(unwritten(groupBy(policy, own))).toEqual(unwritten(groupBy({}, own)));
   });
 
-  it('is that of the nearest level that has the field', () => {
+  it('a default of the policy is that of the nearest level that has the field', () => {
     const other = { defaults: FIELD_OF_OTHER };
     const levels = {
       namespaces: [
@@ -127,7 +127,7 @@ describe('podTemplate', () => {
     },
   };
 
-  it('is merged with that of the group, field by field', () => {
+  it('podTemplate is merged with that of the group, field by field', () => {
     const own = { metadata: { annotations: { b: 'g' } }, spec: { nodeSelector: { zone: 'b' } } };
 
     expect(groupBy(policy, { podTemplate: own }).podTemplate).toEqual({
@@ -145,7 +145,7 @@ describe('podTemplate', () => {
     });
   });
 
-  it('is below that of each size that has its own, and no other size gets one', () => {
+  it('podTemplate is below that of each size that has its own, and no other size gets one', () => {
     const sizes = [{ name: 's' }, { name: 'l', podTemplate: { spec: { nodeSelector: { zone: 'l' } } } }];
 
     const [small, large] = groupBy(policy, { sizes }).sizes;

@@ -130,7 +130,7 @@ it('a judge is a rule of the policy, a field of the pod, or nobody', () => {
 });
 
 describe.each(ROWS.filter(([, judge]) => !isFree(judge)))('%s, which %s judges', (field, judge) => {
-  it('is denied by that rule', () => {
+  it('a field is denied by that rule', () => {
     const example = DENIED[field];
     expect(Object.keys(DENIED)).toContain(field);
     if (!example) return;

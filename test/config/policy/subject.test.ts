@@ -156,7 +156,7 @@ describe('maxActiveRunners of an entry', () => {
   ];
   const groups = [a, b, c] as RunnerGroup[];
 
-  it('is for each namespace, and denies its groups only', () => {
+  it('maxActiveRunners of an entry is for each namespace, and denies its groups only', () => {
     expect(judged({ namespaces: [{ name: '*', maxActiveRunners: 11 }] }, groups)).toEqual([
       'denied maxActiveRunners a',
       'denied maxActiveRunners b',

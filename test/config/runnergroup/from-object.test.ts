@@ -46,11 +46,11 @@ describe('the stand-in of a group that is not valid', () => {
   const broken = { namespace: 'runners', name: 'ci', place, labels, annotations: undefined, problems: [problem] };
   const { spec, metadata } = standIn(broken);
 
-  it('has a spec that is valid by itself, so the API server takes it', () => {
+  it('the stand-in of a group that is not valid has a spec that is valid by itself, so the API server takes it', () => {
     expect(runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec })).toHaveProperty('group');
   });
 
-  it('is read as its problem', () => {
+  it('the stand-in of a group that is not valid is read as its problem', () => {
     expect(
       runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec, annotations: metadata.annotations }),
     ).toEqual({

@@ -82,7 +82,7 @@ describe('P2 nothing is started twice', () => {
     });
   });
 
-  it('does so in the group in which the other job had room first', () => {
+  it('the planner starts nothing twice in the group in which the other job had room first', () => {
     const narrow = group({ name: 'narrow', scope: 'repo', maxActiveRunners: 1 });
     const wide = group({ name: 'wide', scope: 'global' });
     const groups = [narrow, wide];
@@ -99,7 +99,7 @@ describe('P2 nothing is started twice', () => {
     });
   });
 
-  it('does not drop a starting runner for a job whose own one took a job that nobody had thought of', () => {
+  it('the planner does not drop a starting runner for a job whose own one took a job that nobody had thought of', () => {
     const two = group({ maxActiveRunners: 2 });
     // Gitea gave job 3, which the cap held back, to the runner of job 1. The runner of job 2 goes on starting.
     const jobs = [job(1), job(2), running(3, named(two, 1))];

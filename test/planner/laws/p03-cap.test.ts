@@ -35,7 +35,7 @@ describe.each<[string, readonly LiveJob[] | undefined]>([
     expect(served([done(1, 'elsewhere', { runId: 7 }), job(2, { runId: 7 }), job(3), job(4)])).toEqual([3, 4]);
   });
 
-  it('does not take the end of a leg of its own matrix for the end of a needed job, nor that of one that never began', () => {
+  it('the planner does not take the end of a leg of its own matrix for the end of a needed job, nor that of one that never began', () => {
     const leg = (id: number) => ({ runId: 7, name: `test (${id})` });
     const cancelled = job(1, { ...leg(1), status: 'completed', completedAtMs: NOW - 1_000 });
 
@@ -60,7 +60,7 @@ describe.each<[string, readonly LiveJob[] | undefined]>([
     expect(served(jobs, one)).toEqual([5]);
   });
 
-  it('does not take an end after a runner made for the job had begun another one for the end of a needed job', () => {
+  it('the planner does not take an end after a runner made for the job had begun another one for the end of a needed job', () => {
     // Gives its slot to the first in line.
     const times = { createdAtMs: NOW - 30_000, startedAtMs: NOW - 15_000, completedAtMs: NOW - 5_000 };
     const before = done(5, named(two, 5), times);

@@ -61,7 +61,7 @@ describe('P4 a used-up name is not emitted again', () => {
       { state: 'complete', pinned: true },
       [],
     ],
-  ])('does not count runners of the job that %s', (_, over, others) => {
+  ])('the planner does not count runners of the job that %s', (_, over, others) => {
     const scene = { jobs: [job(1), ...others], liveJobs: [failed(0, NOW - 1_000, over), failed(1, NOW - 1_000, over)] };
 
     expect(planScene(scene).verdicts[1]).toBe(`new-runner ${named(ci, 1, 2)}`);
@@ -76,14 +76,14 @@ describe('P4 a used-up name is not emitted again', () => {
       expect(becauseOf(...jobs)).toContain('failed');
   });
 
-  it('does not take an offline row for a used-up name, also where Kubernetes shows other Jobs', () => {
+  it('the planner does not take an offline row for a used-up name, also where Kubernetes shows other Jobs', () => {
     const runners = [row(named(ci, 1), { online: false })];
 
     for (const liveJobs of [undefined, [live(named(ci, 9), 'complete')]])
       expect(toldBeside([], { runners, liveJobs })).toBe(`new-runner ${named(ci, 1)}`);
   });
 
-  it('does not wait for a failure that lies far ahead: that clock is wrong', () => {
+  it('the planner does not wait for a failure that lies far ahead: that clock is wrong', () => {
     const ahead = (ms: number) => [failed(0, NOW + ms), failed(1, NOW + ms)];
 
     expect(toldBeside(ahead(300_000))).toBe(`new-runner ${named(ci, 1, 2)}`);
@@ -125,7 +125,7 @@ describe('P4 a used-up name is not emitted again', () => {
     );
   });
 
-  it('does not count on an idle runner whose Job is gone, when other Jobs of the group are seen', () => {
+  it('the planner does not count on an idle runner whose Job is gone, when other Jobs of the group are seen', () => {
     const ghost = named(ci, 1);
     const idle = { jobs: [done(2, named(ci, 2)), job(3)], runners: [row(ghost)] };
     const liveJobs = [live(named(ci, 2), 'complete', { finishedAtMs: NOW })];
@@ -138,7 +138,7 @@ describe('P4 a used-up name is not emitted again', () => {
     expect(planScene({ ...busy, liveJobs }).names).toContain(ghost);
   });
 
-  it('does not take a runner that was lost while it ran a job for one that failed to start', () => {
+  it('the planner does not take a runner that was lost while it ran a job for one that failed to start', () => {
     expect(toldBeside([failed(1)], { jobs: [job(1), running(2, named(ci, 1, 1))] })).toBe(`new-runner ${named(ci, 1)}`);
   });
 

@@ -27,7 +27,7 @@ describe('P7 a job that several groups cover has one owner', () => {
     expect(ownerAmong(group({ suspend: true }), global)).toEqual(['a-global']);
   });
 
-  it('stays with the group that had room first, unless Kubernetes shows that nothing is starting there', () => {
+  it('a job that several groups cover stays with the group that had room first, unless Kubernetes shows that nothing is starting there', () => {
     const groups = [group({ maxActiveRunners: 1 }), global];
     const old = { createdAtMs: NOW - 60_000 };
     const scene = { groups, jobs: [done(1, named(ci, 1), old), job(2, old)] };
@@ -48,13 +48,16 @@ describe('P7 a job that several groups cover has one owner', () => {
   it.each<[string, Scene]>([
     ['registered', { runners: [row(named(global, 1))] }],
     ['starting', { liveJobs: [live(named(global, 1), 'starting'), live(named(ci, 9), 'complete')] }],
-  ])('stays with the group that already has a living runner for it, which is %s', (_, seen) => {
-    expect(planScene({ groups: [ci, global], jobs: [job(1)], ...seen }).verdicts).toEqual({
-      1: `own-runner ${named(global, 1)}`,
-    });
-  });
+  ])(
+    'a job that several groups cover stays with the group that already has a living runner for it, which is %s',
+    (_, seen) => {
+      expect(planScene({ groups: [ci, global], jobs: [job(1)], ...seen }).verdicts).toEqual({
+        1: `own-runner ${named(global, 1)}`,
+      });
+    },
+  );
 
-  it('is not shared with a group of another Gitea that has a job of the same id', () => {
+  it('a job that several groups cover is not shared with a group of another Gitea that has a job of the same id', () => {
     const other = group({ name: 'other', origin: 'https://two.example.com', look: 'two' });
 
     expect(
@@ -65,7 +68,7 @@ describe('P7 a job that several groups cover has one owner', () => {
     ).toEqual([named(ci, 1), named(other, 1)]);
   });
 
-  it('is served only by groups whose look lists it', () => {
+  it('a job that several groups cover is served only by groups whose look lists it', () => {
     const narrow = group({ name: 'narrow', scope: 'repo', look: 'repo' });
 
     expect(

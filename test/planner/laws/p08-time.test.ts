@@ -54,7 +54,7 @@ describe('P8 time alone changes nothing but at a spawn timeout', () => {
     }
   });
 
-  it('is not upset by a Gitea whose clock is ahead', () => {
+  it('the planner is not upset by a Gitea whose clock is ahead', () => {
     expect(planScene({ jobs: [job(1, { createdAtMs: NOW + 900_000 })] }).names).toEqual([named(ci, 1)]);
   });
 });

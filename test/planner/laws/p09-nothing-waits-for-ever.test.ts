@@ -77,7 +77,7 @@ describe('P9 nothing waits for ever', () => {
     expect(seen(300_000)).toBe(`new-runner ${named(ci, 1, 1)}`);
   });
 
-  it('does not wait for a Job that is being deleted', () => {
+  it('the planner does not wait for a Job that is being deleted', () => {
     expect(planScene({ jobs: [job(1)], liveJobs: [live(named(ci, 1), 'deleting')] }).names).toEqual([named(ci, 1, 1)]);
   });
 

@@ -26,7 +26,7 @@ describe('P13 priority tiers', () => {
     });
   });
 
-  it('never change the class of a runner that exists, and give a new one the lowest slot that no runner has', () => {
+  it('priority tiers never change the class of a runner that exists, and give a new one the lowest slot that no runner has', () => {
     const atWork = (priorityClass: string) => [alive(2, priorityClass, { pinned: true })];
     const jobs = [running(2, named(ci, 2)), job(3)];
     const [two, three, four] = [2, 3, 4].map((id) => named(ci, id)) as [string, string, string];

@@ -205,7 +205,7 @@ describe('P32 a pod with a node that gets no further, without a word of Kubernet
     expect(waitedFor(15, over).reasons).toMatchObject({ [named(one, 1)]: 'stuck' });
   });
 
-  it('is followed by another one although nobody waits: at once if no image can be under way, else after twice the time', () => {
+  it('a pod with a node that gets no further is followed by another one although nobody waits: at once if no image can be under way, else after twice the time', () => {
     const next = { 1: `new-runner ${named(ci, 1, 1)}` };
 
     expect(alone(14.9, dead).verdicts).toEqual({ 1: OWN });
@@ -214,7 +214,7 @@ describe('P32 a pod with a node that gets no further, without a word of Kubernet
     expect(alone(30).verdicts).toEqual(next);
   });
 
-  it('is told after a minute, and as late after a spawn timeout', () => {
+  it('a pod with a node that gets no further is told after a minute, and as late after a spawn timeout', () => {
     expect(alone(0.9).runners[0]).not.toHaveProperty('trouble');
     expect(alone(1).runners[0]).toMatchObject({
       trouble: { node: 'node-1', isLate: false, stillSinceMs: NOW - MINUTE },
@@ -385,7 +385,7 @@ describe('P14 a group whose runners fail before they start', () => {
     expect(told).toMatchObject({ 1: 'backing-off', 2: `new-runner ${named(ci, 2)}`, 3: 'backing-off' });
   });
 
-  it('is as before once a runner has come up since, in the very second of the failures, or has run a CI job since', () => {
+  it('a group whose runners fail before they start is as before once a runner has come up since, in the very second of the failures, or has run a CI job since', () => {
     const slow = { createdAtMs: NOW - 90_000, runningSinceMs: NOW - 19_000 };
 
     expect(newOnes([...three(20), live(named(ci, 9), 'running', { runningSinceMs: NOW - 10_000 })])).toBe(4);

@@ -19,13 +19,16 @@ const fateIn = (scene: Scene): string | undefined => {
 };
 
 describe('P20 a runner of a group that its Application has no more', () => {
-  test.each([true, false])('stays while it works, pinned already: %s', (isPinned) => {
-    const [decision] = runnersAfter({ ...working, liveJobs: [lives({ pinned: isPinned })] });
+  test.each([true, false])(
+    'a runner of a group that its Application has no more stays while it works, pinned already: %s',
+    (isPinned) => {
+      const [decision] = runnersAfter({ ...working, liveJobs: [lives({ pinned: isPinned })] });
 
-    expect(decision).toMatchObject({ emit: true, runner: first, because: 'busy', pinned: true });
-    expect(decision).toMatchObject({ group: { name: 'builds' } });
-    expect(decision && 'skip' in decision).toBe(isPinned);
-  });
+      expect(decision).toMatchObject({ emit: true, runner: first, because: 'busy', pinned: true });
+      expect(decision).toMatchObject({ group: { name: 'builds' } });
+      expect(decision && 'skip' in decision).toBe(isPinned);
+    },
+  );
 
   test('takes a slot under the cap of the group that serves such jobs now', () => {
     const liveJobs = [pinned, lives({ name: second })];

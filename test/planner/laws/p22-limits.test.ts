@@ -86,7 +86,7 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
     });
   });
 
-  it('does not hold back jobs of a group without the limit', () => {
+  it('the planner does not hold back jobs of a group without the limit', () => {
     const other = group({ name: 'other', ...arm });
 
     expect(served([one, other], [job(1), job(2), job(3), job(4, arm)])).toEqual([1, 2, 4]);
@@ -647,14 +647,14 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
       expect(decision, `job ${job.id}`).toMatchObject({ because: 'limit', limit: { of: 'acme/web' } });
   });
 
-  it('has as many free runners as the limit has left, while more jobs wait than that', () => {
+  it('the planner has as many free runners as the limit has left, while more jobs wait than that', () => {
     const jobs = [job(1, api), job(2), job(3, docs), job(4)];
 
     expect(served([upTo(2)], jobs)).toEqual([1, 2, 3, 4]);
     expect(served([upTo(2)], [...jobs, job(5)])).toEqual([1, 2]);
   });
 
-  it('has as many as the limit that has the least left', () => {
+  it('the planner has as many as the limit that has the least left', () => {
     const jobs = [busy, job(2, docs), job(3, docs), job(4, docs), job(5), job(6)];
     const planned = planScene({ groups: [upTo(2)], jobs, liveJobs });
 
@@ -678,7 +678,7 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     expect(planScene(scene).served).toEqual([2]);
   });
 
-  it('does the same beside other groups, and gives no such runner to an older job without room', () => {
+  it('the planner does the same beside other groups, and gives no such runner to an older job without room', () => {
     const jobs = [busy, job(2), job(3, api), job(4, docs)];
 
     expect(served([group({ name: 'arm', ...arm }), limited], jobs, [...liveJobs, starting(3)])).toEqual([3]);
@@ -713,7 +713,7 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     expect(planScene({ ...pool, jobs: [busy] }).names).toHaveLength(2);
   });
 
-  it('does not stop a group of another owner, nor one whose runners cannot take the job', () => {
+  it('the planner does not stop a group of another owner, nor one whose runners cannot take the job', () => {
     const looks = {
       acme: { jobs: [busy, job(2)], runners: [] },
       other: { jobs: [job(3, { repository: 'other/x' })], runners: [] },
@@ -728,13 +728,16 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
   it.each<[string, Limit, Partial<Job>]>([
     ['organization', perOrganization, {}],
     ['branch', { key: 'of main', most: 2, branches: ['main'] }, { branch: 'main' }],
-  ])('does not count a pod that cannot start as in the way of a job that waits for its %s', (_, limit, on) => {
-    const trouble = { reason: 'Unschedulable' };
-    const stuck = live(named(limited, 2), 'starting', { createdAtMs: NOW - 900_000, trouble });
-    const jobs = [running(1, named(limited, 1), on), job(2, on), job(3, on)];
+  ])(
+    'the planner does not count a pod that cannot start as in the way of a job that waits for its %s',
+    (_, limit, on) => {
+      const trouble = { reason: 'Unschedulable' };
+      const stuck = live(named(limited, 2), 'starting', { createdAtMs: NOW - 900_000, trouble });
+      const jobs = [running(1, named(limited, 1), on), job(2, on), job(3, on)];
 
-    expect(served([group({ limits: [limit] })], jobs, [...liveJobs, stuck])).toEqual([2]);
-  });
+      expect(served([group({ limits: [limit] })], jobs, [...liveJobs, stuck])).toEqual([2]);
+    },
+  );
 
   it('counts a repository without regard to case, and an organization with all its repositories', () => {
     const groups = [group({ limits: [perOrganization] })];
@@ -870,7 +873,7 @@ describe('P24 of a limit for branches', () => {
     expect(servedOf(...jobs)).toEqual([2, 3]);
   });
 
-  it.each(['fix', 'release/1/2', ''])('does not count a runner at work for the branch "%s"', (branch) => {
+  it.each(['fix', 'release/1/2', ''])('the planner does not count a runner at work for the branch "%s"', (branch) => {
     expect(servedOf(busyOn(branch), job(2, on('main')))).toEqual([2]);
   });
 
@@ -981,7 +984,7 @@ describe('P25 no job waits for ever for limits that never have room at the same 
   const old = job(2, { createdAtMs: NOW - 1_800_000 });
   const young = job(3, arm);
 
-  it('does not stop a job that needs another limit only', () => {
+  it('the planner does not stop a job that needs another limit only', () => {
     expect(served([one, two], [busy, job(2), young], liveJobs)).toEqual([3]);
   });
 
@@ -1027,7 +1030,7 @@ describe('P25 no job waits for ever for limits that never have room at the same 
       expect(seen(300_000)).toEqual([3]);
     });
 
-    it('does not take the slot back while the runner of the other job starts', () => {
+    it('the planner does not take the slot back while the runner of the other job starts', () => {
       expect(served(groupsWith(1), jobs, [live(named(two, 3), 'starting')])).toEqual([3]);
       expect(served(groupsWith(1), jobs)).toEqual([2]);
     });

@@ -126,7 +126,7 @@ describe('P51 a runner that Kueue has stopped', () => {
     });
   });
 
-  it('is followed by one of another name, and holds back no others', () => {
+  it('a runner that Kueue has stopped is followed by one of another name, and holds back no others', () => {
     const planned = planScene(scene({ jobs: [job(1), job(2)], liveJobs: [stopped({ finishedAtMs: NOW - 60_000 })] }));
 
     expect(planned.verdicts).toEqual({ 1: `new-runner ${named(queued, 1, 1)}`, 2: `new-runner ${ci(2)}` });

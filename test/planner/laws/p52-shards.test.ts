@@ -124,7 +124,7 @@ describe('P55 a job whose runner does not come', () => {
   const asked = (minutes: number, liveJobs: readonly LiveJob[] = []) =>
     sharded(4, { jobs: [old(1, minutes)], liveJobs }).names;
 
-  it('gets the next ordinal after each spawn timeout, so that another shard may print it', () => {
+  it('a job whose runner does not come gets the next ordinal after each spawn timeout, so that another shard may print it', () => {
     expect([1, 4.9, 5, 9.9, 10].map((minutes) => asked(minutes))).toEqual(
       [0, 0, 1, 1, 2].map((ordinal) => [named(ci, 1, ordinal)]),
     );
@@ -207,26 +207,26 @@ describe('P57 what another Application has left behind', () => {
     liveJobs: [tracked(application, { pinned: true })],
   });
 
-  it('is applied, also at work, so that it can be pruned later', () => {
+  it('a runner that another Application has left behind is applied, also at work, so that it can be pruned later', () => {
     expect(decided(busy('runners-1'))).toEqual([['busy', true]]);
     expect(decided(busy('runners-6'))).toEqual([['busy', false]]);
     expect(decided(busy('runners'))).toEqual([['busy', false]]);
   });
 
-  it('stays as it is when its group cannot be planned', () => {
+  it('a runner that another Application has left behind stays as it is when its group cannot be planned', () => {
     const scene = { groups: [], troubled: [ci], liveJobs: [tracked('runners-6')] };
 
     expect(decided(scene)).toEqual([['group-in-trouble', true]]);
   });
 
-  it('is printed once more when no job needs it', () => {
+  it('a runner that another Application has left behind is printed once more when no job needs it', () => {
     const idle = (application: string) => ({ liveJobs: [tracked(application)], runners: [row(one)] });
 
     expect(decided(idle('runners-1'))).toEqual([['surplus', false]]);
     expect(decided(idle('runners-6'))).toEqual([['unpinning', false]]);
   });
 
-  it('is left to Kubernetes when it has ended', () => {
+  it('a runner that another Application has left behind is left to Kubernetes when it has ended', () => {
     const ended = { jobs: [done(1, one)], liveJobs: [tracked('runners-6', {}, 'complete')] };
 
     expect(decided(ended)).toEqual([['used-up', false]]);

@@ -53,7 +53,7 @@ describe('a CI job is lost', () => {
     expect(follow(losses, { look }).losses.lost).toBe(losses.lost);
   });
 
-  it('is lost also when the clock of this machine is set back before that look, and is told with the time of now', () => {
+  it('a lost CI job is lost also when the clock of this machine is set back before that look, and is told with the time of now', () => {
     const hourBack = NOW - 3_600_000;
     const look = lookAt(NOW + 500, running(7, 'ci-1'));
 
@@ -65,7 +65,7 @@ describe('a CI job is lost', () => {
     expect(follow({ ...losses, lost: [] }, { look }).losses.lostSince.size).toBe(0);
   });
 
-  it('is lost also when Argo CD has removed its Job before that look', () => {
+  it('a lost CI job is lost also when Argo CD has removed its Job before that look', () => {
     const before = follow(noticed(), { runners: [], nowMs: NOW + 100 }).losses;
 
     const { found } = follow(before, { runners: [], look: lookAt(NOW + 500, running(7, 'ci-1')) });
@@ -125,7 +125,7 @@ describe('a runner whose Job has gone', () => {
     ['it was deleted by force', ['running']],
     ['it was told to stop as Gitea gave it the CI job', ['running', 'deleting']],
     ['its CI job outlived the time for a stop', ['starting', 'running', 'deleting', 'deleting']],
-  ])('has lost its CI job when %s', (_, states) => {
+  ])('a runner whose Job has gone has lost its CI job when %s', (_, states) => {
     expect(found(known(...states))).toEqual([
       expect.objectContaining({ jobId: 7, reason: 'JobDeleted', lostAt: '2026-11-21T12:00:09Z' }),
     ]);
@@ -135,22 +135,22 @@ describe('a runner whose Job has gone', () => {
     ['that has ended before: it crashed, or lived too long', ['running', 'failed']],
     ['that was ended and then removed', ['running', 'complete', 'deleting']],
     ['of which only the removal was seen: it may have ended before', ['deleting']],
-  ])('is not lost when it is one %s', (_, states) => {
+  ])('a runner whose Job has gone is not lost when it is one %s', (_, states) => {
     expect(found(known(...states))).toEqual([]);
   });
 
-  it('is not lost while its pod finishes the CI job, and is once that has gone', () => {
+  it('a runner whose Job has gone is not lost while its pod finishes the CI job, and is once that has gone', () => {
     const waiting = follow(known('running'), { runners: [], hasPod: () => true, nowMs: NOW + 9_000 }).losses;
     expect(found(waiting, () => true)).toEqual([]);
 
     expect(found(waiting).map(({ jobId }) => jobId)).toEqual([7]);
   });
 
-  it('is not lost when its pod was never seen: it may be there, and finish the CI job', () => {
+  it('a runner whose Job has gone is not lost when its pod was never seen: it may be there, and finish the CI job', () => {
     expect(found(statesSeen(() => false, 'running', 'deleting'))).toEqual([]);
   });
 
-  it('is lost when its pod went before its Job, or when the kubelet alone has told of it', () => {
+  it('a runner whose Job has gone is lost when its pod went before its Job, or when the kubelet alone has told of it', () => {
     const withoutPod = follow(known('running'), { runners: [withState('running')], nowMs: NOW }).losses;
     expect(found(withoutPod)).toHaveLength(1);
 
@@ -160,7 +160,7 @@ describe('a runner whose Job has gone', () => {
     expect(follow(gone, { ...told, nowMs: NOW + 9_900, look }).found).toHaveLength(1);
   });
 
-  it('is forgotten when the look shows that it had no CI job, or had reported the end', () => {
+  it('a runner whose Job has gone is forgotten when the look shows that it had no CI job, or had reported the end', () => {
     const gone = follow(known('running', 'deleting'), { runners: [], nowMs: NOW + 9_000 }).losses;
     const reported = lookAt(NOW + 9_500, done(7, 'ci-1'));
 
@@ -169,7 +169,7 @@ describe('a runner whose Job has gone', () => {
     expect(follow(losses, { runners: [], nowMs: NOW + 9_950, look: reported }).losses).toEqual(NO_LOSSES);
   });
 
-  it('is forgotten when its Job is re-created before a look has told: the CI job may be that of the second runner', () => {
+  it('a runner whose Job has gone is forgotten when its Job is re-created before a look has told: the CI job may be that of the second runner', () => {
     const gone = follow(known('running'), { runners: [], nowMs: NOW + 9_000 }).losses;
 
     const again = follow(gone, { runners: [withState('running')], nowMs: NOW + 9_900, look });
@@ -197,14 +197,14 @@ describe('a runner whose node does not answer', () => {
   };
   const scene = (look: FollowInput['look']) => ({ runners: [silent], ...(look && { look }) });
 
-  it('is lost only when Gitea has not heard of it for a minute', () => {
+  it('a runner whose node does not answer is lost only when Gitea has not heard of it for a minute', () => {
     const heard = follow(seen(), scene(look(NOW + 500, rowOf(true))));
     expect(heard.found).toEqual([]);
 
     expect(follow(heard.losses, scene(look(NOW + 60_500, rowOf(false)))).found.map(({ jobId }) => jobId)).toEqual([7]);
   });
 
-  it('is lost when two looks show its CI job and no row of it: the end of a CI job takes the row away, too', () => {
+  it('a runner whose node does not answer is lost when two looks show its CI job and no row of it: the end of a CI job takes the row away, too', () => {
     const none = look(NOW + 500, rowOf(true, 'ci-2'));
     const first = follow(seen(), scene(none));
     expect([first, follow(first.losses, scene(none))].flatMap(({ found }) => found)).toEqual([]);
@@ -214,7 +214,7 @@ describe('a runner whose node does not answer', () => {
     expect(follow(follow(first.losses, ended).losses, scene(look(NOW + 9_000))).found).toEqual([]);
   });
 
-  it('is not lost when it reports the end of its CI job', () => {
+  it('a runner whose node does not answer is not lost when it reports the end of its CI job', () => {
     const heard = follow(seen(), scene(look(NOW + 500, rowOf(true)))).losses;
 
     const { losses, found } = follow(heard, scene(lookAt(NOW + 5_000, done(7, 'ci-1'))));
@@ -222,7 +222,7 @@ describe('a runner whose node does not answer', () => {
     expect([losses.lost, found]).toEqual([[], []]);
   });
 
-  it('is lost when the kubelet has told its end and a look from after that shows its CI job', () => {
+  it('a runner whose node does not answer is lost when the kubelet has told its end and a look from after that shows its CI job', () => {
     const told = (beganMs: number) => ({ ...scene(look(beganMs, rowOf(true))), endToldBy: () => 'kubelet' as const });
     const first = follow(seen(), told(NOW + 500));
     expect([first, follow(first.losses, told(NOW + 800))].flatMap(({ found }) => found)).toEqual([]);
@@ -241,7 +241,7 @@ describe('a runner whose node does not answer', () => {
     expect(found).toMatchObject([{ jobId: 7, reason: 'Evicted' }]);
   });
 
-  it('is no longer lost when Gitea hears of it again', () => {
+  it('a runner whose node does not answer is no longer lost when Gitea hears of it again', () => {
     const { losses } = follow(seen(), scene(look(NOW + 500, rowOf(false))));
     const heard = scene(look(NOW + 60_500, rowOf(true)));
 
@@ -335,7 +335,7 @@ describe('the runner of a lost CI job has ended', () => {
     expect(isEnded(closed)).toEqual([undefined, undefined]);
   });
 
-  it('has not ended while nobody has told so, or a Job of its name lives', () => {
+  it('the runner of a lost CI job has ended has not ended while nobody has told so, or a Job of its name lives', () => {
     const living = { job: live('ci-1', 'running'), annotations: {} };
 
     expect(isEnded({ look: look(rowOf(false)) })).toEqual([undefined, undefined]);

@@ -386,12 +386,12 @@ describe('what is told of a group', () => {
     [...play(input).values()].flatMap(({ groups }) => groups.map(({ facts: { counts: _, ...facts } }) => facts));
   const looked = (live = ci) => sceneOf([{ live, observation: seen(IDLE) }]);
 
-  it('is when Gitea was last looked at', () => {
+  it('the facts of a group tell when Gitea was last looked at', () => {
     expect(factsOf(looked())).toStrictEqual([{ ...CALM, ...LOOKED }]);
     expect(factsOf(sceneOf([{ live: ci }]))).toStrictEqual([CALM]);
   });
 
-  it('is the generation of its spec, if Kubernetes counts it', () => {
+  it('the facts of a group tell the generation of its spec, if Kubernetes counts it', () => {
     const metadata = { namespace: 'runners', name: 'ci', uid: 'ci' };
 
     for (const generation of [undefined, null])
@@ -403,7 +403,7 @@ describe('what is told of a group', () => {
     ]);
   });
 
-  it('is how many of its runners have not ended', () => {
+  it('the facts of a group tell how many of its runners have not ended', () => {
     const states = ['starting', 'running', 'deleting', 'complete', 'failed'] as const;
     const runners = states.map((state, nth) => liveRunner(`ci-${nth}-1-0000cafe`, 'ci', state));
 
@@ -412,7 +412,7 @@ describe('what is told of a group', () => {
     ]);
   });
 
-  it('is that it is suspended, in git or in the cluster', () => {
+  it('the facts of a group tell that it is suspended, in git or in the cluster', () => {
     const annotations = { [SUSPENDED]: 'since noon, by Alice' };
     const inCluster = { ...ci, object: { metadata: { ...ci.object.metadata, annotations } } };
     const inGit = { ...ci, group: runnerGroup({ suspend: true }) };
@@ -422,7 +422,7 @@ describe('what is told of a group', () => {
     ).toEqual(['since noon, by Alice', true, false]);
   });
 
-  it('is what is wrong with its spec, and nothing else', () => {
+  it('the facts of a group tell what is wrong with its spec, and nothing else', () => {
     const input = sceneOf([{ live: wrongGroup('ci') }]);
     const planFailure = expect.objectContaining({
       code: 'GR-INPUT-91',
@@ -433,7 +433,7 @@ describe('what is told of a group', () => {
     expect(factsOf(input)).toStrictEqual([{ ...CALM, problem: 'spec.org is missing', planFailure }]);
   });
 
-  it('is why its token is not used: a failure of its Gitea, or a refusal by the policy of serve', () => {
+  it('the facts of a group tell why its token is not used: a failure of its Gitea, or a refusal by the policy of serve', () => {
     const targeted = (failure: Failure) => {
       const [good, bad] = [ci, liveGroup('bad', 'ci')];
       const scene = sceneOf([{ live: good, observation: seen(IDLE) }, { live: bad }]);
@@ -465,7 +465,7 @@ describe('what is told of a group', () => {
     ]);
   });
 
-  it('is how the last wake ended, and what is waited for by the wall clock', () => {
+  it('the facts of a group tell how the last wake ended, and what is waited for by the wall clock', () => {
     const last = { is: 'synced' } as const;
     const state = { ...NEVER_WOKEN, is: 'pausing', last, untilMs: STEADY + 30_000 } as const;
     const wakes = new Map([['argocd/ci', { printed: new Set<string>(), state }]]);

@@ -241,7 +241,7 @@ describe('a key', () => {
 });
 
 describe('what is printed', () => {
-  it('is what runs longest, then what is due first, by the names that may be told', async () => {
+  it('the printed queue is what runs longest, then what is due first, by the names that may be told', async () => {
     const { clock, line, queue } = open({ width: 2, nameOf: (key) => key.toUpperCase() }, hang);
     for (const [at, key] of ['a', 'b', 'c', 'd'].entries()) line.add(key, 100 * (3 - at));
     await clock.pass(250);
@@ -258,7 +258,7 @@ describe('what is printed', () => {
     ]);
   });
 
-  it('is of all classes, each of which is there once', async () => {
+  it('the printed queue is of all classes, each of which is there once', async () => {
     const { clock, line, queue } = open({}, hang);
     const work: WorkClass = { width: 1, deadlineMs: 1_000, run: () => new Promise(() => undefined) };
     const other = queue.open('other', work);

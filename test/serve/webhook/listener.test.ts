@@ -188,7 +188,7 @@ describe('a delivery that is passed on', () => {
     expect(Object.keys(follower.raw[0]?.headers ?? {})).not.toContain('x-other');
   });
 
-  it('gets the refusal of the leader', async () => {
+  it('a delivery that is passed on gets the refusal of the leader', async () => {
     const to = await receiver(async () => 409);
 
     expect((await send(to, delivery()))[0]).toBe(409);
@@ -204,7 +204,7 @@ describe('a delivery that is passed on', () => {
     ],
     ['the other one is in trouble', async () => 500],
     ['the other one sends elsewhere', async () => 302],
-  ])('is answered with 503 when %s, and may come again', async (_, answer) => {
+  ])('a delivery that is passed on is answered with 503 when %s, and may come again', async (_, answer) => {
     const answers = [answer, async () => 202];
     const to = await receiver(() => (answers.shift() ?? answer)());
     const once = delivery();

@@ -131,7 +131,7 @@ describe('serve', () => {
     expect(JSON.parse(received[0]?.body ?? '')).toMatchObject({ job: 'build', runner });
   });
 
-  it('has addressees of its own for groups that name none', async () => {
+  it('serve has addressees of its own for groups that name none', async () => {
     const defaults = (origin: string) => [{ webhook: { url: `${origin}/hooks/all` }, on: 'failure' as const }];
     const serve = await start(() => '', { defaults });
 

@@ -177,11 +177,11 @@ describe('where a leader before may have registered bound runners', () => {
     ['those that it chooses', { repositories: ['Api'] }, ['repo:acme/api']],
     ['those under the name of now, too', {}, ['repo:acme/web', 'repo:acme/api', 'repo:other/web'], 'other'],
     ['none, if its runners are not bound', { registration: { by: 'serve', for: 'scope' } }, []],
-  ])('are %s', (_, group, levels, renamedTo) => {
+  ])('places of bound runners of a former leader are %s', (_, group, levels, renamedTo) => {
     expect(seen(group, renamedTo)).toEqual(levels);
   });
 
-  it('are those of a Gitea below a path, too', () => {
+  it('places of bound runners of a former leader are those of a Gitea below a path, too', () => {
     const giteaUrl = `${GITEA}/gitea`;
     const below = [{ verdict: 'done', origin: giteaUrl, job: { repository: 'acme/web' } }, ...jobs];
     const of = { planning: { is: 'planned', plan: { groups: [], jobs: below, runners: [] } } } as unknown as AppVerdict;
@@ -189,11 +189,11 @@ describe('where a leader before may have registered bound runners', () => {
     expect(levelsSeen(of)({ ...BY_SERVE, ...bound, giteaUrl })).toEqual(['repo:acme/web']);
   });
 
-  it('are all of a Gitea for a group that serves all of it', () => {
+  it('places of bound runners of a former leader are all of a Gitea for a group that serves all of it', () => {
     expect(seen({ scope: { kind: 'global' } })).toEqual(['repo:acme/web', 'repo:acme/api', 'repo:other/web']);
   });
 
-  it('are found without a look at each job for each group', () => {
+  it('places of bound runners of a former leader are found without a look at each job for each group', () => {
     let reads = 0;
     const counted = Array.from({ length: 1_000 }, (_, nth) => ({
       origin: GITEA,
@@ -209,7 +209,7 @@ describe('where a leader before may have registered bound runners', () => {
     expect(reads).toBeLessThan(5_000);
   });
 
-  it('are not known without a plan', () => {
+  it('places of bound runners of a former leader are not known without a plan', () => {
     expect(levelsSeen(verdict(undefined))({ ...BY_SERVE, ...bound })).toEqual([]);
   });
 });

@@ -60,7 +60,7 @@ describe('two observations', () => {
   const scene = evidence({ runners: [row(NAME)] });
   const first = deadRegistrations(scene, new Map());
 
-  it('are needed, far enough apart', () => {
+  it('two observations are needed, far enough apart', () => {
     const soon = deadRegistrations({ ...scene, nowMs: SIGHTINGS_APART_MS - 1 }, first.observations);
     const later = deadRegistrations({ ...scene, nowMs: SIGHTINGS_APART_MS }, soon.observations);
 

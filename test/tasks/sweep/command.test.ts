@@ -53,7 +53,7 @@ Sweep: 1 registration deleted, 1 stays; 1 registration of other runners left alo
     expect(left()).toEqual([B, 'act-runner']);
   });
 
-  it('does not wait when nothing seems dead', async () => {
+  it('sweep does not wait when nothing seems dead', async () => {
     const { clock, run, register } = await startCommand();
     register(A);
     const startedMs = clock.now;

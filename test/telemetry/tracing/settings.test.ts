@@ -7,7 +7,7 @@ import { contextOf, isKept, readTraceparent } from '../../../src/telemetry/traci
 const ids = fc.stringMatching(/^[0-9a-f]{32}$/).filter((id) => !/^0+$/.test(id));
 
 describe('which traces are kept', () => {
-  it('is what the sampler of OpenTelemetry says, for every share', () => {
+  it('the kept traces are those that the sampler of OpenTelemetry keeps, for every share', () => {
     fc.assert(
       fc.property(ids, fc.double({ min: 0, max: 1, noNaN: true }), (traceId, ratio) => {
         const { decision } = new TraceIdRatioBasedSampler(ratio).shouldSample(ROOT_CONTEXT, traceId);
