@@ -15,10 +15,10 @@ import { WorkQueue } from '../../src/serve/queue/work-queue.ts';
 import type { FeatureContext } from '../../src/serve/task.ts';
 import { secretFiles } from '../../src/serve/webhook/secret-files.ts';
 import { systemClock } from '../../src/shared/clock.ts';
-import type { Scope } from '../../src/shared/scope.ts';
 import { until } from '../serve/rig.ts';
 import { folderWith } from '../support/run-cli.ts';
 import { serve } from '../support/server.ts';
+import { SkippingClock } from '../support/skipping-clock.ts';
 import { refusing } from '../support/start-acme.ts';
 import { Browser } from './browser.ts';
 import { startPage } from './start-page.ts';
@@ -85,28 +85,6 @@ describe('rights', () => {
     expect(await look().catch((error: Error) => error.constructor)).toEqual(after);
   });
 
-  it.each<[string, Scope, boolean]>([
-    ['organization', { kind: 'org', org: 'acme' }, true],
-    ['repository', { kind: 'repo', owner: 'acme', repo: 'secret' }, true],
-    ['user', { kind: 'user', user: 'bert' }, true],
-    ['whole Gitea', { kind: 'global' }, true],
-    ['organization that is gone', { kind: 'org', org: 'gone' }, false],
-  ])(
-    'rights to groups of the %s are judged by what the token of a site administrator may read',
-    async (_, scope, isOwner) => {
-      const { gitea, rights } = await startRights();
-      gitea.addUser('carl', { admin: true });
-      gitea.addToken('carl', ['read:user'], 'for-less');
-      gitea.addToken('carl', ['read:user', 'read:repository', 'read:organization'], 'for-all');
-      const group = { repositories: new Set<string>(), scopes: new Map([['runners/ci', scope]]) };
-
-      const [less, all] = await Promise.all(['for-less', 'for-all'].map((token) => rights.readerOf({ token }, group)));
-
-      expect([less?.owns('runners/ci'), less?.owns('runners/broken'), less?.isAdmin]).toEqual([false, false, false]);
-      expect([all?.owns('runners/ci'), all?.owns('runners/broken'), all?.isAdmin]).toEqual([isOwner, true, true]);
-    },
-  );
-
   it('the rights of five hundred people take less than 10 MiB', async () => {
     setFlagsFromString('--expose_gc');
     const collect = runInNewContext('gc') as () => void;
@@ -138,14 +116,15 @@ describe('rights', () => {
 
 describe('Gitea down', () => {
   it('leaves the last figures on the page, which says how old they are and not what fails', async () => {
-    const { got, provider, signIn, simulator } = await startPage();
+    const clock = new SkippingClock();
+    const { got, provider, signIn, simulator } = await startPage({ clock });
     simulator.gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] });
     const browser = await signIn('anna');
     expect((await got(browser, '/')).text).toContain('acme/web #1');
 
     provider.bend = refusing(/\/orgs\/acme\/actions\//, 502);
     await until('the page says so', async () => {
-      await new Promise((resolve) => setTimeout(resolve, 700));
+      clock.leaveOut(FRESH_MS);
       return (await got(browser, '/')).text.includes('does not answer');
     });
 
@@ -158,7 +137,8 @@ describe('Gitea down', () => {
   it('a Gitea that is down from the first look on shows an error page that tries again, and no empty list', async () => {
     const told: string[] = [];
     const hear: Subscriber = (event) => void (event.is === 'page-look-failed' && told.push(event.message));
-    const { page, provider, simulator } = await startPage({ subscribers: [hear] });
+    const clock = new SkippingClock();
+    const { page, provider, simulator } = await startPage({ subscribers: [hear], clock });
     simulator.gitea.addToken('anna', ['read:user', 'read:repository'], 'pat');
     provider.bend = refusing(/\/orgs\/acme\/actions\//, 403);
     const browser = new Browser();
@@ -173,7 +153,7 @@ describe('Gitea down', () => {
     expect(shown.headers.get('refresh')).toBe('5');
     expect(shown.text).toContain('This page tries again by itself.');
     await until('it shows the groups then', async () => {
-      await new Promise((resolve) => setTimeout(resolve, 500));
+      clock.leaveOut(FRESH_MS);
       return (await browser.ask(shown.url)).text.includes('<h1>Groups</h1>');
     });
   });
@@ -211,20 +191,6 @@ describe('a browser that reloads in a loop', () => {
 
     expect(looks() - before).toBeLessThanOrEqual(2 + (Date.now() - sinceMs) / FRESH_MS);
   });
-});
-
-it('tokens that Gitea does not know are limited together', async () => {
-  // No time passes, so no budget is refilled.
-  const { page } = await startPage({ clock: { ...systemClock, steadyMs: () => 0 } });
-  const statuses = await Promise.all(
-    Array.from({ length: 60 }, async (_, index) => {
-      const headers = { authorization: `token guess-${index}` };
-      return (await fetch(`${page}/api/v1/jobs`, { headers })).status;
-    }),
-  );
-
-  const count = (of: number): number => statuses.filter((status) => status === of).length;
-  expect([count(401), count(429)]).toEqual([20, 40]);
 });
 
 async function openStream(page: string, browser: Browser) {

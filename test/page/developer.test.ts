@@ -3,10 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { ExplainedGroup, ExplainedJob, Explanation } from '../../src/answers/model.ts';
 import type { Run } from '../../src/clients/gitea/runs.ts';
 import { jobContent, jobsContent } from '../../src/page/html.ts';
+import { FRESH_MS } from '../../src/page/look.ts';
 import { type Figures, groupFor, jobFor, jobsFor, type Reader } from '../../src/page/view.ts';
 import type { Job } from '../../src/planner/evidence.ts';
 import { until } from '../serve/rig.ts';
 import { job } from '../support/scenario.ts';
+import { SkippingClock } from '../support/skipping-clock.ts';
 import { Browser } from './browser.ts';
 import { startPage } from './start-page.ts';
 
@@ -215,22 +217,28 @@ describe('in a browser', () => {
   });
 
   it('Gitea is asked of runs when one is new, once, and not for each job', async () => {
-    const { got, signIn, simulator } = await startPage();
+    const clock = new SkippingClock();
+    const { got, signIn, simulator } = await startPage({ clock });
+    /** After a look that is not older than this. */
+    const shown = async (browser: Browser) => {
+      clock.leaveOut(FRESH_MS);
+      return await got(browser, '/');
+    };
     const push = () =>
       simulator.gitea.push('acme/web', {
         jobs: Array.from({ length: 30 }, (_, index) => ({ key: `j${index}`, ...LINUX })),
       });
     push();
     const browser = await signIn('anna');
-    await until('the run is known', async () => (await got(browser, '/')).text.includes('acme/web #1'));
+    await until('the run is known', async () => (await shown(browser)).text.includes('acme/web #1'));
     const asked = () => simulator.requests.filter(({ target }) => target.includes('/actions/runs')).length;
     const looks = () => simulator.requests.filter(({ target }) => target.includes('status=waiting')).length;
     const [before, looked] = [asked(), looks()];
 
-    await until('it has looked again', async () => (await got(browser, '/')).status === 200 && looks() > looked + 1);
+    await until('it has looked again', async () => (await shown(browser)).status === 200 && looks() > looked + 1);
     const quiet = asked();
     push();
-    await until('the next is known', async () => (await got(browser, '/')).text.includes('acme/web #2'));
+    await until('the next is known', async () => (await shown(browser)).text.includes('acme/web #2'));
 
     expect(before).toBe(1);
     expect(quiet).toBe(1);

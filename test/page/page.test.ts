@@ -1,7 +1,9 @@
 /** The page as a person uses it: sign-in, jobs, one job, groups, live updates, JSON. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { FRESH_MS } from '../../src/page/look.ts';
 import { until } from '../serve/rig.ts';
+import { SkippingClock } from '../support/skipping-clock.ts';
 import { Browser } from './browser.ts';
 import { type PageRig, podOf, startPage } from './start-page.ts';
 
@@ -128,7 +130,8 @@ it('groups of another Gitea are not shown, not even to a site administrator', as
 });
 
 it('live updates tell that there are new figures, and the page then shows the new job', async () => {
-  const { page, signIn, got, simulator } = await startAcmePage();
+  const clock = new SkippingClock();
+  const { page, signIn, got, simulator } = await startAcmePage({ clock });
   const browser = await signIn('anna');
   const ending = new AbortController();
   const stream = await fetch(`${page}/events`, { headers: browser.headers(page), signal: ending.signal });
@@ -139,7 +142,7 @@ it('live updates tell that there are new figures, and the page then shows the ne
 
   simulator.gitea.push('acme/web', { jobs: [{ key: 'new-job', ...LINUX }] });
   await until('the page shows the job', async () => {
-    await sleep(500);
+    clock.leaveOut(FRESH_MS);
     return (await got(browser, '/')).text.includes('new-job');
   });
 

@@ -10,7 +10,7 @@ import { fc, test } from '../support/property.ts';
 import { anyScene, changeLooks, type Scene, withLiveJobs } from './any-scene.ts';
 
 const MINUTE = 60_000;
-const STEP_MS = 10 * MINUTE;
+const STEP_MS = 20 * MINUTE;
 const FROZEN_MS = 48 * 60 * MINUTE;
 const TTL_MS = 10 * MINUTE;
 const DEADLINE_MS = 6 * 60 * MINUTE;

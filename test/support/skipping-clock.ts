@@ -1,4 +1,4 @@
-/** This machine's clock with skipped hours. For tests with sockets: requests under way see the time pass, too. */
+/** This machine's clock, or a slow one, with skipped hours. For tests with sockets: requests under way see the time pass, too. */
 import { type Clock, systemClock } from '../../src/shared/clock.ts';
 
 interface Timer {
@@ -10,9 +10,14 @@ interface Timer {
 export class SkippingClock implements Clock {
   #skippedMs = 0;
   readonly #timers = new Set<Timer>();
+  readonly #base: Clock;
 
-  readonly now = (): number => systemClock.now() + this.#skippedMs;
-  readonly steadyMs = (): number => systemClock.steadyMs() + this.#skippedMs;
+  constructor(base: Clock = systemClock) {
+    this.#base = base;
+  }
+
+  readonly now = (): number => this.#base.now() + this.#skippedMs;
+  readonly steadyMs = (): number => this.#base.steadyMs() + this.#skippedMs;
   readonly nextTurn = systemClock.nextTurn;
 
   readonly after = (ms: number, call: () => void): (() => void) => {
@@ -34,7 +39,7 @@ export class SkippingClock implements Clock {
   }
 
   #arm(timer: Timer): void {
-    timer.takeBack = systemClock.after(Math.max(0, timer.atMs - this.steadyMs()), () => {
+    timer.takeBack = this.#base.after(Math.max(0, timer.atMs - this.steadyMs()), () => {
       this.#timers.delete(timer);
       timer.call();
     });

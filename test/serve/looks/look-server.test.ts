@@ -5,17 +5,10 @@ import { keysOf, MOST_AGE_MS, opened } from '../../../src/clients/gitea/kept-loo
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { fakeGitea, jobRows } from '../../support/gitea-stand-in.ts';
 import { SECRET, targetOf } from '../../support/looking.ts';
+import { SkippingClock } from '../../support/skipping-clock.ts';
 import { slowClock } from '../../support/slow-clock.ts';
 import { until } from '../rig.ts';
 import { NONCE, openLooks } from './open-looks.ts';
-
-/** A slow one, some time ahead. */
-function aheadClock() {
-  let aheadMs = 0;
-  const slow = slowClock();
-  const clock = { ...slow, steadyMs: () => slow.steadyMs() + aheadMs };
-  return { clock, pass: (ms: number) => (aheadMs += ms) };
-}
 
 describe('a look is given', () => {
   it('a look is given as often as it is asked for, and Gitea is asked once', async () => {
@@ -103,14 +96,14 @@ describe('a look that is too old is not given', () => {
   });
 
   it('a look is too old after five seconds: one is made for who asks, but not more often than that', async () => {
-    const { clock, pass } = aheadClock();
+    const clock = new SkippingClock(slowClock());
     const gitea = await fakeGitea();
     const target = targetOf(gitea.url);
     const { ask, looked, looks } = await openLooks([target], { clock });
 
     expect((await ask(target)).status).toBe(200);
     expect(looked()).toBe(1);
-    pass(MOST_AGE_MS + 1);
+    clock.leaveOut(MOST_AGE_MS + 1);
     expect((await ask(target)).status).toBe(200);
     expect(looked()).toBe(2);
     looks.forget(target.key);
@@ -119,10 +112,10 @@ describe('a look that is too old is not given', () => {
   });
 
   it('a look that took longer than that is given: its age counts from its end', async () => {
-    const { clock, pass } = aheadClock();
+    const clock = new SkippingClock(slowClock());
     const gitea = await fakeGitea({
       intercept: () => {
-        pass(MOST_AGE_MS + 1);
+        clock.leaveOut(MOST_AGE_MS + 1);
         return false;
       },
     });
@@ -180,10 +173,11 @@ describe('what it holds has a bound', () => {
     expect(given).toBeLessThanOrEqual(11);
   });
 
-  it('slow readers hold 32 MiB of answers at most, and a second: others are told that it is busy', async () => {
+  it('slow readers hold 32 MiB of answers at most, and two seconds: others are told that it is busy', async () => {
     const gitea = await fakeGitea({ jobs: [...long(1, 40), ...long(101, 40, 'completed')] });
     const target = targetOf(gitea.url);
-    const { url, ask, told } = await openLooks([target], { clock: slowClock(10) });
+    const clock = new SkippingClock(slowClock());
+    const { url, ask, told } = await openLooks([target], { clock });
     const headers = { 'x-look': keysOf(target).id, 'x-nonce': NONCE };
     const readers = Array.from({ length: 12 }, () => request(`${url}/look`, { headers, agent: false }));
     for (const reader of readers)
@@ -196,6 +190,7 @@ describe('what it holds has a bound', () => {
     // 5.7 MiB for each.
     expect(told.filter((result) => result === 'given').length).toBeLessThanOrEqual(5);
     expect(told.filter((result) => result === 'busy').length).toBeGreaterThanOrEqual(7);
+    clock.leaveOut(2_000);
     await until('they are gone', async () => (await ask(target)).status === 200);
     for (const reader of readers) reader.destroy();
   });
