@@ -1,7 +1,4 @@
-/**
- * Tests the arithmetic of paging at its edges: ends of a long list, and pages without rows. Pages of a real list:
- * moving-lists.test.ts.
- */
+/** Tests the arithmetic of paging. Pages of a real list: moving-lists.test.ts. */
 import { describe, expect, it } from 'vitest';
 import { endIsOpen, isLong, judgePass, MOST_ROWS, PAGE_LIMIT, pagesAfter } from '../../../src/clients/gitea/paging.ts';
 
@@ -36,23 +33,55 @@ describe('of a list of more than 200 pages', () => {
   });
 });
 
-describe('judges', () => {
-  it.each([
-    ['no page', [], 'contradictory'],
-    ['a page that is not all', [page([1, 2], 4)], 'contradictory'],
-    ['an empty list', [page([], 0)], 'complete'],
-    ['no rows of a list that grew', [page([], 0), page([], 3)], 'contradictory'],
-    ['pages of one row, of a list that grew', [page([1], 2), page([2], 3)], 'drifted'],
-  ])('%s', (_, pages, verdict) => {
-    expect(judgePass(pages)).toBe(verdict);
-  });
+it.each([
+  [0, 0, []],
+  [50, 50, []],
+  [3, 2, []],
+  [50, 51, [2]],
+  [20, 120, [2, 3, 4, 5, 6]],
+  [0, 7, []],
+])('a first page with %i of %i rows makes paging ask for the pages %j', (rows, total, pages) => {
+  expect(pagesAfter(page(upFrom(1, rows), total))).toEqual(pages);
+});
 
-  it.each([
-    ['no page', [], false],
-    ['pages without rows', [page([], 5), page([], 5)], false],
-    ['full pages of one row', [page([1], 2), page([2], 2)], true],
-    ['one page that is not full', [page([1], 1)], false],
-  ])('whether the end is open: %s', (_, pages, isOpen) => {
-    expect(endIsOpen(pages)).toBe(isOpen);
-  });
+it.each([
+  ['contradictory', []],
+  ['complete', [page([], 0)]],
+  ['complete', [page([1, 2], 3), page([3], 3)]],
+  ['complete', [page([1, 2], 2), page([], 2)]],
+  ['contradictory', [page([1, 2, 3], 2)]],
+  ['contradictory', [page([1, 2], 2), page([3], 2)]],
+  ['contradictory', [page([1, 2], 2), page([1, 2], 2)]],
+  ['contradictory', [page([1, 2], 0)]],
+  ['contradictory', [page([1, 2], 1), page([], 2)]],
+  ['contradictory', [page([1, 2], 4)]],
+  ['contradictory', [page([], 2)]],
+  ['contradictory', [page([], 0), page([], 3)]],
+  ['contradictory', [page([1, 2], 4), page([3], 4)]],
+  ['contradictory', [page([1, 2], 4), page([2, 3], 4)]],
+  ['contradictory', [page([1, 2], 4), page([], 3)]],
+  ['drifted', [page([1], 2), page([2], 3)]],
+  ['drifted', [page([1, 2], 4), page([4], 3)]],
+  ['drifted', [page([1, 2], 4), page([2, 3], 5)]],
+  ['drifted', [page([1, 2], 4), page([], 2)]],
+  ['drifted', [page([1, 2], 2), page([3], 3)]],
+  ['drifted', [page([1, 2], 3), page([3, 4], 4)]],
+])('paging judges as %s: %j', (verdict, pages) => {
+  expect(judgePass(pages)).toBe(verdict);
+});
+
+it.each([
+  [false, []],
+  [false, [page([], 0)]],
+  [false, [page([], 5), page([], 5)]],
+  [true, [page([1], 2), page([2], 2)]],
+  [false, [page([1], 1)]],
+  [false, [page([1, 2], 2)]],
+  [false, [page(upFrom(1, 49), 49)]],
+  [true, [page(upFrom(1, 50), 50)]],
+  [true, [page(upFrom(1, 50), 1)]],
+  [true, [page([1, 2], 4), page([3, 4], 4)]],
+  [false, [page([1, 2], 3), page([3], 3)]],
+])('paging says whether the end of a list is open (%j): %j', (isOpen, pages) => {
+  expect(endIsOpen(pages)).toBe(isOpen);
 });

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { endIsOpen, judgePass, pagesAfter } from '../../../src/clients/gitea/paging.ts';
 import { readJobPage, readRunnerPage, toAttempt, toJobStatus } from '../../../src/clients/gitea/shapes.ts';
 import { judgeVersion, type VersionFacts } from '../../../src/clients/gitea/version.ts';
 import { EPOCH, jobRow, runnerRow } from '../../support/gitea-stand-in.ts';
@@ -69,56 +68,6 @@ test.each([
 
 test('an attempt is never below 0: a job cancelled in the queue was never claimed', () => {
   expect(toAttempt(0, 'completed', V26)).toBe(0);
-});
-
-describe('paging', () => {
-  const pageOf = (ids: readonly number[], total: number) => ({ rows: ids.map((id) => ({ id })), total });
-  const range = (from: number, count: number) => Array.from({ length: count }, (_, index) => from + index);
-
-  test.each([
-    [0, 0, []],
-    [50, 50, []],
-    [3, 2, []],
-    [50, 51, [2]],
-    [20, 120, [2, 3, 4, 5, 6]],
-    [0, 7, []],
-  ])('a first page with %i of %i rows makes paging ask for the pages %j', (rows, total, pages) => {
-    expect(pagesAfter(pageOf(range(1, rows), total))).toEqual(pages);
-  });
-
-  test.each([
-    ['complete', [pageOf([], 0)]],
-    ['complete', [pageOf([1, 2], 3), pageOf([3], 3)]],
-    ['complete', [pageOf([1, 2], 2), pageOf([], 2)]],
-    ['contradictory', [pageOf([1, 2, 3], 2)]],
-    ['contradictory', [pageOf([1, 2], 2), pageOf([3], 2)]],
-    ['contradictory', [pageOf([1, 2], 2), pageOf([1, 2], 2)]],
-    ['contradictory', [pageOf([1, 2], 0)]],
-    ['contradictory', [pageOf([1, 2], 1), pageOf([], 2)]],
-    ['contradictory', [pageOf([], 2)]],
-    ['contradictory', [pageOf([1, 2], 4), pageOf([3], 4)]],
-    ['contradictory', [pageOf([1, 2], 4), pageOf([2, 3], 4)]],
-    ['contradictory', [pageOf([1, 2], 4), pageOf([], 3)]],
-    ['drifted', [pageOf([1, 2], 4), pageOf([4], 3)]],
-    ['drifted', [pageOf([1, 2], 4), pageOf([2, 3], 5)]],
-    ['drifted', [pageOf([1, 2], 4), pageOf([], 2)]],
-    ['drifted', [pageOf([1, 2], 2), pageOf([3], 3)]],
-    ['drifted', [pageOf([1, 2], 3), pageOf([3, 4], 4)]],
-  ] as const)('judges as %s: %j', (verdict, pages) => {
-    expect(judgePass(pages)).toBe(verdict);
-  });
-
-  test.each([
-    [false, [pageOf([], 0)]],
-    [false, [pageOf([1, 2], 2)]],
-    [false, [pageOf(range(1, 49), 49)]],
-    [true, [pageOf(range(1, 50), 50)]],
-    [true, [pageOf(range(1, 50), 1)]],
-    [true, [pageOf([1, 2], 4), pageOf([3, 4], 4)]],
-    [false, [pageOf([1, 2], 3), pageOf([3], 3)]],
-  ] as const)('says whether the end of a list is open (%j): %j', (open, pages) => {
-    expect(endIsOpen(pages)).toBe(open);
-  });
 });
 
 describe('job rows', () => {
