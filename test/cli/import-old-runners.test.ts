@@ -169,7 +169,7 @@ describe("the old runner's own files", () => {
   it.each([
     ['mounted alone', [{ name: 'v', mountPath: '/etc/r/.runner', subPath: 'x' }], { secret: { secretName: 's' } }],
     [
-      'one of several',
+      'one of several sources',
       [{ name: 'v', mountPath: '/etc/r' }],
       { projected: { sources: [{ secret: { name: 's', items: [{ key: 'x', path: '.runner' }] } }] } },
     ],

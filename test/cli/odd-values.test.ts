@@ -79,7 +79,7 @@ describe('a value that cannot be meant has a warning', () => {
       'podTemplate.spec.nodeSelector["kubernetes.io/arch"]: is x86_64, which no node says: write amd64',
     ],
     [
-      'the same in an affinity',
+      'an affinity for an architecture that no node says',
       pod({
         affinity: {
           nodeAffinity: {
@@ -144,7 +144,7 @@ describe('a value that cannot be meant has a warning', () => {
       'labels[0]: holds quotes, dashes or spaces of a word processor: write "ubuntu-x:host"',
     ],
     [
-      'them in a command',
+      'quotes and dashes of a word processor in a command',
       { setupCommand: ['sh', '-c', 'echo “a” –b'] },
       'setupCommand[2]: holds quotes, dashes or spaces of a word processor: write "echo \\"a\\" -b"',
     ],
@@ -209,7 +209,7 @@ describe('a value that cannot be meant has a warning', () => {
       'podTemplate.spec.containers[0].env[0]: DOCKER_TLS_VERIFY leads docker away from the daemon of containerMode dind-rootless, which has a socket without TLS: remove it',
     ],
     [
-      'one for CI jobs',
+      'another daemon for CI jobs',
       { ...DIND, runnerConfig: { runner: { envs: { DOCKER_HOST: 'tcp://docker:2376' } } } },
       'runnerConfig.runner.envs.DOCKER_HOST: DOCKER_HOST leads docker away from the daemon of containerMode dind-rootless, which has a socket without TLS: remove it',
     ],

@@ -46,7 +46,12 @@ describe('policy test', () => {
     ['what is denied and was not expected', '', DENY, /FAIL .*: x: denied is registries, expected nothing/],
     ['what is expected and not denied', 'denied: [images]\n', '{}', /denied is nothing, expected images/],
     ['a warning', '', '{registries: [], enforcement: warn}', /warned is registries, expected nothing/],
-    ['both', 'warned: [images]\n', DENY, /denied is registries, expected nothing; warned is nothing, expected images/],
+    [
+      'a denial that was not expected, and a warning that did not come',
+      'warned: [images]\n',
+      DENY,
+      /denied is registries, expected nothing; warned is nothing, expected images/,
+    ],
   ])('fails by %s', async (_, more, spec, text) => {
     const outcome = await run({ 'a.yaml': caseOf('x', '"x.example.com/y:1"', more) }, spec);
 

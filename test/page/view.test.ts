@@ -104,7 +104,7 @@ describe('what a person may not read', () => {
     expect(steps(reader(true))).toContain('write a RunnerGroup for it');
   });
 
-  it('is not named by his own jobs: whose turn is next, who holds a place, where the labels are', () => {
+  it('his own jobs do not name what a person may not read: whose turn is next, who holds a slot, where the labels are', () => {
     const named = { ...GROUP, origin: 'o', templateHash: 'h' };
     const [runner, kept] = [9, 8].map((id) => runnerName('', named, { id, attempt: 1 }, 0)) as [string, string];
     const shown = figures({
@@ -188,7 +188,7 @@ describe('what a person may not read', () => {
     expect(jobFor(shown, reader(), 2)).toBeUndefined();
   });
 
-  it('is told where he may read it', () => {
+  it('the page tells a person what he may read', () => {
     const next = held(job(1), { because: 'cap', group: GROUP, cap: 1, position: 1, next: 'acme/web' });
 
     expect(jobsFor(figures({ jobs: [next] }), reader()).jobs[0]?.what).toContain('the next slot is for acme/web');

@@ -102,7 +102,7 @@ describe('Jobs that are shifted', () => {
     { namespace: 'a', name: 'two', state: 'complete', createdAtMs: 2_000, finishedAtMs: 3_000, pinned: true },
   ];
 
-  it('have other times and are the same otherwise', () => {
+  it('shifted Jobs have other times and are the same otherwise', () => {
     expect(shiftJobs(jobs, -500)).toEqual([
       { namespace: 'a', name: 'one', state: 'running', createdAtMs: 500, runningSinceMs: 1_000 },
       { namespace: 'a', name: 'two', state: 'complete', createdAtMs: 1_500, finishedAtMs: 2_500, pinned: true },

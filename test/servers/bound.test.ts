@@ -194,7 +194,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(await tokenOf(ALPHA, olga.token)).toBe(await tokenOf(repoOf('acme', 'alpha-b'), olga.token));
   });
 
-  it('is refused with a token that was reset, and the next question has the new one', async () => {
+  it('a registration is refused with a token that was reset, and the next request gets the new one', async () => {
     const old = await tokenOf(BETA, olga.token);
     await resetToken('acme/beta');
 
@@ -232,7 +232,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
       );
   }
 
-  it('is refused with a token that is unknown, or whose repository is gone', async () => {
+  it('a registration is refused with a token that is unknown, or whose repository is gone', async () => {
     await site.addRepository('gone');
     const gone = repoOf('acme', 'gone');
     const access = site.access(site.admin.token);

@@ -68,13 +68,13 @@ describe('taints', () => {
   const tainted = node({ taints: [{ key: 'ci', value: 'only', effect: 'NoSchedule' }] });
 
   it.each<readonly [string, Fields, boolean]>([
-    ['the same', { key: 'ci', operator: 'Equal', value: 'only', effect: 'NoSchedule' }, true],
+    ['key, value and effect of the taint', { key: 'ci', operator: 'Equal', value: 'only', effect: 'NoSchedule' }, true],
     ['Equal by default', { key: 'ci', value: 'only' }, true],
     ['any value', { key: 'ci', operator: 'Exists' }, true],
     ['anything', { operator: 'Exists' }, true],
-    ['another value', { key: 'ci', value: 'other' }, false],
-    ['another effect', { key: 'ci', operator: 'Exists', effect: 'NoExecute' }, false],
-    ['another key', { key: 'gpu', operator: 'Exists' }, false],
+    ["another value than the taint's", { key: 'ci', value: 'other' }, false],
+    ["another effect than the taint's", { key: 'ci', operator: 'Exists', effect: 'NoExecute' }, false],
+    ["another key than the taint's", { key: 'gpu', operator: 'Exists' }, false],
     ['no key, and not Exists', { value: 'only' }, false],
   ])('taints are tolerated by a toleration of %s', (_, toleration, fits) => {
     expect(whyNot(pod({ tolerations: [toleration] }), tainted)).toBe(fits ? undefined : 'taint ci=only:NoSchedule');

@@ -73,9 +73,9 @@ describe('a Job that Kueue has stopped', () => {
   });
 
   it.each<[string, KubeJob]>([
-    ['one that waits', jobOf({})],
-    ['one that was let start', jobOf({ generation: 2, suspend: false })],
-    ['one of no queue that somebody suspends and lets go', jobOf({ queue: '', generation: 5 })],
+    ['a Job that waits', jobOf({})],
+    ['a Job that was let start', jobOf({ generation: 2, suspend: false })],
+    ['a Job of no queue that somebody suspends and lets go', jobOf({ queue: '', generation: 5 })],
   ])('a Job that Kueue has stopped is not %s', (_, job) => {
     expect(judgeJob(job, [])).not.toHaveProperty('isStopped');
     expect(judgeJob(job, []).state).toBe('starting');

@@ -166,9 +166,9 @@ describe('RunnerPolicyValidation', () => {
       [job('a:1', { container: { securityContext: { privileged: true } } })],
       ['securityProfile by-hand spec.template'],
     ],
-    ['one that meets the baseline', { securityProfile: { highest: 'baseline' } }, [GOOD], []],
+    ['a Job that meets the baseline', { securityProfile: { highest: 'baseline' } }, [GOOD], []],
     [
-      'the same where only restricted pods are allowed',
+      'a Job that meets the baseline, where only restricted pods are allowed',
       { securityProfile: { highest: 'restricted' } },
       [GOOD],
       ['securityProfile by-hand spec.template'],

@@ -85,7 +85,7 @@ describe('namespaces', () => {
 
   it.each<[string, Partial<RunnerGroup>, readonly string[]]>([
     ['an allowed one, from an allowed destination', { namespace: 'team-a' }, []],
-    ['one that no entry names', { namespace: 'runners' }, ['namespaces metadata.namespace']],
+    ['a namespace that no entry names', { namespace: 'runners' }, ['namespaces metadata.namespace']],
     [
       'the first entry that fits counts',
       { namespace: 'team-b' },
@@ -233,7 +233,7 @@ it.each<[string, readonly string[], unknown, readonly string[]]>([
   ['an allowed field with all below it', ['spec.nodeSelector'], { spec: { nodeSelector: { a: 'b' } } }, []],
   ['none', [], { spec: { nodeSelector: { a: 'b' } } }, ['spec']],
   [
-    'one beside it',
+    'a field beside the allowed one',
     ['spec.nodeSelector'],
     { metadata: { labels: { a: 'b' } }, spec: { tolerations: [] } },
     ['metadata', 'spec.tolerations'],

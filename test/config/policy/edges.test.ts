@@ -40,14 +40,14 @@ it.each<[string, unknown, readonly string[]]>([
 
 it.each<[string, unknown, readonly boolean[] | undefined]>([
   ['an entry of groups that names no namespace', { groups: [{ match: {}, scopes: ['org:acme'] }] }, [true, false]],
-  ['one of another namespace', { groups: [{ match: { namespace: 'x' }, scopes: ['org:acme'] }] }, undefined],
+  ['a group of another namespace', { groups: [{ match: { namespace: 'x' }, scopes: ['org:acme'] }] }, undefined],
   [
     'an entry of groups in a namespace that only warns',
     { namespaces: [{ name: '*', enforcement: 'warn' }], groups: [{ match: {}, scopes: ['org:acme'] }] },
     undefined,
   ],
   [
-    'one that denies itself',
+    'a group that is denied by itself',
     {
       namespaces: [{ name: '*', enforcement: 'warn' }],
       groups: [{ match: {}, scopes: ['org:acme'], enforcement: 'deny' }],

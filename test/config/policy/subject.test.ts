@@ -82,7 +82,7 @@ describe('which groups an entry means', () => {
     ['its scope', { scope: 'org:acme' }, true],
     ['another scope', { scope: 'org:beta' }, false],
     ['its label', { labels: { tier: 'gold' } }, true],
-    ['another value of it', { labels: { tier: 'silver' } }, false],
+    ['another value of its label', { labels: { tier: 'silver' } }, false],
     ['one of two labels', { labels: { tier: 'gold', team: 'a' } }, false],
     ['its name in another namespace', { namespace: 'team-*', name: 'ci' }, false],
   ])('%s', (_, match, isMeant) => {

@@ -45,7 +45,11 @@ test.each([
   ['specification', { gitea: GITEA }, { secretRef: SECRET }],
   ['code', { gitea: undefined, giteaURL: 'https://g.example.com' }, SECRET],
   ['README', { gitea: undefined, giteaURL: 'https://G.example.com:443' }, { secretRef: SECRET }],
-  ['both', { gitea: GITEA, giteaURL: 'https://g.example.com' }, { secretRef: SECRET, ...SECRET }],
+  [
+    'specification and code together',
+    { gitea: GITEA, giteaURL: 'https://g.example.com' },
+    { secretRef: SECRET, ...SECRET },
+  ],
 ])("the operator's spelling in its %s means the same", async (_where, gitea, token) => {
   const group = await groupOf({ ...gitea, registrationToken: token, authToken: token });
 
