@@ -72,10 +72,7 @@ const ROOMS: Readonly<Record<string, Rule>> = {
 /** Inside of rooms. */
 const PARTS: Readonly<Record<string, Rule>> = {
   'src/clients/http': { may: [room('shared'), 'node:*', 'undici'], instead: 'it knows no server' },
-  'src/clients/tokens': {
-    may: [room('shared'), 'node:*'],
-    instead: 'it knows where a token may go, and asks nobody',
-  },
+  'src/clients/tokens': { may: [room('shared'), 'node:*'], instead: 'it knows where a token may go, and asks nobody' },
   'src/config/runnergroup': {
     may: [room('shared'), 'node:*', 'yaml', 'zod'],
     instead: 'what a policy says of it is for src/config/policy',

@@ -11,14 +11,7 @@ import { TOKEN as GITEA_TOKEN, startAcme, startWithJob } from '../support/start-
 function standInObject(name: string): object {
   const place = { file: 'ci.yaml', line: 7, column: 3 };
   const problems = [{ place, path: 'spec.org', message: 'is missing', code: 'GR-INPUT-05' }] as const;
-  const object = standIn({
-    namespace: 'runners',
-    name,
-    place,
-    labels: undefined,
-    annotations: undefined,
-    problems,
-  });
+  const object = standIn({ namespace: 'runners', name, place, labels: undefined, annotations: undefined, problems });
   return { ...object, metadata: { ...object.metadata, uid: `uid-${name}` } };
 }
 

@@ -1272,9 +1272,7 @@ describe('explain, at 3 a.m., when', () => {
     },
     {
       when: 'serve may not wake Argo CD, by a code',
-      groupStatus: {
-        conditions: [wakeFailed('GR-ARGOCD-03 sync of argocd/runners: 401')],
-      },
+      groupStatus: { conditions: [wakeFailed('GR-ARGOCD-03 sync of argocd/runners: 401')] },
       code: 4,
       cause: 'RunnerGroup runners/ci is not ready: WakeFailed: GR-ARGOCD-03 sync of argocd/runners: 401',
       next: 'errors.md has GR-ARGOCD-03); serve tries again by itself',

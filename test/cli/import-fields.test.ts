@@ -162,9 +162,7 @@ describe('around the pod', () => {
         ...more,
         jobTargetRef: {
           ...target,
-          template: {
-            spec: { containers: [{ name: 'r', image: RUNNER, env: [{ name: 'WHO', value: 'acme' }] }] },
-          },
+          template: { spec: { containers: [{ name: 'r', image: RUNNER, env: [{ name: 'WHO', value: 'acme' }] }] } },
         },
         triggers,
       },

@@ -4,13 +4,9 @@ import { expect, it } from 'vitest';
 import { quietDocument, type Spec } from '../support/group-files.ts';
 import { folderWith, runHere } from '../support/run-cli.ts';
 
-const runner = (fields: object): Spec => ({
-  podTemplate: { spec: { containers: [{ name: 'runner', ...fields }] } },
-});
+const runner = (fields: object): Spec => ({ podTemplate: { spec: { containers: [{ name: 'runner', ...fields }] } } });
 const BUILDKIT = { containerMode: 'buildkit', labels: ['linux'] };
-const hours = (written: object): Spec => ({
-  idleSchedule: [{ runners: 1, from: '07:00', to: '19:00', ...written }],
-});
+const hours = (written: object): Spec => ({ idleSchedule: [{ runners: 1, from: '07:00', to: '19:00', ...written }] });
 
 it.each<[Spec, string, Spec?]>([
   [
@@ -303,10 +299,7 @@ it.each<[string, Spec]>([
   ],
   [
     'root where it may be',
-    {
-      containerMode: 'dind',
-      ...runner({ securityContext: { runAsUser: 0, runAsNonRoot: false } }),
-    },
+    { containerMode: 'dind', ...runner({ securityContext: { runAsUser: 0, runAsNonRoot: false } }) },
   ],
   [
     'a folder beside the socket of a sidecar, and the folder of the socket itself',

@@ -163,12 +163,7 @@ it("what generate writes by hand has no field, and no type of a value, that Open
   const { generate } = await twoJobs();
   const server = await collector();
   await generate({ OTEL_EXPORTER_OTLP_ENDPOINT: server.url });
-  const settings = {
-    url: new URL(`${server.url}/v1/traces`),
-    sampler: 'always_on',
-    ratio: 1,
-    attributes: {},
-  } as const;
+  const settings = { url: new URL(`${server.url}/v1/traces`), sampler: 'always_on', ratio: 1, attributes: {} } as const;
   const sink = openSink(settings);
   const times = { beganMs: 1_800_000_000_000, endedMs: 1_800_000_001_000, attributes: { runner: 'x' } };
   sink.record(

@@ -46,9 +46,7 @@ beforeAll(async () => {
 
   const { admin } = gitea;
   const login = JSON.stringify({
-    auths: {
-      [images.host]: { auth: Buffer.from(`${images.username}:${images.password}`).toString('base64') },
-    },
+    auths: { [images.host]: { auth: Buffer.from(`${images.username}:${images.password}`).toString('base64') } },
   });
   for (const [name, data] of Object.entries({ LOGIN: login, TOKEN: SECRET }))
     await admin.call('PUT', `/repos/${REPOSITORY}/actions/secrets/${name}`, { data });
@@ -112,12 +110,7 @@ function builder() {
     },
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'builder', namespace: 'elsewhere' } },
     { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'buildkitd.toml': plainRegistries() } },
-    {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata,
-      spec: { selector: { app: 'buildkitd' }, ports: [{ port: 1234 }] },
-    },
+    { apiVersion: 'v1', kind: 'Service', metadata, spec: { selector: { app: 'buildkitd' }, ports: [{ port: 1234 }] } },
     {
       apiVersion: 'v1',
       kind: 'Pod',

@@ -123,11 +123,7 @@ const SITUATIONS: readonly Situation[] = [
     cause: 'its runner RUNNER is lost (PodDeleted: its pod was deleted): Gitea fails it after 10 to 15 minutes',
     next: 're-run the job when Gitea has failed it',
   },
-  {
-    name: 'unapplied',
-    cause: 'Argo CD has not created its Kubernetes Job',
-    next: 'wait until 20',
-  },
+  { name: 'unapplied', cause: 'Argo CD has not created its Kubernetes Job', next: 'wait until 20' },
 ];
 
 /** A situation whose first CI job fails. Its runner waits for people. */

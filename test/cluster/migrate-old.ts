@@ -127,11 +127,7 @@ function operatorsJob(
     env: Object.entries(env).map(([key, value]) => ({ name: key, value })),
     volumeMounts: [{ name: 'runner-data', mountPath: '/data' }],
   };
-  const spec = {
-    restartPolicy: 'OnFailure',
-    containers: [runner],
-    volumes: [{ name: 'runner-data', emptyDir: {} }],
-  };
+  const spec = { restartPolicy: 'OnFailure', containers: [runner], volumes: [{ name: 'runner-data', emptyDir: {} }] };
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',

@@ -71,10 +71,7 @@ export const anyOutput: fc.Arbitrary<readonly GroupOutput[]> = fc
       group: anyGroup,
       decisions: fc.uniqueArray(
         fc.record({ made: anyJob, meets: fc.option(anyJob), because, pinned: fc.boolean(), priorityClass, queue }),
-        {
-          maxLength: 6,
-          selector: ({ made }) => made.id,
-        },
+        { maxLength: 6, selector: ({ made }) => made.id },
       ),
       warm: fc.boolean(),
     }),

@@ -45,10 +45,7 @@ function changed(matches: (request: IncomingMessage) => boolean, change: (body: 
 }
 
 export const FAULTS: Readonly<Record<string, Fault>> = {
-  'answers 500': {
-    mustFail: true,
-    hook: instead(isJobs, (response) => response.writeHead(500).end()),
-  },
+  'answers 500': { mustFail: true, hook: instead(isJobs, (response) => response.writeHead(500).end()) },
   'cuts its answers off': {
     mustFail: true,
     hook: instead(isJobs, (response) => {
@@ -67,11 +64,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     mustFail: true,
     hook: instead(isJobs, (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')),
   },
-  'is silent until the time is over': {
-    mustFail: true,
-    deadlineMs: 60,
-    hook: instead(isJobs, () => {}),
-  },
+  'is silent until the time is over': { mustFail: true, deadlineMs: 60, hook: instead(isJobs, () => {}) },
   'counts one job too many': {
     mustFail: true,
     hook: changed(isActive, (body) => ({ ...body, total_count: body.total_count + 1 })),

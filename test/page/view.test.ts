@@ -119,14 +119,7 @@ describe('what a person may not read', () => {
         held(job(5), { because: 'limit', group: GROUP, limit: { of: 'secret-org', most: 4 }, position: 2 }),
       ],
       runners: [
-        {
-          emit: true,
-          runner,
-          group: GROUP,
-          because: 'busy',
-          pinned: true,
-          job: job(9, { ...HIDDEN, name: 'hush' }),
-        },
+        { emit: true, runner, group: GROUP, because: 'busy', pinned: true, job: job(9, { ...HIDDEN, name: 'hush' }) },
         {
           emit: true,
           runner: kept,

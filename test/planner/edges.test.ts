@@ -75,11 +75,7 @@ it('slots for heavy runners are so few as the weight says', () => {
 it('a job that became ready in the moment in which a stuck pod was asked for does not come later: what was tried before counts', () => {
   const one = group({ maxActiveRunners: 1 });
   const createdAtMs = NOW - 20 * MINUTE;
-  const stuck = live(named(one, 1), 'starting', {
-    createdAtMs,
-    trouble: { reason: 'Unschedulable' },
-    triedBefore: 6,
-  });
+  const stuck = live(named(one, 1), 'starting', { createdAtMs, trouble: { reason: 'Unschedulable' }, triedBefore: 6 });
   const verdictOf = (readyMs: number) =>
     planScene({
       groups: [one],

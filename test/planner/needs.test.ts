@@ -25,12 +25,7 @@ const isReadyBefore = (jobs: readonly Job[], seen: Scene = {}): boolean => {
   return served === unit.id;
 };
 /** An older run of the same workflow: `unit` began so many seconds ago, and `lint` ended 3000 s ago. */
-const olderLint = done(-2, 'elsewhere', {
-  runId: 6,
-  name: 'lint',
-  startedAtMs: ago(3_060),
-  completedAtMs: ago(3_000),
-});
+const olderLint = done(-2, 'elsewhere', { runId: 6, name: 'lint', startedAtMs: ago(3_060), completedAtMs: ago(3_000) });
 const olderUnit = (begun: number, over: Partial<Job> = {}): Job =>
   done(-1, 'elsewhere', { runId: 6, name: 'unit', startedAtMs: ago(begun), completedAtMs: ago(2_000), ...over });
 

@@ -90,10 +90,7 @@ describe('a runner that was asked for is kept', () => {
     const again = (id: number, seconds: number, over: Partial<Job> = {}) =>
       ready(id, seconds, { startedAtMs: ago(50), ...over });
 
-    expect(told([one], again(1, 60), ready(2, 55))).toEqual({
-      1: `new-runner ${named(one, 1)}`,
-      2: 'cap',
-    });
+    expect(told([one], again(1, 60), ready(2, 55))).toEqual({ 1: `new-runner ${named(one, 1)}`, 2: 'cap' });
     expect(names([one], ready(1, 40), again(2, 30))).toEqual([named(one, 1)]);
   });
 
@@ -147,10 +144,7 @@ describe('a runner that was asked for is kept', () => {
         began(2, named(big, 1), 55, 20),
         ready(3, 50, { labels: ['linux', 'big'] }),
       ),
-    ).toMatchObject({
-      1: 'cap',
-      3: `new-runner ${named(big, 3)}`,
-    });
+    ).toMatchObject({ 1: 'cap', 3: `new-runner ${named(big, 3)}` });
   });
 
   it('a runner is kept in the place of another one when a claim shows that it was asked for elsewhere', () => {

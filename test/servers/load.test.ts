@@ -22,10 +22,7 @@ const GPU = workflow({
   train: { runsOn: '[gpu, cuda]', seconds: 3, matrix: 4 },
   publish: { runsOn: 'linux', needs: 'train' },
 });
-const LONG = workflow({
-  long: { runsOn: 'linux', seconds: 15 },
-  'after-long': { runsOn: 'linux', needs: 'long' },
-});
+const LONG = workflow({ long: { runsOn: 'linux', seconds: 15 }, 'after-long': { runsOn: 'linux', needs: 'long' } });
 const VANISHING = workflow({ vanishing: { runsOn: 'slow' } });
 const REPLACE = workflow({ replace: { runsOn: 'linux', seconds: 8, lastSeconds: 3 } }, 'replace');
 const REPLACE_EARLY = workflow({ 'replace-early': { runsOn: 'gpu' } }, 'replace-early');

@@ -85,15 +85,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
   let token: string;
 
   const first = { 'one.yml': oneJob('before', 'nobody') };
-  const repositories = {
-    first,
-    api: { 'ci.yml': workflow(JOBS) },
-    busy: {},
-    line: {},
-    open: {},
-    shelf: {},
-    dark: {},
-  };
+  const repositories = { first, api: { 'ci.yml': workflow(JOBS) }, busy: {}, line: {}, open: {}, shelf: {}, dark: {} };
   const site = useSite('situations', { version, repositories, groups: GROUPS }, async ({ admin }) => {
     await admin.createOrg('other');
     await admin.createRepo('web', 'other');

@@ -25,12 +25,8 @@ const BARS: Readonly<Record<Kind, Readonly<Partial<Record<PolicyName, Bars>>>>> 
   },
   /** The time in which a group cannot be seen decides how long its jobs wait. */
   apart: {},
-  mixed: {
-    'ours, live Jobs': { prunedAtWork: 1.2, p99: 1.02, needless: 2, needlessWarm: 2 },
-  },
-  limited: {
-    'ours, live Jobs': { prunedAtWork: 1.2, p99: 1.02, needless: 3, needlessWarm: 2 },
-  },
+  mixed: { 'ours, live Jobs': { prunedAtWork: 1.2, p99: 1.02, needless: 2, needlessWarm: 2 } },
+  limited: { 'ours, live Jobs': { prunedAtWork: 1.2, p99: 1.02, needless: 3, needlessWarm: 2 } },
   /** The first Application to take a slot decides how long a job waits: each Application knows its own jobs only. */
   'limited-apart': {},
   /** Only Gitea knows which jobs free runners get, and that decides how long others wait. */

@@ -27,9 +27,7 @@ function makeGroup(bytes: number): string {
   } catch (error) {
     throw new Error(
       `root can make no control group with a limit of memory in ${ROOT}: mount it writable for this test`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
   return group;

@@ -38,9 +38,7 @@ import {
 } from './world.ts';
 
 /** Change that adds a RunnerGroup to the Application. */
-const WITH_GROUP = {
-  resources: [{ group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' }],
-};
+const WITH_GROUP = { resources: [{ group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci' }] };
 const LONG_AGO = '2026-01-01T00:00:00Z';
 const CM_DATA = [CM, 'data'];
 const ENFORCE = [NAMESPACE, 'metadata', 'labels', 'pod-security.kubernetes.io/enforce'];

@@ -51,12 +51,7 @@ describe('a recorded Application', () => {
 
     const state = await argocd.refresh(APP, deadline());
 
-    expect(state).toMatchObject({
-      namespace: 'argocd',
-      sync: 'Synced',
-      health: 'Healthy',
-      errors: [],
-    });
+    expect(state).toMatchObject({ namespace: 'argocd', sync: 'Synced', health: 'Healthy', errors: [] });
     expect(state.operation).toMatchObject({ phase: 'Succeeded', message: 'successfully synced (all tasks run)' });
     expect(afterRefresh(state, [GROUP])).toMatchObject({ is: 'in-sync' });
   });

@@ -246,9 +246,7 @@ describe('several targets', () => {
   test('fail together when one fails, with every cause once, in the order of the targets', async () => {
     const good = await fakeGitea({ jobs: [jobRow(1)] });
     const bad = await fakeGitea({ version: '1.24.0' });
-    const worse = await fakeGitea({
-      intercept: (_seen, response) => json(response, {}, 401),
-    });
+    const worse = await fakeGitea({ intercept: (_seen, response) => json(response, {}, 401) });
     const targets = [bad, good, bad, worse].map(({ url }, index) =>
       targetOf(url, { kind: 'org', org: `o${index}` }, String(index)),
     );

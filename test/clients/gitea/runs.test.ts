@@ -13,9 +13,7 @@ it.each([
   [{ workflow_runs: [] }, 'the list has no usable "total_count"'],
   [{ total_count: 1 }, 'the list has no usable "workflow_runs"'],
 ])('a list that cannot be read is an error that names its field: %j', async (body, says) => {
-  const gitea = await fakeGitea({
-    intercept: ({ path }, response) => path.endsWith('/runs') && json(response, body),
-  });
+  const gitea = await fakeGitea({ intercept: ({ path }, response) => path.endsWith('/runs') && json(response, body) });
 
   const asked = findRun(targetOf(gitea.url), { repository: 'acme/web', number: 8 }, { deadlineMs: 10_000, env: {} });
 

@@ -223,9 +223,7 @@ describe("with another user's token", () => {
   });
 
   test('says that the user does not exist', async () => {
-    const gitea = await fakeGitea({
-      intercept: ({ path }, response) => path === REPOS && json(response, {}, 404),
-    });
+    const gitea = await fakeGitea({ intercept: ({ path }, response) => path === REPOS && json(response, {}, 404) });
 
     expect((await failureOf(lookAt(gitea.url, ALICE))).message).toContain(
       "Check that user alice exists and that the token's user may see it",

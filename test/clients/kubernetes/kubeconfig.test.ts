@@ -52,10 +52,7 @@ describe('a kubeconfig', () => {
     const user = { 'client-certificate': 'cert.pem', 'client-key': 'key.pem', tokenFile: 'token' };
     const config = await read(write({ cluster: { 'certificate-authority': 'ca.pem' }, user }));
 
-    expect(config).toMatchObject({
-      ca: 'the ca.pem',
-      clientCertificate: { cert: 'the cert.pem', key: 'the key.pem' },
-    });
+    expect(config).toMatchObject({ ca: 'the ca.pem', clientCertificate: { cert: 'the cert.pem', key: 'the key.pem' } });
     expect(await config.token?.()).toBe('from-a-file');
   });
 

@@ -210,9 +210,7 @@ test.each([
 });
 
 test.each([404, 422])('status %i is an error', async (code) => {
-  const server = await startApiServer({
-    override: (_, response) => status(response, code, 'Whatever'),
-  });
+  const server = await startApiServer({ override: (_, response) => status(response, code, 'Whatever') });
 
   const failure = await failureAt(server);
 

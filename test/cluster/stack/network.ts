@@ -54,11 +54,7 @@ export function choose(used: readonly string[]): Net {
       .every((own) => taken.every((other) => own.last < other.first || other.last < own.first));
   const free = RANGES.map(([link, pods, services]) =>
     Array.from({ length: 250 }, (_, index) => index + 1)
-      .map((number) => ({
-        link: `${link}.${number}`,
-        pods: `${pods}.${number}`,
-        services: `${services}.${number}`,
-      }))
+      .map((number) => ({ link: `${link}.${number}`, pods: `${pods}.${number}`, services: `${services}.${number}` }))
       .filter(isFree),
   ).find(({ length }) => length > 0);
   const net = free?.[randomInt(free.length)];

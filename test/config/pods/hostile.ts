@@ -123,9 +123,7 @@ const FAULTS: readonly Row[] = [
   metadata('tracked by Argo CD', 'annotations.argocd.argoproj.io/tracking-id', {
     annotations: { 'argocd.argoproj.io/tracking-id': 'x' },
   }),
-  metadata('owner', 'ownerReferences', {
-    ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'x' }],
-  }),
+  metadata('owner', 'ownerReferences', { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'x', uid: 'x' }] }),
   metadata('finalizer, so that pods stay', 'finalizers', { finalizers: ['example.com/x'] }),
   metadata('other namespace', 'namespace', { namespace: 'kube-system' }),
   spec('priority past the classes', 'priority', { priority: 2_000_000_000 }),

@@ -160,10 +160,7 @@ export const FATES: readonly Fate[] = [
       pod('mounts that others see', {
         volumes: [{ name: 'extra', emptyDir: {} }],
         containers: [
-          {
-            name: 'runner',
-            volumeMounts: [{ name: 'extra', mountPath: '/x', mountPropagation: 'Bidirectional' }],
-          },
+          { name: 'runner', volumeMounts: [{ name: 'extra', mountPath: '/x', mountPropagation: 'Bidirectional' }] },
         ],
       }),
       pod('no other pod in its region', {
@@ -295,9 +292,7 @@ export const FATES: readonly Fate[] = [
   {
     stops: { open: OPEN, shared: 'priorityClasses', hostile: 'priorityClasses' },
     attacks: [
-      own('a priority class for the first runners', {
-        priorityTiers: [{ priorityClassName: 'high', threshold: 1 }],
-      }),
+      own('a priority class for the first runners', { priorityTiers: [{ priorityClassName: 'high', threshold: 1 }] }),
     ],
   },
   {
@@ -358,9 +353,7 @@ export const FATES: readonly Fate[] = [
       }),
       pod('a container for debugging', { ephemeralContainers: [{ name: 'e', image: IMAGE }] }),
       runner('unmasked /proc', { securityContext: { procMount: 'Unmasked' } }),
-      pod('code for register', {
-        initContainers: [{ name: 'register', env: [{ name: 'LD_PRELOAD', value: '/x' }] }],
-      }),
+      pod('code for register', { initContainers: [{ name: 'register', env: [{ name: 'LD_PRELOAD', value: '/x' }] }] }),
       volume('the registration token', { secret: { secretName: 'gitea-runner' } }),
       own('docker with a profile that it breaks', {
         containerMode: 'dind-rootless',

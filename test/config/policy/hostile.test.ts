@@ -286,9 +286,7 @@ describe('patterns', () => {
 
     fc.assert(
       fc.property(pattern, text, (glob, word) => matchesGlob(glob, word) === regex(glob).test(word)),
-      {
-        numRuns: 2000,
-      },
+      { numRuns: 2000 },
     );
   });
 

@@ -425,12 +425,7 @@ test.each<[field: string, value: unknown, expected?: object]>([
   [
     'proxy',
     { https: 'http://proxy.example.com:3128/', noProxy: ['git.example.com:8443', '[fd00::1]:80', 'fd00::/8'] },
-    {
-      proxy: {
-        https: 'http://proxy.example.com:3128',
-        direct: ['git.example.com:8443', '[fd00::1]:80', 'fd00::/8'],
-      },
-    },
+    { proxy: { https: 'http://proxy.example.com:3128', direct: ['git.example.com:8443', '[fd00::1]:80', 'fd00::/8'] } },
   ],
   [
     'proxy',

@@ -53,10 +53,7 @@ describe('the stand-in of a group that is not valid', () => {
   it('the stand-in of a group that is not valid is read as its problem', () => {
     expect(
       runnerGroupFromObject({ namespace: 'runners', name: 'ci', spec, annotations: metadata.annotations }),
-    ).toEqual({
-      isDenied: false,
-      problem: 'ci.yaml:3:1: spec.sucpend: unknown field [GR-INPUT-04]',
-    });
+    ).toEqual({ isDenied: false, problem: 'ci.yaml:3:1: spec.sucpend: unknown field [GR-INPUT-04]' });
     expect(metadata).toMatchObject({ namespace: 'runners', name: 'ci', labels });
   });
 });

@@ -91,10 +91,7 @@ const line = fc.oneof(
   { weight: 6, arbitrary: fc.tuple(indent, key, scalar).map(([space, name, value]) => `${space}${name}: ${value}`) },
   { weight: 3, arbitrary: fc.tuple(indent, key).map(([space, name]) => `${space}${name}:`) },
   { weight: 2, arbitrary: fc.tuple(indent, scalar).map(([space, value]) => `${space}- ${value}`) },
-  {
-    weight: 2,
-    arbitrary: fc.tuple(indent, key, scalar).map(([space, name, value]) => `${space}- ${name}: ${value}`),
-  },
+  { weight: 2, arbitrary: fc.tuple(indent, key, scalar).map(([space, name, value]) => `${space}- ${name}: ${value}`) },
   { weight: 1, arbitrary: fc.tuple(indent, scalar).map(([space, value]) => `${space}${value}`) },
   {
     weight: 1,

@@ -53,11 +53,7 @@ test.each([
 ])("the operator's spelling in its %s means the same", async (_where, gitea, token) => {
   const group = await groupOf({ ...gitea, registrationToken: token, authToken: token });
 
-  expect(group).toMatchObject({
-    giteaUrl: 'https://g.example.com',
-    registrationToken: SECRET,
-    authToken: SECRET,
-  });
+  expect(group).toMatchObject({ giteaUrl: 'https://g.example.com', registrationToken: SECRET, authToken: SECRET });
 });
 
 test.each([

@@ -153,9 +153,7 @@ test.each([
 });
 
 test('a configuration may be as long as the limit says, and not longer', async () => {
-  const filled = (length: number) => ({
-    runner: { envs: { A: 'x'.repeat(8000), B: 'x'.repeat(length) } },
-  });
+  const filled = (length: number) => ({ runner: { envs: { A: 'x'.repeat(8000), B: 'x'.repeat(length) } } });
   const rest = RUNNER_CONFIG_LIMIT - Buffer.byteLength(JSON.stringify(filled(0)));
 
   expect(await groupOf({ runnerConfig: filled(rest - 192) })).toMatchObject({ name: 'ci' });

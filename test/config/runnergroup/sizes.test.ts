@@ -83,10 +83,7 @@ describe('sizes and limits that no job could get', () => {
     ],
     [
       'a weight above limits for branches',
-      {
-        sizes: [large(4)],
-        limits: [ofBranches(3, 'main', 'fix/*'), perRepository(2, { branches: ['main'] })],
-      },
+      { sizes: [large(4)], limits: [ofBranches(3, 'main', 'fix/*'), perRepository(2, { branches: ['main'] })] },
       [
         tooHeavy(4, 'the limit of branches main, fix/*', 3),
         tooHeavy(4, 'the limit per repository of branches main', 2),
@@ -129,9 +126,7 @@ describe('sizes and limits that no job could get', () => {
     ],
     [
       'two limits of one name, one of them per repository',
-      {
-        limits: [web(1), web(2, { per: 'repository' })],
-      },
+      { limits: [web(1), web(2, { per: 'repository' })] },
       [`spec.limits[1]: ${TWICE}`],
     ],
     [

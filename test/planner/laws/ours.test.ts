@@ -20,10 +20,7 @@ describe('a runner is ours only when prefix, form and group hash fit', () => {
 
   it('a runner that another Gitea reports under our name is not ours', () => {
     const two = group({ name: 'two', origin: 'https://two.example.com', look: 'two' });
-    const looks = {
-      acme: { jobs: [], runners: [] },
-      two: { jobs: [running(1, named(ci, 1))], runners: [] },
-    };
+    const looks = { acme: { jobs: [], runners: [] }, two: { jobs: [running(1, named(ci, 1))], runners: [] } };
 
     expect(planScene({ groups: [ci, two], looks }).runners).toEqual([]);
   });

@@ -57,11 +57,7 @@ describe('P14 a pod that cannot start', () => {
     ],
     [
       'loses no more slots than jobs wait',
-      {
-        groups: [two],
-        jobs: [old(1), old(2), old(3)],
-        liveJobs: [stuck(named(two, 1), 20), stuck(named(two, 2), 20)],
-      },
+      { groups: [two], jobs: [old(1), old(2), old(3)], liveJobs: [stuck(named(two, 1), 20), stuck(named(two, 2), 20)] },
       { 1: OWN, 2: 'cap', 3: `new-runner ${named(two, 3)}` },
     ],
     [
@@ -228,9 +224,7 @@ describe('P32 a pod with a node that gets no further, without a word of Kubernet
     const theirs = still('other-1-1-abcdabcd', 20, { jobUrl: url, giteaUrl: ORIGIN });
 
     expect(planScene({ jobs: [job(1, { createdAtMs: NOW - 30 * MINUTE, url })], liveJobs: [theirs] }).verdicts).toEqual(
-      {
-        1: 'served-elsewhere',
-      },
+      { 1: 'served-elsewhere' },
     );
   });
 });

@@ -494,11 +494,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
 
     expect(
       planScene({ groups, jobs, liveJobs: [atWork(base, 1), live(named(base, 4), 'starting')] }).verdicts,
-    ).toMatchObject({
-      2: 'cap',
-      3: 'cap',
-      4: `own-runner ${named(base, 4)}`,
-    });
+    ).toMatchObject({ 2: 'cap', 3: 'cap', 4: `own-runner ${named(base, 4)}` });
   });
 
   it('keeps one that was made for a job that another runner has taken, as long as a job waits that it can serve', () => {

@@ -5,11 +5,7 @@ import { fc, test } from '../../support/property.ts';
 import { group, job, live, named, planScene, running } from '../../support/scenario.ts';
 
 /** `at`: when Gitea gives it away. Nobody knows. */
-const anyJob = fc.record({
-  repository: fc.constantFrom('acme/web', 'acme/api'),
-  isLarge: fc.boolean(),
-  at: fc.nat(),
-});
+const anyJob = fc.record({ repository: fc.constantFrom('acme/web', 'acme/api'), isLarge: fc.boolean(), at: fc.nat() });
 
 /** As Gitea: each runner gets the first job whose labels it has. */
 function giveAway(line: readonly Job[], runners: readonly Group[]) {

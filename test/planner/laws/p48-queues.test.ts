@@ -72,9 +72,7 @@ describe('P49 a runner that waits in a queue', () => {
     expect(at(running(1, 'somebody-else'))).toBe('surplus');
     expect(
       planScene({ jobs: [running(2, 'somebody-else')], liveJobs: [live(ci(1), 'starting')] }).reasons,
-    ).toMatchObject({
-      [ci(1)]: 'spare',
-    });
+    ).toMatchObject({ [ci(1)]: 'spare' });
   });
 
   it('serves another job when its own has gone to one that was let in before', () => {

@@ -160,10 +160,7 @@ describe('the poll interval', () => {
 });
 
 describe('in any history', () => {
-  const job = fc.record({
-    id: fc.integer({ min: 1, max: 6 }),
-    status: fc.constantFrom('queued', 'in_progress'),
-  });
+  const job = fc.record({ id: fc.integer({ min: 1, max: 6 }), status: fc.constantFrom('queued', 'in_progress') });
   const step = fc.oneof(
     fc.record({ is: fc.constant('look' as const), jobs: fc.uniqueArray(job, { selector: ({ id }) => id }) }),
     fc.record({ is: fc.constant('webhook' as const), job }),

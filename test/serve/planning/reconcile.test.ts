@@ -343,9 +343,7 @@ describe('a verdict of the last reconcile', () => {
     ],
     [
       'a look has failed',
-      {
-        observations: new Map([...first.observations, ['runners/a', { ...seen(busy), failure }]]),
-      },
+      { observations: new Map([...first.observations, ['runners/a', { ...seen(busy), failure }]]) },
     ],
     [
       'a wake has ended',
@@ -471,12 +469,7 @@ describe('what is told of a group', () => {
     const wakes = new Map([['argocd/ci', { printed: new Set<string>(), state }]]);
 
     expect(factsOf({ ...looked(), wakes })).toMatchObject([
-      {
-        argocd: {
-          last,
-          waits: 'The last wake ended with synced; the next one comes at 2026-11-21T12:00:30Z',
-        },
-      },
+      { argocd: { last, waits: 'The last wake ended with synced; the next one comes at 2026-11-21T12:00:30Z' } },
     ]);
   });
 });

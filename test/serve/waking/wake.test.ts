@@ -295,9 +295,7 @@ describe('the times of a wake', () => {
     const { read } = argocd;
     const waking = begin();
     await clock.pass(59_000);
-    Object.assign(argocd, {
-      read: () => Promise.reject(new Failure('GR-HTTP-01', 1, 'away.', 'unreachable')),
-    });
+    Object.assign(argocd, { read: () => Promise.reject(new Failure('GR-HTTP-01', 1, 'away.', 'unreachable')) });
     await clock.pass(2_000);
     Object.assign(argocd, { read });
 

@@ -216,9 +216,5 @@ function answerOf({ status, body, headers = {} }: Answer, world: World): WireAns
   const bytes = Buffer.from(body === undefined ? '' : JSON.stringify(body));
   const lower = Object.fromEntries(Object.entries(headers).map(([key, value]) => [key.toLowerCase(), value]));
   const date = new Date(world.clock.now()).toUTCString();
-  return {
-    status,
-    headers: { ...lower, date, 'content-type': 'application/json' },
-    read: async () => bytes,
-  };
+  return { status, headers: { ...lower, date, 'content-type': 'application/json' }, read: async () => bytes };
 }

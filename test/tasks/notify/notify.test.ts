@@ -98,10 +98,7 @@ describe('serve', () => {
     await run(serve, 'success');
     await until('a message', () => received.length > 0);
 
-    expect(received[0]).toMatchObject({
-      path: '/api/chat.postMessage',
-      headers: { authorization: `Bearer ${TOKEN}` },
-    });
+    expect(received[0]).toMatchObject({ path: '/api/chat.postMessage', headers: { authorization: `Bearer ${TOKEN}` } });
     expect(received[0] && slackArguments(received[0])).toMatchObject({
       channel: '#ci',
       text: expect.stringMatching(/^acme\/web: .*build succeeded$/),

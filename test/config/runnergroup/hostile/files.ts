@@ -169,12 +169,7 @@ export const PATHS: readonly FileCase[] = [
   { name: 'of a device', make: nothing, paths: () => ['/dev/zero'], plain: ['/dev/zero: is no regular file'] },
   { name: 'of a pipe', make: pipe('pipe'), paths: () => ['pipe'], plain: ['pipe: is no regular file'] },
   { name: 'of a hidden file', make: text('.h'), paths: () => ['.h'], plain: ['.h'] },
-  {
-    name: 'of a link out',
-    make: link('/etc', 'groups'),
-    paths: () => ['groups'],
-    plain: [`groups: ${NAMED_OUT}`],
-  },
+  { name: 'of a link out', make: link('/etc', 'groups'), paths: () => ['groups'], plain: [`groups: ${NAMED_OUT}`] },
   {
     name: 'below a link out',
     make: link('/etc', 'groups'),
