@@ -77,7 +77,10 @@ const PARTS: Readonly<Record<string, Rule>> = {
     may: [room('shared'), 'node:*', 'yaml', 'zod'],
     instead: 'what a policy says of it is for src/config/policy',
   },
-  'src/config/pods': { may: ['node:path'], instead: 'it judges and merges templates; give it what it needs' },
+  'src/config/pods': {
+    may: ['node:path', room('config/runnergroup/words.ts')],
+    instead: 'it judges and merges templates; give it what it needs',
+  },
   'src/manifests/construct': {
     may: [room('shared/failure.ts'), room('shared/marks.ts'), room('config/runnergroup'), 'cdk8s', 'constructs', 'zod'],
     instead: 'it is a library: whatever it imports comes into the projects of others',

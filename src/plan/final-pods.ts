@@ -16,7 +16,7 @@ import { pathText, valueAt } from '../config/runnergroup/paths.ts';
 import type { LateProblem } from '../config/runnergroup/placed.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { writtenPath } from '../config/runnergroup/sizes.ts';
-import { nearestName, type Quantities, resourceFaults, scalarInstead } from '../config/runnergroup/words.ts';
+import { type Quantities, resourceFaults, scalarInstead } from '../config/runnergroup/words.ts';
 import type { PodTemplate } from '../manifests/job-manifest.ts';
 import { count } from '../shared/printable.ts';
 
@@ -31,7 +31,7 @@ export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonl
   // The parsed template has only JSON values.
   const template = (group.podTemplate ?? {}) as Mapping;
   const level = levelOf(group);
-  const applied = applyTemplate(made, template, secrets, level, nearestName);
+  const applied = applyTemplate(made, template, secrets, level);
   if ('faults' in applied) return { faults: applied.faults.map((fault) => templateFault(template, fault)) };
   const { pod, violations } = applied;
   // Elements by name, because indices of the two pods differ.

@@ -5,5 +5,7 @@ type Defined<T> = Omit<T, OptionalKey<T>> & { readonly [K in OptionalKey<T>]?: E
 
 /** Leaves out fields that are undefined: `defined({ id, branch })` has no `branch` if there is none. */
 export function defined<T extends object>(fields: T): Defined<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+  const kept: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields)) if (value !== undefined) kept[name] = value;
+  return kept as Defined<T>;
 }

@@ -85,13 +85,7 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
       const { message } = outcome;
       const says = 'says' in outcome ? outcome.says : undefined;
       const told = message !== undefined && { [isGood ? 'failedSync' : 'error']: message };
-      const fields = {
-        application,
-        outcome: outcome.is,
-        ms: Math.round(ms),
-        ...told,
-        ...(says !== undefined && { says }),
-      };
+      const fields = { application, outcome: outcome.is, ms: Math.round(ms), ...told, says };
       if (outcome.is === 'busy') log.info(fields, 'Argo CD is busy');
       else if (isGood) log.info(fields, 'woke Argo CD');
       else log.warn(fields, 'could not wake Argo CD');

@@ -83,8 +83,7 @@ export function openMetrics(nowMs: () => number = systemClock.steadyMs) {
       'registration-deleted': ({ gitea }) => set.swept_registrations_total.inc({ origin: new URL(gitea).origin }),
       'runner-lost': ({ lost: { reason }, object }) => set.lost_runners_total.inc({ ...groupOf(object), reason }),
       rerun: ({ object, outcome }) => set.reruns_total.inc({ ...groupOf(object), outcome }),
-      'runner-registration': ({ object: { metadata }, result }) =>
-        set.registrations_total.inc({ namespace: metadata.namespace, group: metadata.name, result }),
+      'runner-registration': ({ object, result }) => set.registrations_total.inc({ ...groupOf(object), result }),
       'registration-token': ({ failure }) =>
         set.registration_tokens_total.inc({ result: failure ? 'failed' : 'written' }),
       'commit-status': ({ failure }) => set.commit_statuses_total.inc({ result: failure ? 'failed' : 'set' }),

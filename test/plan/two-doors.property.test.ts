@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { observeEach } from '../../src/clients/gitea/observe-gitea.ts';
 import { Deadline } from '../../src/clients/http/request.ts';
 import { judgeJob } from '../../src/clients/kubernetes/judge-job.ts';
-import { TRACKED_JOBS } from '../../src/clients/kubernetes/resources.ts';
+import { JOBS } from '../../src/clients/kubernetes/resources.ts';
 import type { BrokenGroup } from '../../src/config/runnergroup/broken.ts';
 import { findTargetsOf } from '../../src/plan/find-targets.ts';
 import { lookAndPlan } from '../../src/plan/look-and-plan.ts';
@@ -271,7 +271,7 @@ it('the same Gitea and the same cluster give the same plan by generate and by se
     const runners = Object.values(kubeJobs)
       .flat()
       .map((object): LiveRunner => {
-        const job = TRACKED_JOBS.item.parse(object);
+        const job = JOBS.item.parse(object);
         const groupName = job.metadata.labels?.[marks.GROUP_NAME] ?? '';
         return { job: judgeJob(job, []), annotations: job.metadata.annotations ?? {}, groupName };
       });

@@ -30,6 +30,7 @@ import {
   type PodEnd,
   type PodTrouble,
 } from '../../planner/evidence.ts';
+import { defined } from '../../shared/defined.ts';
 import * as marks from '../../shared/marks.ts';
 import {
   conditionMet,
@@ -59,44 +60,60 @@ interface Judgement {
   readonly finishedAtMs?: number | null | undefined;
 }
 
-/** @param pods pods of this Job; others must not be among them. */
+/**
+ * Judges a Job. Ignores an annotation that is empty, and one of ours that is not a number or a time.
+ * @param pods the pods of this Job only
+ */
 export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
-  const { namespace, name } = job.metadata;
+  const { namespace, name, labels } = job.metadata;
   const annotations = job.metadata.annotations ?? {};
-  const queue = queueOf(job);
+  const noted = (mark: string) => annotations[mark] || undefined;
   const { state, trouble, stillSinceMs, runningSinceMs, endsByMs, disruption, finishedAtMs } = judge(job, pods);
-  const jobUrl = annotations[marks.JOB_URL];
-  const repository = annotations[marks.REPOSITORY];
-  const priorityClass = job.spec?.template?.spec?.priorityClassName;
-  const triedBefore = annotations[marks.TRIED_BEFORE];
-  const end = isOver(state) ? podEndOf(job, pods) : undefined;
+  const registeredAt = noted(marks.REGISTERED_AT);
+  const weight = noted(marks.WEIGHT);
+  const extension = noted(marks.EXTEND_UNTIL);
   const [application, ...tracked] = annotations[marks.TRACKING_ID]?.split(':') ?? [];
-  return {
+  return defined({
     namespace,
     name,
     state,
     createdAtMs: startableSinceMs(job, pods, state),
-    ...(queue && { queue }),
-    ...(wasStopped(job) && { isStopped: true }),
-    ...(trouble && { trouble }),
-    ...(stillSinceMs !== undefined && { stillSinceMs }),
-    ...(/^[1-9]\d?$/.test(triedBefore ?? '') && { triedBefore: Number(triedBefore) }),
-    ...(end && { end }),
-    ...(priorityClass && { priorityClass }),
-    ...(runningSinceMs != null && { runningSinceMs }),
-    ...(endsByMs !== undefined && { endsByMs }),
-    ...(disruption && { disruption }),
-    ...(finishedAtMs != null && { finishedAtMs }),
-    ...(marks.isPinned(annotations) && { pinned: true }),
-    ...(jobUrl && { jobUrl }),
-    ...(repository && { repository }),
-    ...variablesOf(job),
+    queue: queueOf(job) || undefined,
+    isStopped: wasStopped(job) || undefined,
+    trouble,
+    stillSinceMs,
+    triedBefore: numberIn(noted(marks.TRIED_BEFORE), /^[1-9]\d?$/),
+    end: isOver(state) ? podEndOf(job, pods) : undefined,
+    priorityClass: job.spec?.template?.spec?.priorityClassName || undefined,
+    runningSinceMs: runningSinceMs ?? undefined,
+    endsByMs,
+    disruption,
+    finishedAtMs: finishedAtMs ?? undefined,
+    pinned: marks.isPinned(annotations) || undefined,
+    jobUrl: noted(marks.JOB_URL),
+    repository: noted(marks.REPOSITORY),
+    giteaUrl: variableOf(job, 'GITEA_INSTANCE_URL'),
+    labels: variableOf(job, 'GITEA_RUNNER_LABELS'),
     // A copy of a Job names its original.
-    ...(application && tracked.join(':') === `batch/Job:${namespace}/${name}` && { application }),
-    ...slotsOf(annotations),
-    ...shardOf(job),
-    ...keepOf(annotations),
-  };
+    application: (tracked.join(':') === `batch/Job:${namespace}/${name}` && application) || undefined,
+    size: noted(marks.SIZE),
+    weight: weight === undefined ? undefined : (numberIn(weight, /^[1-9]\d{0,4}$/) ?? MOST_WEIGHT),
+    limits: noted(marks.LIMITS)?.split(','),
+    scope: noted(marks.SCOPE),
+    registeredAt,
+    boundTo: marks.boundTo(registeredAt) || undefined,
+    shard: numberIn(labels?.[marks.SHARD], /^\d{1,2}$/),
+    endedAtMs: timeOf(noted(marks.ENDED_AT)),
+    keepUntilMs: timeOf(noted(marks.KEEP_UNTIL)),
+    extendUntilMs: extension === undefined ? undefined : (timeOf(extension) ?? ('unreadable' as const)),
+  });
+}
+
+/** Weight of a Job whose annotation is not a weight: the largest, so that no limit is exceeded. */
+const MOST_WEIGHT = 10_000;
+
+function numberIn(text: string | undefined, form: RegExp): number | undefined {
+  return text !== undefined && form.test(text) ? Number(text) : undefined;
 }
 
 /** Somebody may have held the Job or its pod. Scheduling gates that are gone have left no trace but the time when the pod got its node. */
@@ -106,49 +123,6 @@ function startableSinceMs({ metadata, status }: KubeJob, pods: readonly KubePod[
   const scheduled = newest && conditionMet(newest, 'PodScheduled');
   const timesMs = [resumed, scheduled].map((each) => each?.lastTransitionTime ?? 0);
   return Math.max(metadata.creationTimestamp, ...timesMs);
-}
-
-/**
- * Returns weight and limits from the annotations. Nobody else should write them. A weight that is not a number counts
- * as the largest: no limit may be exceeded.
- */
-function slotsOf(
-  annotations: marks.Texts,
-): Pick<LiveJob, 'size' | 'weight' | 'limits' | 'scope' | 'registeredAt' | 'boundTo'> {
-  const { [marks.SIZE]: size, [marks.WEIGHT]: weight, [marks.LIMITS]: limits, [marks.SCOPE]: scope } = annotations;
-  const registeredAt = annotations[marks.REGISTERED_AT];
-  const boundTo = marks.boundTo(registeredAt);
-  return {
-    ...(size && { size }),
-    ...(weight && { weight: /^[1-9]\d{0,4}$/.test(weight) ? Number(weight) : MOST_WEIGHT }),
-    ...(limits && { limits: limits.split(',') }),
-    ...(scope && { scope }),
-    ...(registeredAt && { registeredAt }),
-    ...(boundTo && { boundTo }),
-  };
-}
-
-/** Weight of a Job whose annotation is not a weight: the largest, so that no limit is exceeded. */
-const MOST_WEIGHT = 10_000;
-
-function shardOf({ metadata: { labels } }: KubeJob): Pick<LiveJob, 'shard'> {
-  const shard = labels?.[marks.SHARD] ?? '';
-  return /^\d{1,2}$/.test(shard) ? { shard: Number(shard) } : {};
-}
-
-/**
- * Returns the annotations about the stay of a runner whose CI job failed. Own annotations that are not times are
- * ignored.
- */
-function keepOf(annotations: marks.Texts): Pick<LiveJob, 'endedAtMs' | 'keepUntilMs' | 'extendUntilMs'> {
-  const endedAtMs = timeOf(annotations[marks.ENDED_AT]);
-  const keepUntilMs = timeOf(annotations[marks.KEEP_UNTIL]);
-  const extension = annotations[marks.EXTEND_UNTIL];
-  return {
-    ...(endedAtMs !== undefined && { endedAtMs }),
-    ...(keepUntilMs !== undefined && { keepUntilMs }),
-    ...(extension && { extendUntilMs: timeOf(extension) ?? 'unreadable' }),
-  };
 }
 
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
@@ -163,11 +137,10 @@ function timeOf(text: string | undefined): number | undefined {
 
 type Loose = Readonly<Record<string, unknown>> | null | undefined;
 
-/** Returns Gitea's URL and the labels from the variables of the runner's container, if they are there. */
-function variablesOf({ spec }: KubeJob): Pick<LiveJob, 'giteaUrl' | 'labels'> {
-  const env = named(spec?.template?.spec?.containers, 'runner')?.['env'];
-  const [giteaUrl, labels] = ['GITEA_INSTANCE_URL', 'GITEA_RUNNER_LABELS'].map((name) => named(env, name)?.['value']);
-  return { ...(typeof giteaUrl === 'string' && { giteaUrl }), ...(typeof labels === 'string' && { labels }) };
+/** Returns the value of a variable of the runner's container, if it is there. */
+function variableOf({ spec }: KubeJob, name: string): string | undefined {
+  const value = named(named(spec?.template?.spec?.containers, 'runner')?.['env'], name)?.['value'];
+  return typeof value === 'string' ? value : undefined;
 }
 
 function named(list: unknown, name: string): Loose {

@@ -6,7 +6,7 @@ import { type Deadline, failure, type HttpRequest } from '../http/request.ts';
 import { judgeJob } from './judge-job.ts';
 import { type KubeClient, type KubeQuestion, parseAnswer, statusFailure, unexpectedStatus } from './kube-client.ts';
 import { jobOf } from './kube-pods.ts';
-import { JOBS, objectPath, PODS, type Resource, TRACKED_JOBS } from './resources.ts';
+import { JOBS, objectPath, PODS, type Resource } from './resources.ts';
 
 export type NamedJob = Readonly<Awaited<ReturnType<typeof findRunnerJob>>>;
 
@@ -27,7 +27,7 @@ export async function findRunnerJob(client: KubeClient, namespace: string, name:
     const received = `there is neither a pod nor a Job ${name} in namespace ${namespace}`;
     throw failure(request, 'GR-EXTEND-03', received, 'It may be gone already. Check the name and --namespace');
   }
-  const job = parseAnswer(request, TRACKED_JOBS.item, text, 'Job');
+  const job = parseAnswer(request, JOBS.item, text, 'Job');
   if (!isOurs(job.metadata.labels ?? {})) throw noRunner(jobName, namespace, 'it is no runner');
   // A patch fails when the Job has changed since.
   const { resourceVersion } = parseAnswer(request, Version, text, 'Job').metadata;

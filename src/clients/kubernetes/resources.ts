@@ -161,11 +161,6 @@ export const JOBS: Resource<KubeJob> = {
 
 export const WHOLE_JOBS = { ...JOBS, item: WholeJob };
 
-/** A Job with the fields that Argo CD and people read. */
-const TrackedJob = KubeJob.extend({ metadata: KubeJob.shape.metadata.extend({ annotations: texts, labels: texts }) });
-export type TrackedJob = z.infer<typeof TrackedJob>;
-export const TRACKED_JOBS: Resource<TrackedJob> = { ...JOBS, item: TrackedJob };
-
 export const PODS: Resource<KubePod> = {
   name: 'pods',
   root: '/api/v1',

@@ -65,8 +65,7 @@ type Named = Readonly<Record<'what' | 'source', string>>;
 /** @throws Failure exit 1: no such file or Secret, or no usable token; exit 3: the token is bound to another Gitea or to none. */
 export async function findToken(group: TokenOwner, sources: TokenSources): Promise<Token> {
   const { env, clusterSecrets, secretsDir } = sources;
-  const registration = await registrationUrl(group, sources);
-  refuseForeignRegistration(group, registration, sources);
+  await refuseForeignRegistration(group, sources);
   const byHand = env['GITEA_TOKEN'];
   if (byHand !== undefined && byHand !== '') {
     const bound = bindingOf(env['GITEA_URL'], 'the environment variable GITEA_URL', group);
@@ -121,28 +120,16 @@ function missingKey(group: TokenOwner, called: string): Failure {
 }
 
 /**
- * Returns the URL that the registration Secret of a group is bound to. Undefined: it cannot be seen. The token is never
- * kept.
- */
-async function registrationUrl(
-  { namespace, registrationToken: { name } = { name: '' } }: TokenOwner,
-  { clusterSecrets, secretsDir }: TokenSources,
-): Promise<string | undefined> {
-  if (!PATH_PART.test(namespace) || !PATH_PART.test(name)) return undefined;
-  if (clusterSecrets) return (await clusterSecrets.readUrl(namespace, name))?.trim();
-  return readKey(join(secretsDir, namespace, name), URL_KEY);
-}
-
-/**
  * Refuses a registration Secret that is bound to another Gitea. If it cannot be read here, the runner's pod makes the
- * same check before it registers.
+ * same check before it registers. The token is never kept.
  */
-function refuseForeignRegistration(
+async function refuseForeignRegistration(
   { namespace, name: group, giteaUrl, registrationToken: { name } = { name: '' } }: TokenOwner,
-  url: string | undefined,
-  { boundTo }: TokenSources,
-): void {
+  { boundTo, clusterSecrets, secretsDir }: TokenSources,
+): Promise<void> {
   const isForeign = (base: string | undefined) => base !== undefined && normalBase(base) !== normalBase(giteaUrl);
+  const read = () => clusterSecrets?.readUrl(namespace, name) ?? readKey(join(secretsDir, namespace, name), URL_KEY);
+  const url = PATH_PART.test(namespace) && PATH_PART.test(name) ? (await read())?.trim() : undefined;
   const isByPolicy = isForeign(boundTo?.(namespace, name));
   if (!isForeign(url) && !isByPolicy) return;
   const message =

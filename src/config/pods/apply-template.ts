@@ -3,7 +3,7 @@
  * for groups with a podTemplate.
  */
 import { checkPod } from './check-pod.ts';
-import { checkShape, type Suggest } from './check-shape.ts';
+import { checkShape } from './check-shape.ts';
 import {
   boundFault,
   fieldsOf,
@@ -39,11 +39,10 @@ export function applyTemplate(
   template: Value,
   secrets: readonly string[],
   level: SecurityLevel,
-  suggest: Suggest,
 ): AppliedTemplate {
   const tooLarge = boundFault(template);
   if (tooLarge) return { faults: [tooLarge] };
-  const shape = checkShape(template, suggest);
+  const shape = checkShape(template);
   if (shape.length > 0 || !isMapping(template)) return { faults: shape };
   const faults = [...reservedFields(ours, template, secrets), ...checkPod(ours, template)];
   if (faults.length > 0) return { faults };

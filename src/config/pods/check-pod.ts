@@ -3,6 +3,7 @@
  * (`pkg/apis/core/validation`), as far as people write them into the pod of a runner. The fault is shown at commit.
  * docs/adr/0028 lists the faults that only the API server finds, in a failed sync.
  */
+import { DNS_SUBDOMAIN, isLabelValue, isQualifiedName } from '../runnergroup/words.ts';
 import {
   entriesOf,
   type FieldPath,
@@ -42,9 +43,8 @@ const oneOf = (...words: readonly string[]): ValueRule => ({
   isGood: (value) => words.includes(String(value)),
   wanted: `must be one of ${words.join(', ')}`,
 });
-const DNS_SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 const SUBDOMAIN: ValueRule = {
-  isGood: (value) => DNS_SUBDOMAIN.test(String(value)),
+  isGood: (value) => String(value).length <= 253 && DNS_SUBDOMAIN.test(String(value)),
   wanted: 'must be lower-case letters, digits, "-" and "."',
 };
 const LABEL: ValueRule = {
@@ -101,7 +101,6 @@ function near({ words = [] }: ValueRule, set: string | number): string {
 
 const LABELS = new Set(['ObjectMeta.labels', 'PodSpec.nodeSelector', 'LabelSelector.matchLabels']);
 const ANNOTATIONS = 'ObjectMeta.annotations';
-const LABEL_VALUE = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
 /** Keys and values of labels, keys of annotations. */
 function checkLabels(struct: string, value: Mapping, path: FieldPath): readonly TemplateFault[] {
@@ -113,16 +112,10 @@ function checkLabels(struct: string, value: Mapping, path: FieldPath): readonly 
       // Annotations: capitals of the prefix do not matter.
       if (!isQualifiedName(isLabels ? key : key.toLowerCase()))
         return [{ path: place, message: 'is no valid key: PREFIX/NAME with a DNS name and at most 63 characters' }];
-      if (!isLabels || LABEL_VALUE.test(String(text))) return [];
+      if (!isLabels || isLabelValue(String(text))) return [];
       return [{ path: place, message: 'must be at most 63 letters, digits, "-", "_" and "."' }];
     });
   });
-}
-
-function isQualifiedName(key: string): boolean {
-  const [name = '', prefix, more] = key.split('/').reverse();
-  if (more !== undefined || name === '' || !LABEL_VALUE.test(name)) return false;
-  return prefix === undefined || DNS_SUBDOMAIN.test(prefix);
 }
 
 /** Fields of one struct that do not go together, and references without a name, which the published schema lets pass. */

@@ -1,6 +1,7 @@
 /**
  * Checks that a podTemplate has the shape of a PodTemplateSpec. A typo is found at commit, and not in a failed sync.
  */
+import { nearestName } from '../runnergroup/words.ts';
 import {
   type FieldPath,
   fieldsOf,
@@ -16,11 +17,11 @@ import {
   type ValueType,
 } from './pod-schema.ts';
 
-/** The known name that was most likely meant (src/config/runnergroup/words.ts). */
-export type Suggest = (written: string, known: readonly string[]) => string | undefined;
+/** The known name that was most likely meant. */
+type Suggest = typeof nearestName;
 
 /** The faults of a template that `boundFault` let pass, in its order. Values are never repeated: one may be a secret in the wrong place. */
-export function checkShape(template: Value, suggest: Suggest): readonly TemplateFault[] {
+export function checkShape(template: Value, suggest: Suggest = nearestName): readonly TemplateFault[] {
   return check(template, { is: 'struct', name: TEMPLATE_TYPE }, [], suggest);
 }
 

@@ -14,7 +14,7 @@ import {
   type TemplateFault,
   type Value,
 } from '../pods/pod-schema.ts';
-import { otherSecrets, valueAt } from '../runnergroup/paths.ts';
+import { otherSecrets, pathText, valueAt } from '../runnergroup/paths.ts';
 import { quoted } from '../runnergroup/problems.ts';
 import { mostAskedOf } from '../runnergroup/resource-requests.ts';
 import { JUDGES, neededLevel, type RunnerGroup } from '../runnergroup/runner-group.ts';
@@ -134,6 +134,9 @@ const OWN_REASON = finding(
   'told',
 );
 
+/** Where the podTemplate of a group stands. */
+const TEMPLATE: FieldPath = ['spec', 'podTemplate'];
+
 function hasTemplate({ podTemplate }: RunnerGroup): boolean {
   return podTemplate !== undefined && podTemplate !== null;
 }
@@ -147,13 +150,14 @@ function hasReason({ manifest }: RunnerGroup): boolean {
 /** Denies a template that cannot be read, too: the other rules cannot judge it. */
 const podTemplateFields: GroupRule = (rules, group) => {
   const fault = hasTemplate(group) ? templateFault(group.podTemplate) : undefined;
-  if (fault !== undefined) return finding(pathText(fault.path), `cannot be judged: ${fault.message}`, 'unread');
+  if (fault !== undefined)
+    return finding(pathText([...TEMPLATE, ...fault.path]), `cannot be judged: ${fault.message}`, 'unread');
   const { podTemplateFields: allowed } = rules;
   const top = podFieldsAtTop(group.manifest['spec']);
   if (allowed === undefined) return hostNames(rules, [...top, ...templateAsks(group, 'field')]);
   const beyond = [
     ...top.flatMap(({ path, value }) => (allowed.includes(value) ? [] : [path])),
-    ...(hasTemplate(group) ? fieldsBeyond(group.podTemplate as Mapping, [], '', allowed) : []),
+    ...(hasTemplate(group) ? fieldsBeyond(group.podTemplate as Mapping, TEMPLATE, '', allowed) : []),
   ];
   return beyond.map((path) => ({ path, message: `${allowedBy(allowed)}. Remove the field` }));
 };
@@ -286,7 +290,7 @@ interface Named {
 export function templateAsks(group: RunnerGroup, ...kinds: readonly AskedKind[]): readonly Named[] {
   return asksOf(readableTemplate(group) ?? {})
     .filter(({ kind }) => kinds.includes(kind))
-    .map(({ path, value }) => ({ path: pathText(path), value }));
+    .map(({ path, value }) => ({ path: pathText([...TEMPLATE, ...path]), value }));
 }
 
 function readableTemplate({ podTemplate }: RunnerGroup): Mapping | undefined {
@@ -297,13 +301,6 @@ function readableTemplate({ podTemplate }: RunnerGroup): Mapping | undefined {
 export function templateFault(template: unknown): TemplateFault | undefined {
   const value = template as Value;
   return boundFault(value) ?? checkShape(value, () => undefined)[0];
-}
-
-function pathText(path: FieldPath): string {
-  return path.reduce<string>(
-    (text, step) => text + (typeof step === 'number' ? `[${step}]` : `.${step.slice(0, 80)}`),
-    'spec.podTemplate',
-  );
 }
 
 /** Rules of a group in the order of their denials. */

@@ -17,7 +17,7 @@ import { readAll, type SourceDocument } from '../runnergroup/documents.ts';
 import { described, quantities, runnerLabel, stringLike } from '../runnergroup/field-kinds.ts';
 import { problemsOfIssue } from '../runnergroup/field-problem.ts';
 import { pathText } from '../runnergroup/paths.ts';
-import { IMAGE_REFERENCE, LONGEST_IMAGE, nearestName, resourceInstead, words } from '../runnergroup/words.ts';
+import { IMAGE_REFERENCE, LONGEST_IMAGE, resourceInstead, words } from '../runnergroup/words.ts';
 import { isRegistryPattern, normalRepository, wrongImagePattern } from './policy-patterns.ts';
 
 /** Entries of a list. Every group is compared with every entry. */
@@ -187,7 +187,7 @@ const defaults = z
       .superRefine((template, context) => {
         const value = template as Value;
         const tooLarge = boundFault(value);
-        for (const { path, message } of tooLarge ? [tooLarge] : checkShape(value, nearestName))
+        for (const { path, message } of tooLarge ? [tooLarge] : checkShape(value))
           context.addIssue({ code: 'custom', path: [...path], message });
       })
       .optional()
@@ -225,14 +225,11 @@ const OF_PLACE = {
   ),
 };
 
+const OF_ENTRY = { ...OF_PLACE, ...OF_APPLICATION, ...OF_GROUP, maxActiveRunners, ...ENFORCING, defaults };
+
 const NamespaceEntry = z.strictObject({
   name: namePattern().meta({ description: 'Pattern for the namespace of a RunnerGroup.' }),
-  ...OF_PLACE,
-  ...OF_APPLICATION,
-  ...OF_GROUP,
-  maxActiveRunners,
-  ...ENFORCING,
-  defaults,
+  ...OF_ENTRY,
 });
 
 const GroupEntry = z.strictObject({
@@ -247,12 +244,7 @@ const GroupEntry = z.strictObject({
         .meta({ description: 'Labels of its object, all of them. The author of the group writes them.' }),
     })
     .meta({ description: 'The RunnerGroups that are meant: those that all of these fit.' }),
-  ...OF_PLACE,
-  ...OF_APPLICATION,
-  ...OF_GROUP,
-  maxActiveRunners,
-  ...ENFORCING,
-  defaults,
+  ...OF_ENTRY,
 });
 
 const Exception = z.strictObject({

@@ -66,12 +66,8 @@ export function problemsOfIssue(issue: z.core.$ZodIssue, around: Surroundings): 
     case 'invalid_key':
       return wrong(`has the key ${quoted(String(path.at(-1)))}, which is too long`);
     case 'custom':
-      return wrong(
-        issue.params?.['ofKey'] === true
-          ? issue.message
-          : `${issue.message}${received(path, around)}${formInstead(path, around)}`,
-      );
     case 'invalid_format':
+      if (issue.code === 'custom' && issue.params?.['ofKey'] === true) return wrong(issue.message);
       return wrong(`${issue.message}${received(path, around)}${formInstead(path, around)}`);
     case 'not_multiple_of':
     case 'invalid_element':

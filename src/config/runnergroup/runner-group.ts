@@ -9,10 +9,7 @@ import type { RunnerLabel } from './words.ts';
 export type ContainerMode = WrittenSpec['containerMode'];
 
 /** A key of a Secret; the Secret itself is never read here. */
-export interface SecretKey {
-  readonly name: string;
-  readonly key: string;
-}
+export type SecretKey = Readonly<Record<'name' | 'key', string>>;
 
 /** The proxy of runner pods. At least one of `http` and `https` is there. */
 export interface PodProxy {
@@ -77,17 +74,11 @@ export type SpellingField = (typeof SPELLINGS)[number];
 /** All other fields of the spec keep the schema's form: a new field needs its entry in `schema.ts` and nothing here. */
 type SameFields = Readonly<Omit<WrittenSpec, keyof NormalFields | SpellingField>>;
 
-/** Absent: the default of docs/runnergroup.md. */
-export interface Images {
-  /** Image of runners with containerMode `dind` and `host`. */
-  readonly runner?: string | undefined;
-  /** Image of runners with containerMode `dind-rootless` and `buildkit`. */
-  readonly rootless?: string | undefined;
-  /** Image of dockerd in containerMode `dind`. */
-  readonly docker?: string | undefined;
-  /** Image of BuildKit in containerMode `buildkit`. */
-  readonly buildkit?: string | undefined;
-}
+/**
+ * `runner`: with containerMode `dind` and `host`. `rootless`: with `dind-rootless` and `buildkit`. `docker`: of dockerd in `dind`. `buildkit`: of
+ * BuildKit in `buildkit`. Absent: the default of docs/runnergroup.md.
+ */
+export type Images = Readonly<Partial<Record<'runner' | 'rootless' | 'docker' | 'buildkit', string | undefined>>>;
 
 /** A platform's own cdk8s app around ours (docs/platform.md). Like an image of the installation it says what pods look like. */
 export interface Platform {

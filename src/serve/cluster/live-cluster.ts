@@ -15,12 +15,12 @@ import {
 } from '../../clients/kubernetes/kube-pods.ts';
 import { podsByJob } from '../../clients/kubernetes/observe-cluster.ts';
 import {
+  JOBS,
+  type KubeJob,
   type KubePod,
   PODS,
   RUNNER_GROUPS,
   type RunnerGroupObject,
-  TRACKED_JOBS,
-  type TrackedJob,
 } from '../../clients/kubernetes/resources.ts';
 import { Watch } from '../../clients/kubernetes/watch.ts';
 import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
@@ -46,7 +46,7 @@ interface Copies {
   /** Undefined: all namespaces. */
   readonly namespace: string | undefined;
   readonly groups: Watch<RunnerGroupObject>;
-  readonly jobs: Watch<TrackedJob>;
+  readonly jobs: Watch<KubeJob>;
   readonly pods: Watch<KubePod>;
 }
 
@@ -78,7 +78,7 @@ export class LiveCluster {
     });
     const ofJobs = {
       ...tellOf(this.#runners),
-      onObject: ({ metadata: { uid, namespace, name } }: TrackedJob) =>
+      onObject: ({ metadata: { uid, namespace, name } }: KubeJob) =>
         tell({ is: 'runner-seen', uid, namespace, name, step: 'job' }),
     };
     const ofPods = {
@@ -93,7 +93,7 @@ export class LiveCluster {
     this.#copies = (namespaces.length > 0 ? namespaces : [undefined]).map((namespace) => ({
       namespace,
       groups: new Watch(client, RUNNER_GROUPS, namespace, tellOf(this.#groups)),
-      jobs: new Watch(client, TRACKED_JOBS, namespace, ofJobs),
+      jobs: new Watch(client, JOBS, namespace, ofJobs),
       pods: new Watch(client, PODS, namespace, ofPods),
     }));
   }
@@ -254,7 +254,7 @@ function isRefused(copies: Copies): boolean {
   return watchesOf(copies).some(({ refused }) => refused);
 }
 
-function judgeRunner(job: TrackedJob, pods: readonly KubePod[]): LiveRunner {
+function judgeRunner(job: KubeJob, pods: readonly KubePod[]): LiveRunner {
   const annotations = job.metadata.annotations ?? {};
   const groupName = job.metadata.labels?.[GROUP_NAME];
   const loss = lossOf(job, pods);

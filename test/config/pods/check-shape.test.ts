@@ -2,11 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import { checkShape } from '../../../src/config/pods/check-shape.ts';
 import type { Mapping, Value } from '../../../src/config/pods/pod-schema.ts';
-import { nearestName } from '../../../src/config/runnergroup/words.ts';
 import { FULL_TEMPLATE, ourTemplate } from './full-template.ts';
 
 const told = (template: Value): readonly string[] =>
-  checkShape(template, nearestName).map(({ path, message }) => `${path.join('.')}: ${message}`);
+  checkShape(template).map(({ path, message }) => `${path.join('.')}: ${message}`);
 
 const container = (fields: Mapping): Value => ({ spec: { containers: [{ name: 'a', ...fields }] } });
 

@@ -3,7 +3,7 @@
 import type { KubeObject, StoredObject } from '../../../simulator/kubernetes/objects.ts';
 import { judgeJob } from '../../../src/clients/kubernetes/judge-job.ts';
 import { podsByJob } from '../../../src/clients/kubernetes/observe-cluster.ts';
-import { PODS, TRACKED_JOBS } from '../../../src/clients/kubernetes/resources.ts';
+import { JOBS, PODS } from '../../../src/clients/kubernetes/resources.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { templateHash } from '../../../src/manifests/app.ts';
 import { jobAnnotations } from '../../../src/plan/output-of-plan.ts';
@@ -97,7 +97,7 @@ export function runnerGroupOf(group: GroupInGit): RunnerGroup {
 export function liveRunners({ objects }: Kubernetes): readonly LiveRunner[] {
   const pods = podsByJob(objects.all('pods').map((pod) => PODS.item.parse(pod)));
   return objects.all('jobs').map((object): LiveRunner => {
-    const job = TRACKED_JOBS.item.parse(object);
+    const job = JOBS.item.parse(object);
     const annotations = job.metadata.annotations ?? {};
     const groupName = job.metadata.labels?.[GROUP_NAME];
     return {
