@@ -4,18 +4,13 @@
  * the same bytes: test/manifests/same-bytes.property.test.ts.
  */
 
-import { OF_REPOSITORY, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
+import { OF_REPOSITORY } from '../config/runnergroup/runner-group.ts';
 import type { Texts } from '../shared/marks.ts';
+import type { RunnerGroupChart } from './app.ts';
 import type { JobManifest } from './job-manifest.ts';
 import { groupManifest, type Output } from './output.ts';
 import { type RunnerParts, stamp } from './stamp.ts';
 import { document, ended, quote } from './yaml.ts';
-
-/** A group and the template of its Jobs; a `RunnerGroupChart` is one. */
-interface GroupTemplate {
-  readonly group: RunnerGroup;
-  readonly templateJson: string;
-}
 
 /**
  * Returns the whole output in pieces to be joined: each document after a line `---`. Each group has its object (if
@@ -23,10 +18,12 @@ interface GroupTemplate {
  * objects, so they are not joined first.
  * @param charts in output order, as `RunnersApp.groupCharts`
  */
-export function manifestPieces(charts: readonly GroupTemplate[], output: Output): readonly string[] {
+export function manifestPieces(
+  charts: readonly Pick<RunnerGroupChart, 'group' | 'templateJson'>[],
+  output: Output,
+): readonly string[] {
   const pieces: string[] = [];
-  for (const chart of charts) {
-    const { group, templateJson } = chart;
+  for (const { group, templateJson } of charts) {
     if (output.isLeftOut(group)) continue;
     if (output.emitGroups && !group.size) pieces.push(`---\n${document(groupManifest(group, output.shards))}`);
     const runners = output.runnersOf(group);

@@ -5,10 +5,7 @@ export function keyText({ namespace, name }: Named): string {
   return `${namespace}/${name}`;
 }
 
-interface OriginAndJob {
-  readonly origin: string;
-  readonly job: { readonly id: number; readonly attempt: number };
-}
+type OriginAndJob = { readonly origin: string; readonly job: Readonly<Record<'id' | 'attempt', number>> };
 
 /** Key of a CI job's stay in the queue. `origin`: base URL of its Gitea. A re-run is another stay. */
 export function stayKey({ origin, job }: OriginAndJob): string {

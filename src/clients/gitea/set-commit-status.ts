@@ -6,18 +6,8 @@ import { readShape } from './shapes.ts';
 
 const JobRow = z.object({ head_sha: z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/) });
 
-/** Never `pending`: if `serve` stopped, it would hold up merges for ever (docs/adr/0069). */
-export interface CommitStatus {
-  /** `owner/name`. */
-  readonly repository: string;
-  /** Hash of the commit, in hex. */
-  readonly sha: string;
-  /** Context of the status. Each context has one status. */
-  readonly context: string;
-  readonly description: string;
-  /** Target of the link. Empty: no link. */
-  readonly url: string;
-}
+/** Each context has one status. `url`: target of the link; empty: no link. */
+type CommitStatus = Readonly<Record<'repository' | 'sha' | 'context' | 'description' | 'url', string>>;
 
 /** The commit that a CI job is for. @throws Failure */
 export async function readCommit(access: GiteaAccess, repository: string, jobId: number): Promise<string> {
@@ -26,7 +16,10 @@ export async function readCommit(access: GiteaAccess, repository: string, jobId:
   return await new GiteaApi(access).get(question, read);
 }
 
-/** Takes the place of the status of the same context. Gitea keeps the older ones. @throws Failure */
+/**
+ * Takes the place of the status of the same context. Gitea keeps the older ones. Never `pending`: if `serve` stopped, it would hold up merges
+ * for ever (docs/adr/0069). @throws Failure
+ */
 export async function setCommitStatus(access: GiteaAccess, status: CommitStatus): Promise<void> {
   const { repository, sha, url: target_url, ...told } = status;
   const question = questionOf(repository, `set a commit status in ${repository}`, `statuses/${sha}`);

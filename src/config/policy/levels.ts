@@ -13,23 +13,18 @@ import type { GroupMatch, Policy, PolicyEntry } from './policy-schema.ts';
 /** Fields that are allowed at the top and in entries. */
 export type Rules = Omit<PolicyEntry, 'defaults' | 'enforcement' | 'enforcementOf'>;
 
-export interface Levels {
-  /** The matching entries, the nearest one first. */
-  readonly entries: readonly PolicyEntry[];
-  /** The rules of all levels, after precedence. */
-  readonly rules: Rules;
-}
-
 /** The policy and all of its entries. */
 export function allLevels(policy: Policy) {
   return [policy, ...(policy.namespaces ?? []), ...(policy.groups ?? [])];
 }
 
-export function levelsOf(policy: Policy, group: RunnerGroup): Levels {
+/** Returns the matching entries, the nearest one first, and the rules of all levels, after precedence. */
+export function levelsOf(policy: Policy, group: RunnerGroup) {
   const ofGroup = policy.groups?.find(({ match }) => fits(match, group));
   const ofNamespace = entryOf(policy, group);
-  const entries = [...(ofGroup ? [ofGroup] : []), ...(ofNamespace ? [ofNamespace] : [])];
-  return { entries, rules: { ...policy, ...ofNamespace, ...ofGroup } };
+  const entries: readonly PolicyEntry[] = [ofGroup ?? [], ofNamespace ?? []].flat();
+  const rules: Rules = { ...policy, ...ofNamespace, ...ofGroup };
+  return { entries, rules };
 }
 
 /** Returns the first matching entry: a later one that allows more must not replace it. */

@@ -281,10 +281,7 @@ function notAmong(
 }
 
 /** Something that a group names, and where: `spec.podTemplate.spec.containers[0].image`. */
-interface Named {
-  readonly path: string;
-  readonly value: string;
-}
+type Named = Readonly<Record<'path' | 'value', string>>;
 
 /** Everything of these kinds. Nothing for a template with a fault: the rule `podTemplateFields` denies that one. */
 export function templateAsks(group: RunnerGroup, ...kinds: readonly AskedKind[]): readonly Named[] {

@@ -133,12 +133,8 @@ function isTemplate(key: unknown, text: string): boolean {
   return at > 0 && text.startsWith('{{', at - 1);
 }
 
-/** A line of the text: its number from 1, and how many spaces it is indented. */
-interface Line {
-  readonly number: number;
-  readonly indent: number;
-  readonly offset: number;
-}
+/** A line of the text: its number from 1, how many spaces it is indented, and where it begins. */
+type Line = Readonly<Record<'number' | 'indent' | 'offset', number>>;
 
 /** Message for a Helm template: it is YAML only after rendering. */
 export const TEMPLATE = 'this looks like a template ("{{"): render it first, e.g. with "helm template"';

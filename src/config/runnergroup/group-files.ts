@@ -27,14 +27,6 @@ import { MOST_BYTES, MOST_ENTRIES, MOST_FILES, MOST_PROBLEMS, tooMuch } from './
 import type { Problem, ProblemCode } from './problems.ts';
 import type { SourceFile } from './runner-group.ts';
 
-/** Files in the order of their names, each once, and what could not be read. */
-interface ReadFiles {
-  readonly files: readonly SourceFile[];
-  readonly problems: readonly Problem[];
-  /** Names of files in folders that tools own and that hold no manifests. */
-  readonly skipped: readonly string[];
-}
-
 const READ_ENDING = /\.(?:yaml|yml|json)$/;
 /** Files of kustomize, Helm, npm, TypeScript and cdk8s. In a folder they are skipped. */
 const NO_MANIFESTS =
@@ -49,15 +41,18 @@ interface Found {
   readonly is: 'file' | 'pipe' | 'standard input';
 }
 
-interface Search {
-  readonly cwd: string;
-  readonly recursive: boolean;
-  readonly found: Map<string, Found>;
-  readonly folders: Set<string>;
-  readonly problems: Problem[];
-  readonly skipped: string[];
-  entries: number;
-}
+type Where = { readonly paths: readonly string[]; readonly recursive: boolean; readonly cwd: string };
+type Search = ReturnType<typeof newSearch>;
+
+const newSearch = (where: Where) => ({
+  ...where,
+  found: new Map<string, Found>(),
+  folders: new Set<string>(),
+  problems: [] as Problem[],
+  /** Names of files in folders that tools own and that hold no manifests. */
+  skipped: [] as string[],
+  entries: 0,
+});
 
 /** Thrown inside of this file only: too much was found, so the search ends. */
 class Excess extends Error {
@@ -69,22 +64,10 @@ class Excess extends Error {
   }
 }
 
-/** Reads everything that `paths` name. Never throws for what it finds in the file system: that becomes a problem. */
-export function readFiles(options: {
-  readonly paths: readonly string[];
-  readonly recursive: boolean;
-  readonly cwd: string;
-}): ReadFiles {
-  const { paths, recursive, cwd } = options;
-  const search: Search = {
-    cwd,
-    recursive,
-    found: new Map(),
-    folders: new Set(),
-    problems: [],
-    skipped: [],
-    entries: 0,
-  };
+/** All files that `paths` name, in the order of their names, each once. What cannot be read becomes a problem, and no error. */
+export function readFiles(where: Where) {
+  const search = newSearch(where);
+  const { paths } = where;
   try {
     for (const path of paths.length > 0 ? paths : ['.']) findPath(path, search);
     return { files: readAll(search), problems: search.problems, skipped: search.skipped };
@@ -177,11 +160,7 @@ function entriesOf(real: string, shown: string, search: Search): readonly Dirent
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-interface EntryPlace {
-  readonly real: string;
-  readonly name: string;
-  readonly border: string;
-}
+type EntryPlace = Readonly<Record<'real' | 'name' | 'border', string>>;
 
 function findEntry(entry: Dirent, { real: path, name, border }: EntryPlace, search: Search): void {
   const wanted = READ_ENDING.test(entry.name);

@@ -11,11 +11,7 @@ interface Asking {
   readonly restartPolicy?: unknown;
 }
 
-interface AskingPod extends Asking {
-  readonly containers?: readonly Asking[] | null;
-  readonly initContainers?: readonly Asking[] | null;
-}
-
+type Containers = Readonly<Partial<Record<'containers' | 'initContainers', readonly Asking[] | null>>>;
 type Amounts = ReadonlyMap<string, number>;
 
 const sum = (a: number, b: number): number => a + b;
@@ -35,7 +31,7 @@ export function mostAskedOf(spec: unknown): Amounts {
 
 /** Sidecars run beside all that starts after them. Other init containers run one at a time. */
 function together(spec: unknown, asked: (part: Asking) => NonNullable<Quantities>): Amounts {
-  const pod = (spec ?? {}) as AskingPod;
+  const pod = (spec ?? {}) as Asking & Containers;
   const amountsOf = (part: Asking): Amounts =>
     new Map(Object.entries(asked(part)).map(([name, amount]) => [name, quantityValue(String(amount))]));
   let sidecars: Amounts = new Map();

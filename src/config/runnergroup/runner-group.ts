@@ -202,7 +202,4 @@ export function hasOwnPod(group: Pick<RunnerGroup, 'podTemplate' | 'securityProf
 }
 
 /** A file that was read. `name`: relative to the current folder, for messages. */
-export interface SourceFile {
-  readonly name: string;
-  readonly text: string;
-}
+export type SourceFile = Readonly<Record<'name' | 'text', string>>;

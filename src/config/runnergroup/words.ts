@@ -6,10 +6,7 @@ import { cut } from '../../shared/printable.ts';
  * A label as written, e.g. `ubuntu-latest:docker://image`, and its name, e.g. `ubuntu-latest`. Gitea sees only the
  * name.
  */
-export interface RunnerLabel {
-  readonly name: string;
-  readonly text: string;
-}
+export type RunnerLabel = Readonly<Record<'name' | 'text', string>>;
 
 /** A label and what its jobs need; `foreign`: a schema that only runner 2.1 and newer take, as part of the name. */
 export interface ParsedLabel extends RunnerLabel {

@@ -63,11 +63,7 @@ export const serveLogs = (argocdNamespace: string): string =>
 export const LABELS = { 'app.kubernetes.io/name': NAME, 'app.kubernetes.io/part-of': 'argocd-gitea-runners' } as const;
 
 /** A rule of a Role. */
-export interface Rule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-}
+export type Rule = Readonly<Record<'apiGroups' | 'resources' | 'verbs', readonly string[]>>;
 
 /** Rules of the sidecar in each namespace with runners. */
 export const SIDECAR_RULES: readonly Rule[] = [
