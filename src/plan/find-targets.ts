@@ -121,12 +121,12 @@ const TOKENS_AT_ONCE = 100;
 async function tokensOf(groups: readonly RunnerGroup[], settings: Settings, deadline: Deadline): Promise<Tokens> {
   if (settings.secrets !== 'api') return await findAll(groups, settings);
   // Loaded only when it is asked for: most runs read files.
-  const { ClusterSecrets, needCluster, secretsClient } = await import('../clients/kubernetes/cluster-secrets.ts');
+  const { needCluster, openClusterSecrets, secretsClient } = await import('../clients/kubernetes/cluster-secrets.ts');
   // `--cluster off` says that live Jobs are not looked at; the Secrets must come from somewhere.
   const config = needCluster(await findCluster({ ...settings, cluster: 'auto' }));
   const client = secretsClient(config, settings.onRequest);
   try {
-    const secrets = new ClusterSecrets(client, deadline);
+    const secrets = openClusterSecrets(client, deadline);
     return await findAll(groups, { ...settings, clusterSecrets: settings.secretsIn?.(secrets) ?? secrets });
   } finally {
     await client.close();

@@ -10,13 +10,13 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import { ArgoCd } from '../clients/argocd/argocd.ts';
+import { openArgoCd } from '../clients/argocd/argocd.ts';
 import { Deadline } from '../clients/http/request.ts';
 import { ServerClocks } from '../clients/http/server-clocks.ts';
-import { ClusterSecrets, secretsClient } from '../clients/kubernetes/cluster-secrets.ts';
+import { openClusterSecrets, secretsClient } from '../clients/kubernetes/cluster-secrets.ts';
 import type { ClusterConfig } from '../clients/kubernetes/config.ts';
 import { KubeClient } from '../clients/kubernetes/kube-client.ts';
-import { Lease } from '../clients/kubernetes/lease.ts';
+import { leaseOf } from '../clients/kubernetes/lease.ts';
 import type { SecretsMode } from '../clients/tokens/api-token.ts';
 import type { InstallationPods } from '../config/runnergroup/to-runner-group.ts';
 import { pause } from '../shared/clock.ts';
@@ -106,7 +106,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const leaseClient = new KubeClient(options.cluster, { clock });
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${options.listen.port}`;
   const onFailure = (failure: Failure): void => tell({ is: 'cluster-failed', failure });
-  const lease = options.lease && new Lease(leaseClient, { ...options.lease, identity, address, onFailure });
+  const lease = options.lease && leaseOf(leaseClient, { ...options.lease, identity, address, onFailure });
   const forwarder = new Forwarder();
   const take: TakeDelivery = async (event, delivery) => {
     if (leader) {
@@ -114,7 +114,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
       leader.announced(event);
       return 202;
     }
-    const status = await forwarder.send(lease?.otherHolder, delivery);
+    const status = await forwarder.send(lease?.otherHolder(), delivery);
     if (status !== 503) tell({ is: 'webhook', result: 'forwarded' });
     return status;
   };
@@ -199,7 +199,7 @@ function openCluster(options: ServeOptions, tell: Tell, leaderNow: () => Leader 
     },
     onChange: () => leaderNow()?.changed(),
   });
-  const access = new ArgoCd({
+  const access = openArgoCd({
     url: argocd.url,
     readToken: () => readArgoCdToken(argocd.tokenFile),
     clock,
@@ -213,7 +213,7 @@ function openCluster(options: ServeOptions, tell: Tell, leaderNow: () => Leader 
   const leaderOptions: LeaderOptions = {
     ...options,
     ...(options.secrets === 'api' && {
-      openSecrets: () => new ClusterSecrets(secrets, new Deadline(timeoutMs, clock)),
+      openSecrets: () => openClusterSecrets(secrets, new Deadline(timeoutMs, clock)),
     }),
     secretsClient: secrets,
     cluster,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { KubeClient } from '../../src/clients/kubernetes/kube-client.ts';
 import { readKubeconfig } from '../../src/clients/kubernetes/kubeconfig.ts';
-import { Lease, type LeaseTimes } from '../../src/clients/kubernetes/lease.ts';
+import { type LeaseTimes, leaseOf } from '../../src/clients/kubernetes/lease.ts';
 import { RUNNER_GROUPS } from '../../src/clients/kubernetes/resources.ts';
-import { Watch } from '../../src/clients/kubernetes/watch.ts';
+import { watchOf } from '../../src/clients/kubernetes/watch.ts';
 import { readOneDocument } from '../../src/config/runnergroup/documents.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { sleep, waitUntil } from '../servers/process.ts';
@@ -36,7 +36,7 @@ const within = { timeoutMs: 60_000 };
 it('a copy of a kind follows the API server, and finds after its restart what happened meanwhile', async () => {
   const failures: Failure[] = [];
   const life = new AbortController();
-  const watch = new Watch(client, RUNNER_GROUPS, 'default', {
+  const watch = watchOf(client, RUNNER_GROUPS, 'default', {
     onChange: () => undefined,
     onFailure: (failure) => failures.push(failure),
   });
@@ -45,20 +45,20 @@ it('a copy of a kind follows the API server, and finds after its restart what ha
   const capOf = (name: string): unknown =>
     (watch.objects.get(`default/${name}`)?.spec as { maxActiveRunners?: number } | undefined)?.maxActiveRunners;
   try {
-    await waitUntil('list', async () => watch.fresh, within);
+    await waitUntil('list', async () => watch.isFresh(), within);
     await applyGroup('one', 1);
     await waitUntil('see a new group', async () => names() === 'default/one', within);
     await applyGroup('one', 2);
     await waitUntil('see the change', async () => capOf('one') === 2, within);
 
     await cluster.machine.stop('kube-apiserver', 'KILL');
-    await waitUntil('notice the end', async () => !watch.fresh, within);
+    await waitUntil('notice the end', async () => !watch.isFresh(), within);
     expect(names()).toBe('default/one');
     expect(failures.length).toBeGreaterThan(0);
     await cluster.kubernetes.restartApiServer();
     await applyGroup('two', 1);
     await cluster.kubernetes.kubectl(['delete', 'runnergroup', 'one']);
-    await waitUntil('catch up', async () => watch.fresh && names() === 'default/two', within);
+    await waitUntil('catch up', async () => watch.isFresh() && names() === 'default/two', within);
   } finally {
     life.abort();
     await running;
@@ -74,7 +74,7 @@ describe('a Lease', () => {
     const life = new AbortController();
     const failures: Failure[] = [];
     const options = { namespace: 'default', name: `lease-${number}`, identity: name, address: `http://${name}`, times };
-    const lease = new Lease(client, { ...options, onFailure: (failure) => failures.push(failure) });
+    const lease = leaseOf(client, { ...options, onFailure: (failure) => failures.push(failure) });
     const running = lease.run(life.signal, async (leading) => {
       log.push(`+${name}`);
       await new Promise<void>((done) => leading.addEventListener('abort', () => done(), { once: true }));
@@ -93,7 +93,7 @@ describe('a Lease', () => {
     const one = replica('one', log);
     await waitUntil('lead', async () => log.length === 1, within);
     const two = replica('two', log);
-    await waitUntil('know the leader', async () => two.lease.otherHolder === 'http://one', within);
+    await waitUntil('know the leader', async () => two.lease.otherHolder() === 'http://one', within);
     await sleep(2 * times.leaseMs);
     expect(log).toEqual(['+one']);
 
@@ -119,7 +119,7 @@ describe('a Lease', () => {
     });
     await cluster.kubernetes.kubectl(['create', '-f', '-'], dead);
     const heir = replica('heir', log);
-    await waitUntil('know the dead leader', async () => heir.lease.otherHolder === 'http://dead', within);
+    await waitUntil('know the dead leader', async () => heir.lease.otherHolder() === 'http://dead', within);
     expect(log).toEqual([]);
     await waitUntil('take over', async () => log.length === 1, within);
     await heir.end();

@@ -1,7 +1,7 @@
 /** An Argo CD API server small enough to be bent: one Application, the three requests, every request noted. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { ArgoCd, type ArgoCdOptions } from '../../src/clients/argocd/argocd.ts';
+import { type ArgoCd, type ArgoCdOptions, openArgoCd } from '../../src/clients/argocd/argocd.ts';
 import { type Listening, serve } from './server.ts';
 
 export const TOKEN = 'argocd-token-0123456789';
@@ -89,7 +89,7 @@ export async function fakeArgoCd(bend: Bend = () => undefined): Promise<FakeArgo
 
 /** A client of the fake that is closed with the test. */
 export function client(url: string, options: Partial<ArgoCdOptions> = {}): ArgoCd {
-  const argocd = new ArgoCd({
+  const argocd = openArgoCd({
     url,
     readToken: async () => `${TOKEN}\n`,
     env: {},

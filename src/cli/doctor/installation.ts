@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 import { statusSeen } from '../../answers/where.ts';
-import { ClusterSecrets } from '../../clients/kubernetes/cluster-secrets.ts';
+import { openClusterSecrets } from '../../clients/kubernetes/cluster-secrets.ts';
 import { unexpectedStatus } from '../../clients/kubernetes/kube-client.ts';
 import { observeCluster } from '../../clients/kubernetes/observe-cluster.ts';
 import type { SecretReader } from '../../clients/tokens/api-token.ts';
@@ -119,7 +119,7 @@ function secretsOf(
   { settings, repoServer }: Reads,
   { argocdNamespace, client, deadline }: ClusterReader,
 ): SecretReader | undefined {
-  const clusterSecrets = new ClusterSecrets(client, deadline);
+  const clusterSecrets = openClusterSecrets(client, deadline);
   if (!isByHand) return secrets === 'api' ? clusterSecrets : undefined;
   const installed = 'value' in settings ? settings.value.data : {};
   return installedSecrets(clusterSecrets, installed, argocdNamespace, repoServer);

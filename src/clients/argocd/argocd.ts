@@ -18,8 +18,9 @@
  * the Application changes, or until the next comparison by time (`timeout.reconciliation`). The same annotation again changes nothing.
  */
 import * as z from 'zod';
-import { type Clock, systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
+import type { Texts } from '../../shared/marks.ts';
 import { parseUrl } from '../../shared/url.ts';
 import { HttpClient, type HttpOptions } from '../http/http-client.ts';
 import {
@@ -75,116 +76,83 @@ const WRONG_URL =
 const WRONG_TOKEN =
   'the token of Argo CD is empty or holds characters that no token has. Make one with "argocd account generate-token" and put it into the Secret.';
 
-/**
- * A client for one Argo CD with one account. It keeps connections until `close`. Every method throws `Failure` (exit
- * 1).
- */
-export class ArgoCd {
-  readonly clock: Clock;
-  readonly #http: HttpClient;
-  readonly #base: string;
-  readonly #readToken: ArgoCdOptions['readToken'];
-  readonly #controlPlaneNamespace: string;
+export type ArgoCd = ReturnType<typeof openArgoCd>;
 
-  /** @throws Failure exit 2: the URL cannot be one. */
-  constructor(options: ArgoCdOptions) {
-    const { url, readToken, ca, clock = systemClock, env, onRequest } = options;
-    this.clock = clock;
-    const parsed = parseUrl(url);
-    if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol) || parsed.username !== '')
-      throw new Failure('GR-ARGOCD-02', 2, WRONG_URL);
-    this.#base = (parsed.origin + parsed.pathname).replace(/\/+$/, '');
-    this.#readToken = readToken;
-    this.#controlPlaneNamespace = options.controlPlaneNamespace;
-    this.#http = new HttpClient({
-      env,
-      clock,
-      attemptMs: ATTEMPT_MS,
-      bodyLimit: BODY_LIMIT,
-      caFrom: 'with --argocd-ca-file',
-      connections: CONNECTIONS,
-      ca,
-      onRequest,
-    });
-  }
+/**
+ * A client for one Argo CD with one account. It keeps connections until `close`. Every request throws `Failure` (exit 1).
+ * @throws Failure exit 2: the URL cannot be one.
+ */
+export function openArgoCd(options: ArgoCdOptions) {
+  const { url, readToken, ca, clock = systemClock, controlPlaneNamespace, env, onRequest } = options;
+  const parsed = parseUrl(url);
+  if (parsed === undefined || !['http:', 'https:'].includes(parsed.protocol) || parsed.username !== '')
+    throw new Failure('GR-ARGOCD-02', 2, WRONG_URL);
+  const base = (parsed.origin + parsed.pathname).replace(/\/+$/, '');
+  const limits = { attemptMs: ATTEMPT_MS, bodyLimit: BODY_LIMIT, connections: CONNECTIONS };
+  const http = new HttpClient({ env, clock, ...limits, caFrom: 'with --argocd-ca-file', ca, onRequest });
 
   /** The Application as it is. Argo CD compares nothing for this. */
-  read(app: ApplicationRef, deadline: Deadline): Promise<AppState> {
-    return this.#get(app, 'read', {}, deadline);
-  }
+  const read = (app: ApplicationRef, deadline: Deadline): Promise<AppState> => get(app, 'read', {}, deadline);
 
   /**
    * Runs the plugin, compares everything, and returns the result. Takes a second or more. The head of this file says
    * when the request is lost.
    */
-  refresh(app: ApplicationRef, deadline: Deadline, how: RefreshKind = 'hard'): Promise<AppState> {
-    return this.#get(app, 'refresh', { refresh: how }, deadline);
-  }
+  const refresh = (app: ApplicationRef, deadline: Deadline, how: RefreshKind = 'hard'): Promise<AppState> =>
+    get(app, 'refresh', { refresh: how }, deadline);
 
   /**
    * Starts a sync with prune of the last generated output. The Application's own sync options hold. Does not wait for
    * the end.
    */
-  async sync(app: ApplicationRef, deadline: Deadline): Promise<SyncStart> {
-    const namespace = this.#appNamespace(app);
+  const sync = async (app: ApplicationRef, deadline: Deadline): Promise<SyncStart> => {
     const request: HttpRequest = {
-      ...(await this.#request(app, 'sync', '/sync')),
+      ...(await requestFor(app, 'sync', '/sync')),
       method: 'POST',
       // Argo CD compares the media type as a whole: with a charset it answers 415.
-      body: JSON.stringify({ prune: true, retryStrategy: NO_RETRY, ...namespace }),
+      body: JSON.stringify({ prune: true, retryStrategy: NO_RETRY, ...appNamespaceOf(app) }),
     };
-    const answer = await this.#http.send(request, deadline);
+    const answer = await http.send(request, deadline);
     if (isBusy(answer)) return 'busy';
-    if (answer.status !== 200) throw refusal(request, answer, `sync, <project>/${this.#objectOf(app)}`);
+    if (answer.status !== 200) throw refusal(request, answer, `sync, <project>/${objectOf(app)}`);
     jsonOf(request, answer);
     return 'started';
-  }
+  };
 
-  close(): Promise<void> {
-    return this.#http.close();
-  }
-
-  async #get(
-    app: ApplicationRef,
-    verb: string,
-    query: Readonly<Record<string, string>>,
-    deadline: Deadline,
-  ): Promise<AppState> {
-    const request = await this.#request(app, verb, '');
-    request.url.search = new URLSearchParams({ ...query, ...this.#appNamespace(app) }).toString();
-    const answer = await this.#http.send(request, deadline);
-    if (answer.status !== 200) throw refusal(request, answer, `get, <project>/${this.#objectOf(app)}`);
+  const get = async (app: ApplicationRef, verb: string, query: Texts, deadline: Deadline): Promise<AppState> => {
+    const request = await requestFor(app, verb, '');
+    request.url.search = new URLSearchParams({ ...query, ...appNamespaceOf(app) }).toString();
+    const answer = await http.send(request, deadline);
+    if (answer.status !== 200) throw refusal(request, answer, `get, <project>/${objectOf(app)}`);
     const state = stateIn(request, answer);
     if (state.name !== app.name || (app.namespace !== undefined && state.namespace !== app.namespace)) {
       throw wrongShape(request, 'another Application than the one asked for');
     }
     return state;
-  }
+  };
 
-  async #request(app: ApplicationRef, verb: string, below: string): Promise<HttpRequest> {
-    const secret = (await this.#readToken()).trim();
+  const requestFor = async (app: ApplicationRef, verb: string, below: string): Promise<HttpRequest> => {
+    const secret = (await readToken()).trim();
     if (!isHeaderText(secret)) throw new Failure('GR-ARGOCD-01', 1, WRONG_TOKEN);
-    const token = new Token(secret, this.#base, 'Bearer');
+    const token = new Token(secret, base, 'Bearer');
     return {
-      what: `${verb} Application ${this.#objectOf(app)}`,
+      what: `${verb} Application ${objectOf(app)}`,
       method: 'GET',
-      url: new URL(`${this.#base}/api/v1/applications/${encodeURIComponent(app.name)}${below}`),
+      url: new URL(`${base}/api/v1/applications/${encodeURIComponent(app.name)}${below}`),
       authorization: (to) => token.headerFor(to),
       mayLeadTo: (to) => token.covers(to),
-      queue: this.#objectOf(app),
+      queue: objectOf(app),
     };
-  }
+  };
 
   /** Sent only for Applications elsewhere: then a wrong `controlPlaneNamespace` does no harm to the others. */
-  #appNamespace({ namespace }: ApplicationRef): { readonly appNamespace?: string } {
-    return namespace === undefined || namespace === this.#controlPlaneNamespace ? {} : { appNamespace: namespace };
-  }
+  const appNamespaceOf = ({ namespace }: ApplicationRef): { readonly appNamespace?: string } =>
+    namespace === undefined || namespace === controlPlaneNamespace ? {} : { appNamespace: namespace };
 
   /** As RBAC writes it below the project (util/security/rbac.go): without the namespace when that is Argo CD's own. */
-  #objectOf(app: ApplicationRef): string {
-    const { appNamespace } = this.#appNamespace(app);
-    return appNamespace === undefined ? app.name : `${appNamespace}/${app.name}`;
-  }
+  const objectOf = (app: ApplicationRef): string => [...Object.values(appNamespaceOf(app)), app.name].join('/');
+
+  return { clock, read, refresh, sync, close: () => http.close() };
 }
 
 function stateIn(request: HttpRequest, answer: HttpAnswer): AppState {

@@ -60,45 +60,30 @@ export function keysOf({ scope, token }: Pick<GiteaTarget, 'scope' | 'token'>) {
 /**
  * Forwards requests and records the answers. An unusual answer ends the recording: another status, a redirect, too many
  * bytes.
+ * @param take whether there is memory for so many bytes
  */
-export class Recording implements Sender {
-  readonly #sender: Sender;
-  readonly #steadyMs: () => number;
-  readonly #take: (bytes: number) => boolean;
-  #answers: Answer[] | undefined = [];
-
-  /** @param take whether there is memory for so many bytes */
-  constructor(sender: Sender, steadyMs: () => number, take: (bytes: number) => boolean) {
-    this.#sender = sender;
-    this.#steadyMs = steadyMs;
-    this.#take = take;
-  }
-
-  /** Undefined: they cannot be given to others. */
-  get answers(): readonly Answer[] | undefined {
-    return this.#answers;
-  }
-
-  readonly send: Sender['send'] = async (request, deadline) => {
-    const sentMs = this.#steadyMs();
+export function recordingOf(sender: Sender, steadyMs: () => number, take: (bytes: number) => boolean) {
+  let kept: Answer[] | undefined = [];
+  const send: Sender['send'] = async (request, deadline) => {
+    const sentMs = steadyMs();
     const mayLeadTo: typeof request.mayLeadTo = (...redirect) => {
-      this.#answers = undefined;
+      kept = undefined;
       return request.mayLeadTo?.(...redirect) ?? true;
     };
-    const answer = await this.#sender.send({ ...request, mayLeadTo }, deadline);
-    this.#keep(request.url.href, answer, { sentMs, receivedMs: this.#steadyMs() });
-    return answer;
-  };
-
-  #keep(url: string, { header, mediaType, status, text }: HttpAnswer, times: Pick<Answer, 'sentMs' | 'receivedMs'>) {
-    const kept = this.#answers;
+    const answer = await sender.send({ ...request, mayLeadTo }, deadline);
+    const receivedMs = steadyMs();
+    const { header, mediaType, status, text } = answer;
     const isUsual = status === 200 && mediaType === 'application/json';
     // With `age`, the date is that of another server's clock.
     const date = header('age') === undefined ? header('date') : undefined;
-    if (isUsual && kept && kept.length < MOST_ANSWERS && this.#take(Buffer.byteLength(text)))
-      kept.push({ url, body: Buffer.from(text), total: header(TOTAL), date, ...times });
-    else this.#answers = undefined;
-  }
+    if (isUsual && kept && kept.length < MOST_ANSWERS && take(Buffer.byteLength(text)))
+      kept.push({ url: request.url.href, body: Buffer.from(text), total: header(TOTAL), date, sentMs, receivedMs });
+    else kept = undefined;
+    return answer;
+  };
+  /** Undefined: they cannot be given to others. */
+  const answers = (): readonly Answer[] | undefined => kept;
+  return { send, answers };
 }
 
 const Head = z.object({

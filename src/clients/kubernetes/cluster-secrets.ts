@@ -39,41 +39,24 @@ export function secretsClient(config: ClusterConfig, onRequest?: (line: RequestL
   return new KubeClient(config, { bodyLimit: BODY_LIMIT, onRequest });
 }
 
-/** Reads the Secrets of one look. Each is requested once. The results are forgotten with this object. */
-export class ClusterSecrets {
-  readonly #client: KubeClient;
-  readonly #deadline: Deadline;
-  readonly #answers = new Map<string, Promise<HttpAnswer>>();
+export type ClusterSecrets = ReturnType<typeof openClusterSecrets>;
 
-  /** @param deadline for all Secrets together. */
-  constructor(client: KubeClient, deadline: Deadline) {
-    this.#client = client;
-    this.#deadline = deadline;
-  }
+/**
+ * Reads the Secrets of one look. Each is requested once. The results are forgotten with this object.
+ * @param deadline for all Secrets together
+ */
+export function openClusterSecrets(client: KubeClient, deadline: Deadline) {
+  const answers = new Map<string, Promise<HttpAnswer>>();
 
-  /** A Secret that must be there. @throws Failure exit 1 for every answer but that Secret. */
-  async read(namespace: string, name: string): Promise<SecretKeys> {
-    const place = { namespace, name };
-    return this.#keysIn(await this.#answerOf(place), place);
-  }
-
-  /** Key `url` and no other, of a Secret that need not be there, or be readable (403, 404): undefined then. @throws Failure exit 1 */
-  async readUrl(namespace: string, name: string): Promise<string | undefined> {
-    const place = { namespace, name };
-    const answer = await this.#answerOf(place);
-    return answer.status === 403 || answer.status === 404 ? undefined : this.#keysIn(answer, place)('url');
-  }
-
-  async #answerOf(place: SecretPlace): Promise<HttpAnswer> {
-    const key = keyText(place);
-    const asked = this.#answers.get(key) ?? this.#client.send(questionFor('read', place), this.#deadline);
-    this.#answers.set(key, asked);
+  const answerOf = async (place: SecretPlace): Promise<HttpAnswer> => {
+    const asked = answers.get(keyText(place)) ?? client.send(questionFor('read', place), deadline);
+    answers.set(keyText(place), asked);
     return await asked;
-  }
+  };
 
-  #keysIn(answer: HttpAnswer, place: SecretPlace): SecretKeys {
+  const keysIn = (answer: HttpAnswer, place: SecretPlace): SecretKeys => {
     const { namespace, name } = place;
-    const request = this.#client.request(questionFor('read', place));
+    const request = client.request(questionFor('read', place));
     if (answer.status === 200) return keysOf(request, answer);
     throw failureOf(request, answer, place, {
       verbs: 'get',
@@ -81,7 +64,18 @@ export class ClusterSecrets {
       create: `kubectl create secret generic ${name} --namespace ${namespace} --from-file=token=FILE --from-literal=url=GITEA-URL`,
       instead: ', or use --secrets files and mount the Secret',
     });
-  }
+  };
+
+  return {
+    /** A Secret that must be there. @throws Failure exit 1 for every answer but that Secret. */
+    read: async (namespace: string, name: string): Promise<SecretKeys> =>
+      keysIn(await answerOf({ namespace, name }), { namespace, name }),
+    /** Key `url` and no other, of a Secret that need not be there, or be readable (403, 404): undefined then. @throws Failure exit 1 */
+    readUrl: async (namespace: string, name: string): Promise<string | undefined> => {
+      const answer = await answerOf({ namespace, name });
+      return answer.status === 403 || answer.status === 404 ? undefined : keysIn(answer, { namespace, name })('url');
+    },
+  };
 }
 
 /** A Secret that may be written. `version` changes with each write. @throws Failure exit 1 for every answer but that Secret. */

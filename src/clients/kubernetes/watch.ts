@@ -59,101 +59,79 @@ const Event = z.object({
   }),
 });
 
-export class Watch<T extends Named> {
-  readonly #client: KubeApi;
-  readonly #resource: Resource<T>;
-  readonly #namespace: string | undefined;
-  readonly #listeners: WatchListeners<T>;
-  readonly #objects = new Map<string, T>();
-  #fresh = false;
-  #refused = false;
-  #pauseMs = FIRST_PAUSE_MS;
+export type Watch<T extends Named> = ReturnType<typeof watchOf<T>>;
 
-  /** @param namespace undefined: all namespaces. */
-  constructor(client: KubeApi, resource: Resource<T>, namespace: string | undefined, listeners: WatchListeners<T>) {
-    this.#client = client;
-    this.#resource = resource;
-    this.#namespace = namespace;
-    this.#listeners = listeners;
-  }
-
-  /** Objects by `<namespace>/<name>`: a view that follows the server, not a copy. */
-  get objects(): ReadonlyMap<string, T> {
-    return this.#objects;
-  }
-
-  /** True while the copy follows the server; false before the first list and after an error, until the next success. */
-  get fresh(): boolean {
-    return this.#fresh;
-  }
-
-  /** True from a refused list (403) until the next list that is not refused. Meanwhile the copy is not fresh. */
-  get refused(): boolean {
-    return this.#refused;
-  }
+/** @param namespace undefined: all namespaces. */
+export function watchOf<T extends Named>(
+  client: KubeApi,
+  resource: Resource<T>,
+  namespace: string | undefined,
+  { onChange, onFailure, onObject }: WatchListeners<T>,
+) {
+  const { clock } = client;
+  const objects = new Map<string, T>();
+  let fresh = false;
+  let refused = false;
+  let pauseMs = FIRST_PAUSE_MS;
 
   /** Runs until `signal` is aborted, and not longer, even when the server does not answer. Never rejects. */
-  async run(signal: AbortSignal): Promise<void> {
+  const run = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       try {
-        await untilAborted(signal, this.#listAndWatch(signal));
+        await untilAborted(signal, listAndWatch(signal));
       } catch (error) {
-        const failed = asFailure(error, this.#client.request(this.#question('')));
-        this.#refused = failed.kind === 'cluster-forbidden';
-        this.#listeners.onFailure(failed);
+        const failed = asFailure(error, client.request(questionFrom('')));
+        refused = failed.kind === 'cluster-forbidden';
+        onFailure(failed);
       }
       if (signal.aborted) return;
       // The version has expired, or a request failed: until the next list the copy does not follow the server.
-      this.#fresh = false;
-      this.#listeners.onChange();
-      await this.#pause(signal);
+      fresh = false;
+      onChange();
+      await rest(signal);
     }
-  }
+  };
 
   /** Returns when only a new list helps, or `signal` is aborted. */
-  async #listAndWatch(signal: AbortSignal): Promise<void> {
-    const deadline = new Deadline(LIST_MS, this.#client.clock);
-    const snapshot = await listAll(this.#client, this.#resource, this.#namespace, deadline);
+  const listAndWatch = async (signal: AbortSignal): Promise<void> => {
+    const snapshot = await listAll(client, resource, namespace, new Deadline(LIST_MS, clock));
     if (signal.aborted) return;
-    this.#objects.clear();
-    for (const item of snapshot.items) this.#objects.set(keyText(item.metadata), item);
-    this.#fresh = true;
+    objects.clear();
+    for (const item of snapshot.items) objects.set(keyText(item.metadata), item);
+    fresh = true;
     // A refusal proves that the server is well. Its pauses must not be used for a watch that fails later.
-    if (this.#refused) this.#pauseMs = FIRST_PAUSE_MS;
-    this.#refused = false;
-    this.#listeners.onChange();
-    const { steadyMs } = this.#client.clock;
+    if (refused) pauseMs = FIRST_PAUSE_MS;
+    refused = false;
+    onChange();
     let version = snapshot.resourceVersion;
     while (!signal.aborted) {
-      const beganMs = steadyMs();
-      let ended: string | 'expired';
-      try {
-        ended = await this.#follow(version, signal);
-      } finally {
-        if (steadyMs() - beganMs >= GOOD_WATCH_MS) this.#pauseMs = FIRST_PAUSE_MS;
-      }
+      const beganMs = clock.steadyMs();
+      const isGood = () => clock.steadyMs() - beganMs >= GOOD_WATCH_MS;
+      const ended = await follow(version, signal).finally(() => {
+        if (isGood()) pauseMs = FIRST_PAUSE_MS;
+      });
       if (ended === 'expired') return;
       version = ended;
-      if (steadyMs() - beganMs >= GOOD_WATCH_MS) continue;
+      if (isGood()) continue;
       // A watch may end early. If a server ends each watch at once, the copy does not follow.
-      if (this.#pauseMs > FIRST_PAUSE_MS) return;
-      await this.#pause(signal);
+      if (pauseMs > FIRST_PAUSE_MS) return;
+      await rest(signal);
     }
-  }
+  };
 
-  async #pause(signal: AbortSignal): Promise<void> {
-    const ms = this.#pauseMs;
-    this.#pauseMs = Math.min(ms * 2, LONGEST_PAUSE_MS);
-    await pause(this.#client.clock, ms, signal);
-  }
+  const rest = async (signal: AbortSignal): Promise<void> => {
+    const ms = pauseMs;
+    pauseMs = Math.min(ms * 2, LONGEST_PAUSE_MS);
+    await pause(clock, ms, signal);
+  };
 
   /** Follows one watch to its end. Answers where the next one begins. */
-  async #follow(from: string, signal: AbortSignal): Promise<string | 'expired'> {
-    const question = this.#question(from);
+  const follow = async (from: string, signal: AbortSignal): Promise<string | 'expired'> => {
+    const question = questionFrom(from);
     let version = from;
     let events = 0;
-    const request = this.#client.request(question);
-    for await (const line of this.#client.stream(question, IDLE_MS, signal)) {
+    const request = client.request(question);
+    for await (const line of client.stream(question, IDLE_MS, signal)) {
       const { type, object } = parseValue(request, Event, parseJson(line), 'no event:');
       if (type === 'ERROR') {
         if (object.code === 410) return 'expired';
@@ -161,36 +139,44 @@ export class Watch<T extends Named> {
         throw failure(request, 'GR-CLUSTER-07', received, 'It is started again', 'cluster');
       }
       version = object.metadata?.resourceVersion || version;
-      if (type !== 'BOOKMARK') this.#apply(type, parseItem(this.#client, request, this.#resource, object));
+      if (type !== 'BOOKMARK') apply(type, parseItem(client, request, resource, object));
       events += 1;
-      if (events % EVENTS_PER_TURN === 0) await this.#client.clock.nextTurn();
+      if (events % EVENTS_PER_TURN === 0) await clock.nextTurn();
     }
     return version;
-  }
+  };
 
-  #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {
+  const apply = (type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void => {
     // Changed in place: a copy per event would cost the square of the number of Jobs.
-    if (type === 'DELETED') this.#objects.delete(keyText(object.metadata));
+    if (type === 'DELETED') objects.delete(keyText(object.metadata));
     else {
-      this.#objects.set(keyText(object.metadata), object);
-      this.#listeners.onObject?.(object);
+      objects.set(keyText(object.metadata), object);
+      onObject?.(object);
     }
-    this.#listeners.onChange();
-  }
+    onChange();
+  };
 
-  #question(resourceVersion: string): KubeQuestion {
-    return {
-      what: `watch ${this.#resource.name} ${inNamespace(this.#namespace)}`,
-      path: listPath(this.#resource, this.#namespace),
-      query: {
-        watch: 'true',
-        allowWatchBookmarks: 'true',
-        timeoutSeconds: String(WATCH_SECONDS),
-        resourceVersion,
-        ...selectorOf(this.#resource),
-      },
-    };
-  }
+  const questionFrom = (resourceVersion: string): KubeQuestion => ({
+    what: `watch ${resource.name} ${inNamespace(namespace)}`,
+    path: listPath(resource, namespace),
+    query: {
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: String(WATCH_SECONDS),
+      resourceVersion,
+      ...selectorOf(resource),
+    },
+  });
+
+  return {
+    run,
+    /** Objects by `<namespace>/<name>`: a view that follows the server, not a copy. */
+    objects: objects as ReadonlyMap<string, T>,
+    /** True while the copy follows the server; false before the first list and after an error, until the next success. */
+    isFresh: () => fresh,
+    /** True from a refused list (403) until the next list that is not refused. Meanwhile the copy is not fresh. */
+    isRefused: () => refused,
+  };
 }
 
 function asFailure(error: unknown, request: Parameters<typeof failure>[0]): Failure {

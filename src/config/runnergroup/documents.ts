@@ -56,11 +56,6 @@ const MOST_TEXT_PROBLEMS = 100;
 /** The version that is read in any case; 1.2 would make a text of `yes`, for us but not for kubectl. */
 const ONLY_DIRECTIVE = /^%YAML\s+1\.1\s*$/;
 
-/** Hands each document of a file to `take`, which must keep no more than it needs. Ends early, with a problem, when `budget` is used up. */
-export function readDocuments(file: SourceFile, budget: Budget, take: (read: Read) => void): void {
-  new DocumentReader(file, budget, take).read();
-}
-
 /** Reads all documents of a small file, with a budget of its own. */
 export function readAll(file: SourceFile): readonly Read[] {
   const found: Read[] = [];
@@ -76,130 +71,113 @@ export function readOneDocument(file: SourceFile): unknown {
   return only && !another && 'document' in only ? only.document.value : undefined;
 }
 
-class DocumentReader {
-  readonly #file: SourceFile;
-  readonly #budget: Budget;
-  readonly #take: (read: Read) => void;
-  readonly #lines = new LineCounter();
-  readonly #parser = new Parser(this.#lines.addNewLine);
-  readonly #composer = new Composer({
-    ...AS_KUBECTL,
-    prettyErrors: false,
-    // The package compares each key with all others: 20,000 keys take 3 s (measured). See wrongKeys.
-    uniqueKeys: false,
-  });
+/** Hands each document of a file to `take`, which must keep no more than it needs. Ends early, with a problem, when `budget` is used up. */
+export function readDocuments(file: SourceFile, budget: Budget, take: (read: Read) => void): void {
+  const lines = new LineCounter();
+  const parser = new Parser(lines.addNewLine);
+  // The package compares each key with all others: 20,000 keys take 3 s (measured). See wrongKeys.
+  const composer = new Composer({ ...AS_KUBECTL, prettyErrors: false, uniqueKeys: false });
   /** The document that the composer holds until it has seen what stands behind it. */
-  #held: CST.Document | undefined;
-  #words = 0;
+  let held: CST.Document | undefined;
+  let words = 0;
 
-  constructor(file: SourceFile, budget: Budget, take: (read: Read) => void) {
-    this.#file = file;
-    this.#budget = budget;
-    this.#take = take;
-  }
+  const placeAt = (offset: number): FilePlace => {
+    const { line, col } = lines.linePos(offset);
+    return { file: file.name, line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
 
-  read(): void {
-    const control = CONTROL.exec(this.#file.text);
-    const end = control
-      ? { offset: control.index, message: 'holds a control character: remove it' }
-      : (this.#readLexemes() ?? this.#compose(this.#parser.end()));
-    if (end) this.#reportEnd(end);
-    else this.#takeHeld();
-  }
+  const report = (message: string, place: FilePlace, code?: Problem['code']): void => {
+    const kind = code === undefined ? ({ code: 'GR-INPUT-02', isUnreadable: true } as const) : { code };
+    take({ problem: { place, path: '', message, ...kind } });
+  };
 
-  /** @returns why the file is not read to its end */
-  #readLexemes(): TextProblem | undefined {
-    this.#lines.addNewLine(0);
-    for (const lexeme of new Lexer().lex(this.#file.text)) {
-      const wrong = this.#compose(this.#parser.next(lexeme));
-      if (wrong) return wrong;
-      const { offset, stack } = this.#parser;
-      if (this.#held && stack[0]?.type === 'document') this.#takeHeld();
-      const excess = this.#count(lexeme);
-      if (excess !== undefined) return { offset, message: excess, code: 'GR-INPUT-08' };
-      if (stack.length > DEEPEST)
-        return { offset, message: `is nested more than ${DEEPEST} levels deep, as no manifest is: remove levels` };
+  /** Reports why the file is not read on. Counts lines itself: the lexer may not have come this far. */
+  const reportEnd = ({ offset, message, code }: TextProblem): void => {
+    const before = file.text.slice(0, offset);
+    const line = before.split('\n').length;
+    report(message, { file: file.name, line, column: offset - before.lastIndexOf('\n') }, code);
+  };
+
+  const source = (document: Document.Parsed, meanings: Meanings, value: unknown, start: number): SourceDocument => {
+    const text = file.text.slice(start, document.range[1]).replace(/^[ \t]*\r?\n/, '');
+    return {
+      place: placeAt(document.contents?.range[0] ?? start),
+      value,
+      text: text.endsWith('\n') ? text : `${text}\n`,
+      placeOf: (path) => placeAt(findNode(document, meanings, path).offset),
+      writtenAt: (path) => {
+        const { node, depth } = findNode(document, meanings, path);
+        return depth === path.length && isScalar(node) ? node.source : undefined;
+      },
+    };
+  };
+
+  const sortOut = (document: Document.Parsed, token: CST.Document | undefined): void => {
+    const { problems, meanings } = judgeDocument(document, file.text);
+    for (const { offset, message } of problems.slice(0, MOST_TEXT_PROBLEMS)) {
+      report(`is no valid YAML: ${message}`, placeAt(offset));
     }
-    return undefined;
-  }
+    if (problems.length > 0 || isEmpty(document)) return;
+    const read = toValue(document);
+    const start = contentStart(document, token);
+    if ('wrong' in read) report(read.wrong, placeAt(start));
+    else take({ document: source(document, meanings, read.value, start) });
+  };
 
-  /** @returns what there is too much of */
-  #count(lexeme: string): string | undefined {
-    const words = wordsOf(lexeme);
-    this.#words += words;
-    return (
-      this.#budget.addWords(words) ??
-      (this.#words > MOST_DOCUMENT_WORDS ? tooMuchInOne('this document has') : undefined)
-    );
-  }
+  /** Takes the document that the composer holds. Otherwise it would be in memory together with the next one. */
+  const takeHeld = (): void => {
+    for (const document of composer.end()) sortOut(document, held);
+    held = undefined;
+  };
 
-  #compose(tokens: Iterable<CST.Token>): TextProblem | undefined {
+  const compose = (tokens: Iterable<CST.Token>): TextProblem | undefined => {
     for (const token of tokens) {
       const { offset } = token;
       if (token.type === 'directive' && !ONLY_DIRECTIVE.test(token.source)) {
         return { offset, message: 'holds a YAML directive: leave it out' };
       }
       if (token.type === 'document') {
-        const excess = this.#budget.addDocuments(1);
+        const excess = budget.addDocuments(1);
         if (excess !== undefined) return { offset, message: excess, code: 'GR-INPUT-08' };
-        this.#takeHeld();
-        this.#held = token;
-        this.#words = 0;
+        takeHeld();
+        held = token;
+        words = 0;
       }
       // The composer yields nothing here: the last document was already taken.
-      for (const _ of this.#composer.next(token));
+      for (const _ of composer.next(token));
     }
     return undefined;
-  }
+  };
 
-  /** Takes the document that the composer holds. Otherwise it would be in memory together with the next one. */
-  #takeHeld(): void {
-    for (const document of this.#composer.end()) this.#sortOut(document, this.#held);
-    this.#held = undefined;
-  }
+  /** @returns what there is too much of */
+  const count = (lexeme: string): string | undefined => {
+    const more = wordsOf(lexeme);
+    words += more;
+    return budget.addWords(more) ?? (words > MOST_DOCUMENT_WORDS ? tooMuchInOne('this document has') : undefined);
+  };
 
-  #sortOut(document: Document.Parsed, token: CST.Document | undefined): void {
-    const { problems, meanings } = judgeDocument(document, this.#file.text);
-    for (const { offset, message } of problems.slice(0, MOST_TEXT_PROBLEMS)) {
-      this.#report(`is no valid YAML: ${message}`, this.#placeAt(offset));
+  /** @returns why the file is not read to its end */
+  const readLexemes = (): TextProblem | undefined => {
+    lines.addNewLine(0);
+    for (const lexeme of new Lexer().lex(file.text)) {
+      const wrong = compose(parser.next(lexeme));
+      if (wrong) return wrong;
+      const { offset, stack } = parser;
+      if (held && stack[0]?.type === 'document') takeHeld();
+      const excess = count(lexeme);
+      if (excess !== undefined) return { offset, message: excess, code: 'GR-INPUT-08' };
+      if (stack.length > DEEPEST)
+        return { offset, message: `is nested more than ${DEEPEST} levels deep, as no manifest is: remove levels` };
     }
-    if (problems.length > 0 || isEmpty(document)) return;
-    const read = toValue(document);
-    const start = contentStart(document, token);
-    if ('wrong' in read) this.#report(read.wrong, this.#placeAt(start));
-    else this.#take({ document: this.#source(document, meanings, read.value, start) });
-  }
+    return undefined;
+  };
 
-  #placeAt(offset: number): FilePlace {
-    const { line, col } = this.#lines.linePos(offset);
-    return { file: this.#file.name, line: Math.max(line, 1), column: Math.max(col, 1) };
-  }
-
-  #report(message: string, place: FilePlace, code?: Problem['code']): void {
-    const kind = code === undefined ? ({ code: 'GR-INPUT-02', isUnreadable: true } as const) : { code };
-    this.#take({ problem: { place, path: '', message, ...kind } });
-  }
-
-  /** Reports why the file is not read on. Counts lines itself: the lexer may not have come this far. */
-  #reportEnd({ offset, message, code }: TextProblem): void {
-    const before = this.#file.text.slice(0, offset);
-    const line = before.split('\n').length;
-    this.#report(message, { file: this.#file.name, line, column: offset - before.lastIndexOf('\n') }, code);
-  }
-
-  #source(document: Document.Parsed, meanings: Meanings, value: unknown, start: number): SourceDocument {
-    const text = this.#file.text.slice(start, document.range[1]).replace(/^[ \t]*\r?\n/, '');
-    return {
-      place: this.#placeAt(document.contents?.range[0] ?? start),
-      value,
-      text: text.endsWith('\n') ? text : `${text}\n`,
-      placeOf: (path) => this.#placeAt(findNode(document, meanings, path).offset),
-      writtenAt: (path) => {
-        const { node, depth } = findNode(document, meanings, path);
-        return depth === path.length && isScalar(node) ? node.source : undefined;
-      },
-    };
-  }
+  const control = CONTROL.exec(file.text);
+  const end = control
+    ? { offset: control.index, message: 'holds a control character: remove it' }
+    : (readLexemes() ?? compose(parser.end()));
+  if (end) reportEnd(end);
+  else takeHeld();
 }
 
 /** A document of nothing but comments, or `null`: kubectl and Argo CD skip it. */

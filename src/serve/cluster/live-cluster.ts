@@ -22,7 +22,7 @@ import {
   RUNNER_GROUPS,
   type RunnerGroupObject,
 } from '../../clients/kubernetes/resources.ts';
-import { Watch } from '../../clients/kubernetes/watch.ts';
+import { type Watch, watchOf } from '../../clients/kubernetes/watch.ts';
 import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
 import { groupOfObject, READ_ANNOTATIONS } from '../../plan/own-pod.ts';
 import type { Failure } from '../../shared/failure.ts';
@@ -92,9 +92,9 @@ export class LiveCluster {
     };
     this.#copies = (namespaces.length > 0 ? namespaces : [undefined]).map((namespace) => ({
       namespace,
-      groups: new Watch(client, RUNNER_GROUPS, namespace, tellOf(this.#groups)),
-      jobs: new Watch(client, JOBS, namespace, ofJobs),
-      pods: new Watch(client, PODS, namespace, ofPods),
+      groups: watchOf(client, RUNNER_GROUPS, namespace, tellOf(this.#groups)),
+      jobs: watchOf(client, JOBS, namespace, ofJobs),
+      pods: watchOf(client, PODS, namespace, ofPods),
     }));
   }
 
@@ -104,7 +104,7 @@ export class LiveCluster {
    */
   get fresh(): boolean {
     const readable = readableOf(this.#copies);
-    return readable.length > 0 && readable.flatMap(watchesOf).every(({ fresh }) => fresh);
+    return readable.length > 0 && readable.flatMap(watchesOf).every(({ isFresh }) => isFresh());
   }
 
   /** False for a namespace that refuses: its objects are not known. */
@@ -251,7 +251,7 @@ function readableOf(all: readonly Copies[]): readonly Copies[] {
 }
 
 function isRefused(copies: Copies): boolean {
-  return watchesOf(copies).some(({ refused }) => refused);
+  return watchesOf(copies).some(({ isRefused }) => isRefused());
 }
 
 function judgeRunner(job: KubeJob, pods: readonly KubePod[]): LiveRunner {

@@ -15,7 +15,7 @@ import {
   MOST_AGE_MS,
   MOST_OF_KEPT,
   NONCE_HEADER,
-  Recording,
+  recordingOf,
   sealed,
 } from '../../clients/gitea/kept-look.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
@@ -100,10 +100,10 @@ export class LookServer {
       this.#keptBytes += more;
       return true;
     };
-    const recording = new Recording(sender, this.#options.clock.steadyMs, take);
+    const recording = recordingOf(sender, this.#options.clock.steadyMs, take);
     /** @param version of this Gitea; undefined: the look has failed */
     const end = (key: string, beganMs: number, version: string | undefined): void => {
-      const { answers } = recording;
+      const answers = recording.answers();
       const place = this.#places.get(key);
       this.forget(key);
       if (place && answers && version !== undefined) {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { expect, it } from 'vitest';
-import { ArgoCd } from '../../../src/clients/argocd/argocd.ts';
+import { openArgoCd } from '../../../src/clients/argocd/argocd.ts';
 import { Deadline } from '../../../src/clients/http/request.ts';
 import type { Failure } from '../../../src/shared/failure.ts';
 import { failureOf } from '../../support/failure-of.ts';
@@ -220,7 +220,7 @@ it.each([
   'https://user:secret@argocd.example.com',
   'file:///etc',
 ])('the client refuses %j as a URL, without showing it', (url) => {
-  const make = () => new ArgoCd({ url, readToken: async () => TOKEN, env: {}, controlPlaneNamespace: 'argocd' });
+  const make = () => openArgoCd({ url, readToken: async () => TOKEN, env: {}, controlPlaneNamespace: 'argocd' });
 
   expect(make).toThrow(expect.objectContaining({ code: 'GR-ARGOCD-02', exit: 2 }));
   expect(make).not.toThrow('secret@');

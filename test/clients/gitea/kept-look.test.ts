@@ -1,6 +1,6 @@
 /** Looks that are recorded, sealed, opened and played again (law F170). Real requests. */
 import { describe, expect, it } from 'vitest';
-import { keysOf, type OpenLook, opened, Recording, sealed } from '../../../src/clients/gitea/kept-look.ts';
+import { keysOf, type OpenLook, opened, recordingOf, sealed } from '../../../src/clients/gitea/kept-look.ts';
 import { type GiteaTarget, giteaClient, observeEach } from '../../../src/clients/gitea/observe-gitea.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
@@ -14,14 +14,14 @@ const VERSION = '1.27.3';
 async function recorded(target: GiteaTarget, most = 1_000_000_000) {
   const http = giteaClient({ deadlineMs: 600_000, env: {} });
   let bytes = 0;
-  const recording = new Recording(http, systemClock.steadyMs, (more) => {
+  const recording = recordingOf(http, systemClock.steadyMs, (more) => {
     bytes += more;
     return bytes <= most;
   });
   const beganMs = systemClock.steadyMs();
   try {
     const look = (await observeEach([target], { ...OPTIONS, http: recording })).get(target.key);
-    return { look, beganMs, version: VERSION, answers: recording.answers };
+    return { look, beganMs, version: VERSION, answers: recording.answers() };
   } finally {
     await http.close();
   }

@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest';
 import { failure, type HttpAnswer } from '../../../src/clients/http/request.ts';
 import type { KubeApi, KubeQuestion } from '../../../src/clients/kubernetes/kube-client.ts';
-import { Lease, type LeaseTimes } from '../../../src/clients/kubernetes/lease.ts';
+import { type LeaseTimes, leaseOf } from '../../../src/clients/kubernetes/lease.ts';
 import { untilAborted } from '../../../src/shared/clock.ts';
 import type { Failure } from '../../../src/shared/failure.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
@@ -58,7 +58,7 @@ async function start(lease?: Body, times: LeaseTimes | undefined = undefined) {
   };
   const client = { clock, origin: 'https://kubernetes', request, send } as unknown as KubeApi;
   const options = { namespace: 'argocd', name: 'serve', identity: 'one', address: 'http://one' };
-  const own = new Lease(client, { ...options, onFailure: (each) => failures.push(each), ...(times && { times }) });
+  const own = leaseOf(client, { ...options, onFailure: (each) => failures.push(each), ...(times && { times }) });
   const life = new AbortController();
   const led: string[] = [];
   const work = { lastsMs: 0 };
@@ -87,7 +87,7 @@ const BEGAN = '2026-11-25T00:00:00.001000Z';
 
 it('a replica creates the Lease, renews it every two seconds, and gives it back', async () => {
   const { asked, clock, ended, failures, led, life, own, server } = await start();
-  expect([led, own.otherHolder]).toEqual([['leads'], undefined]);
+  expect([led, own.otherHolder()]).toEqual([['leads'], undefined]);
   expect(asked.map(({ method, path, what, ms }) => [method, path, what, ms])).toEqual([
     ['GET', `${PATH}/serve`, 'read Lease argocd/serve', 5_000],
     ['POST', PATH, 'create Lease argocd/serve', 5_000],
@@ -156,30 +156,30 @@ it.each<[string, Body['spec'], Record<string, unknown>]>([
 
   expect(led).toEqual(['leads']);
   expect(bodyOf(asked[1])).toMatchObject({ metadata: { resourceVersion: '7' }, spec: written });
-  expect(own.otherHolder).toBeUndefined();
+  expect(own.otherHolder()).toBeUndefined();
 });
 
 it('a replica names the other holder, and none after it has taken over', async () => {
   const { clock, led, own, server } = await start(other({ holderIdentity: 'two', leaseDurationSeconds: 3 }));
-  expect([led, own.otherHolder]).toEqual([[], 'http://two']);
+  expect([led, own.otherHolder()]).toEqual([[], 'http://two']);
   await clock.pass(4_000);
-  expect([led, own.otherHolder, server.lease?.spec?.['leaseTransitions']]).toEqual([['leads'], undefined, 1]);
+  expect([led, own.otherHolder(), server.lease?.spec?.['leaseTransitions']]).toEqual([['leads'], undefined, 1]);
 });
 
 it('a replica names no other holder while the Lease is free, nor itself', async () => {
   const free = await start(other({ holderIdentity: '' }));
-  expect(free.own.otherHolder).toBeUndefined();
+  expect(free.own.otherHolder()).toBeUndefined();
   free.server.answer = (method) => (method === 'GET' ? undefined : 409);
   free.server.lease = other({ holderIdentity: '' });
   await free.clock.pass(2_000);
-  expect(free.own.otherHolder).toBeUndefined();
+  expect(free.own.otherHolder()).toBeUndefined();
   free.server.lease = other({});
   await free.clock.pass(2_000);
-  expect(free.own.otherHolder).toBeUndefined();
+  expect(free.own.otherHolder()).toBeUndefined();
   // The replica's own address is not that of another one.
   free.server.lease = other({ holderIdentity: 'one' });
   await free.clock.pass(2_000);
-  expect(free.own.otherHolder).toBeUndefined();
+  expect(free.own.otherHolder()).toBeUndefined();
 });
 
 it('a replica does not lead while the API server refuses, and reports each refusal', async () => {

@@ -4,7 +4,7 @@
  */
 import { expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../../src/clients/kubernetes/kube-client.ts';
-import { Lease } from '../../../src/clients/kubernetes/lease.ts';
+import { leaseOf } from '../../../src/clients/kubernetes/lease.ts';
 import type { Clock } from '../../../src/shared/clock.ts';
 import { until } from '../../serve/rig.ts';
 import { type Override, startApiServer } from '../../support/api-server.ts';
@@ -38,7 +38,7 @@ async function startLease(bend?: Override) {
     const client = new KubeClient(cluster.config, { clock });
     const life = new AbortController();
     const onFailure = () => undefined;
-    const lease = new Lease(client, { namespace: 'argocd', name: 'serve', identity, address: identity, onFailure });
+    const lease = leaseOf(client, { namespace: 'argocd', name: 'serve', identity, address: identity, onFailure });
     let hasEnded = false;
     const running = lease.run(life.signal, async (leading) => {
       led.push(`${identity} leads`);

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { KubeClient } from '../../../src/clients/kubernetes/kube-client.ts';
 import { RUNNER_GROUPS } from '../../../src/clients/kubernetes/resources.ts';
-import { Watch } from '../../../src/clients/kubernetes/watch.ts';
+import { watchOf } from '../../../src/clients/kubernetes/watch.ts';
 import { type Clock, systemClock } from '../../../src/shared/clock.ts';
 import type { Failure } from '../../../src/shared/failure.ts';
 import { serve } from '../../support/server.ts';
@@ -56,7 +56,7 @@ async function start(
   const client = new KubeClient({ url: origin, token: async () => 'token' }, { clock });
   const failures: Failure[] = [];
   const onFailure = (failure: Failure): void => void failures.push(failure);
-  const watch = new Watch(client, RUNNER_GROUPS, undefined, { onChange, onFailure });
+  const watch = watchOf(client, RUNNER_GROUPS, undefined, { onChange, onFailure });
   const running = watch.run(life.signal);
   onTestFinished(async () => {
     life.abort();
@@ -106,7 +106,7 @@ describe('a watch', () => {
     await until(() => watch.objects.get('ci/b')?.spec !== undefined && names().join() === 'ci/b,ci/c');
     await until(() => JSON.stringify(watch.objects.get('ci/b')?.spec) === '{"scope":"org"}');
 
-    expect(watch.fresh).toBe(true);
+    expect(watch.isFresh()).toBe(true);
   });
 
   it('goes on from the last bookmark when the server ends it', async () => {
@@ -142,7 +142,7 @@ describe('a watch', () => {
     await until(() => names().join() === 'ci/a,ci/b');
 
     expect(failures).toHaveLength(1);
-    expect(watch.fresh).toBe(true);
+    expect(watch.isFresh()).toBe(true);
   });
 
   it('a watch is not fresh while the server cannot be listed, and keeps what it knew', async () => {
@@ -155,7 +155,7 @@ describe('a watch', () => {
 
     expect(failures[0]?.code).toBe('GR-CLUSTER-06');
     expect(failures[0]?.message).toContain('in the whole cluster');
-    expect(watch.fresh).toBe(false);
+    expect(watch.isFresh()).toBe(false);
     expect(names()).toEqual(['ci/a']);
   });
 
@@ -202,7 +202,7 @@ describe('a watch', () => {
     );
     await until(() => pauses.length === nth);
 
-    expect(watch.fresh).toBe(false);
+    expect(watch.isFresh()).toBe(false);
   });
 
   it('lets the event loop turn after 100 events at most', async () => {
@@ -274,6 +274,6 @@ describe('a watch', () => {
     );
     await until(() => names().join() === 'ci/a,ci/b');
 
-    expect(watch.fresh).toBe(true);
+    expect(watch.isFresh()).toBe(true);
   });
 });

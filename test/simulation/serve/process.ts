@@ -5,7 +5,7 @@
 import type { ApplicationRef } from '../../../src/clients/argocd/application.ts';
 import { ServerClocks } from '../../../src/clients/http/server-clocks.ts';
 import type { KubeApi } from '../../../src/clients/kubernetes/kube-client.ts';
-import { Lease } from '../../../src/clients/kubernetes/lease.ts';
+import { leaseOf } from '../../../src/clients/kubernetes/lease.ts';
 import { LiveCluster } from '../../../src/serve/cluster/live-cluster.ts';
 import { Leader } from '../../../src/serve/leader.ts';
 import { type ServeEvent, type Tell, tellAll } from '../../../src/serve/planning/events.ts';
@@ -233,7 +233,7 @@ export class ServeProcess {
       this.leader?.heard(event);
     };
     const cluster = new LiveCluster(client, { namespaces, images: {}, tell: toldByCluster, onChange });
-    const lease = new Lease(this.#kubernetes(clock), {
+    const lease = leaseOf(this.#kubernetes(clock), {
       namespace: NAMESPACE,
       name: 'gitea-runners',
       identity: name,
