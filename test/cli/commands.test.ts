@@ -11,7 +11,7 @@ it('the program knows its version', async () => {
 describe('the help of a command', () => {
   const helpOf = async (command: string) => (await runHere([command, '--help'])).stdout.replaceAll(/\s+/g, ' ');
 
-  it('says what a flag means there, and nothing of other commands', async () => {
+  it('the help of a command says what a flag means there, and nothing of other commands', async () => {
     expect(await helpOf('generate')).toContain('time limit of the run (env: GITEA_RUNNERS_TIMEOUT');
     expect(await helpOf('generate')).toContain('default: the service account of this pod)');
     expect(await helpOf('explain')).toContain('how to print: json or wide (env:');

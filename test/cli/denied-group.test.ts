@@ -139,7 +139,7 @@ describe('a group in a namespace that is not allowed', () => {
     },
   );
 
-  it('keeps what lives of it, when it is our own from before', async () => {
+  it('a group in a namespace that is not allowed keeps what lives of it, when it is our own from before', async () => {
     const { code, stdout, stderr } = await elsewhere({ groups: { 'team-b': [liveGroup('bad', 'runners', 'team-b')] } });
 
     expect(stderr).toMatch(TOLD);
@@ -155,7 +155,7 @@ describe('a group in a namespace that is not allowed', () => {
   it.each<[string, Cluster]>([
     ['nobody says whose it is', { groups: { 'team-b': [liveGroup('bad', undefined, 'team-b')] } }],
     ['the API server does not answer', { override: answering({ '/team-b/runnergroups': 500 }) }],
-  ])('stops all when %s', async (_, cluster) => {
+  ])('a group in a namespace that is not allowed stops all when %s', async (_, cluster) => {
     const outcome = await elsewhere(cluster);
 
     expect(outcome.stdout).toBe('');
@@ -185,7 +185,7 @@ describe('a file that cannot be read', () => {
     return staged;
   };
 
-  it('holds up nobody else. What the cluster has of groups that no file names is kept', async () => {
+  it('a file that cannot be read holds up nobody else. What the cluster has of groups that no file names is kept', async () => {
     const live = [
       liveGroup('bad', 'runners'),
       liveGroup('other', 'runners'),
@@ -202,7 +202,7 @@ describe('a file that cannot be read', () => {
     expect(told.map(({ spec }) => spec['suspend'])).toEqual([true, true]);
   });
 
-  it('keeps the Jobs of a group whose name it hides', async () => {
+  it('a file that cannot be read keeps the Jobs of a group whose name it hides', async () => {
     const { env, folder } = await hiding([liveGroup('bad', 'runners')], (url) => yaml('Bad', url));
 
     expectKept(
@@ -230,7 +230,7 @@ describe('a file that cannot be read', () => {
     ['it says nothing of what it holds', () => hiding([], () => 'a: [\n'), {}],
     ['no Jobs are in sight', () => hiding([]), { GITEA_RUNNERS_CLUSTER: 'off' }],
     ['RunnerGroups may not be listed', () => hiding([], broken, { override: answering({ '/runnergroups': 403 }) }), {}],
-  ])('stops all when %s', async (_, staging, more) => {
+  ])('a file that cannot be read stops all when %s', async (_, staging, more) => {
     const { env, folder } = await staging();
 
     const outcome = await runHere(['generate', folder], { ...env, ...ARGOCD, ...withPolicy(more) });
@@ -320,7 +320,7 @@ describe('a document that is no manifest of ours', () => {
       (url) =>
         `${yaml('good', url)}---\napiVersion: v1\nkind: List\nitems: [{kind: ConfigMap, metadata: {name: x}}, {apiVersion: gitea.bpg.pw/v1alpha1, kind: RunnerGroup, metadata: {name: bad}}]\n`,
     ],
-  ])('stops all when %s', async (_, text) => {
+  ])('a document that is no manifest of ours stops all when %s', async (_, text) => {
     const { env, folder } = await alone(text);
     rmSync(join(folder, 'good.yaml'));
 

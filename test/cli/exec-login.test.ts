@@ -152,7 +152,7 @@ describe('a login', () => {
     expect(await token?.()).toBe('t');
   });
 
-  it('finds a program with a slash beside the kubeconfig', async () => {
+  it('a login finds a program with a slash beside the kubeconfig', async () => {
     const file = printing(credential({ token: 't' }));
     const kubeconfig = kubeconfigFor(config, user('./get-token'));
     writeFileSync(join(dirname(kubeconfig), 'get-token'), readFileSync(file), { mode: 0o755 });
@@ -207,7 +207,7 @@ describe('a login', () => {
     ['prints nothing of use', { script: `echo '${credential({})}'` }, 'gave no token'],
     ['prints without an end', { script: 'yes' }, 'has not ended within 0.3 s'],
   ])(
-    'says what is wrong with a program that %s',
+    'a login says what is wrong with a program that %s',
     async (_, { script, command, ...more }: Readonly<Record<string, string>>, says) => {
       const kubeconfig = kubeconfigFor(config, user(command ?? program(script ?? ''), more));
 

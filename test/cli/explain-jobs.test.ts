@@ -262,7 +262,7 @@ describe('the table of explain', () => {
     return { code, stdout, asked };
   }
 
-  it('tells where Actions is switched off, with a token that reads no repository', async () => {
+  it('the table of explain tells where Actions is switched off, with a token that reads no repository', async () => {
     const { code, stdout } = await table(70_000);
 
     expect(code).toBe(4);
@@ -271,7 +271,7 @@ describe('the table of explain', () => {
     expect(stdout).not.toContain('settings of acme/ml');
   });
 
-  it('asks for no runs while all jobs are young', async () => {
+  it('the table of explain asks for no runs while all jobs are young', async () => {
     expect((await table(1_000)).asked).toEqual([]);
   });
 });

@@ -32,7 +32,7 @@ function runnerGroupOf(label: string): { readonly group?: RunnerGroup; readonly 
 }
 
 describe('explain', () => {
-  it('tells of a job how its own last runner ended, and nothing of a runner whose name only has its id somewhere', () => {
+  it('explain tells of a job how its own last runner ended, and nothing of a runner whose name only has its id somewhere', () => {
     const of = group({ name: 'team-7-ci' });
     const failed = (name: string, reason: string) =>
       live(name, 'failed', { finishedAtMs: NOW - 1_000, end: { reason }, trouble: { reason } });
@@ -47,7 +47,7 @@ describe('explain', () => {
     expect(ended).toEqual({ 1: 'Evicted', 7: undefined, 4711: 'OOMKilled' });
   });
 
-  it('names the way out of a CI job that Gitea leaves in progress', () => {
+  it('explain names the way out of a CI job that Gitea leaves in progress', () => {
     const stale = running(1, named(group(), 1), { startedAtMs: NOW - 86_400_000 });
     const explanation = explanationIn({ jobs: [stale], liveJobs: [] });
     const [of] = explanation.jobs;
@@ -235,7 +235,7 @@ describe('explain', () => {
     [192_000, '3m12s'],
     [7_500_000, '2h05m'],
     [356_400_000, '4d03h'],
-  ])('prints %d ms as %s', (ms, text) => {
+  ])('explain prints %d ms as %s', (ms, text) => {
     expect(duration(ms)).toBe(text);
   });
 });
@@ -258,7 +258,7 @@ it('explain shows a suspended group before a label that no group has, and wraps 
 describe('the table', () => {
   const shard = (id: number) => job(id, { name: `build (node 22, shard ${id})`, runId: 9 });
 
-  it('tells 30 jobs of one matrix in 25 lines of 80 columns', () => {
+  it('the table tells 30 jobs of one matrix in 25 lines of 80 columns', () => {
     const jobs = Array.from({ length: 30 }, (_, index) => shard(index + 1));
     const text = explainText(explanationIn({ groups: [group({ maxActiveRunners: 5 })], jobs, liveJobs: [] }), {
       colour: false,
@@ -270,7 +270,7 @@ describe('the table', () => {
     expect(text.split('\n').length).toBeLessThanOrEqual(25);
   });
 
-  it('keeps jobs of other runs, and other causes, apart', () => {
+  it('the table keeps jobs of other runs, and other causes, apart', () => {
     const other = job(3, { name: 'build (node 22, shard 3)', runId: 10 });
     const text = explainText(explanationIn({ jobs: [shard(1), shard(2), other] }), { colour: false });
 

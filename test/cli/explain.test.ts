@@ -83,7 +83,7 @@ describe('explain WHAT', () => {
     expect(stdout.split('\n').filter((line) => line.length > 80 && !line.startsWith('  Link:'))).toEqual([]);
   });
 
-  it('takes the page of a run or of a job, also by another host name and with attempts', async () => {
+  it('explain WHAT takes the page of a run or of a job, also by another host name and with attempts', async () => {
     const { simulator, web, run } = await scene();
     const runPage = `/acme/web/actions/runs/${web.run.id}`;
     const jobPage = `${runPage}/jobs/${web.jobs[0]?.id}`;
@@ -99,7 +99,7 @@ describe('explain WHAT', () => {
     ]);
   });
 
-  it('takes the id of the first column', async () => {
+  it('explain WHAT takes the id of the first column', async () => {
     const { api, run } = await scene();
     const id = String(api.jobs[0]?.id);
 
@@ -111,7 +111,7 @@ describe('explain WHAT', () => {
     expect(timeless((await run(`job/${id}`)).stdout)).toBe(timeless(byId.stdout));
   });
 
-  it('takes a group and a runner, also as the name of a pod', async () => {
+  it('explain WHAT takes a group and a runner, also as the name of a pod', async () => {
     const { run, env, folder } = await scene();
     const runner = /ci-\d+-1-[0-9a-f]{8}/.exec((await runHere(['generate'], env, folder)).stdout)?.[0] ?? '';
 
@@ -127,7 +127,7 @@ describe('explain WHAT', () => {
     expect((await run(`pod/${runner}-x7x9z`)).stdout).toBe(ofRunner.stdout);
   });
 
-  it('says of a finished run that nothing waits', async () => {
+  it('explain WHAT says of a finished run that nothing waits', async () => {
     const { simulator, run } = await scene();
     simulator.gitea.addRepo('acme/docs');
     const { run: pushed } = simulator.gitea.push('acme/docs', { jobs: [{ key: 'links', runsOn: ['linux'] }] });
@@ -168,7 +168,7 @@ describe('explain WHAT', () => {
     expect(stderr).toMatch(message);
   });
 
-  it('knows the name of a repository that went to another owner, with a token that may read it', async () => {
+  it('explain WHAT knows the name of a repository that went to another owner, with a token that may read it', async () => {
     const { simulator, env, folder } = await startAcme();
     simulator.gitea.addOrg('beta', { owners: ['anna'] });
     simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
@@ -187,7 +187,7 @@ describe('explain WHAT', () => {
   });
 
   it.each(['1', 'https://gitea.example.com/acme/web/actions/runs/1/jobs/1'])(
-    'says of %s, which has ended, that finished jobs were not read, when no other one waits',
+    'explain WHAT says of %s, which has ended, that finished jobs were not read, when no other one waits',
     async (what) => {
       const { simulator, env, folder } = await startAcme();
       const { run } = simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
@@ -256,7 +256,7 @@ describe('WHAT and PATH', () => {
 });
 
 describe('the table', () => {
-  it('shows problems first, and only what a filter lets through', async () => {
+  it('the table shows problems first, and only what a filter lets through', async () => {
     const { run } = await scene();
     const states = async (...args: readonly string[]): Promise<readonly string[]> => {
       const { stdout } = await run('-o', 'json', ...args);
@@ -285,7 +285,7 @@ describe('the table', () => {
     });
   });
 
-  it('refuses a filter that cannot be before it asks Gitea', async () => {
+  it('the table refuses a filter that cannot be before it asks Gitea', async () => {
     const { run, simulator } = await scene();
 
     const outcome = await run('--state', 'broken');

@@ -96,7 +96,7 @@ function writtenIn(patches: readonly z.infer<typeof Patch>[]): number {
 
 describe('extend', () => {
   it.each([POD, `pod/${POD}`, NAME, `job/${NAME}`])(
-    'writes the new time on the Job of %s, and says it',
+    'extend writes the new time on the Job of %s, and says it',
     async (name) => {
       const { extend, patches, asked } = await startWorld({});
       const before = Date.now();
@@ -114,7 +114,7 @@ describe('extend', () => {
     },
   );
 
-  it('takes the cluster that kubectl would take', async () => {
+  it('extend takes the cluster that kubectl would take', async () => {
     const { patches, kubeconfig } = await startWorld({});
 
     const { code, stderr } = await runHere(['extend', POD, '-n', 'runners'], { KUBECONFIG: kubeconfig });
@@ -123,7 +123,7 @@ describe('extend', () => {
     expect(patches).toHaveLength(1);
   });
 
-  it('goes by the clock of the cluster', async () => {
+  it('extend goes by the clock of the cluster', async () => {
     const { extend, patches } = await startWorld({ aheadMs: 6 * HOUR, annotations: kept(-6 * HOUR) });
 
     await extend(POD);
@@ -131,7 +131,7 @@ describe('extend', () => {
     expect(writtenIn(patches)).toBeGreaterThan(Date.now() + 7 * HOUR - 10_000);
   });
 
-  it('stops at 24 hours after the failure, and says so', async () => {
+  it('extend stops at 24 hours after the failure, and says so', async () => {
     const { extend, patches } = await startWorld({ annotations: kept(20 * HOUR, 21 * HOUR) });
 
     const { code, stdout } = await extend(POD, '--for', '12h');
@@ -150,7 +150,7 @@ describe('extend', () => {
     expect(stdout).toContain(`job/${NAME} already stays until `);
   });
 
-  it('reads the Job again when somebody has changed it meanwhile', async () => {
+  it('extend reads the Job again when somebody has changed it meanwhile', async () => {
     const { extend, patches } = await startWorld({ refusals: [409, 409] });
 
     expect((await extend(POD)).code).toBe(0);

@@ -324,7 +324,7 @@ describe('a look of before', () => {
     expect(fake.seen.length).toBeGreaterThan(0);
   });
 
-  it('makes no second runner for a CI job whose runner has ended since', async () => {
+  it('a look of before makes no second runner for a CI job whose runner has ended since', async () => {
     slowDown();
     const { target, generate, asked, name, jobs, runners, live } = await changing(
       { jobs: [jobRow(7, 'queued', LINUX)] },

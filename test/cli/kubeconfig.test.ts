@@ -17,7 +17,7 @@ async function usedUpName() {
 }
 
 describe('--kubeconfig', () => {
-  it('shows generate the live Jobs of that cluster, by flag and by environment', async () => {
+  it('--kubeconfig shows generate the live Jobs of that cluster, by flag and by environment', async () => {
     const { env, folder, usedUp, server, kubeconfig } = await usedUpName();
 
     const byFlag = await runHere(['generate', '--kubeconfig', kubeconfig, folder], env);
@@ -36,7 +36,7 @@ describe('--kubeconfig', () => {
     );
   });
 
-  it('shows explain the same', async () => {
+  it('--kubeconfig shows explain the same', async () => {
     const { env, folder, kubeconfig } = await usedUpName();
 
     const generated = await runHere(['generate', '--kubeconfig', kubeconfig, folder], env);

@@ -52,19 +52,19 @@ describe('policy test', () => {
       DENY,
       /denied is registries, expected nothing; warned is nothing, expected images/,
     ],
-  ])('fails by %s', async (_, more, spec, text) => {
+  ])('policy test fails by %s', async (_, more, spec, text) => {
     const outcome = await run({ 'a.yaml': caseOf('x', '"x.example.com/y:1"', more) }, spec);
 
     expect(outcome).toMatchObject({ code: 1, stdout: expect.stringMatching(text) });
     expect(outcome.stdout).toContain('1 case of ');
   });
 
-  it('fails for a RunnerGroup that is not valid', async () => {
+  it('policy test fails for a RunnerGroup that is not valid', async () => {
     const text = caseOf('x', '"a b"');
     expect((await run({ 'a.yaml': text }, '{}')).stdout).toMatch(/FAIL .*the RunnerGroup is not valid: spec\.image/);
   });
 
-  it('knows the day and the Application of a case', async () => {
+  it('policy test knows the day and the Application of a case', async () => {
     const spec =
       '{registries: [], projects: [ci], exceptions: [{groups: [team-a/ci], rules: [registries], until: 2027-03-31, reason: x}]}';
     const at = (day: string, more: string) => caseOf('x', 'a:1', `now: ${day}\napplication: {project: ci}\n${more}`);
@@ -76,7 +76,7 @@ describe('policy test', () => {
     expect(await run({ 'a.yaml': other }, spec)).toMatchObject({ code: 0 });
   });
 
-  it('writes JUnit, with what a case says made harmless', async () => {
+  it('policy test writes JUnit, with what a case says made harmless', async () => {
     const { code, stdout } = await run(
       { 'a.yaml': caseOf('"<a & \\"b\\">"', '"x.example.com/y:1"') },
       DENY,
@@ -103,11 +103,11 @@ describe('policy test', () => {
     ],
     ['a rule that is none', { 'a.yaml': caseOf('x', 'a:1', 'denied: [image]\n') }, /denied\.0/],
     ['no YAML', { 'a.yaml': 'name: [\n' }, /GR-POLICY-07 read cases: .*a\.yaml:\d/],
-  ])('refuses %s', async (_, cases, text) => {
+  ])('policy test refuses %s', async (_, cases, text) => {
     expect(await run(cases, '{}')).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(text) });
   });
 
-  it('needs a policy', async () => {
+  it('policy test needs a policy', async () => {
     expect(await runHere(['policy', 'test', '.'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('GR-POLICY-07 policy test: no policy is named'),
@@ -122,7 +122,7 @@ describe('policy explain', () => {
     return await runHere(['policy', 'explain', folder, '--policy', policyFile(spec), ...flags], env);
   };
 
-  it('names each rule, where it stands, what it says, and its result', async () => {
+  it('policy explain names each rule, where it stands, what it says, and its result', async () => {
     const { code, stdout } = await explain(
       '{images: [], enforcementOf: {registries: warn}, namespaces: [{name: x}, {name: "*", registries: []}], groups: [{match: {}, priorityClasses: [a]}]}',
     );
@@ -134,7 +134,7 @@ describe('policy explain', () => {
     expect(stdout).toMatch(/^maxResources +not restricted/m);
   });
 
-  it('takes one group by its name', async () => {
+  it('policy explain takes one group by its name', async () => {
     expect((await explain('{}', '--group', 'ci')).stdout.split('\n')[0]).toMatch(/\/ci \(.*ci\.yaml:1\)$/);
     expect(await explain('{}', '--group', 'cd')).toMatchObject({ code: 2, stdout: '' });
   });

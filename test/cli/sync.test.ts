@@ -10,7 +10,7 @@ function sync(url: string, files: Readonly<Record<string, string>>): Promise<Out
 }
 
 describe('a sync', () => {
-  it('asks for everything at once, because something woke it', async () => {
+  it('a sync asks for everything at once, because something woke it', async () => {
     const gitea = await fakeGitea();
 
     const outcome = await sync(gitea.url, { 'ci.yaml': groupYaml(gitea.url) });

@@ -27,7 +27,7 @@ async function collector(answer?: Parameters<typeof startOtlpServer>[0]) {
 }
 
 describe('generate', () => {
-  it('shows in the trace of each CI job for which it makes a runner', async () => {
+  it('generate shows in the trace of each CI job for which it makes a runner', async () => {
     const { generate, ids, url } = await twoJobs();
     const server = await collector();
 
@@ -67,22 +67,25 @@ describe('generate', () => {
     expect(server.bodies).toHaveLength(spans.length);
   });
 
-  it.each(['refuses', 'never answers', 'answers 500'])('prints the same when the collector %s', async (how) => {
-    const { generate } = await twoJobs();
-    const server = await collector({
-      answer: (response) => (how === 'answers 500' ? void response.writeHead(500).end() : undefined),
-    });
-    const endpoint = how === 'refuses' ? `http://127.0.0.1:${await freePort()}` : server.url;
+  it.each(['refuses', 'never answers', 'answers 500'])(
+    'generate prints the same when the collector %s',
+    async (how) => {
+      const { generate } = await twoJobs();
+      const server = await collector({
+        answer: (response) => (how === 'answers 500' ? void response.writeHead(500).end() : undefined),
+      });
+      const endpoint = how === 'refuses' ? `http://127.0.0.1:${await freePort()}` : server.url;
 
-    const without = await generate({});
-    const { code, stdout } = await generate({ GITEA_RUNNERS_TRACING_ENDPOINT: endpoint, ...INSECURE });
+      const without = await generate({});
+      const { code, stdout } = await generate({ GITEA_RUNNERS_TRACING_ENDPOINT: endpoint, ...INSECURE });
 
-    expect(code).toBe(0);
-    expect(stdout).toBe(without.stdout);
-    expect(stdout).toContain('kind: "Job"');
-  });
+      expect(code).toBe(0);
+      expect(stdout).toBe(without.stdout);
+      expect(stdout).toContain('kind: "Job"');
+    },
+  );
 
-  it('says that its settings are wrong, and makes the runners', async () => {
+  it('generate says that its settings are wrong, and makes the runners', async () => {
     const { generate } = await twoJobs();
 
     const { code, stdout, stderr } = await generate({ GITEA_RUNNERS_TRACING_ENDPOINT: 'ftp://collector' });

@@ -17,7 +17,7 @@ function finished(id: number, name: string, ms: number, over: Partial<Job> = {})
 describe('a wait', () => {
   const history = [1, 2, 3].map((id) => finished(id, 'build', id * MINUTE));
 
-  it('ends when the first runner at work is expected to, and then the start of the next one', () => {
+  it('a wait ends when the first runner at work is expected to, and then the start of the next one', () => {
     const atWork = [
       running(10, 'a', { name: 'build', startedAtMs: NOW - MINUTE }),
       running(11, 'b', { name: 'build', startedAtMs: NOW }),

@@ -102,7 +102,7 @@ describe('the Helm chart', () => {
     await oneJobSucceeds(stack);
   });
 
-  it('leaves nothing when what it keeps is removed, too', async () => {
+  it('the Helm chart leaves nothing when what it keeps is removed, too', async () => {
     await installation.block('helm-uninstall', 'helm-remove');
 
     const wide = await names('customresourcedefinitions,clusterroles,clusterrolebindings,namespaces');

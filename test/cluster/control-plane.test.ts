@@ -104,7 +104,7 @@ describe('a Lease', () => {
     expect([...one.failures, ...two.failures]).toEqual([]);
   });
 
-  it('goes to another one when its holder is gone without a word', async () => {
+  it('a Lease goes to another one when its holder is gone without a word', async () => {
     number += 1;
     const log: string[] = [];
     const dead = JSON.stringify({
@@ -127,7 +127,7 @@ describe('a Lease', () => {
     expect(log).toEqual(['+heir', '-heir']);
   });
 
-  it('ends the lead of a holder that cannot renew it, before anybody else may lead', async () => {
+  it('a Lease ends the lead of a holder that cannot renew it, before anybody else may lead', async () => {
     number += 1;
     const log: string[] = [];
     const holder = replica('holder', log);

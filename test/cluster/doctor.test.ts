@@ -59,7 +59,7 @@ describe('doctor', () => {
 
   closeAfterTests(() => stack);
 
-  it('says before the installation what is missing', async () => {
+  it('doctor says before the installation what is missing', async () => {
     const findings = await examine();
 
     expect(bad(findings).map(({ check }) => check)).toEqual([
@@ -75,7 +75,7 @@ describe('doctor', () => {
     expect(bad(findings).filter(({ fix = '' }) => !/install\//.test(fix) && !/docs\/install/.test(fix))).toEqual([]);
   });
 
-  it('finds all good when the manual was followed', async () => {
+  it('doctor finds all good when the manual was followed', async () => {
     const { gitea } = stack;
     await patient.installation.install();
     await addGroup(stack);
@@ -105,25 +105,28 @@ describe('doctor', () => {
     ]);
   });
 
-  it.each(BREAKS.map((each) => [each.name, each] as const))('finds it when %s', async (_, { make, crosses, env }) => {
-    await whole();
-    const environment = await env?.(patient);
-    const mend = await make(patient);
-    let found: readonly Found[] = [];
-    try {
-      found = bad(await examine(environment));
+  it.each(BREAKS.map((each) => [each.name, each] as const))(
+    'doctor finds it when %s',
+    async (_, { make, crosses, env }) => {
+      await whole();
+      const environment = await env?.(patient);
+      const mend = await make(patient);
+      let found: readonly Found[] = [];
+      try {
+        found = bad(await examine(environment));
 
-      expect(found).toMatchObject(
-        crosses.map(({ check, says, fix }) => ({
-          check,
-          text: expect.stringContaining(says),
-          fix: expect.stringContaining(fix),
-        })),
-      );
-    } finally {
-      if (mend) await mend();
-      else await patient.installation.shell('mend', found[0]?.fix ?? 'false');
-    }
-    await whole();
-  });
+        expect(found).toMatchObject(
+          crosses.map(({ check, says, fix }) => ({
+            check,
+            text: expect.stringContaining(says),
+            fix: expect.stringContaining(fix),
+          })),
+        );
+      } finally {
+        if (mend) await mend();
+        else await patient.installation.shell('mend', found[0]?.fix ?? 'false');
+      }
+      await whole();
+    },
+  );
 });

@@ -76,7 +76,7 @@ describe('the image', () => {
     ).toEqual([]);
   });
 
-  it('holds code caches that its own Node takes', () => {
+  it('the image holds code caches that its own Node takes', () => {
     // The program works without them, too, so only the seal can tell.
     const asked = '(({ version, arch, platform }) => JSON.stringify({ version, arch, platform }))(process)';
     const maker = JSON.parse(inImage('/usr/local/bin/node', '-p', asked));
@@ -101,7 +101,7 @@ describe('the image', () => {
     });
   });
 
-  it('holds our licence and those of the packages in it', () => {
+  it('the image holds our licence and those of the packages in it', () => {
     for (const [file, source] of [
       ['LICENSE', 'LICENSE'],
       ['THIRD-PARTY.txt', 'lib/THIRD-PARTY.txt'],
@@ -134,7 +134,7 @@ describe('the image', () => {
     expect(filesIn(made)).toEqual(filesIn(root));
   });
 
-  it('starts in nothing but its own files', () => {
+  it('the image starts in nothing but its own files', () => {
     expect(inImage('/usr/bin/tini', '-s', '--', '/usr/local/bin/gitea-runners', '--version').trim()).toBe(
       packageJson.version,
     );
@@ -148,7 +148,7 @@ describe('the image', () => {
     expect(inImage(...command, '--help')).toContain('generate');
   });
 
-  it('knows its user by name, and public certificates', () => {
+  it('the image knows its user by name, and public certificates', () => {
     expect(inImage('/usr/local/bin/node', '-p', 'os.userInfo().username').trim()).toBe('argocd');
     expect(readFileSync(join(root, 'etc/ssl/certs/ca-certificates.crt'), 'utf8')).toContain(
       '-----BEGIN CERTIFICATE-----',

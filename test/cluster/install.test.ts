@@ -42,7 +42,7 @@ describe('docs/install.md', () => {
     await oneJobSucceeds(stack);
   });
 
-  it('shows a line per RunnerGroup and Application that says how it is', async () => {
+  it('docs/install.md shows a line per RunnerGroup and Application that says how it is', async () => {
     await until('the Application is Healthy', async () => (await health('status')) === 'Healthy');
 
     const printed = await installation.block('look');
@@ -61,7 +61,7 @@ describe('docs/install.md', () => {
     expect(text).toMatch(/^runners\/ci +\S+ org /m);
   });
 
-  it('makes a webhook whose events serve accepts', async () => {
+  it('docs/install.md makes a webhook whose events serve accepts', async () => {
     await installation.webhook();
     await oneJobSucceeds(stack);
 
@@ -77,7 +77,7 @@ describe('docs/install.md', () => {
     expect(found).toMatch(/ 0 bad, \d+ not known\n$/);
   });
 
-  it('shows in Argo CD that Gitea cannot be reached, and why', async () => {
+  it('docs/install.md shows in Argo CD that Gitea cannot be reached, and why', async () => {
     await stack.gitea.stop();
 
     // Argo CD gets its files from the same Gitea, so a ComparisonError may come first.
@@ -91,7 +91,7 @@ describe('docs/install.md', () => {
     await until('the Application is Healthy', async () => (await health('status')) === 'Healthy');
   });
 
-  it('takes settings', async () => {
+  it('docs/install.md takes settings', async () => {
     await installation.block('settings');
 
     const names = await kubectl('get', 'configmap', '-n', 'argocd', 'gitea-runners-settings', '-o', 'name');
@@ -99,7 +99,7 @@ describe('docs/install.md', () => {
     await oneJobSucceeds(stack);
   });
 
-  it('takes the token of a second Gitea', async () => {
+  it('docs/install.md takes the token of a second Gitea', async () => {
     const [patch] = [...manual.matchAll(/With this as `patch\.yaml`:\n\n```yaml\n([\s\S]*?)```/g)].map(
       ([, text]) => text,
     );

@@ -178,7 +178,7 @@ describe('a group whose runners serve registers', () => {
     }
   });
 
-  it('gives a Job its credentials again when somebody deletes them before the container starts', async () => {
+  it('a group whose runners serve registers gives a Job its credentials again when somebody deletes them before the container starts', async () => {
     const ofJob = async (): Promise<Secret | undefined> => (await secrets()).find(({ data }) => '.runner' in data);
     await rig.whilePodsWait(async () => {
       await rig.dispatch('single.yml');
@@ -258,7 +258,7 @@ describe('a group whose runners serve registers', () => {
     expect(jobs.map(({ runner_name: runner = '' }) => registeredAt.get(runner))).toEqual(Array(4).fill(`org:${ORG}`));
   });
 
-  it('leaves no row in Gitea, though serve does not sweep', async () => {
+  it('a group whose runners serve registers leaves no row in Gitea, though serve does not sweep', async () => {
     await noRowIsLeft();
     expect(await secrets()).toEqual([]);
   });

@@ -58,7 +58,7 @@ describe('a CI job that searches environment, processes, files, mounts and docke
   });
 
   it.each([{ mode: 'host', image: RUNNER_IMAGE }, ...DOCKER_MODES] as const)(
-    'finds no token that can register ($mode)',
+    'a CI job that searches environment, processes, files, mounts and docker finds no token that can register ($mode)',
     async ({ mode, image }) => {
       const printed = await rig.queue('hunt.yml', { mode, image, labels: ['linux:host', `${CANARY}:host`] });
 
@@ -80,7 +80,7 @@ describe('a CI job that searches environment, processes, files, mounts and docke
 });
 
 describe('a registration', () => {
-  it('waits for a Gitea that is down for more than a minute, and is made once', async () => {
+  it('a registration waits for a Gitea that is down for more than a minute, and is made once', async () => {
     const { name, manifest } = await rig.queue('short.yml', {});
 
     await gitea.stop();

@@ -96,7 +96,7 @@ describe('the Role for --secrets api', () => {
     expect(after.code, after.stderr).toBe(0);
   });
 
-  it('says that a Secret does not exist once it may be read', async () => {
+  it('the Role for --secrets api says that a Secret does not exist once it may be read', async () => {
     await kubectl(['delete', 'secret', 'gitea-api', '-n', 'runners', '--ignore-not-found']);
 
     const { code, stdout, stderr } = await generateWith('gitea-api', 'http://127.0.0.1:1');

@@ -75,7 +75,7 @@ describe('a stack', () => {
     expect([await sync(), await state()]).toEqual(['', 'Synced Healthy']);
   });
 
-  it('leaves no process, mount, control group, network card or folder when it is closed', async () => {
+  it('a stack leaves no process, mount, control group, network card or folder when it is closed', async () => {
     const mark = { folder: stack.machine.folder, outside: stack.machine.outside };
     hasTraces(mark);
 
@@ -98,7 +98,7 @@ describe('a stack whose test was killed', () => {
     await playground.close();
   });
 
-  it('leaves nothing either', async () => {
+  it('a stack whose test was killed leaves nothing either', async () => {
     const program = join(playground.folder, 'hold.cjs');
     await build({
       entryPoints: [join(import.meta.dirname, 'stack', 'hold.ts')],
@@ -141,7 +141,7 @@ describe('a stack that cannot start', () => {
     await playground.close();
   });
 
-  it('says which part did not, with the end of its log, and leaves nothing', async () => {
+  it('a stack that cannot start says which part did not, with the end of its log, and leaves nothing', async () => {
     const kubernetes = playground.makeFolder('kubernetes');
     for (const name of readdirSync(builds.kubernetes))
       symlinkSync(join(builds.kubernetes, name), join(kubernetes, name));

@@ -85,7 +85,7 @@ describe('the manual', () => {
     }
   });
 
-  it('names a test that is there, where it says why a block is not run', () => {
+  it('the manual names a test that is there, where it says why a block is not run', () => {
     const named = blocks.flatMap(({ notRun = '' }) => notRun.match(/test\/[\w./-]+\.ts/g) ?? []);
 
     expect(named.length).toBeGreaterThan(5);

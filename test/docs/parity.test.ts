@@ -45,12 +45,12 @@ describe('docs/parity.md', () => {
     expect(ids.filter((id, nth) => ids.indexOf(id) !== nth)).toEqual([]);
   });
 
-  it.each(counts)('counts its rows: $seed', ({ seed, numbers: [all, works = 0, ...others] }) => {
+  it.each(counts)('docs/parity.md counts its rows: $seed', ({ seed, numbers: [all, works = 0, ...others] }) => {
     expect(others).toEqual(STATES.map((state) => countOf(seed, state)));
     expect(all).toBe(works + others.reduce((sum, each) => sum + each, 0));
   });
 
-  it('counts all seeds together', () => {
+  it('docs/parity.md counts all seeds together', () => {
     const seeds = counts.filter(({ seed }) => seed !== 'all');
     const sums = counts[0]?.numbers.map((_, nth) => seeds.reduce((sum, { numbers }) => sum + (numbers[nth] ?? 0), 0));
 

@@ -38,7 +38,7 @@ function start(stopWhenItSays?: string) {
 
 describe('a runner whose CI job has ended', () => {
   it.each([['[build] Job succeeded'], ['[build / test (1, 2)] Job succeeded'], ['[build/test] 🏁  Job succeeded']])(
-    'ends at once when it says %s',
+    'a runner whose CI job has ended ends at once when it says %s',
     async (line) => {
       container.program(
         'run.sh',
@@ -59,7 +59,7 @@ describe('a runner whose CI job has ended', () => {
       'the CI job itself says that it has succeeded',
       "echo '[build]   | [build] Job succeeded'\necho '[build] Job failed'",
     ],
-  ])('waits when %s, and ends at once when the pod is stopped', async (_, text) => {
+  ])('a runner whose CI job has ended waits when %s, and ends at once when the pod is stopped', async (_, text) => {
     container.program('run.sh', text);
 
     const { code, said } = await start(WAITS);
@@ -74,7 +74,7 @@ describe('a runner whose CI job has ended', () => {
     expect(await start()).toEqual({ code: 3, said: '' });
   });
 
-  it('waits as long as the longest stay', async () => {
+  it('a runner whose CI job has ended waits as long as the longest stay', async () => {
     container.program('run.sh', "echo '[build] Job failed'");
     container.program('sleep', `echo "sleep $1" >> '${container.folder}/slept'`);
 

@@ -69,7 +69,7 @@ describe("a platform's app", () => {
     ]);
   });
 
-  it('gives the runner another image, and the container that registers follows', () => {
+  it("a platform's app gives the runner another image, and the container that registers follows", () => {
     const { problems, template } = made(
       `each((job) => job.addJsonPatch(JsonPatch.replace('/spec/template/spec/containers/0/image', 'own:2')));`,
     );
@@ -221,7 +221,7 @@ describe("a platform's app", () => {
     expect(problems.join('\n')).toContain('initContainers is gone');
   });
 
-  it('leaves what lives as it is, but for labels and annotations', () => {
+  it("a platform's app leaves what lives as it is, but for labels and annotations", () => {
     const of = group({ containerMode: 'host' });
     const platform = platformOf(
       appFile(`add('/metadata/labels/team', 'web'); add('/spec/template/metadata/labels/team', 'web');`),
@@ -242,7 +242,7 @@ describe("a platform's app", () => {
     expect(old.spec).toEqual(living);
   });
 
-  it('says the same in generate, in cdk8s synth and in serve', () => {
+  it("a platform's app says the same in generate, in cdk8s synth and in serve", () => {
     const platform = platformOf(exampleApp());
     const groups = ['payments', 'web'].map((namespace) => group({ namespace, containerMode: 'host', platform }));
     const items = groups.map((of) => ({ group: of, runners: [runner({ group: of })] }));
@@ -258,7 +258,7 @@ describe("a platform's app", () => {
     expect(text.match(/kind: "NetworkPolicy"/g)).toHaveLength(2);
   });
 
-  it('makes a RunnerGroup in the cluster not ready when it must not do what it does', async () => {
+  it("a platform's app makes a RunnerGroup in the cluster not ready when it must not do what it does", async () => {
     const platform = platformOf(appFile(`add('/spec/suspend', true)`));
     const { spec } = parse(groupYaml('https://gitea.example.com'));
     const object = { metadata: { name: 'ci', namespace: 'runners', uid: 'u' }, spec } as never;
@@ -283,7 +283,7 @@ describe('generate --app', () => {
     ['exports nothing', () => fileOf('exports.other = 1'), 'GR-APP-01', 'exports no function "platform"'],
     ['needs a package that is not there', () => fileOf(`require('no-such-package')`), 'GR-APP-01', 'no-such-package'],
     ['is not there', () => '/no/such/platform.cjs', 'GR-APP-01', 'no such file'],
-  ])('prints nothing when the app %s', async (_, file, code, words) => {
+  ])('generate --app prints nothing when the app %s', async (_, file, code, words) => {
     const { folder, env } = await startWithJob();
 
     const outcome = await runCli(['generate', '--app', file(), folder], env, AT.cwd);
@@ -293,7 +293,7 @@ describe('generate --app', () => {
     expect(outcome.stderr).toContain(words);
   });
 
-  it('prints manifests alone when the app talks', async () => {
+  it('generate --app prints manifests alone when the app talks', async () => {
     const { folder, env } = await startWithJob();
     const file = appFile(
       `console.log('one'); process.stdout.write('two\\n'); setTimeout(() => console.info('three'), 1);`,
@@ -325,7 +325,7 @@ describe('generate --app', () => {
     expect(bundled).toEqual(external);
   });
 
-  it('takes no code from the repository that Argo CD serves, nor from a place that it could choose', async () => {
+  it('generate --app takes no code from the repository that Argo CD serves, nor from a place that it could choose', async () => {
     const { env } = await startWithJob();
     const repository = folderWith({
       'platform.cjs': 'exports.platform = () => {}',

@@ -74,7 +74,7 @@ describe('the pod', () => {
   });
 
   test.each(['dind-rootless', 'dind', 'buildkit', 'host'] as const)(
-    'gives setup the proxy and the CA, but no bundle (%s)',
+    'the pod gives setup the proxy and the CA, but no bundle (%s)',
     (mode) => {
       const group = runnerGroup({ ...LOGIN, ...CA, containerMode: mode, setupCommand: ['true'] });
       const { initContainers } = podTemplate(group).spec.template.spec;

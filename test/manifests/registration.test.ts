@@ -58,7 +58,7 @@ function register(
 describe('the script that registers, in containerMode buildkit', () => {
   const before = modeParts(group({ containerMode: 'buildkit' })).prepare ?? '';
 
-  test('writes down the builder, and registers when BuildKit listens', async () => {
+  test('the script that registers, in containerMode buildkit writes down the builder, and registers when BuildKit listens', async () => {
     mkdirSync(join(folder, 'run', 'buildkit'), { recursive: true });
     const buildkit = createServer();
     buildkit.listen(join(folder, 'run', 'buildkit', 'buildkitd.sock'));
@@ -76,7 +76,7 @@ describe('the script that registers, in containerMode buildkit', () => {
     }
   });
 
-  test('gives up after a minute without it, and registers nobody', async () => {
+  test('the script that registers, in containerMode buildkit gives up after a minute without it, and registers nobody', async () => {
     container.program('sleep', `echo "$1" >> '${folder}/pauses'`);
     runner('exit 0');
 
@@ -136,7 +136,7 @@ exit 1`);
     expect(readFileSync(join(data, '.runner'), 'utf8')).toBe('{}\n');
   });
 
-  test('gives up after 10 tries, says what to check, and leaves no registration', async () => {
+  test('the script that registers gives up after 10 tries, says what to check, and leaves no registration', async () => {
     runner('exit 1');
 
     const { code, said } = await register();
@@ -148,7 +148,7 @@ exit 1`);
     expect(existsSync(join(data, '.runner'))).toBe(false);
   });
 
-  test('gives a try one minute: a Gitea that does not answer cannot hold it for ever', async () => {
+  test('the script that registers gives a try one minute: a Gitea that does not answer cannot hold it for ever', async () => {
     container.program('timeout', `echo "$1 $2" >> '${folder}/timeouts'; exit 124`);
 
     const { code } = await register();
@@ -160,7 +160,7 @@ exit 1`);
   test.each([
     ['while the runner registers', 'echo waiting; exec tail -f /dev/null', 'exit 0'],
     ['between two tries', 'exit 1', 'echo waiting; exec tail -f /dev/null'],
-  ])('ends when its pod is deleted %s', async (_when, ofRunner, ofSleep) => {
+  ])('the script that registers ends when its pod is deleted %s', async (_when, ofRunner, ofSleep) => {
     container.program('sleep', ofSleep);
     runner(ofRunner);
 
@@ -170,7 +170,7 @@ exit 1`);
     expect(calls()).toHaveLength(1);
   });
 
-  test('fails when there is no volume to register into', async () => {
+  test('the script that registers fails when there is no volume to register into', async () => {
     rmSync(data, { recursive: true });
     runner('exit 0');
 

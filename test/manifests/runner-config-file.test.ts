@@ -70,7 +70,7 @@ describe('the configuration', () => {
   });
 
   test.each(['http://c:8088', 'http://c:8088/', 'http://c:8088//'])(
-    'names the cache %s as the runner wants it',
+    'the configuration names the cache %s as the runner wants it',
     (url) => {
       const text = runnerConfig(group({ cache: { ...CACHE, url }, runnerConfig: { cache: { offline_mode: true } } }));
 

@@ -87,14 +87,14 @@ describe('the spec of a Job', () => {
     ['gitea/runner:1.0.8-dind-rootless', 'gitea-runner'],
     ['example.com/act_runner/runner:1', 'gitea-runner'],
     ['example.com/my-act_runner:1', 'gitea-runner'],
-  ])('stops and registers the program that the image %s has: %s', (image, program) => {
+  ])('the spec of a Job stops and registers the program that the image %s has: %s', (image, program) => {
     const text = JSON.stringify(one(group({ image }), runner()));
 
     expect(text).toContain(`"-d","/etc/s6/${program}"]`);
     expect(text).toContain(`timeout 60 ${program} register`);
   });
 
-  test('keeps a zero that was asked for', () => {
+  test('the spec of a Job keeps a zero that was asked for', () => {
     const text = JSON.stringify(one(group({ ttlSecondsAfterFinished: 0, gracefulStopSeconds: 0 }), runner()));
 
     expect(text).toContain('"ttlSecondsAfterFinished":0');
@@ -143,7 +143,7 @@ describe('the registration token', () => {
   );
 
   test.each(MODES)(
-    'makes a registration that the runner finds: one image, one volume, one user, one name (%s)',
+    'the registration token makes a registration that the runner finds: one image, one volume, one user, one name (%s)',
     (mode) => {
       const manifest = one(group({ containerMode: mode, image: 'the-image' }), runner());
 

@@ -21,18 +21,18 @@ describe('setupCommand', () => {
     expect(await run(words)).toEqual({ code: 0, said: '[a b][$HOME][$(date)][][it\'s]["][ü\n]' });
   });
 
-  test('fails as the command fails, and shows what it said', async () => {
+  test('setupCommand fails as the command fails, and shows what it said', async () => {
     expect(await run(['sh', '-c', 'echo no such tool >&2; exit 7'])).toEqual({ code: 7, said: 'no such tool\n' });
   });
 
-  test('fails when there is no such command', async () => {
+  test('setupCommand fails when there is no such command', async () => {
     const { code, said } = await run(['no-such-command-here']);
 
     expect(code).toBe(127);
     expect(said).toContain('no-such-command-here');
   });
 
-  test('ends when its pod is deleted, even if the command does not listen', async () => {
+  test('setupCommand ends when its pod is deleted, even if the command does not listen', async () => {
     const stubborn = 'trap "" TERM; echo ready; exec tail -f /dev/null';
 
     const { code } = await run(['sh', '-c', stubborn], (said, stop) => said.includes('ready') && stop());

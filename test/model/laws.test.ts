@@ -342,7 +342,7 @@ describe('P5 and P9, ready jobs', () => {
 });
 
 describe('P10, a runner that cleans up after a cancel', () => {
-  it('keeps its Job while anything else goes on, and its row is busy', async () => {
+  it('a runner that cleans up after a cancel keeps its Job while anything else goes on, and its row is busy', async () => {
     const of = await scene();
     const { world, busy } = of;
     cancelWorkOf(of);

@@ -66,7 +66,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the package', () => {
-  it('holds the program, the manual and the licence, and no code cache: that fits one Node only', () => {
+  it('the package holds the program, the manual and the licence, and no code cache: that fits one Node only', () => {
     expect(readdirSync(installed).sort()).toEqual([
       'CHANGELOG.md',
       'LICENSE',
@@ -105,13 +105,13 @@ describe('the package', () => {
     ]);
   });
 
-  it('needs no other package', () => {
+  it('the package needs no other package', () => {
     expect(readdirSync(join(installed, '..')).filter((name) => !name.startsWith('.'))).toEqual([
       'argocd-gitea-runners',
     ]);
   });
 
-  it('names the packages that are bundled into it, with their licences', () => {
+  it('the package names the packages that are bundled into it, with their licences', () => {
     const notices = readFileSync(join(installed, 'lib', 'THIRD-PARTY.txt'), 'utf8');
 
     for (const [name, words] of [
@@ -138,7 +138,7 @@ describe('the package', () => {
 });
 
 describe('the command of the package', () => {
-  it('says its version', async () => {
+  it('the command of the package says its version', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 
     expect(await run(bin, ['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
@@ -172,13 +172,13 @@ describe('the command of the package', () => {
     expect(validated.stderr).toContain('warning: spec.gitea.url: is this machine');
   });
 
-  it('reads YAML that is not plain, by the part that is loaded for it', async () => {
+  it('the command of the package reads YAML that is not plain, by the part that is loaded for it', async () => {
     const groups = folderWith({ 'ci.yaml': `%YAML 1.1\n---\n${groupYaml('https://gitea.example.com')}` });
 
     expect(await run(bin, ['validate', groups])).toMatchObject({ code: 0 });
   });
 
-  it('asks through a proxy, by the part that is loaded for it', async () => {
+  it('the command of the package asks through a proxy, by the part that is loaded for it', async () => {
     const groups = folderWith({ 'ci.yaml': groupYaml('http://gitea.example.com') });
     const env = { GITEA_URL: 'http://gitea.example.com', GITEA_TOKEN: 'x', HTTP_PROXY: 'http://127.0.0.1:1' };
 
@@ -188,7 +188,7 @@ describe('the command of the package', () => {
     expect(outcome.stderr).toContain('the proxy 127.0.0.1:1 refused');
   });
 
-  it('prints the schema, and refuses to sweep or serve what it cannot', async () => {
+  it('the command of the package prints the schema, and refuses to sweep or serve what it cannot', async () => {
     const groups = folderWith({});
 
     const schema = await run(bin, ['schema']);

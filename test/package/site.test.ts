@@ -50,7 +50,7 @@ async function buildPage(name: string, markdown: string): Promise<Outcome> {
 }
 
 describe('npm run docs', () => {
-  it('makes a page of each page of the manual, and an index for the search', () => {
+  it('npm run docs makes a page of each page of the manual, and an index for the search', () => {
     const { code, stdout, stderr } = whole;
 
     expect({ code, stdout, stderr }).toMatchObject({ code: 0 });
@@ -67,7 +67,7 @@ describe('npm run docs', () => {
     ['a link to a file that is not there', '[x](../no-such-file.yaml)\n', 'index.md: dead link ../no-such-file.yaml'],
     ['angle brackets that Vue would swallow', 'Give it <name> here.\n', 'index.md: put <name> into backticks'],
   ])(
-    'fails on %s',
+    'npm run docs fails on %s',
     async (what, markdown, said) => {
       const { code, stdout, stderr } = await buildPage(what.replaceAll(' ', '-'), `# X\n\n${markdown}`);
 

@@ -59,7 +59,7 @@ describe('the sidecar', () => {
     ]);
   });
 
-  it('writes only to /tmp and the folder of the sockets', () => {
+  it('the sidecar writes only to /tmp and the folder of the sockets', () => {
     const writable = sidecar?.volumeMounts
       .filter(({ readOnly }) => readOnly !== true)
       .map(({ mountPath }) => mountPath);
@@ -67,7 +67,7 @@ describe('the sidecar', () => {
     expect(writable).toEqual(['/home/argocd/cmp-server/plugins', '/tmp']);
   });
 
-  it('waits for nothing that a person creates: Argo CD starts without it', () => {
+  it('the sidecar waits for nothing that a person creates: Argo CD starts without it', () => {
     const volumes = podOf('argocd-repo-server').volumes;
 
     expect(volumes.filter((volume) => 'secret' in volume || 'configMap' in volume)).toEqual([

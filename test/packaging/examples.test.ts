@@ -11,7 +11,7 @@ describe('the example of a RunnerGroup', () => {
     },
   );
 
-  it('names the Secrets and the namespace of the installation', () => {
+  it('the example of a RunnerGroup names the Secrets and the namespace of the installation', () => {
     const [group] = objects('examples/runnergroup.yaml');
 
     expect(group?.metadata.namespace).toBe('runners');
@@ -61,7 +61,7 @@ describe('Application and ApplicationSet', () => {
 });
 
 describe('plugin.yaml', () => {
-  it('starts the program itself: no shell, no discovery, no version, nothing before it', () => {
+  it('plugin.yaml starts the program itself: no shell, no discovery, no version, nothing before it', () => {
     expect(documents('plugin.yaml')).toEqual([
       {
         apiVersion: 'argoproj.io/v1alpha1',
@@ -81,7 +81,7 @@ describe('plugin.yaml', () => {
     ]);
   });
 
-  it.each(['Dockerfile', 'scripts/image.mjs'])('names files that %s puts into the image', (file) => {
+  it.each(['Dockerfile', 'scripts/image.mjs'])('plugin.yaml names files that %s puts into the image', (file) => {
     const text = readFileSync(file, 'utf8');
 
     for (const path of ['/usr/local/bin/node', '/opt/gitea-runners', '/home/argocd/cmp-server/config', '/usr/bin/tini'])

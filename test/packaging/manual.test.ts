@@ -47,7 +47,7 @@ describe('docs/install.md', () => {
     expect([...used].filter((name) => !set.has(name))).toEqual([]);
   });
 
-  it('names files that exist', () => {
+  it('docs/install.md names files that exist', () => {
     const files = blocks.flatMap(({ script }) =>
       [...script.matchAll(/\b(?:install|scripts)\/[\w./-]+/g)].map(([file]) => file),
     );
@@ -74,7 +74,7 @@ describe('docs/install.md', () => {
     for (const line of applying) expect(line).toContain('--server-side --field-manager=gitea-runners');
   });
 
-  it('names a version of the chart in every command that installs one, of our chart that of the product', () => {
+  it('docs/install.md names a version of the chart in every command that installs one, of our chart that of the product', () => {
     const commands = blocks.flatMap(({ script }) => script.match(/helm (?:upgrade|install)\b.*/g) ?? []);
 
     expect(commands).toHaveLength(2);

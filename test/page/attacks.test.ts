@@ -41,7 +41,7 @@ describe('a sign-in', () => {
     expect((await browser.ask(back)).status).toBe(400);
   });
 
-  it('needs the verifier of its own browser at Gitea', async () => {
+  it('a sign-in needs the verifier of its own browser at Gitea', async () => {
     const rig = await startPage();
     const browser = new Browser();
     const back = new URL(await untilGiteaAnswers(rig, browser));
@@ -143,7 +143,7 @@ describe('a session', () => {
     expect(await sessions.session.begin({ token: 'x'.repeat(4_000), login: 'anna' }, 60)).toBeUndefined();
   });
 
-  it('goes on when a new key stands above the old one, and ends with the old key', async () => {
+  it('a session goes on when a new key stands above the old one, and ends with the old key', async () => {
     const old = sessionsOf(() => [COOKIE_KEY], systemClock, false);
     const [cookie = ''] = ((await old.session.begin({ token: 'a-token', login: 'anna' }, 60)) ?? '').split(';');
     const request = { headers: { cookie: `a=b; ${cookie}` } };

@@ -58,7 +58,7 @@ function reader(owns = false, login = 'ann'): Reader {
 describe('a job', () => {
   const PUSHED = { runId: 7, branch: 'feature/x', commit: '3f2a91c' };
 
-  it('names its push: run, title, branch, commit, workflow, event and person', () => {
+  it('a job names its push: run, title, branch, commit, workflow, event and person', () => {
     const shown = jobsFor(figures([held(job(1, PUSHED))]), reader());
 
     expect(shown.jobs[0]?.run).toEqual({
@@ -69,7 +69,7 @@ describe('a job', () => {
     });
   });
 
-  it('names what its own row tells while Gitea has not told of its run, and nothing of a run that nobody may read', () => {
+  it('a job names what its own row tells while Gitea has not told of its run, and nothing of a run that nobody may read', () => {
     const hidden = { ...RUN, id: 8, title: 'hush', actor: 'hush-hush' };
     const shown = jobsFor(
       figures([held(job(1, { ...PUSHED, runId: 9 })), held(job(2, { repository: 'acme/secret', runId: 8 }))], [hidden]),
@@ -80,7 +80,7 @@ describe('a job', () => {
     expect(JSON.stringify(shown)).not.toContain('hush');
   });
 
-  it('shows hostile branches, titles and workflows as short printable texts', () => {
+  it('a job shows hostile branches, titles and workflows as short printable texts', () => {
     const evil = `<i>\u202e${'x'.repeat(300)}`;
     const shown = jobsFor(
       figures(

@@ -90,7 +90,7 @@ describe('one person with many tokens', () => {
 });
 
 describe('a token for less', () => {
-  it('opens nothing that another one of the same person opens', async () => {
+  it('a token for less opens nothing that another one of the same person opens', async () => {
     const rig = await startStillPage();
     const { gitea } = rig.simulator;
     gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] });

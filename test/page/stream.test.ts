@@ -54,7 +54,7 @@ describe('a stream of live updates', () => {
     await until('it looks no more', () => watchers.size === 0);
   });
 
-  it('ends when its reader does not take what is sent, and no more is kept for him', async () => {
+  it('a stream of live updates ends when its reader does not take what is sent, and no more is kept for him', async () => {
     const { open, watchers } = await startStreams({ looks: 10_000 });
 
     const stream = await open();

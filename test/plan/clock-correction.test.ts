@@ -41,7 +41,7 @@ describe('the correction of clocks', () => {
     expect(behind?.message).toContain('is 20 s behind that of Gitea');
   });
 
-  it('leaves a clock alone that is more than a day off, and says so', () => {
+  it('the correction of clocks leaves a clock alone that is more than a day off, and says so', () => {
     const day = 86_400_000;
     const good = correctClocks([gitea(day)], cluster(0));
     const absurdGitea = correctClocks([gitea(day + 1)], cluster(0));
@@ -55,14 +55,14 @@ describe('the correction of clocks', () => {
     expect(absurdGitea.skewMs).toBeUndefined();
   });
 
-  it('needs both clocks for Jobs, and Gitea’s for now', () => {
+  it('the correction of clocks needs both clocks for Jobs, and Gitea’s for now', () => {
     expect(correctClocks([silent('gitea')], cluster(30_000))).toEqual({ nowShiftMs: 0, jobShiftMs: 0, warnings: [] });
     expect(correctClocks([gitea(30_000)], silent('kubernetes'))).toMatchObject({ nowShiftMs: 30_000, jobShiftMs: 0 });
     expect(correctClocks([gitea(30_000)], undefined)).toMatchObject({ nowShiftMs: 30_000, jobShiftMs: 0 });
     expect(correctClocks([], cluster(30_000))).toMatchObject({ nowShiftMs: 0, jobShiftMs: 0 });
   });
 
-  it('takes several Giteas for one clock while all are known to agree', () => {
+  it('the correction of clocks takes several Giteas for one clock while all are known to agree', () => {
     const agreeing = [server('a', 30_000), server('b', 30_600), server('c', 31_500)];
 
     expect(correctClocks(agreeing, cluster(0)).nowShiftMs).toBeGreaterThanOrEqual(30_000);
@@ -87,7 +87,7 @@ describe('the correction of clocks', () => {
     expect(codes(correction)).toEqual(warned);
   });
 
-  it('leaves a good Gitea alone whatever clock another one has', () => {
+  it('the correction of clocks leaves a good Gitea alone whatever clock another one has', () => {
     const look = { jobs: [], runners: [] };
 
     expect(shiftLook(look, 'https://good', correctClocks([server('good', 0), server('evil', 99_000)], undefined))).toBe(

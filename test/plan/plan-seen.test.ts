@@ -27,14 +27,14 @@ function planOf(given: Seen) {
 }
 
 describe('the plan of an Application', () => {
-  it('counts what waits for a group and what holds it back', () => {
+  it('the plan of an Application counts what waits for a group and what holds it back', () => {
     const plan = planOf(input(sighted()));
 
     expect(countsOf(plan, group)).toMatchObject({ queued: 2, held: { cap: 1, suspended: 0 } });
     expect(countsOf(plan, runnerGroup({ name: 'other' }))).toMatchObject({ queued: 0 });
   });
 
-  it('keeps idle runners by the calendar: from one minute to the next, and no longer', () => {
+  it('the plan of an Application keeps idle runners by the calendar: from one minute to the next, and no longer', () => {
     const hours = { runners: 2, from: '07:00', to: '19:00', days: ['Sat' as const], timeZone: 'Asia/Kolkata' };
     const timed = runnerGroup({ idleSchedule: [hours] });
     const idleAt = (time: string): number => {
@@ -46,7 +46,7 @@ describe('the plan of an Application', () => {
     expect(times.map(idleAt)).toEqual([0, 2, 2, 0]);
   });
 
-  it('waits until every scope was looked at', () => {
+  it('the plan of an Application waits until every scope was looked at', () => {
     const { look: _, ...unseen } = sighted({ group: runnerGroup({ name: 'two' }), lookKey: 'other' });
 
     expect(planSeen(input(sighted(), unseen))).toEqual({ is: 'waiting' });
@@ -148,7 +148,7 @@ describe('the plan of an Application', () => {
     });
   });
 
-  it('takes no notice of Jobs in namespaces that are not its own', () => {
+  it('the plan of an Application takes no notice of Jobs in namespaces that are not its own', () => {
     const name = planOf(input(sighted())).runners[0]?.runner ?? '';
     const starting = live(name, 'starting');
     const elsewhere = live(name, 'starting', { namespace: 'other' });
@@ -185,7 +185,7 @@ it('clocks that differ are one: a back-off begins when the Job failed by Giteaâ€
 });
 
 describe('a job for which another Application has a runner', () => {
-  it('waits for no group', () => {
+  it('a job for which another Application has a runner waits for no group', () => {
     const theirs = live('team-b-1-1-0000cafe', 'starting', { jobUrl: job(1).url, giteaUrl: ORIGIN });
     const plan = planOf(beside(input(sighted()), theirs));
 

@@ -20,14 +20,14 @@ describe('a bound runner', () => {
     expect(emitted.map(({ registeredAt }) => registeredAt)).toEqual(['repo:acme/web', 'repo:acme/api']);
   });
 
-  it('serves another job of its repository, and none of another one', () => {
+  it('a bound runner serves another job of its repository, and none of another one', () => {
     const scene = { groups: [bound], liveJobs: [liveFor(1)] };
 
     expect(planScene({ ...scene, jobs: [job(2)] }).verdicts[2]).toBe(`free-runner ${named(bound, 1)}`);
     expect(planScene({ ...scene, jobs: [job(2, ofApi)] }).verdicts[2]).toBe(`new-runner ${named(bound, 2)}`);
   });
 
-  it('takes the slot of one that was made before its group had bound runners', () => {
+  it('a bound runner takes the slot of one that was made before its group had bound runners', () => {
     const { verdicts, reasons } = planScene({
       groups: [bound],
       jobs: [job(1)],
@@ -38,7 +38,7 @@ describe('a bound runner', () => {
     expect(reasons[named(bound, 1)]).toBe('surplus');
   });
 
-  it('keeps its job while Gitea has another name for the repository', () => {
+  it('a bound runner keeps its job while Gitea has another name for the repository', () => {
     const renamed = { repository: 'acme/shop' };
     const scene = { groups: [bound], jobs: [job(1, renamed), job(2, renamed)], liveJobs: [liveFor(1), liveFor(9)] };
     const { verdicts } = planScene(scene);
@@ -46,7 +46,7 @@ describe('a bound runner', () => {
     expect(verdicts).toEqual({ 1: `own-runner ${named(bound, 1)}`, 2: `new-runner ${named(bound, 2)}` });
   });
 
-  it('keeps its job and takes others while Gitea has another name for the owner', () => {
+  it('a bound runner keeps its job and takes others while Gitea has another name for the owner', () => {
     const now = { repository: 'acme-2/web' };
     const looks = { acme: { jobs: [job(1, now), job(2, now)], runners: [], renamedTo: 'acme-2' } };
     const { verdicts } = planScene({ groups: [bound], looks, liveJobs: [liveFor(9), liveFor(2)] });
@@ -70,7 +70,7 @@ describe('a bound runner', () => {
     expect(planScene({ groups: [full], looks, liveJobs: [] }).verdicts).toEqual({ 1: 'running', 2: 'cap' });
   });
 
-  it('takes the slot of one that is not bound and was asked for before the group was', () => {
+  it('a bound runner takes the slot of one that is not bound and was asked for before the group was', () => {
     const unbound = live(named(bound, 1), 'starting', { registeredAt: 'org:acme' });
     const { verdicts, reasons } = planScene({ groups: [bound], jobs: [job(1)], liveJobs: [unbound] });
 

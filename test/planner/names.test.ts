@@ -29,7 +29,7 @@ describe('a runner name', () => {
     expect(groupHash('test', group({ namespace: 'elsewhere' }))).not.toBe(first?.groupHash);
   });
 
-  it('keeps two long group names apart that share their beginning', () => {
+  it('a runner name keeps two long group names apart that share their beginning', () => {
     const long = 'a'.repeat(40);
 
     expect(namePrefix(`${long}-one`)).not.toBe(namePrefix(`${long}-two`));

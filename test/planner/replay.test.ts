@@ -202,7 +202,7 @@ describe('a slot', () => {
     expect(names([one], ran, ready(2, 400))).toEqual([named(one, 2)]);
   });
 
-  it('goes to the one that has been ready longest of all who wait for the group, also for others', () => {
+  it('a slot goes to the one that has been ready longest of all who wait for the group, also for others', () => {
     const needsBig = { labels: ['linux', 'big'] };
     const small = group({ name: 'small', maxActiveRunners: 1 });
     const big = group({ name: 'big', ...needsBig, maxActiveRunners: 1 });
@@ -215,7 +215,7 @@ describe('a slot', () => {
       expect(told([small, big], ...taken, ...waiting)).toMatchObject({ 2: `new-runner ${named(big, 2)}`, 3: 'cap' });
   });
 
-  it('goes to the job that has been ready longest, also when it was in line last: its runner took another one', () => {
+  it('a slot goes to the job that has been ready longest, also when it was in line last: its runner took another one', () => {
     const others = [ready(1, 60), ended(3, named(one, 1), 40, 30, 10), ready(4, 45)];
 
     expect(names([one], ready(2, 50), ...others)).toEqual([named(one, 1, 1)]);
@@ -228,7 +228,7 @@ describe('a slot', () => {
     ]);
   });
 
-  it('goes to no job that has been cancelled or taken while it was in line', () => {
+  it('a slot goes to no job that has been cancelled or taken while it was in line', () => {
     const freed = ended(1, named(one, 1), 60, 50, 10);
     const cancelled = ready(2, 45, { status: 'completed', completedAtMs: ago(30) });
     expect(names([one], freed, cancelled, ready(3, 40))).toEqual([named(one, 3)]);
@@ -244,7 +244,7 @@ describe('a slot', () => {
     ]);
   });
 
-  it('goes and is lost by age alone, where repositories do not take turns', () => {
+  it('a slot goes and is lost by age alone, where repositories do not take turns', () => {
     const jobs = [ready(2, 45), ready(3, 40, theirs)];
     const freed = ended(9, named(two, 9), 60, 55, 10);
 
@@ -252,7 +252,7 @@ describe('a slot', () => {
     expect(names([two], began(1, named(two, 99), 60, 20), ...jobs)).toEqual([named(two, 2), named(two, 99)]);
   });
 
-  it('goes past a repository that has a runner at work, where they take turns', () => {
+  it('a slot goes past a repository that has a runner at work, where they take turns', () => {
     const atWork = began(1, named(fair, 1), 1200, 1190);
     const docs = ended(9, named(fair, 9), 1200, 1190, 400, { repository: 'acme/docs' });
 
@@ -278,7 +278,7 @@ describe('a slot', () => {
     );
   });
 
-  it('goes to the repository with the fewest, where they take turns', () => {
+  it('a slot goes to the repository with the fewest, where they take turns', () => {
     const taken = ended(3, 'elsewhere', 50, 30, 20, theirs);
 
     // Job 3 takes the slot of job 2. When a foreign runner runs it, its runner goes to job 4, whose repository has
@@ -454,7 +454,7 @@ it('a claim by a runner of another group than was thought frees a slot, which go
 describe('a job that several groups cover', () => {
   const [narrow, wide] = [group({ name: 'narrow', scope: 'repo', maxActiveRunners: 1 }), group()];
 
-  it('keeps the runner of the group that it is booked in, when two have one for it', () => {
+  it('a job that several groups cover keeps the runner of the group that it is booked in, when two have one for it', () => {
     const runners = [row(named(narrow, 1)), row(named(wide, 1), { id: 2 })];
 
     expect(

@@ -149,7 +149,7 @@ describe('an Application', () => {
       { isSkipped: true, errors: [{ type: 'Skipped', message: 'annotation', stops: true }] },
       { is: 'error', message: 'annotation' },
     ],
-  ])('tells %s of Argo CD after a wake', async (_, over, outcome) => {
+  ])('an Application tells %s of Argo CD after a wake', async (_, over, outcome) => {
     const argocd = new Argo();
     argocd.shown = appState(over);
     const app = await start(argocd);
@@ -525,7 +525,7 @@ describe('a question', () => {
 });
 
 describe('a wake', () => {
-  it('waits ten minutes for a refresh that is late', async () => {
+  it('a wake waits ten minutes for a refresh that is late', async () => {
     const argocd = new Argo();
     const app = await start(argocd);
     argocd.shown = appState({ refreshPending: true });

@@ -95,7 +95,7 @@ describe('a policy that warns', () => {
     expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('[registries]');
   });
 
-  it('says nothing where nothing would be denied', async () => {
+  it('a policy that warns says nothing where nothing would be denied', async () => {
     const rig = await startRig();
     await rig.start({ policyFile: policyFile('{registries: [docker.io], enforcement: warn}') });
     await until('good news', () => rig.conditions()['Ready'] === 'True Serving');
@@ -181,7 +181,7 @@ describe('judgedBy', () => {
     return [...refusals].map(([{ name }, failure]) => `${name} ${failure instanceof Failure && failure.code}`);
   };
 
-  it('refuses the group that is denied, and all of an Application whose caps are too high', () => {
+  it('judgedBy refuses the group that is denied, and all of an Application whose caps are too high', () => {
     expect(refusedBy('{registries: [docker.io]}', 'argocd/runners')).toEqual(['two GR-POLICY-04']);
     expect(refusedBy('{maxActiveRunners: 11}', 'argocd/runners')).toEqual(['one GR-POLICY-04', 'two GR-POLICY-04']);
     expect(refusedBy('{maxActiveRunners: 11}', '')).toEqual([]);
@@ -191,7 +191,7 @@ describe('judgedBy', () => {
     ]);
   });
 
-  it('refuses everything by a policy that cannot be read', () => {
+  it('judgedBy refuses everything by a policy that cannot be read', () => {
     expect(refusedBy('7', 'argocd/runners')).toEqual(['one GR-POLICY-05', 'two GR-POLICY-05']);
   });
 });

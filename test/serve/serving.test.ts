@@ -22,7 +22,7 @@ async function send(port: number, jobId: number): Promise<number> {
 }
 
 describe('serve', () => {
-  it('makes a runner for a queued job, and is content; it writes nothing but status, and logs no token', async () => {
+  it('serve makes a runner for a queued job, and is content; it writes nothing but status, and logs no token', async () => {
     const rig = await startRig();
     const replica = await rig.start();
     rig.simulator.gitea.push('acme/web', linux);
@@ -40,7 +40,7 @@ describe('serve', () => {
     for (const secret of [TOKEN, 'argocd-token-0123456789', CLUSTER_TOKEN, SECRET]) expect(log).not.toContain(secret);
   });
 
-  it('asks Gitea for one list per look and Argo CD for nothing while nothing is queued, and writes one status', async () => {
+  it('serve asks Gitea for one list per look and Argo CD for nothing while nothing is queued, and writes one status', async () => {
     const rig = await startRig();
     const replica = await rig.start({ pollMs: 20 });
     await until('a status', () => rig.conditions()['Ready'] === 'True Serving');
@@ -73,7 +73,7 @@ describe('serve', () => {
     expect(rig.syncs()).toBe(0);
   });
 
-  it('makes few looks and no wake of 300 events that change nothing, and at most three of 1000 that come with jobs', async () => {
+  it('serve makes few looks and no wake of 300 events that change nothing, and at most three of 1000 that come with jobs', async () => {
     const rig = await startRig();
     const replica = await rig.start({ pollMs: 60_000 });
     await until('the first look', async () => (await replica.metric('gitea_runners_looks_total')) === 1);
@@ -116,7 +116,7 @@ describe('serve', () => {
     expect(await replica.metric('gitea_runners_wakes_total')).toBe(1);
   });
 
-  it('says what names no Application: neither the annotation nor the label', async () => {
+  it('serve says what names no Application: neither the annotation nor the label', async () => {
     const rig = await startRig('', {}, { method: 'label', labelKey: 'example.com/app' });
     await rig.start();
     await until('bad news', () => rig.conditions()['Ready'] === 'False NoApplication');
@@ -124,7 +124,7 @@ describe('serve', () => {
     expect(JSON.stringify(rig.cluster.all('runnergroups'))).toContain('GITEA_RUNNERS_TRACKING_LABEL');
   });
 
-  it('says in the status that Gitea cannot be reached, touches nothing meanwhile, and goes on after it', async () => {
+  it('serve says in the status that Gitea cannot be reached, touches nothing meanwhile, and goes on after it', async () => {
     const rig = await startRig();
     await rig.start();
     rig.simulator.gitea.push('acme/web', linux);
@@ -140,7 +140,7 @@ describe('serve', () => {
     await until('good news', () => rig.conditions()['Ready'] === 'True Serving');
   });
 
-  it('knows the pods of a podTemplate as generate makes them: one wake, one Job, nothing that differs', async () => {
+  it('serve knows the pods of a podTemplate as generate makes them: one wake, one Job, nothing that differs', async () => {
     const rig = await startRig('  podTemplate: {spec: {nodeSelector: {disk: ssd}}}\n');
     await rig.start();
     rig.simulator.gitea.push('acme/web', linux);
@@ -151,7 +151,7 @@ describe('serve', () => {
     expect(rig.syncs()).toBe(1);
   });
 
-  it('says that a podTemplate is not valid, as generate does', async () => {
+  it('serve says that a podTemplate is not valid, as generate does', async () => {
     const rig = await startRig('  podTemplate: {spec: {hostNetwork: true}}\n');
     await rig.start();
     await until('bad news', () => rig.conditions()['Ready'] === 'False InvalidSpec');
@@ -201,7 +201,7 @@ describe('serve', () => {
     await until('it is ready', async () => (await status()) === 200);
   });
 
-  it('counts a webhook as forwarded when the leader has it, and not when no leader can be reached', async () => {
+  it('serve counts a webhook as forwarded when the leader has it, and not when no leader can be reached', async () => {
     const rig = await startRig();
     // No process listens there.
     const holder = { holderIdentity: 'gone', leaseDurationSeconds: 3600 };
@@ -304,7 +304,7 @@ describe('serve', () => {
     expect(most).toBeLessThan(2 * APPLICATIONS);
   });
 
-  it('shows its queue: what is due, and no secret of it', async () => {
+  it('serve shows its queue: what is due, and no secret of it', async () => {
     const rig = await startRig();
     let tellQueue = (): void => undefined;
     const onAskedForQueue = (tell: () => void): void => {
@@ -324,7 +324,7 @@ describe('serve', () => {
     for (const secret of [TOKEN, SECRET]) expect(text + JSON.stringify(logged)).not.toContain(secret);
   });
 
-  it('leaves nothing due when it cannot begin', async () => {
+  it('serve leaves nothing due when it cannot begin', async () => {
     const taken = await takenPort();
     const { clock, due } = countingClock(systemClock);
     const webhookSecretFile = join(folderWith({ secret: SECRET }), 'secret');

@@ -18,7 +18,7 @@ function failRegistration({ cluster }: Rig): string {
 }
 
 describe('serve', () => {
-  it('tells of a pod that could not register its runner: by the status, one Event and a metric', async () => {
+  it('serve tells of a pod that could not register its runner: by the status, one Event and a metric', async () => {
     const rig = await startRig();
     rig.simulator.gitea.push('acme/web', linux);
     const replica = await rig.start({ pollMs: 20 });
@@ -43,7 +43,7 @@ describe('serve', () => {
     expect(rig.cluster.all('events')).toHaveLength(1);
   });
 
-  it('goes on when it may not write Events, and says what is missing', async () => {
+  it('serve goes on when it may not write Events, and says what is missing', async () => {
     const rig = await startRig();
     rig.simulator.gitea.push('acme/web', linux);
     rig.cluster.refuse('events');

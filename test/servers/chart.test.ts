@@ -45,7 +45,7 @@ const serveOf = (values: unknown) => JSON.stringify(find(render(values), 'Deploy
 const PAGE = { enabled: true, url: 'https://runners.example.com', gitea: 'http://gitea:3000', clientId: 'id' };
 
 describe('the chart', () => {
-  it('passes helm lint --strict, with its defaults and with each file of values', () => {
+  it('the chart passes helm lint --strict, with its defaults and with each file of values', () => {
     const files = readdirSync(VALUES).map((file) => ['--values', join(VALUES, file)]);
 
     for (const values of [[], ...files]) {
@@ -70,7 +70,7 @@ describe('the chart', () => {
     });
   });
 
-  it('writes the values of tracing into the settings, and none without an endpoint', () => {
+  it('the chart writes the values of tracing into the settings, and none without an endpoint', () => {
     const sampled = {
       sampler: 'parentbased_traceidratio',
       samplerArg: '0.1',
@@ -87,7 +87,7 @@ describe('the chart', () => {
     });
   });
 
-  it('writes the values of the page into the settings, and refuses to go without one that it needs', () => {
+  it('the chart writes the values of the page into the settings, and refuses to go without one that it needs', () => {
     expect(settingsOf({ page: { ...PAGE, logUrl: 'https://logs/{pod}' } })).toMatchObject({
       GITEA_RUNNERS_PAGE_LISTEN: ':8082',
       GITEA_RUNNERS_PAGE_URL: 'https://runners.example.com',
@@ -100,7 +100,7 @@ describe('the chart', () => {
       expect(() => render({ page: { ...PAGE, [name]: '' } })).toThrow(`page.${name}`);
   });
 
-  it('writes what follows from several values into the settings at once, and a setting of a person wins', () => {
+  it('the chart writes what follows from several values into the settings at once, and a setting of a person wins', () => {
     const values = {
       tracing: { endpoint: 'http://collector:4318', samplerArg: '0.1' },
       registrationSecrets: { enabled: true, secretNames: ['one', 'two'] },
@@ -128,7 +128,7 @@ describe('the chart', () => {
     expect(image({ image: { tag: '1', digest } })).toBe(`argocd-gitea-runners:1@${digest}`);
   });
 
-  it('gives the rights in each namespace of runners, and keeps each away from the metrics', () => {
+  it('the chart gives the rights in each namespace of runners, and keeps each away from the metrics', () => {
     const found = render({ runners: { namespaces: ['runners', 'team-b'], podSecurity: 'restricted' } }, 'cd');
 
     for (const namespace of ['runners', 'team-b']) {
@@ -197,7 +197,7 @@ describe('the chart', () => {
     });
   });
 
-  it('leaves out what is switched off', () => {
+  it('the chart leaves out what is switched off', () => {
     const kinds = render({
       crds: { enabled: false },
       networkPolicy: { enabled: false },

@@ -50,7 +50,7 @@ function textOf(spanName: string, traceId: string): string {
 }
 
 describe('the collector', () => {
-  it('takes the spans of serve with ids, times, attributes and errors', async () => {
+  it('the collector takes the spans of serve with ids, times, attributes and errors', async () => {
     const context = contextOf({ origin: 'https://gitea.example.com', job: { id: 7, attempt: 1 } });
     const to = new URL(`${url}/v1/traces`);
     const sink = openSink({ url: to, sampler: 'always_on', ratio: 1, attributes: { team: 'a' } });
@@ -80,7 +80,7 @@ describe('the collector', () => {
     expect(log()).toContain('-> team: Str(a)');
   });
 
-  it('takes the spans of generate, in the trace of the CI job', async () => {
+  it('the collector takes the spans of generate, in the trace of the CI job', async () => {
     const { simulator, env, folder, jobId = 0 } = await startWithJob();
     const { traceId, spanId } = contextOf({ origin: simulator.url, job: { id: jobId, attempt: 1 } });
 

@@ -80,7 +80,7 @@ describe('P40 the order decides who comes first, and nobody waits for ever', () 
   const steady = Array.from({ length: 45 }, (_, nth) => flood('acme/infra', 2, 1 + nth * 55)).flat();
   const group = { ...BOUND, cap: 2, order: ['infra', '*'] };
 
-  it('serves the repository at the end half an hour after it began to wait', () => {
+  it('the plan serves the repository at the end half an hour after it began to wait', () => {
     const pushes = [...flood('acme/web', 1, 2), ...steady];
     const outcome = run(group, pushes, { patienceS: 10_000 });
 
@@ -88,7 +88,7 @@ describe('P40 the order decides who comes first, and nobody waits for ever', () 
     expect(longestMs(outcome, 2, 3)).toBeLessThan(33 * MINUTES);
   });
 
-  it('serves the first repository before older jobs of the others', () => {
+  it('the plan serves the first repository before older jobs of the others', () => {
     const outcome = run({ ...group, cap: 1 }, [...flood('acme/web', 10), ...flood('acme/infra', 1, 2)]);
 
     expect(longestMs(outcome, 10)).toBeLessThan(1.5 * MINUTES);

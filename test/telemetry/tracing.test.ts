@@ -219,7 +219,7 @@ describe('the way of a CI job', () => {
     expect((await way.spans()).at(-1)).toMatchObject({ attributes: { outcome: 'running' } });
   });
 
-  it('waits some seconds for the kubelet, which tells late that a container runs', async () => {
+  it('the way of a CI job waits some seconds for the kubelet, which tells late that a container runs', async () => {
     const way = follow();
     way.looked(20, 60, job('queued'));
     way.decided(70, served);
@@ -233,7 +233,7 @@ describe('the way of a CI job', () => {
     expect(start?.times).toEqual([100, 900]);
   });
 
-  it('takes no time from the pod of a Job of the same name that was there before', async () => {
+  it('the way of a CI job takes no time from the pod of a Job of the same name that was there before', async () => {
     const way = follow();
     way.looked(20, 60, job('queued'));
     way.decided(70, served);

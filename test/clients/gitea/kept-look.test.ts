@@ -84,7 +84,7 @@ describe('a look that is played again', () => {
     );
   });
 
-  it('fails when something is asked that was not kept', async () => {
+  it('a look that is played again fails when something is asked that was not kept', async () => {
     const gitea = await fakeGitea({ jobs: jobRows(1, 3) });
     const target = targetOf(gitea.url);
     const look = openAs(seal(await recorded(target), target), target);
@@ -115,7 +115,7 @@ describe('a sealed look', () => {
   };
   const bytes = seal(some, target);
 
-  it('opens for the same token, Gitea, scope and nonce', () => {
+  it('a sealed look opens for the same token, Gitea, scope and nonce', () => {
     expect(openAs(bytes, target)?.version.text).toBe(VERSION);
   });
 
@@ -152,7 +152,7 @@ describe('a sealed look', () => {
     expect(openAs(seal(head(some.answers, 'new'), target), target)).toBeUndefined();
   });
 
-  it('shows neither token nor answers, and is another one each time', () => {
+  it('a sealed look shows neither token nor answers, and is another one each time', () => {
     const { id } = keysOf(target);
 
     expect(id + bytes.toString('latin1')).not.toMatch(new RegExp(`${SECRET}|jobs`));

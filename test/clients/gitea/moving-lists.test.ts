@@ -15,7 +15,7 @@ const running = (from: number, count: number): JobRow[] =>
   jobRows(from, count, 'in_progress').map((row) => ({ ...row, runner_name: `r${row.id}` }));
 
 describe('a list of many pages', () => {
-  test('sees all 120 jobs and all 45 runners of a Gitea whose MAX_RESPONSE_ITEMS is 20', async () => {
+  test('a list of many pages sees all 120 jobs and all 45 runners of a Gitea whose MAX_RESPONSE_ITEMS is 20', async () => {
     const runners = upTo(45).map((id) => runnerRow(id, `r${id}`));
     const gitea = await fakeGitea({ jobs: jobRows(1, 120), runners, maxItems: 20 });
 
@@ -32,7 +32,7 @@ describe('a list of many pages', () => {
     ['1.26.4', false],
     ['1.26.4', true],
   ])(
-    'sees the newest 150 completed jobs whatever MAX_RESPONSE_ITEMS is, on %s, asking ahead: %s',
+    'a list of many pages sees the newest 150 completed jobs whatever MAX_RESPONSE_ITEMS is, on %s, asking ahead: %s',
     async (version, ahead) => {
       const gitea = await fakeGitea({
         version,
@@ -58,7 +58,7 @@ describe('a list of many pages', () => {
     expect(gitea.lines().filter((line) => line.includes('status=queued'))).toHaveLength(questions);
   });
 
-  test('asks for blocked jobs, then queued, then running ones, so that one claimed in between is seen', async () => {
+  test('a list of many pages asks for blocked jobs, then queued, then running ones, so that one claimed in between is seen', async () => {
     const gitea = await fakeGitea({ jobs: [...jobRows(1, 60), ...running(61, 60), jobRow(121, 'waiting')] });
 
     const found = await lookAt(gitea.url, undefined, { includeBlocked: true });
@@ -70,7 +70,7 @@ describe('a list of many pages', () => {
 });
 
 describe('a list that moves while it is read', () => {
-  test('sees a job that is claimed after the queued list was read', async () => {
+  test('a list that moves while it is read sees a job that is claimed after the queued list was read', async () => {
     const jobs = jobRows(1, 60);
     const gitea = await fakeGitea({
       jobs,
@@ -86,7 +86,7 @@ describe('a list that moves while it is read', () => {
     expect(found.jobs.find(({ id }) => id === 1)?.status).toBe('in_progress');
   });
 
-  test('accepts that queued jobs leave it, without reading it again', async () => {
+  test('a list that moves while it is read accepts that queued jobs leave it, without reading it again', async () => {
     const jobs = jobRows(1, 120);
     let pages = 0;
     const gitea = await fakeGitea({
@@ -106,7 +106,7 @@ describe('a list that moves while it is read', () => {
     expect(idsOf(found)).toContain(120);
   });
 
-  test('reads the running jobs again until their count holds still', async () => {
+  test('a list that moves while it is read reads the running jobs again until their count holds still', async () => {
     const jobs = running(1, 120);
     let pages = 0;
     const gitea = await fakeGitea({
@@ -123,7 +123,7 @@ describe('a list that moves while it is read', () => {
     expect(pages).toBe(6);
   });
 
-  test('finds a running job that slipped over a page border while another one began, by its runner', async () => {
+  test('a list that moves while it is read finds a running job that slipped over a page border while another one began, by its runner', async () => {
     const jobs = running(1, 60);
     let pages = 0;
     const gitea = await fakeGitea({
@@ -142,7 +142,7 @@ describe('a list that moves while it is read', () => {
     expect(idsOf(await lookAt(gitea.url))).toEqual(upTo(61));
   });
 
-  test('reads the queued jobs again when a row is missing under an unchanging count', async () => {
+  test('a list that moves while it is read reads the queued jobs again when a row is missing under an unchanging count', async () => {
     let first = true;
     const gitea = await fakeGitea({
       jobs: jobRows(1, 60),

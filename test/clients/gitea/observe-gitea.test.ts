@@ -11,7 +11,7 @@ const JOBS = '/api/v1/orgs/acme/actions/jobs';
 const RUNNERS = '/api/v1/orgs/acme/actions/runners';
 
 describe('an idle look', () => {
-  test('asks the version and one page of jobs and nothing else', async () => {
+  test('an idle look asks the version and one page of jobs and nothing else', async () => {
     const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
 
     const found = await lookAt(gitea.url);
@@ -33,7 +33,7 @@ describe('an idle look', () => {
 });
 
 describe('a look at work', () => {
-  test('finds queued, running and completed jobs and the runners in four questions', async () => {
+  test('a look at work finds queued, running and completed jobs and the runners in four questions', async () => {
     const jobs = [
       jobRow(1, 'completed', { runner_name: 'old' }),
       jobRow(2, 'in_progress', { runner_name: 'busy' }),
@@ -64,7 +64,7 @@ describe('a look at work', () => {
   });
 
   test.each([{}, { ahead: true }])(
-    'reads runners and completed jobs for a warm pool although nothing is queued',
+    'a look at work reads runners and completed jobs for a warm pool although nothing is queued',
     async (options) => {
       const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
       const target = targetOf(gitea.url);
@@ -76,13 +76,16 @@ describe('a look at work', () => {
     },
   );
 
-  test.each([true, false])('reads the runners although nothing is active if a pinned Job lives: %s', async (lives) => {
-    const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
+  test.each([true, false])(
+    'a look at work reads the runners although nothing is active if a pinned Job lives: %s',
+    async (lives) => {
+      const gitea = await fakeGitea({ jobs: [jobRow(1, 'completed')], runners: [runnerRow(1, 'idle')] });
 
-    const looks = await observe([targetOf(gitea.url)], { ...OPTIONS, needsRows: () => Promise.resolve(lives) });
+      const looks = await observe([targetOf(gitea.url)], { ...OPTIONS, needsRows: () => Promise.resolve(lives) });
 
-    expect(looks.get('look')?.runners.map(({ name }) => name)).toEqual(lives ? ['idle'] : []);
-  });
+      expect(looks.get('look')?.runners.map(({ name }) => name)).toEqual(lives ? ['idle'] : []);
+    },
+  );
 
   test('lets the later answer win when a job ends between two lists', async () => {
     const gitea = await fakeGitea({
@@ -97,7 +100,7 @@ describe('a look at work', () => {
     expect(found.jobs.map(({ id, status }) => [id, status])).toEqual([[1, 'completed']]);
   });
 
-  test('asks for running jobs once more when an ephemeral runner works and no job names it', async () => {
+  test('a look at work asks for running jobs once more when an ephemeral runner works and no job names it', async () => {
     let claimed = false;
     const gitea = await fakeGitea({
       jobs: [jobRow(1)],

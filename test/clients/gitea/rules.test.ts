@@ -20,7 +20,7 @@ describe('judgeVersion', () => {
     ['25.4.0', '25.4.0', false],
     ['26.8.1', '26.8.1', false],
     ['27.0.0', '27.0.0', true],
-  ])('takes %s as %s; sorts jobs: %s', (text, found, sorts) => {
+  ])('judgeVersion takes %s as %s; sorts jobs: %s', (text, found, sorts) => {
     expect(judgeVersion(text)).toEqual({
       text: found,
       sortsJobs: sorts,
@@ -29,9 +29,12 @@ describe('judgeVersion', () => {
     });
   });
 
-  test.each(['1.24.9', '0.99.0', '1.9.0', '1.3.0', '2.0.0', '23.8.0', '24.7.0'])('refuses %s as too old', (text) => {
-    expect(judgeVersion(text)).toMatchObject({ code: 'GR-GITEA-11' });
-  });
+  test.each(['1.24.9', '0.99.0', '1.9.0', '1.3.0', '2.0.0', '23.8.0', '24.7.0'])(
+    'judgeVersion refuses %s as too old',
+    (text) => {
+      expect(judgeVersion(text)).toMatchObject({ code: 'GR-GITEA-11' });
+    },
+  );
 
   test.each([
     '',
@@ -48,7 +51,7 @@ describe('judgeVersion', () => {
     expect(judgeVersion(text)).toMatchObject({ code: 'GR-GITEA-13' });
   });
 
-  test.each(['11.0.1+gitea-1.22.0', '7.0.0-dev-12-abc+gitea-1.22.0'])('knows Forgejo by %s', (text) => {
+  test.each(['11.0.1+gitea-1.22.0', '7.0.0-dev-12-abc+gitea-1.22.0'])('judgeVersion knows Forgejo by %s', (text) => {
     expect(judgeVersion(text)).toMatchObject({ code: 'GR-GITEA-12' });
   });
 });

@@ -7,7 +7,7 @@ describe('proxyFor', () => {
   const env = { HTTPS_PROXY: 'http://up:1', HTTP_PROXY: 'http://plain:2' };
   const pick = (url: string, more: Record<string, string> = {}) => proxyFor(new URL(url), { ...env, ...more })?.host;
 
-  test('takes the variable of the scheme, lower case first', () => {
+  test('proxyFor takes the variable of the scheme, lower case first', () => {
     expect([pick('https://g/'), pick('http://g/'), pick('https://g/', { https_proxy: 'low:3' })]).toEqual([
       'up:1',
       'plain:2',
@@ -15,7 +15,7 @@ describe('proxyFor', () => {
     ]);
   });
 
-  test('takes none of the other scheme, and an empty value as none', () => {
+  test('proxyFor takes none of the other scheme, and an empty value as none', () => {
     expect(proxyFor(new URL('https://g/'), { HTTP_PROXY: 'http://plain:2' })).toBeUndefined();
     expect(pick('https://g/', { https_proxy: '' })).toBeUndefined();
   });

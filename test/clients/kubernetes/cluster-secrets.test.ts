@@ -74,7 +74,7 @@ function expectRefused({ code, stdout, stderr }: Outcome, exit: number, text: st
 }
 
 describe('--secrets api', () => {
-  it('reads the token of a group in its namespace, and mounts are not looked at', async () => {
+  it('--secrets api reads the token of a group in its namespace, and mounts are not looked at', async () => {
     const scene = await sceneWith((url) => ({ [AUTH]: secret({ token: `${TOKEN}\n`, url }) }));
 
     const { code, stdout, stderr } = await scene.run(['--secrets-dir', '/nowhere']);
@@ -85,7 +85,7 @@ describe('--secrets api', () => {
     expect([...scene.asked()].sort()).toEqual([AUTH, REGISTRATION]);
   });
 
-  it('asks for each Secret once, however many groups name it, and never lists', async () => {
+  it('--secrets api asks for each Secret once, however many groups name it, and never lists', async () => {
     const scene = await sceneWith(
       (url) => ({ [AUTH]: secret({ token: TOKEN, url }), [REGISTRATION]: secret({ url }) }),
       (url) => ({ 'a.yaml': groupYaml(url, '', 'a'), 'b.yaml': groupYaml(url, '', 'b') }),
@@ -97,7 +97,7 @@ describe('--secrets api', () => {
     expect([...scene.asked()].sort()).toEqual([AUTH, REGISTRATION]);
   });
 
-  it('reads Secrets with --cluster off, which is about live Jobs', async () => {
+  it('--secrets api reads Secrets with --cluster off, which is about live Jobs', async () => {
     const scene = await sceneWith((url) => ({ [AUTH]: secret({ token: TOKEN, url }) }));
 
     const { code, stderr } = await scene.run(['--cluster', 'off']);
@@ -110,13 +110,13 @@ describe('--secrets api', () => {
     ['its key url names another Gitea', { token: TOKEN, url: 'https://gitea.example.org' }, 3, 'GR-TOKEN-05'],
     ['it has no key with the token', { other: TOKEN, url: 'x' }, 1, 'GR-TOKEN-08'],
     ['the token is empty', { token: '' }, 3, 'GR-TOKEN-03'],
-  ] as const)('refuses a Secret when %s', async (_, keys, exit, error) => {
+  ] as const)('--secrets api refuses a Secret when %s', async (_, keys, exit, error) => {
     const scene = await sceneWith(() => ({ [AUTH]: secret(keys) }));
 
     expectRefused(await scene.run(), exit, error);
   });
 
-  it('refuses a group whose registration Secret is of another Gitea, when it may read that', async () => {
+  it('--secrets api refuses a group whose registration Secret is of another Gitea, when it may read that', async () => {
     const foreign = { token: 'registration-secret', url: 'https://gitea.example.org' };
     const scene = await sceneWith((url) => ({
       [AUTH]: secret({ token: TOKEN, url }),
@@ -126,7 +126,7 @@ describe('--secrets api', () => {
     expectRefused(await scene.run(), 3, 'GR-TOKEN-07');
   });
 
-  it('goes on without a registration Secret: its pod checks that', async () => {
+  it('--secrets api goes on without a registration Secret: its pod checks that', async () => {
     const scene = await sceneWith((url) => ({ [AUTH]: secret({ token: TOKEN, url }), [REGISTRATION]: refusing(404) }));
 
     const { code, stderr } = await scene.run();
@@ -144,7 +144,7 @@ describe('--secrets api', () => {
     [404, refusing(404), 'kubectl create secret generic gitea-api --namespace runners'],
     [401, refusing(401), 'GR-CLUSTER-05'],
     [418, refusing(418), 'GR-CLUSTER-07'],
-  ] as const)('says for %i which Secret and what to do', async (_, answer, remedy) => {
+  ] as const)('--secrets api says for %i which Secret and what to do', async (_, answer, remedy) => {
     const scene = await sceneWith(() => ({ [AUTH]: answer }));
 
     const outcome = await scene.run();
@@ -170,13 +170,13 @@ describe('--secrets api', () => {
     ['is no Secret', (response) => send(response, 200, { data: { [TOKEN]: 1 } }), 'GR-CLUSTER-08'],
     ['is not Base64', (response) => send(response, 200, { data: { token: `*${TOKEN}` } }), 'GR-CLUSTER-08'],
     ['is longer than 2 MiB', (response) => send(response, 200, { data: { token: 'A'.repeat(2 << 20) } }), 'GR-HTTP-12'],
-  ])('fails when the answer %s', async (_, answer, code) => {
+  ])('--secrets api fails when the answer %s', async (_, answer, code) => {
     const scene = await sceneWith(() => ({ [AUTH]: answer }));
 
     expectRefused(await scene.run(), 1, code);
   });
 
-  it('waits for Secrets no longer than --timeout', async () => {
+  it('--secrets api waits for Secrets no longer than --timeout', async () => {
     const silent: Answer = () => undefined;
     const scene = await sceneWith(() => ({ [AUTH]: silent }));
     const running = scene.run(['--timeout', '1']);

@@ -110,7 +110,7 @@ describe('the trouble of a pod', () => {
     expect(messageOf(waits('ImagePullBackOff', message))).toBe(told);
   });
 
-  it('keeps the end of long words: the cause stands there', () => {
+  it('the trouble of a pod keeps the end of long words: the cause stands there', () => {
     expect(messageOf(waits('ImagePullBackOff', `a${'b'.repeat(9_999)} the cause`))).toMatch(/^ab{50,} … b+ the cause$/);
   });
 
@@ -181,7 +181,7 @@ describe('a Job', () => {
     judgeJob(KubeJob.parse({ metadata: { ...META, annotations }, spec: { template: { spec: { containers } } } }), []);
   const withEnv = (...env: readonly object[]) => [{ name: 'docker' }, { name: 'runner', env }];
 
-  it('tells the page and the repository of its CI job, its Gitea and its Application', () => {
+  it('a Job tells the page and the repository of its CI job, its Gitea and its Application', () => {
     const [jobUrl, repository] = ['https://gitea.example.com/acme/web/actions/runs/1', 'acme/web'];
     const annotations = { [JOB_URL]: jobUrl, [REPOSITORY]: repository, [TRACKING_ID]: 'ci:batch/Job:runners/ci-1-x' };
     const gitea = { name: 'GITEA_INSTANCE_URL', value: 'https://gitea.example.com' };

@@ -37,7 +37,7 @@ const read = (file: string) => readKubeconfig(file, readOneDocument);
 const failure = (file: string) => failureOf(read(file));
 
 describe('a kubeconfig', () => {
-  it('gives server, CA and token of its current context', async () => {
+  it('a kubeconfig gives server, CA and token of its current context', async () => {
     const config = await read(write({ cluster: { 'certificate-authority-data': base64('the CA') } }));
 
     expect({ ...config, token: await config.token?.() }).toEqual({

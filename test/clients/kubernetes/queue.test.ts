@@ -36,7 +36,7 @@ function podOf(runs: boolean, isEnding = false): KubePod {
 }
 
 describe('a Job that waits in a queue', () => {
-  it('tells its queue, and that it waits there', () => {
+  it('a Job that waits in a queue tells its queue, and that it waits there', () => {
     expect(judgeJob(jobOf({ suspended: 'True' }), [])).toMatchObject({
       state: 'starting',
       queue: 'team-a',
@@ -46,7 +46,7 @@ describe('a Job that waits in a queue', () => {
     expect(judgeJob(jobOf({ queue: '', suspended: 'True' }), [])).not.toHaveProperty('queue');
   });
 
-  it('counts from when it was let start: its wait is no fault of its pod', () => {
+  it('a Job that waits in a queue counts from when it was let start: its wait is no fault of its pod', () => {
     const started = jobOf({ generation: 2, suspend: false, suspended: 'False' });
 
     expect(judgeJob(started, [podOf(true)])).toMatchObject({ state: 'running', createdAtMs: at(LATER) });

@@ -109,7 +109,7 @@ describe('a watch', () => {
     expect(watch.isFresh()).toBe(true);
   });
 
-  it('goes on from the last bookmark when the server ends it', async () => {
+  it('a watch goes on from the last bookmark when the server ends it', async () => {
     const { asked, until } = await start(
       () => answer(list('1', 'a')),
       (nth) => (nth === 0 ? answer(event('BOOKMARK', { metadata: { resourceVersion: '70' } })) : hold()),
@@ -134,7 +134,7 @@ describe('a watch', () => {
     ['an event of an unknown type', event('EXPLODED', group('c', '2'))],
     ['an object without a name', event('ADDED', { metadata: { namespace: 'ci', resourceVersion: '2' } })],
     ['an error', event('ERROR', { kind: 'Status', code: 500 })],
-  ])('takes %s for a fault and lists anew', async (_, line) => {
+  ])('a watch takes %s for a fault and lists anew', async (_, line) => {
     const { failures, names, until, watch } = await start(
       (nth) => answer(nth === 0 ? list('1', 'a') : list('9', 'a', 'b')),
       (nth) => (nth === 0 ? hold(line) : hold()),
@@ -165,7 +165,7 @@ describe('a watch', () => {
     ['ends every watch after a bookmark', event('BOOKMARK', { metadata: { resourceVersion: '70' } })],
     ['ends every watch after a change', event('ADDED', group('c', '2'))],
     ['sends nonsense in every watch', 'nonsense\n'],
-  ])('asks less and less often when the server %s', async (_, text) => {
+  ])('a watch asks less and less often when the server %s', async (_, text) => {
     const { pauses, pause } = upToPause(9);
     const { asked, until } = await start(
       () => answer(list('1', 'a')),
@@ -232,7 +232,7 @@ describe('a watch', () => {
     expect(most).toBeGreaterThan(1);
   });
 
-  it('takes a line without end for a fault', async () => {
+  it('a watch takes a line without end for a fault', async () => {
     const { failures, until } = await start(
       () => answer(list('1', 'a')),
       () => (_, response) => {
@@ -250,7 +250,7 @@ describe('a watch', () => {
   it.each([
     ['a list', 1, hold()],
     ['a watch', 2, answer(list('1', 'a'))],
-  ])('ends at once when it is told to while %s hangs', async (_, requests, onList) => {
+  ])('a watch ends at once when it is told to while %s hangs', async (_, requests, onList) => {
     const { asked, until, life, running } = await start(
       () => onList,
       () => () => undefined,

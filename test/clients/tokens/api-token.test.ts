@@ -51,12 +51,12 @@ describe('the API token of a group', () => {
     expect(token.headerFor(HERE)).toBe(`token ${SECRET}`);
   });
 
-  it('fails with exit 1 when it is nowhere', async () => {
+  it('the API token of a group fails with exit 1 when it is nowhere', async () => {
     expect(await failure(find())).toMatchObject({ exit: 1, code: 'GR-TOKEN-01' });
   });
 
   it.each(['', ' ', '\n', 'two words', 'line\nfeed', 'umläut', 'x'.repeat(5000)])(
-    'fails with exit 1 when it is %j',
+    'the API token of a group fails with exit 1 when it is %j',
     async (token) => {
       mount('gitea-api', { token, url: 'https://gitea.example.com' });
 
@@ -157,7 +157,7 @@ describe('a binding of the policy', () => {
       boundTo: (namespace, secret) => (namespace === 'runners' && secret === name ? url : undefined),
     });
 
-  it('takes the place of the key url', async () => {
+  it('a binding of the policy takes the place of the key url', async () => {
     mount('gitea-api', { token: SECRET });
 
     expect((await findBound(`${URL_HERE}/`)).headerFor(HERE)).toBe(`token ${SECRET}`);

@@ -23,7 +23,7 @@ async function generate(gitea: string, spec: string, env: Texts = {}, files: Tex
 }
 
 describe('the generator, with a group that names a proxy', () => {
-  test('asks Gitea itself: the proxy of the group sees nothing', async () => {
+  test('the generator, with a group that names a proxy asks Gitea itself: the proxy of the group sees nothing', async () => {
     const gitea = await fakeGitea({ jobs: [jobRow(7, 'queued', { labels: ['linux'] })] });
     const proxy = await proxyServer();
 
@@ -34,7 +34,7 @@ describe('the generator, with a group that names a proxy', () => {
     expect(proxy.lines).toEqual([]);
   });
 
-  test('goes through the proxy of its environment and through no other one', async () => {
+  test('the generator, with a group that names a proxy goes through the proxy of its environment and through no other one', async () => {
     const gitea = await fakeGitea({ jobs: [] });
     const [own, ofGroup] = [await proxyServer(), await proxyServer()];
     const env = { HTTP_PROXY: own.origin };
@@ -45,7 +45,7 @@ describe('the generator, with a group that names a proxy', () => {
     expect(ofGroup.lines).toEqual([]);
   });
 
-  test('takes no proxy from what Argo CD hands on from an Application', async () => {
+  test('the generator, with a group that names a proxy takes no proxy from what Argo CD hands on from an Application', async () => {
     const gitea = await fakeGitea({ jobs: [] });
     const proxy = await proxyServer();
     const ofTenant = Object.fromEntries(

@@ -3,7 +3,7 @@ import { asksOf } from '../../../src/config/pods/asks.ts';
 import { FULL_TEMPLATE } from './full-template.ts';
 
 describe('asksOf', () => {
-  it('names every image, priority class, account and Secret of a template', () => {
+  it('asksOf names every image, priority class, account and Secret of a template', () => {
     const named = asksOf(FULL_TEMPLATE)
       .filter(({ kind }) => kind !== 'field')
       .map(({ kind, value, path }) => `${kind} ${value} ${path.join('.')}`);
@@ -18,7 +18,7 @@ describe('asksOf', () => {
     ]);
   });
 
-  it('names Secrets that the driver of a volume reads, and images that are volumes', () => {
+  it('asksOf names Secrets that the driver of a volume reads, and images that are volumes', () => {
     const volumes = [
       { name: 'a', csi: { driver: 'd', nodePublishSecretRef: { name: 's' } } },
       { name: 'b', image: { reference: 'i' } },
@@ -40,7 +40,7 @@ describe('asksOf', () => {
     ]);
   });
 
-  it('asks for nothing by null', () => {
+  it('asksOf asks for nothing by null', () => {
     expect(asksOf({ metadata: null, spec: { serviceAccountName: null } })).toEqual([]);
   });
 });

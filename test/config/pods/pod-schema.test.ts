@@ -22,7 +22,7 @@ describe('pod-schema.json', () => {
 });
 
 describe('fieldsOf', () => {
-  it('reads every type, and every struct that a field names is there', () => {
+  it('fieldsOf reads every type, and every struct that a field names is there', () => {
     const structs = Object.keys(published.types);
 
     expect(structs.length).toBeGreaterThan(100);
@@ -46,13 +46,13 @@ describe('fieldsOf', () => {
     ['PodSpec', 'tolerations', undefined],
     ['Container', 'command', undefined],
     ['ResourceRequirements', 'claims', undefined],
-  ])('knows how %s.%s is merged', (struct, field, merge) => {
+  ])('fieldsOf knows how %s.%s is merged', (struct, field, merge) => {
     const type = fieldsOf(struct).get(field)?.type;
 
     expect(type?.is === 'list' ? type.merge : 'no list').toEqual(merge);
   });
 
-  it('knows no type that JavaScript gives every object', () => {
+  it('fieldsOf knows no type that JavaScript gives every object', () => {
     expect(() => fieldsOf('constructor')).toThrow('no type constructor');
     expect(fieldsOf('PodSpec').has('constructor')).toBe(false);
   });

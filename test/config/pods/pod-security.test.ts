@@ -18,7 +18,7 @@ const pod = (spec: Mapping): Mapping => ({ spec });
 
 describe('securityViolations', () => {
   it.each(ROWS.map((row, index) => [index, row] as const))(
-    'names the rules that Kubernetes names, pod %i',
+    'securityViolations names the rules that Kubernetes names, pod %i',
     (_index, row) => {
       for (const level of ['baseline', 'restricted'] as const) {
         const rules = securityViolations(row.pod, level).map(({ rule }) => rule);
@@ -37,11 +37,11 @@ describe('securityViolations', () => {
     ['dind', 'baseline', ['privileged spec.initContainers.0.securityContext.privileged']],
     ['dind-rootless', 'baseline', ['privileged spec.containers.0.securityContext.privileged']],
     ['dind', 'privileged', []],
-  ] as const)('says what containerMode %s is at level %s', (mode, level, wanted) => {
+  ] as const)('securityViolations says what containerMode %s is at level %s', (mode, level, wanted) => {
     expect(told(ourTemplate(mode), level)).toEqual(wanted);
   });
 
-  it('names every place, also where something is missing', () => {
+  it('securityViolations names every place, also where something is missing', () => {
     const containers = [{ name: 'a' }, { name: 'b', securityContext: { runAsNonRoot: false } }];
     const violations = told(
       pod({ containers, securityContext: { seccompProfile: { type: 'RuntimeDefault' } } }),

@@ -20,7 +20,7 @@ it('RESERVED_FIELDS gives every field a reason and a way out', () => {
 });
 
 describe('reservedFields', () => {
-  it('tells each place once, with the reason and what to do instead', () => {
+  it('reservedFields tells each place once, with the reason and what to do instead', () => {
     const env = [{ name: 'GITEA_RUNNER_NAME', value: 'x' }];
 
     expect(told({ spec: { containers: [{ name: 'runner', env }], terminationGracePeriodSeconds: 1 } })).toEqual([
@@ -29,7 +29,7 @@ describe('reservedFields', () => {
     ]);
   });
 
-  it('takes the names of our variables, volumes and mounts from our pod, so that a new one is reserved, too', () => {
+  it('reservedFields takes the names of our variables, volumes and mounts from our pod, so that a new one is reserved, too', () => {
     const pod = (value: string, mountPath: string, source: Mapping): Mapping => ({
       spec: {
         containers: [{ name: 'runner', env: [{ name: 'NEW', value }], volumeMounts: [{ mountPath, name: 'new' }] }],
@@ -68,7 +68,7 @@ describe('reservedFields', () => {
     ]);
   });
 
-  it('leaves other containers their variables and mounts', () => {
+  it('reservedFields leaves other containers their variables and mounts', () => {
     const side = {
       name: 'side',
       image: 'x',

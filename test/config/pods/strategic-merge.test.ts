@@ -61,7 +61,7 @@ describe('withRunner', () => {
     expect(withRunner({})).toEqual(spec({ containers: [{ name: 'runner' }] }));
   });
 
-  it('leaves it where it stands', () => {
+  it('withRunner leaves it where it stands', () => {
     const template = spec({ containers: [{ name: 'side' }, { name: 'runner' }] });
 
     expect(withRunner(template)).toBe(template);

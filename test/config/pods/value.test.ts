@@ -23,18 +23,18 @@ describe('boundFault', () => {
     ['characters in keys', { ['x'.repeat(MOST_CHARACTERS + 1)]: 1, b: 'x' }, /characters/],
     ['one value more', Array.from({ length: MOST_VALUES }, () => 1), /more than 10000 values/],
     ['__proto__', JSON.parse('{"a": {"__proto__": {}}}') as Value, /unknown field/],
-  ])('stops at %s', (_name, template, message) => {
+  ])('boundFault stops at %s', (_name, template, message) => {
     expect(boundFault(template)?.message).toMatch(message);
   });
 
-  it('ends at a value that holds itself', () => {
+  it('boundFault ends at a value that holds itself', () => {
     const circle: Record<string, Value> = {};
     circle['spec'] = circle;
 
     expect(boundFault(circle)?.message).toMatch(/nested deeper/);
   });
 
-  it('counts what a YAML alias repeats as often as it stands there', () => {
+  it('boundFault counts what a YAML alias repeats as often as it stands there', () => {
     const bomb = Array.from({ length: 12 }).reduce<Mapping>((inner) => ({ a: inner, b: inner, c: inner }), { x: 1 });
 
     expect(boundFault(bomb)?.message).toMatch(/more than 10000 values/);

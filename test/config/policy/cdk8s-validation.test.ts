@@ -239,7 +239,7 @@ describe('RunnerPolicyValidation', () => {
     expect((await judged(spec, ...documents)).violations).toEqual(violations);
   });
 
-  it('says of a Job what it says of a podTemplate, but no field of a RunnerGroup', async () => {
+  it('RunnerPolicyValidation says of a Job what it says of a podTemplate, but no field of a RunnerGroup', async () => {
     const spec = { ...IMAGES, securityProfile: { highest: 'restricted', withReason: 'baseline' } };
 
     expect((await judged(spec, job('bash'))).messages).toEqual([
@@ -248,7 +248,7 @@ describe('RunnerPolicyValidation', () => {
     ]);
   });
 
-  it('names what else starts pods and is not judged', async () => {
+  it('RunnerPolicyValidation names what else starts pods and is not judged', async () => {
     const container = { image: 'bash' };
     const { violations, logged } = await judged(
       IMAGES,
@@ -275,7 +275,7 @@ describe('RunnerPolicyValidation', () => {
     ]);
   });
 
-  it('tells warnings, and what it does not check, without failing', async () => {
+  it('RunnerPolicyValidation tells warnings, and what it does not check, without failing', async () => {
     const spec = { ...IMAGES, projects: ['ci'], enforcement: 'warn' };
     const { violations, logged } = await judged(spec, DENIED, job('bash'));
 
@@ -289,7 +289,7 @@ describe('RunnerPolicyValidation', () => {
     ]);
   });
 
-  it('knows exceptions, and when they end', async () => {
+  it('RunnerPolicyValidation knows exceptions, and when they end', async () => {
     const exception = (until: string) => ({
       ...IMAGES,
       exceptions: [{ groups: ['runners/by-*'], rules: ['images'], until, reason: 'moves' }],
@@ -299,7 +299,7 @@ describe('RunnerPolicyValidation', () => {
     expect((await judged(exception('2001-01-01'), job('bash'))).violations).toHaveLength(1);
   });
 
-  it('prints no control characters of what the app has written', async () => {
+  it('RunnerPolicyValidation prints no control characters of what the app has written', async () => {
     const { violations } = await judged(IMAGES, job('bash\u001b[2J', {}, { name: 'x\u001b[2J' }));
 
     expect(violations.join('')).not.toContain('\u001b');
@@ -310,17 +310,17 @@ describe('RunnerPolicyValidation', () => {
     ['is not valid', groupYaml('ftp://gitea.example.com'), 'spec.gitea.url'],
     ['is misspelt', ALLOWED.replace('kind: RunnerGroup', 'kind: RunnerGruop'), 'did you mean "RunnerGroup"'],
     ['is no YAML', 'a: [', 'all.k8s.yaml'],
-  ])('ends with the words of validate if a document %s', async (_, text, words) => {
+  ])('RunnerPolicyValidation ends with the words of validate if a document %s', async (_, text, words) => {
     await expect(judged(IMAGES, text)).rejects.toThrow(words);
   });
 
-  it('ends if a pod is no mapping', async () => {
+  it('RunnerPolicyValidation ends if a pod is no mapping', async () => {
     const words = 'all.k8s.yaml has a spec.template that cannot be judged';
 
     await expect(judged(IMAGES, { ...GOOD, spec: { template: ['a'] } })).rejects.toThrow(words);
   });
 
-  it('ends if no policy is named', async () => {
+  it('RunnerPolicyValidation ends if no policy is named', async () => {
     const context = { manifests: [], report: { addViolation: () => {}, submit: () => {} }, logger: { log: () => {} } };
 
     await expect(new RunnerPolicyValidation({}).validate(context)).rejects.toThrow('read the policy');

@@ -41,7 +41,7 @@ describe('a policy without fields is what holds without a policy', () => {
     expect(denialsOf({}, group, ARGOCD)).toEqual(denials);
   });
 
-  it('asks for no namespace by hand, and for none of an Application without a destination', () => {
+  it('a policy without fields is what holds without a policy asks for no namespace by hand, and for none of an Application without a destination', () => {
     expect(denialsOf({}, { namespace: 'team-b' })).toEqual([]);
     expect(denialsOf({}, { namespace: 'team-b' }, { isArgoCd: true })).toEqual([]);
   });

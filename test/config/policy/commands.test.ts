@@ -146,7 +146,7 @@ describe('without Argo CD', () => {
 describe('a policy that cannot be used', () => {
   it.each(
     [...LOOKING, ['validate'], ['serve', '--argocd-url', 'https://a.example.com']].map((args) => [args] as const),
-  )('ends %j with exit 2 and an empty stdout', async (args) => {
+  )('a policy that cannot be used ends %j with exit 2 and an empty stdout', async (args) => {
     const outcome = await run(args, '{image: []}');
 
     expect(outcome).toMatchObject({ code: 2, stdout: '' });

@@ -190,10 +190,13 @@ describe('a default and the rest of a policy', () => {
     ['service account', { podTemplate: { spec: { serviceAccountName: 'admin' } } }, 'serviceAccounts'],
     ['priority class', { podTemplate: { spec: { priorityClassName: 'high' } } }, 'priorityClasses'],
     ['privileged pod', { podTemplate: SELECTOR, securityProfile: 'privileged' }, 'securityProfile'],
-  ])('opens no %s that is closed without a policy, also where all only warns', (_, defaults, rule) => {
-    expect(denied({ defaults })).toContain(rule);
-    expect(denied({ defaults, enforcement: 'warn' })).toContain(rule);
-  });
+  ])(
+    'a default and the rest of a policy opens no %s that is closed without a policy, also where all only warns',
+    (_, defaults, rule) => {
+      expect(denied({ defaults })).toContain(rule);
+      expect(denied({ defaults, enforcement: 'warn' })).toContain(rule);
+    },
+  );
 
   it('a default that does not go with a group is its problem, and says where it comes from', () => {
     const policy = { defaults: { labels: ['a:docker://node:24'] } };

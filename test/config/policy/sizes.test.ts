@@ -228,7 +228,7 @@ describe('maxResources (law F103)', () => {
     ['the sidecar of BuildKit', template({ initContainers: [cpu('buildkit', 5)] }), false],
     ['the whole pod', template({ resources: { limits: { cpu: 9 } } }), false],
     ['a null', template({ containers: [cpu('runner', 1), { name: 'a', resources: null }] }), true],
-  ])('counts all containers of a podTemplate together: %s', (_, group, isAllowed) => {
+  ])('maxResources counts all containers of a podTemplate together: %s', (_, group, isAllowed) => {
     expect(denialsOf({ maxResources: { cpu: 8 } }, group).map((denial) => denial.split(' ')[0])).toEqual(
       isAllowed ? [] : ['maxResources'],
     );
@@ -246,7 +246,7 @@ describe('maxResources (law F103)', () => {
     expect(denialsOf({ maxResources }, { resources: { requests: {}, limits } })).toEqual(denied);
   });
 
-  it('leaves a podTemplate that cannot be read to the rule that denies it, and judges what the group says', () => {
+  it('maxResources leaves a podTemplate that cannot be read to the rule that denies it, and judges what the group says', () => {
     const podTemplate = { spec: { containers: [cpu('runner', 9)], nope: 1 } };
 
     expect(denialsOf({ maxResources: { cpu: 8 } }, { ...asking({ cpu: '9' }), podTemplate })).toEqual([
@@ -255,7 +255,7 @@ describe('maxResources (law F103)', () => {
     ]);
   });
 
-  it('takes 100m and 200m for 300m, which no sum of floating point numbers is', () => {
+  it('maxResources takes 100m and 200m for 300m, which no sum of floating point numbers is', () => {
     const podTemplate = { spec: { containers: [cpu('db', '200m')] } };
 
     expect(denialsOf({ maxResources: { cpu: '300m' } }, { ...asking({ cpu: '100m' }), podTemplate })).toEqual([]);
@@ -266,37 +266,40 @@ describe('maxResources (law F103)', () => {
     (['host', 'dind-rootless', 'dind', 'buildkit'] as const).flatMap((containerMode) =>
       [[], ['true']].map((setupCommand) => [containerMode, setupCommand] as const),
     ),
-  )('counts no less than the pod that is made, containerMode %s, setupCommand %j', (containerMode, setupCommand) => {
-    const sidecar = { dind: 'docker', buildkit: 'buildkit' }[String(containerMode)];
-    const more = (amount: string) => ({ resources: { requests: { cpu: amount } } });
-    const locked = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] }, runAsNonRoot: true };
-    const securityContext = { ...locked, seccompProfile: { type: 'RuntimeDefault' } };
-    const beside = { image: 'docker.io/library/postgres:18', securityContext };
-    const podTemplate = {
-      spec: {
-        containers: [
-          { name: 'runner', ...more('1500m') },
-          { name: 'db', ...beside, ...more('2') },
-        ],
-        initContainers: [
-          ...(sidecar === undefined ? [] : [{ name: sidecar, ...more('4') }]),
-          { name: 'proxy', ...beside, restartPolicy: 'Always', ...more('1') },
-          { name: 'fetch', ...beside, ...more('3') },
-        ],
-      },
-    };
-    const group = runnerGroup({ containerMode, setupCommand, podTemplate, ...asking({ cpu: '3' }) });
+  )(
+    'maxResources counts no less than the pod that is made, containerMode %s, setupCommand %j',
+    (containerMode, setupCommand) => {
+      const sidecar = { dind: 'docker', buildkit: 'buildkit' }[String(containerMode)];
+      const more = (amount: string) => ({ resources: { requests: { cpu: amount } } });
+      const locked = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] }, runAsNonRoot: true };
+      const securityContext = { ...locked, seccompProfile: { type: 'RuntimeDefault' } };
+      const beside = { image: 'docker.io/library/postgres:18', securityContext };
+      const podTemplate = {
+        spec: {
+          containers: [
+            { name: 'runner', ...more('1500m') },
+            { name: 'db', ...beside, ...more('2') },
+          ],
+          initContainers: [
+            ...(sidecar === undefined ? [] : [{ name: sidecar, ...more('4') }]),
+            { name: 'proxy', ...beside, restartPolicy: 'Always', ...more('1') },
+            { name: 'fetch', ...beside, ...more('3') },
+          ],
+        },
+      };
+      const group = runnerGroup({ containerMode, setupCommand, podTemplate, ...asking({ cpu: '3' }) });
 
-    const asked = mostAskedOf(ownTemplate(group).spec).get('cpu') ?? 0;
+      const asked = mostAskedOf(ownTemplate(group).spec).get('cpu') ?? 0;
 
-    expect(asked).toBeGreaterThanOrEqual(1.5 + 2 + 1);
-    expect(denialsOf({ maxResources: { cpu: String(asked - 0.001) } }, group)).toContain(
-      'maxResources spec.podTemplate',
-    );
-    expect(denialsOf({ maxResources: { cpu: String(asked) } }, group)).toEqual([]);
-  });
+      expect(asked).toBeGreaterThanOrEqual(1.5 + 2 + 1);
+      expect(denialsOf({ maxResources: { cpu: String(asked - 0.001) } }, group)).toContain(
+        'maxResources spec.podTemplate',
+      );
+      expect(denialsOf({ maxResources: { cpu: String(asked) } }, group)).toEqual([]);
+    },
+  );
 
-  it('says what is too much and how much is allowed', () => {
+  it('maxResources says what is too much and how much is allowed', () => {
     const [denial] = denialsBy(policyOf(POLICY), [runnerGroup(asking({ memory: '17Gi' }))], BY_HAND);
 
     expect(denial?.message).toBe(

@@ -309,7 +309,7 @@ describe('an exception', () => {
     expect(judged(spec)).toEqual(['denied images ci']);
   });
 
-  it('says its last day and its reason', () => {
+  it('an exception says its last day and its reason', () => {
     const messages = (now: string) => {
       const { denials, warnings } = judge(policyOf(spec), [group()], at(now));
       return [...denials, ...warnings].map(({ message }) => message);
@@ -336,7 +336,7 @@ describe('an exception', () => {
       expect(judged({ images: [], exceptions }, [group()], at('2027-02-01'))).toEqual([]);
   });
 
-  it('opens no podTemplate that cannot be read, and opens a service account', () => {
+  it('an exception opens no podTemplate that cannot be read, and opens a service account', () => {
     const exceptions = [{ ...UNTIL, rules: ['podTemplateFields', 'serviceAccounts'] }];
     const account = group({ podTemplate: { spec: { serviceAccountName: 'ci' } } });
 
@@ -346,7 +346,7 @@ describe('an exception', () => {
     expect(judged({ exceptions }, [account], at('2027-01-01'))).toEqual([]);
   });
 
-  it('takes a group out of the sum of caps', () => {
+  it('an exception takes a group out of the sum of caps', () => {
     const groups = [group({ name: 'a', maxActiveRunners: 6 }), group({ name: 'b', maxActiveRunners: 6 })];
     const exceptions = [{ ...UNTIL, groups: ['runners/b'], rules: ['maxActiveRunners'] }];
 
@@ -378,7 +378,7 @@ describe("a tenant's own reason", () => {
   const manifest = { metadata: { annotations: { 'gitea.bpg.pw/profile-reason': 'builds images' } } };
   const spec = { securityProfile: { highest: 'restricted', withReason: 'privileged' } };
 
-  it('counts in this release, with a warning', () => {
+  it("a tenant's own reason counts in this release, with a warning", () => {
     expect(judged(spec, [group({ containerMode: 'dind', manifest })])).toEqual(['warned securityProfile ci']);
   });
 

@@ -56,7 +56,7 @@ describe('a Job beside the RunnerGroups', () => {
     ]);
   });
 
-  it('takes nothing from a document beside it, and without it nothing is said', async () => {
+  it('a Job beside the RunnerGroups takes nothing from a document beside it, and without it nothing is said', async () => {
     const other = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {b: c}\n';
     const { printed } = await verdictOn(`${other}---\n${JOB}`);
 
@@ -65,7 +65,7 @@ describe('a Job beside the RunnerGroups', () => {
     expect(await verdictOn(other)).not.toHaveProperty('warning');
   });
 
-  it('passes when the sidecar is told so', async () => {
+  it('a Job beside the RunnerGroups passes when the sidecar is told so', async () => {
     const outcome = await generate(JOB, { GITEA_RUNNERS_PASS_WORKLOADS: 'true' });
 
     expect(outcome).toMatchObject({ code: 0, stdout: `---\n${JOB}` });

@@ -5,7 +5,7 @@ import { templateHash } from '../../../src/manifests/app.ts';
 import { document, readFiles } from '../../support/group-files.ts';
 
 describe('a RunnerGroup that stands in a cluster', () => {
-  it('makes the same runners as its file', async () => {
+  it('a RunnerGroup that stands in a cluster makes the same runners as its file', async () => {
     const { groups } = await readFiles({ 'ci.yaml': document({}, { namespace: 'runners' }) });
     const [written] = groups;
     const spec = written?.manifest['spec'];

@@ -198,7 +198,7 @@ describe('a limit that groups share', () => {
     expect(await told(lower, low, heavy)).toEqual([warning]);
   });
 
-  it('says nothing of a weight that fits, of another limit, and of limits without a name', async () => {
+  it('a limit that groups share says nothing of a weight that fits, of another limit, and of limits without a name', async () => {
     const unnamed = (name: string, max: number): RunnerGroup => ({
       ...group(name, 9, [4]),
       limits: [{ per: 'repository', max }],

@@ -36,7 +36,7 @@ describe('the construct RunnerGroup', () => {
     ]);
   });
 
-  it('needs no namespace: Argo CD knows it', () => {
+  it('the construct RunnerGroup needs no namespace: Argo CD knows it', () => {
     expect(() => new RunnerGroup(chart(), 'ci', { spec: SPEC })).not.toThrow();
   });
 

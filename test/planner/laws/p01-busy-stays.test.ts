@@ -89,14 +89,14 @@ describe('P1 a busy runner whose Job was re-created', () => {
     planScene({ groups: [of], jobs: [busy, job(2)], liveJobs: [liveJob], listedAtMs }).verdicts[2];
   const fits = `new-runner ${named(two, 2)}`;
 
-  it('takes two slots under the cap: a pod that has not started is not the one that works', () => {
+  it('a busy runner whose Job was re-created takes two slots under the cap: a pod that has not started is not the one that works', () => {
     expect(verdictOfNext(recreated('starting'))).toBe('cap');
     expect(verdictOfNext(recreated('starting'), NOW, group({ maxActiveRunners: 3 }))).toBe(fits);
     expect(verdictOfNext(recreated('running'))).toBe(fits);
     expect(verdictOfNext(live(named(two, 9), 'complete'))).toBe(fits);
   });
 
-  it('takes one slot when the first runner has ended', () => {
+  it('a busy runner whose Job was re-created takes one slot when the first runner has ended', () => {
     const jobs = [done(3, name, { startedAtMs: NOW - 90_000 }), busy, job(2)];
     const planned = planScene({ groups: [two], jobs, liveJobs: [recreated('running')] });
 
@@ -104,7 +104,7 @@ describe('P1 a busy runner whose Job was re-created', () => {
     expect(planned.runners[0]).toMatchObject({ because: 'busy', job: { id: 1 } });
   });
 
-  it('takes one slot only if the Jobs were listed after the CI job had begun: clocks are 2 s apart', () => {
+  it('a busy runner whose Job was re-created takes one slot only if the Jobs were listed after the CI job had begun: clocks are 2 s apart', () => {
     expect(verdictOfNext(recreated('starting'), NOW - 58_000)).toBe(fits);
     expect(verdictOfNext(recreated('starting'), NOW - 57_999)).toBe('cap');
   });
@@ -153,7 +153,7 @@ describe('P1 a busy runner whose Job was re-created', () => {
     ]);
   });
 
-  it('takes a slot for each job that runs under its name', () => {
+  it('a busy runner whose Job was re-created takes a slot for each job that runs under its name', () => {
     expect(planScene({ groups: [two], jobs: [busy, running(2, name), job(3)] }).verdicts[3]).toBe('cap');
   });
 

@@ -50,7 +50,7 @@ describe('P2 nothing is started twice', () => {
     expect(planScene(scene).verdicts).toEqual(expected);
   });
 
-  it('keeps one of the runners of a job, when two of its owners have one and the first has none', () => {
+  it('the plan keeps one of the runners of a job, when two of its owners have one and the first has none', () => {
     const [first, second, third] = ['a', 'b', 'c'].map((name) => group({ name })) as [typeof ci, typeof ci, typeof ci];
     const runners = [row(named(second, 1)), row(named(third, 1), { id: 2 })];
     const liveJobs = [live(named(first, 9), 'complete'), ...runners.map(({ name }) => live(name, 'running'))];
@@ -61,7 +61,7 @@ describe('P2 nothing is started twice', () => {
       ]);
   });
 
-  it('passes a runner of another group on, where it was planned', () => {
+  it('the plan passes a runner of another group on, where it was planned', () => {
     const groups = [
       group({ name: 'narrow', scope: 'repo', maxActiveRunners: 1 }),
       group({ maxActiveRunners: 1 }),
@@ -112,7 +112,7 @@ describe('P2 nothing is started twice', () => {
     });
   });
 
-  it('passes no runner on that lacks a label of the job', () => {
+  it('the plan passes no runner on that lacks a label of the job', () => {
     const big = group({ name: 'b-big', labels: ['linux', 'gpu'] });
     const jobs = [running(1, named(big, 2)), job(2, { labels: ['gpu'] })];
 
@@ -137,7 +137,7 @@ describe('P2 nothing is started twice', () => {
     expect(planScene({ groups, jobs: [job(1)], runners: [row(named(ci, 1))] }).names).toEqual([named(ci, 1)]);
   });
 
-  it('keeps the runner that starts after 40 runners of its job took others, and waits after those that failed', () => {
+  it('the plan keeps the runner that starts after 40 runners of its job took others, and waits after those that failed', () => {
     const many = Array.from({ length: 40 }, (_, i) => done(100 + i, named(ci, 1, i), { createdAtMs: NOW - 90_000 }));
     const jobs = [...many, job(1)];
     const failed = [41, 42].map((ordinal) => live(named(ci, 1, ordinal), 'failed', { finishedAtMs: NOW - 3_000 }));
@@ -166,7 +166,7 @@ describe('P2 a runner that no job needs', () => {
     expect(fateIn({ jobs: [gpuJob(8), elsewhere] })).toBe('spare');
   });
 
-  it('serves the next job', () => {
+  it('a runner that no job needs serves the next job', () => {
     const scene = { jobs: [elsewhere, job(10)], liveJobs: [starting] };
 
     expect(planScene(scene).verdicts[10]).toBe(`free-runner ${named(ci, 1)}`);
@@ -204,11 +204,11 @@ describe('P2 a runner that no job needs', () => {
       { jobs: [running(9, named(ci, 9))], groups: [group({ maxActiveRunners: 1 })] },
     ],
     ['nobody sees since when it has been there', 'surplus', { jobs: [elsewhere], ...registered, liveJobs: undefined }],
-  ])('goes when %s', (_, because, scene) => {
+  ])('a runner that no job needs goes when %s', (_, because, scene) => {
     expect(fateIn(scene)).toBe(because);
   });
 
-  it('goes when it is a spawn timeout old, also when it is registered', () => {
+  it('a runner that no job needs goes when it is a spawn timeout old, also when it is registered', () => {
     const nowMs = starting.createdAtMs + ci.spawnTimeoutMs;
 
     const begunLater = live(named(ci, 1), 'running', { ...starting, state: 'running', runningSinceMs: nowMs - 1_000 });

@@ -13,14 +13,14 @@ const toldBeside = (liveJobs: readonly LiveJob[], scene: Scene = {}) =>
   planScene({ jobs: [job(1)], liveJobs, ...scene }).verdicts[1];
 
 describe('P4 a used-up name is not emitted again', () => {
-  it('takes the next ordinal when the runner of that name has finished a job', () => {
+  it('the plan takes the next ordinal when the runner of that name has finished a job', () => {
     const liveJobs = [live(named(ci, 2), 'complete')];
 
     expect(planScene({ jobs: [done(1, named(ci, 2)), job(2)], liveJobs }).names).toEqual([named(ci, 2, 1)]);
   });
 
   it.each(['failed', 'complete'] as const)(
-    'takes the next ordinal at once when the first Job is %s without a CI job, and the one after it only after a back-off',
+    'the plan takes the next ordinal at once when the first Job is %s without a CI job, and the one after it only after a back-off',
     (state) => {
       const [first, second] = [failed(0, NOW - 2_000, { state }), failed(1, NOW - 1_000, { state })];
       const backingOff = planScene({ jobs: [job(1)], liveJobs: [first, second] });
@@ -34,7 +34,7 @@ describe('P4 a used-up name is not emitted again', () => {
     },
   );
 
-  it('waits 10 s after the second failure, twice as long after each further one, at most a spawn timeout', () => {
+  it('the plan waits 10 s after the second failure, twice as long after each further one, at most a spawn timeout', () => {
     const waits = (count: number) => {
       const liveJobs = Array.from({ length: count }, (_, nth) => failed(nth, NOW - 1_000 * (count - nth)));
       const at = (nowMs: number) => toldBeside(liveJobs, { nowMs }) === 'backing-off';
@@ -46,7 +46,7 @@ describe('P4 a used-up name is not emitted again', () => {
     expect(toldBeside([failed(0, NOW - 5_000), failed(1, NOW - 1_000)], { nowMs: NOW + 8_999 })).toBe('backing-off');
   });
 
-  it('counts from the creation of a Job that does not say when it failed', () => {
+  it('the plan counts from the creation of a Job that does not say when it failed', () => {
     const timeless = [0, 1].map((nth) => live(named(ci, 1, nth), 'failed', { createdAtMs: NOW - 9_999 }));
 
     expect(toldBeside(timeless)).toBe('backing-off');
@@ -68,7 +68,7 @@ describe('P4 a used-up name is not emitted again', () => {
     expect(planScene(scene).because).not.toContain('back-off-record');
   });
 
-  it('keeps the record of a failure only while this stay of the job waits', () => {
+  it('the plan keeps the record of a failure only while this stay of the job waits', () => {
     const becauseOf = (...jobs: Job[]) => planScene({ jobs, liveJobs: [failed(0)] }).because;
 
     expect(becauseOf(job(1))).toContain('back-off-record');
@@ -91,11 +91,11 @@ describe('P4 a used-up name is not emitted again', () => {
     expect(toldBeside(ahead(299_999).slice(0, 1))).toBe('backing-off');
   });
 
-  it('counts the failures, whatever their names: an old job starts with a high ordinal', () => {
+  it('the plan counts the failures, whatever their names: an old job starts with a high ordinal', () => {
     expect(toldBeside([failed(8, NOW - 1_000)])).toBe(`new-runner ${named(ci, 1)}`);
   });
 
-  it('gives the slot of a job that backs off to the next one, and a free runner to the job', () => {
+  it('the plan gives the slot of a job that backs off to the next one, and a free runner to the job', () => {
     const liveJobs = [failed(0), failed(1)];
 
     expect(planScene({ groups: [one], jobs: [job(1), job(2)], liveJobs }).verdicts).toEqual({
@@ -107,7 +107,7 @@ describe('P4 a used-up name is not emitted again', () => {
     );
   });
 
-  it('gives free runners to jobs that back off only as far as the cap goes', () => {
+  it('the plan gives free runners to jobs that back off only as far as the cap goes', () => {
     const idle = [named(one, 8), named(one, 9)];
     const liveJobs = [failed(0), failed(1), ...idle.map((name) => live(name, 'running'))];
     const scene = { groups: [one], jobs: [job(1), job(2)], liveJobs, runners: idle.map((name) => row(name)) };
@@ -115,7 +115,7 @@ describe('P4 a used-up name is not emitted again', () => {
     expect(planScene(scene).verdicts).toEqual({ 1: 'backing-off', 2: `free-runner ${named(one, 8)}` });
   });
 
-  it('passes a job whose first owner backs off on to the next one', () => {
+  it('the plan passes a job whose first owner backs off on to the next one', () => {
     const web = group({ name: 'web', look: 'repo', scope: 'repo' });
     const liveJobs = [0, 1].map((ordinal) => live(named(web, 1, ordinal), 'failed', { finishedAtMs: NOW }));
     const look = { jobs: [job(1)], runners: [] };
@@ -142,7 +142,7 @@ describe('P4 a used-up name is not emitted again', () => {
     expect(toldBeside([failed(1)], { jobs: [job(1), running(2, named(ci, 1, 1))] })).toBe(`new-runner ${named(ci, 1)}`);
   });
 
-  it('takes a name that lives again, because Gitea shows its row online, for alive', () => {
+  it('the plan takes a name that lives again, because Gitea shows its row online, for alive', () => {
     const jobs = [done(1, named(ci, 1)), job(2)];
 
     expect(planScene({ jobs, runners: [row(named(ci, 1))] }).verdicts[2]).toBe(`free-runner ${named(ci, 1)}`);

@@ -18,7 +18,7 @@ describe('P6 labels are compared exactly', () => {
     expect(planScene({ groups: [both], jobs: [job(1, { labels })] }).names).toHaveLength(covered ? 1 : 0);
   });
 
-  it('names the labels that the nearest group lacks', () => {
+  it('the plan names the labels that the nearest group lacks', () => {
     expect(
       planScene({
         groups: [ci, group({ name: 'big', labels: ['linux', 'gpu'] })],

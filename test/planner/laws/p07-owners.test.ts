@@ -22,7 +22,7 @@ describe('P7 a job that several groups cover has one owner', () => {
     expect(ownerAmong(group({ name: 'z', namespace: 'a' }), group({ name: 'y', namespace: 'b' }))).toEqual(['y']);
   });
 
-  it('passes on to the next group with room when the owner is full or suspended', () => {
+  it('the plan passes on to the next group with room when the owner is full or suspended', () => {
     expect(ownerAmong(group({ maxActiveRunners: 0 }), global)).toEqual(['a-global']);
     expect(ownerAmong(group({ suspend: true }), global)).toEqual(['a-global']);
   });
@@ -36,7 +36,7 @@ describe('P7 a job that several groups cover has one owner', () => {
     expect(planScene({ ...scene, liveJobs: [live(named(ci, 1), 'complete')] }).names).toEqual([named(ci, 2)]);
   });
 
-  it('keeps no runner of the group where it backs off, when another one serves it', () => {
+  it('the plan keeps no runner of the group where it backs off, when another one serves it', () => {
     const failed = [0, 1].map((ordinal) =>
       live(named(ci, 1, ordinal), 'failed', { finishedAtMs: NOW - 1_000, trouble: { reason: 'Error' } }),
     );

@@ -5,7 +5,7 @@ import { done, group, job, NOW, named, planScene, row } from '../../support/scen
 const ci = group();
 
 describe('P8 time alone changes nothing but at a spawn timeout', () => {
-  it('takes the next name when a runner has not come for a spawn timeout, and again after twice as long each time', () => {
+  it('the plan takes the next name when a runner has not come for a spawn timeout, and again after twice as long each time', () => {
     const at = (seconds: number) =>
       planScene({ jobs: [job(1, { createdAtMs: NOW })], nowMs: NOW + seconds * 1000 }).names;
 
@@ -13,7 +13,7 @@ describe('P8 time alone changes nothing but at a spawn timeout', () => {
     expect([0, 299, 300, 899, 900, 2100].map(at)).toEqual(ordinals.map((ordinal) => [named(ci, 1, ordinal)]));
   });
 
-  it('counts from when the job came within the cap, not from its creation', () => {
+  it('the plan counts from when the job came within the cap, not from its creation', () => {
     const one = group({ maxActiveRunners: 1 });
     const old = { createdAtMs: NOW - 3_600_000 };
 
@@ -22,7 +22,7 @@ describe('P8 time alone changes nothing but at a spawn timeout', () => {
     ]);
   });
 
-  it('counts from the end that freed its own slot, not from a later one', () => {
+  it('the plan counts from the end that freed its own slot, not from a later one', () => {
     const two = group({ maxActiveRunners: 2 });
     const old = { createdAtMs: NOW - 3_600_000 };
     const begun = { ...old, startedAtMs: NOW - 3_590_000 };
@@ -36,13 +36,13 @@ describe('P8 time alone changes nothing but at a spawn timeout', () => {
     expect(planScene({ groups: [two], jobs }).names).toEqual([named(two, 3, 1), named(two, 4, 0)]);
   });
 
-  it('counts from the end of the job that it needed', () => {
+  it('the plan counts from the end of the job that it needed', () => {
     const old = { createdAtMs: NOW - 3_600_000, runId: 9 };
 
     expect(planScene({ jobs: [done(1, 'elsewhere', old), job(2, old)] }).names).toEqual([named(ci, 2)]);
   });
 
-  it('gives a job the same one of two runners, its own or free ones, in whatever order Gitea lists them', () => {
+  it('the plan gives a job the same one of two runners, its own or free ones, in whatever order Gitea lists them', () => {
     for (const names of [
       [named(ci, 1, 0), named(ci, 1, 1)],
       [named(ci, 8), named(ci, 9)],

@@ -58,13 +58,13 @@ describe('P9 nothing waits for ever', () => {
     expect(possible).toContain(names.find((name) => name.startsWith('ci-1-')));
   });
 
-  it('gives a job a new runner when its own was disabled', () => {
+  it('the plan gives a job a new runner when its own was disabled', () => {
     expect(planScene({ jobs: [job(1)], runners: [row(named(ci, 1), { disabled: true })] }).names).toEqual([
       named(ci, 1, 1),
     ]);
   });
 
-  it('gives a job a new runner when its own sleeps: registered, but both have been there for a spawn timeout (Gitea 1.26)', () => {
+  it('the plan gives a job a new runner when its own sleeps: registered, but both have been there for a spawn timeout (Gitea 1.26)', () => {
     const waits = job(1, { createdAtMs: NOW - 3_600_000 });
     const seen = (ageMs: number) =>
       planScene({
@@ -81,7 +81,7 @@ describe('P9 nothing waits for ever', () => {
     expect(planScene({ jobs: [job(1)], liveJobs: [live(named(ci, 1), 'deleting')] }).names).toEqual([named(ci, 1, 1)]);
   });
 
-  it('gives a job that is queued again after a rerun (same id, Gitea 1.26) a runner of its own', () => {
+  it('the plan gives a job that is queued again after a rerun (same id, Gitea 1.26) a runner of its own', () => {
     expect(
       planScene({ jobs: [job(1, { attempt: 1 })], liveJobs: [live(named(ci, 1, 0, 0), 'complete')] }).names,
     ).toEqual([named(ci, 1, 0, 1)]);

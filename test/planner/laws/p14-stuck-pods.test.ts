@@ -92,7 +92,7 @@ describe('P14 a pod that cannot start', () => {
     expect(planScene(scene).verdicts).toEqual(expected);
   });
 
-  it('takes no slot from a runner that starts well: neither from that of another job nor from the second one of its own', () => {
+  it('a pod that cannot start takes no slot from a runner that starts well: neither from that of another job nor from the second one of its own', () => {
     const jobs = [old(1), old(2)];
     const starting = (name: string) => live(name, 'starting', { createdAtMs: NOW - 30 * MINUTE });
     const besideAnother = [stuck(named(two, 1), 20), starting(named(two, 2))];
@@ -195,11 +195,14 @@ describe('P32 a pod with a node that gets no further, without a word of Kubernet
   const waitedFor = (minutes: number, over: Partial<LiveJob> = {}) =>
     planScene({ groups: [one], jobs: [old(1), old(2)], liveJobs: [still(named(one, 1), minutes, over)] });
 
-  it.each([{}, dead])('gives its slot to a job that waits after pendingDeadlineMs, and not before: %j', (over) => {
-    expect(waitedFor(14.9, over).verdicts).toEqual({ 1: OWN, 2: 'cap' });
-    expect(waitedFor(15, over).verdicts).toEqual({ 1: 'cap', 2: `new-runner ${named(one, 2)}` });
-    expect(waitedFor(15, over).reasons).toMatchObject({ [named(one, 1)]: 'stuck' });
-  });
+  it.each([{}, dead])(
+    'a pod with a node that gets no further, without a word of Kubernetes gives its slot to a job that waits after pendingDeadlineMs, and not before: %j',
+    (over) => {
+      expect(waitedFor(14.9, over).verdicts).toEqual({ 1: OWN, 2: 'cap' });
+      expect(waitedFor(15, over).verdicts).toEqual({ 1: 'cap', 2: `new-runner ${named(one, 2)}` });
+      expect(waitedFor(15, over).reasons).toMatchObject({ [named(one, 1)]: 'stuck' });
+    },
+  );
 
   it('a pod with a node that gets no further is followed by another one although nobody waits: at once if no image can be under way, else after twice the time', () => {
     const next = { 1: `new-runner ${named(ci, 1, 1)}` };
@@ -239,13 +242,13 @@ describe('P33 a suspended Job', () => {
     expect(aged(hours).runners).toMatchObject([{ emit: true, trouble: { isSuspended: true, isLate: false } }]);
   });
 
-  it('keeps its place, which a new Job would not get earlier', () => {
+  it('a suspended Job keeps its place, which a new Job would not get earlier', () => {
     const liveJobs = [stuck(named(one, 1), 120, held)];
 
     expect(planScene({ groups: [one], jobs: [old(1), old(2)], liveJobs }).verdicts).toEqual({ 1: OWN, 2: 'cap' });
   });
 
-  it('ends when no job needs it, and when its group is changed', () => {
+  it('a suspended Job ends when no job needs it, and when its group is changed', () => {
     const liveJobs = [stuck(named(ci, 1), 120, held)];
 
     expect(aged(2, { jobs: [] }).reasons).toEqual({ [named(ci, 1)]: 'surplus' });
@@ -290,7 +293,7 @@ describe('P34 a runner that follows one that was given up', () => {
     expect(triedOf({ groups: [a, b], jobs, liveJobs, runners })).toEqual([[named(b, 2), 1]]);
   });
 
-  it('keeps no slot longer from a job that has come since its pod was asked for', () => {
+  it('a runner that follows one that was given up keeps no slot longer from a job that has come since its pod was asked for', () => {
     const stuckFor = (minutes: number, jobs: readonly ReturnType<typeof job>[]) =>
       planScene({
         groups: [one],
@@ -304,7 +307,7 @@ describe('P34 a runner that follows one that was given up', () => {
     expect(stuckFor(15, [old(2)])).toMatchObject({ 2: 'cap' });
   });
 
-  it('counts no tries for a CI job that no longer waits', () => {
+  it('a runner that follows one that was given up counts no tries for a CI job that no longer waits', () => {
     const liveJobs = [idleFor(named(ci, 1), 11, { triedBefore: 1 })];
 
     expect(triedOf({ jobs: [old(1), old(2)], liveJobs })).toEqual([
@@ -345,7 +348,7 @@ describe('P14 a group whose runners fail before they start', () => {
     Object.values(planScene({ jobs, liveJobs, runners }).verdicts).filter((verdict) => verdict.startsWith('new-runner'))
       .length;
 
-  it('starts none for other jobs while it backs off, from the last failure on, whenever the others were', () => {
+  it('a group whose runners fail before they start starts none for other jobs while it backs off, from the last failure on, whenever the others were', () => {
     expect(newOnes(three(19).slice(1))).toBe(5);
     expect(newOnes(three(19))).toBe(0);
     expect(newOnes([refused(1, 60), refused(2, 19), refused(3, 40)])).toBe(0);
@@ -359,7 +362,7 @@ describe('P14 a group whose runners fail before they start', () => {
     expect(newOnes([...three(20), live(named(ci, 4), 'starting')])).toBe(0);
   });
 
-  it('asks for the outcome of the one that comes when the back-off is over', () => {
+  it('a group whose runners fail before they start asks for the outcome of the one that comes when the back-off is over', () => {
     const liveJobs = [...three(19), live(named(ci, 4), 'starting')];
     const [, second] = planScene({ jobs: [old(4), old(5)], liveJobs }).jobs;
 
@@ -397,7 +400,7 @@ describe('P14 a group whose runners fail before they start', () => {
     expect(newOnes([...three(19), live(named(ci, 9), 'running', { createdAtMs: NOW - 90_000 })])).toBe(0);
   });
 
-  it('takes the creation of a Job that does not say when it failed, and no time that lies far ahead', () => {
+  it('a group whose runners fail before they start takes the creation of a Job that does not say when it failed, and no time that lies far ahead', () => {
     const failedAt = (over: Partial<LiveJob>) =>
       newOnes([1, 2, 3].map((id) => live(named(ci, id), 'failed', { trouble: { reason: 'X' }, ...over })));
 
@@ -413,7 +416,7 @@ describe('P14 a group whose runners fail before they start', () => {
     expect(newOnes(crashed)).toBe(5);
   });
 
-  it('takes neither an idle runner nor a starting one of a former template for the one that is tried', () => {
+  it('a group whose runners fail before they start takes neither an idle runner nor a starting one of a former template for the one that is tried', () => {
     const former = live(named(group({ templateHash: 't0' }), 4), 'starting');
     const idle = live(named(ci, 9), 'running', { createdAtMs: NOW - 90_000 });
 

@@ -28,7 +28,7 @@ describe('P15 a runner that no job needs any more', () => {
     expect(fatesIn(join(idle(left), idle(warm(2))))).toEqual({ [left]: 'surplus', [warm(2)]: 'warm' });
   });
 
-  it('takes no slot: the first one is asked for', () => {
+  it('a runner that no job needs any more takes no slot: the first one is asked for', () => {
     expect(planScene({ groups: [pool], ...idle(left) }).names).toEqual([warm(1), left].sort());
   });
 

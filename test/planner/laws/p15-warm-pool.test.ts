@@ -13,7 +13,7 @@ const left = named(pool, 5);
 const elsewhere = { jobs: [running(1, 'someone-else')] };
 
 describe('P15 a pool of two', () => {
-  it('asks for a runner per slot when nothing is there', () => {
+  it('a pool of two asks for a runner per slot when nothing is there', () => {
     const planned = planScene({ groups: [pool] });
 
     expect(planned.emitted).toMatchObject([
@@ -34,21 +34,21 @@ describe('P15 a pool of two', () => {
       'both have waited for hours',
       { ...both, liveJobs: [1, 2].map((n) => live(warm(n), 'running', { createdAtMs: NOW - 9e6 })) },
     ],
-  ])('keeps its runners, and asks for those that lack, when %s', (_, scene) => {
+  ])('a pool of two keeps its runners, and asks for those that lack, when %s', (_, scene) => {
     expect(planScene({ groups: [pool], ...scene }).names).toEqual([warm(1), warm(2)]);
   });
 
   it.each<[string, Scene]>([
     ['idle', both],
     ['starting', join(starting(warm(1)), starting(warm(2)))],
-  ])('gives a ready job a runner that is %s before a new one is asked for', (_, seen) => {
+  ])('a pool of two gives a ready job a runner that is %s before a new one is asked for', (_, seen) => {
     const scene = { groups: [pool], jobs: [job(7)], ...seen };
 
     expect(planScene(scene).verdicts).toEqual({ 7: `free-runner ${warm(1)}` });
     expect(planScene(scene).names).toEqual([warm(1), warm(2)]);
   });
 
-  it('counts an idle runner of a job as far as its name is searched, whatever other runners there are', () => {
+  it('a pool of two counts an idle runner of a job as far as its name is searched, whatever other runners there are', () => {
     const [five, six] = [named(pool, 5), named(pool, 6)];
     const warmAt = (ordinal: number) => {
       const runner = named(pool, 7, ordinal);
@@ -109,7 +109,7 @@ describe('P15 a pool of two', () => {
       join({ runners: [row(warm(1), { disabled: true })], liveJobs: [live(warm(1), 'running')] }, idle(warm(2))),
     ],
     ['never registered', join({ liveJobs: [live(warm(1), 'running', { createdAtMs: NOW - 400_000 })] }, idle(warm(2)))],
-  ])('gives a slot its next name when its runner %s', (_, scene) => {
+  ])('a pool of two gives a slot its next name when its runner %s', (_, scene) => {
     expect(planScene({ groups: [pool], ...scene }).names).toEqual([warm(1, 1), warm(2)].sort());
   });
 

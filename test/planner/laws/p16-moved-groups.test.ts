@@ -48,7 +48,7 @@ describe('P16 a runner of the place where its group was before', () => {
     expect(fateOf(atWork, 'running', [{ ...ci, keepFailedMs: 600_000 }])).toMatchObject([{ because: 'moved' }]);
   });
 
-  test('takes a slot under the cap', () => {
+  test('a runner of the place where its group was before takes a slot under the cap', () => {
     const tight = group({ covers: 'acme', maxActiveRunners: 1 });
     const planned = planScene({ groups: [tight], jobs: [job(9)], liveJobs: [live(name, 'running', atWork)] });
 
@@ -56,7 +56,7 @@ describe('P16 a runner of the place where its group was before', () => {
     expect(planned.groups).toMatchObject([{ busy: 1 }]);
   });
 
-  test('goes when it was idle at the last sync, and when its pod has ended', () => {
+  test('a runner of the place where its group was before goes when it was idle at the last sync, and when its pod has ended', () => {
     const idle = { ...atWork, pinned: false };
 
     expect(fateOf(idle)).toMatchObject([{ emit: false, because: 'replaced' }]);
@@ -64,7 +64,7 @@ describe('P16 a runner of the place where its group was before', () => {
     expect(fateOf(atWork, 'complete')).toMatchObject([{ emit: false, because: 'used-up' }]);
   });
 
-  test('goes when its pod has not started, although it was pinned: it was created again and does nothing', () => {
+  test('a runner of the place where its group was before goes when its pod has not started, although it was pinned: it was created again and does nothing', () => {
     expect(fateOf(atWork, 'starting')).toMatchObject([{ because: 'unpinning', pinned: false }]);
   });
 
@@ -77,7 +77,7 @@ describe('P16 a runner of the place where its group was before', () => {
     ]);
   });
 
-  test('serves no job of the new place', () => {
+  test('a runner of the place where its group was before serves no job of the new place', () => {
     const liveJobs = [live(name, 'running', { ...atWork, pinned: false })];
 
     expect(planScene({ groups: [ci], jobs: [job(1)], liveJobs }).jobs).toMatchObject([

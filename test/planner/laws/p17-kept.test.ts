@@ -96,7 +96,7 @@ describe('P17 a runner whose CI job failed', () => {
     expect(decided(scene)?.because).toBe(because);
   });
 
-  it('takes a slot under the cap, and is counted', () => {
+  it('a runner whose CI job failed takes a slot under the cap, and is counted', () => {
     const planned = planScene({ groups: [ci], jobs: [failed(), job(2)], liveJobs: [waiting()] });
 
     expect(planned.verdicts).toEqual({ 1: 'done', 2: 'cap' });
@@ -196,7 +196,7 @@ describe('P17 the time of a runner that stays', () => {
     expect(at(untilMs, { pinned: false })).toMatchObject([{ emit: false, runner: name, because: 'used-up' }, next]);
   });
 
-  it('ends at once when its group keeps none any more', () => {
+  it('the time of a runner that stays ends at once when its group keeps none any more', () => {
     expect(decided({ groups: [group()], liveJobs: [waiting(printed)] })).toMatchObject({
       because: 'unpinning',
       pinned: false,
@@ -225,7 +225,7 @@ describe('P17 a pod that waits although its CI job did not fail', () => {
     });
   });
 
-  it('holds no slot', () => {
+  it('a pod that waits although its CI job did not fail holds no slot', () => {
     const scene = { groups: [ci], ...cancelled(1_000, job(2)), liveJobs: [waiting()] };
 
     expect(planScene(scene).reasons).toMatchObject({ [named(ci, 2)]: 'new-runner' });

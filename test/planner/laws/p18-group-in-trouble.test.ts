@@ -8,7 +8,7 @@ const dead = group({ name: 'dead', look: 'nobody' });
 const troubled = [{ namespace: 'runners', name: 'dead' }];
 
 describe('P18 a group that cannot be planned', () => {
-  test('keeps every Job that Kubernetes shows of it, whatever it does; none of them is created or changed', () => {
+  test('a group that cannot be planned keeps every Job that Kubernetes shows of it, whatever it does; none of them is created or changed', () => {
     const states = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknown'] as const;
     const liveJobs = states.map((state, at) =>
       live(named(dead, at + 1), state, state === 'running' ? { pinned: true } : {}),
@@ -31,7 +31,7 @@ describe('P18 a group that cannot be planned', () => {
     expect(planned.groups.map(({ group: { name } }) => name)).toEqual(['good']);
   });
 
-  test('leaves a job that another group covers to that one, as a full group does', () => {
+  test('a group that cannot be planned leaves a job that another group covers to that one, as a full group does', () => {
     expect(planScene({ groups: [good], troubled, jobs: [job(1)] }).verdicts).toEqual({
       1: `new-runner ${named(good, 1)}`,
     });
@@ -52,7 +52,7 @@ describe('P18 a group that cannot be planned', () => {
     });
   });
 
-  test('keeps a runner at work that another group sees, under its own name and once', () => {
+  test('a group that cannot be planned keeps a runner at work that another group sees, under its own name and once', () => {
     const busy = named(dead, 1);
     const jobs = [running(1, busy)];
 
@@ -61,7 +61,7 @@ describe('P18 a group that cannot be planned', () => {
     ]);
   });
 
-  test('takes no Job of another namespace, of another group or of another installation for its own', () => {
+  test('a group that cannot be planned takes no Job of another namespace, of another group or of another installation for its own', () => {
     const liveJobs = [
       live(named({ ...dead, namespace: 'others' }, 1), 'running'),
       live(named(dead, 2), 'running', { namespace: 'others' }),
@@ -72,7 +72,7 @@ describe('P18 a group that cannot be planned', () => {
     expect(planScene({ groups: [good], troubled, liveJobs }).runners).toEqual([]);
   });
 
-  test('keeps the PriorityClass of its Jobs', () => {
+  test('a group that cannot be planned keeps the PriorityClass of its Jobs', () => {
     const liveJobs = [live(named(dead, 1), 'running', { priorityClass: 'ci-high' })];
 
     expect(planScene({ groups: [good], troubled, liveJobs }).runners).toMatchObject([{ priorityClass: 'ci-high' }]);
@@ -92,7 +92,7 @@ describe('P18 a group that cannot be planned', () => {
     ).toEqual([named(third, 1), named(ci, 3), named(second, 5)]);
   });
 
-  test('stops everything when its runners could be those of another group', () => {
+  test('a group that cannot be planned stops everything when its runners could be those of another group', () => {
     expect(() => planScene({ groups: [good], troubled: [{ namespace: 'runners', name: 'good' }] })).toThrow(
       GroupsCollide,
     );

@@ -60,7 +60,7 @@ describe('P19 a runner at work without a Job', () => {
     expect(planned.runners).toMatchObject([{ runner: theirs, because: 'busy', pinned: true }]);
   });
 
-  it('takes no slot in the past', () => {
+  it('a runner at work without a Job takes no slot in the past', () => {
     const ago = (seconds: number) => NOW - seconds * 1000;
     const times = { startedAtMs: ago(300), completedAtMs: ago(200) };
     const jobs = [
@@ -72,7 +72,7 @@ describe('P19 a runner at work without a Job', () => {
     expect(scene({ jobs }).verdicts[2]).toContain('chain');
   });
 
-  it('asks for nothing in the past', () => {
+  it('a runner at work without a Job asks for nothing in the past', () => {
     const two = group({ maxActiveRunners: 2 });
     const planned = scene({ jobs: [job(1), job(2), running(7, theirs, odd)] }, { of: two });
 

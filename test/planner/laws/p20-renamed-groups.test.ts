@@ -30,7 +30,7 @@ describe('P20 a runner of a group that its Application has no more', () => {
     },
   );
 
-  test('takes a slot under the cap of the group that serves such jobs now', () => {
+  test('a runner of a group that its Application has no more takes a slot under the cap of the group that serves such jobs now', () => {
     const liveJobs = [pinned, lives({ name: second })];
     const jobs = [...working.jobs, running(2, second), job(3)];
     const planned = planScene({ application: APP, groups: [now], jobs, liveJobs });
@@ -140,7 +140,7 @@ describe('P20 a runner of a group that its Application has no more', () => {
     expect(fateIn(scene)).toBe(fate);
   });
 
-  test('goes when it is idle or starting: its job gets a runner of the new name', () => {
+  test('a runner of a group that its Application has no more goes when it is idle or starting: its job gets a runner of the new name', () => {
     const printed = (id: number) => ({ jobUrl: job(id).url, giteaUrl: ORIGIN });
     const liveJobs = [lives(printed(1)), lives({ ...printed(2), name: second, state: 'starting' })];
     const runners = runnersAfter({ jobs: [job(1), job(2)], runners: [row(first)], liveJobs });

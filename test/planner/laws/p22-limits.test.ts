@@ -37,7 +37,7 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
   const two = group({ name: 'two', covers: 'acme', ...arm, limits: [gpus] });
   const withMost = (most: number) => [one, two].map((each) => ({ ...each, limits: [{ ...gpus, most }] }));
 
-  it('counts the runners of all groups that share a limit', () => {
+  it('the plan counts the runners of all groups that share a limit', () => {
     const jobs = [running(1, named(one, 1)), job(2, arm), job(3)];
     const planned = planScene({ groups: [one, two], jobs, liveJobs: [atWork(one, 1)] });
 
@@ -45,7 +45,7 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
     expect(planned.jobs[2]).toMatchObject({ group: { name: 'one' }, limit: { name: 'gpus', most: 2 } });
   });
 
-  it('counts the lowest number where groups say different ones', () => {
+  it('the plan counts the lowest number where groups say different ones', () => {
     const low = group({ name: 'two', limits: [{ ...gpus, most: 1 }] });
 
     expect(served([one, low], [job(1), job(2)])).toEqual([1]);
@@ -92,28 +92,28 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
     expect(served([one, other], [job(1), job(2), job(3), job(4, arm)])).toEqual([1, 2, 4]);
   });
 
-  it('passes a job on to the next group that covers it and has room under its own limits', () => {
+  it('the plan passes a job on to the next group that covers it and has room under its own limits', () => {
     const wide = group({ name: 'wide', scope: 'global' });
     const told = planScene({ groups: [one, wide], jobs: [job(1), job(2), job(3)], liveJobs: [] }).verdicts;
 
     expect(told[3]).toBe(`new-runner ${named(wide, 3)}`);
   });
 
-  it('counts a runner at work under the limit that its Job says, also when the group has it no more', () => {
+  it('the plan counts a runner at work under the limit that its Job says, also when the group has it no more', () => {
     const former = group({ name: 'former', ...arm });
     const jobs = [running(1, named(former, 1), arm), job(2), job(3)];
 
     expect(served([one, former], jobs, [atWork(former, 1, { limits: ['nobody-has-it', 'gpus'] })])).toEqual([2]);
   });
 
-  it('counts the weight that the Job says, also when the group weighs less now', () => {
+  it('the plan counts the weight that the Job says, also when the group weighs less now', () => {
     const jobs = [running(1, named(one, 1)), job(2)];
     const liveJobs = [atWork(one, 1, { weight: 2, limits: ['gpus'] })];
 
     expect(planScene({ groups: [one], jobs, liveJobs }).verdicts[2]).toBe('limit');
   });
 
-  it('counts the weight of its group, when the Job was made before it weighed so much', () => {
+  it('the plan counts the weight of its group, when the Job was made before it weighed so much', () => {
     const [lighter, light] = withMost(3) as readonly Group[] as [Group, Group];
     const beside = (first: Group) =>
       served([first, light], [running(1, named(one, 1)), job(2, arm)], [atWork(one, 1, { weight: 2 })]);
@@ -122,7 +122,7 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
     expect(beside(lighter)).toEqual([2]);
   });
 
-  it('counts a runner at work under a limit that its group has got since, besides those that its Job says', () => {
+  it('the plan counts a runner at work under a limit that its group has got since, besides those that its Job says', () => {
     const team: Limit = { key: 'limit team', name: 'team', most: 1 };
     const both = { ...one, limits: [gpus, team] };
     const other = group({ name: 'other', ...arm, limits: [team] });
@@ -393,7 +393,7 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
     });
   });
 
-  it('keeps no warm pool beyond a limit that groups share', () => {
+  it('the plan keeps no warm pool beyond a limit that groups share', () => {
     const pools = [one, two].map((each) => ({ ...each, minIdleRunners: 2 }));
     const [heavy, light] = withMost(6).map((each, nth) => ({ ...each, minIdleRunners: nth === 0 ? 1 : 5 }));
     const kept = (...groups: readonly Group[]) => planScene({ groups, liveJobs: [] }).names.length;
@@ -437,7 +437,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
   const large = group({ maxActiveRunners: 5, ...size, ...big, templateHash: 'big' });
   const groups = [base, large];
 
-  it('serves a job that asks for a size by a runner of that size, and no other job; it is one group in the counts', () => {
+  it('the plan serves a job that asks for a size by a runner of that size, and no other job; it is one group in the counts', () => {
     const planned = planScene({ groups, jobs: [job(1, big), job(2)], liveJobs: [] });
 
     expect(planned.verdicts).toEqual({ 1: `new-runner ${named(large, 1)}`, 2: `new-runner ${named(base, 2)}` });
@@ -446,7 +446,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     expect(planned.groups).toMatchObject([{ group: { name: 'ci' }, cap: 5, waiting: 2 }]);
   });
 
-  it('counts the runners of all sizes, and the pool of the group', () => {
+  it('the plan counts the runners of all sizes, and the pool of the group', () => {
     const all = { maxActiveRunners: 50, keepFailedMs: 600_000 };
     const failed = { conclusion: 'failure' } as const;
     const jobs = [
@@ -468,7 +468,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     expect(told.groups).toMatchObject([{ busy: 2, debugging: 2, warm: 1, spare: 2, minIdle: 1 }]);
   });
 
-  it('says in a Job what its size and limits are, and nothing else', () => {
+  it('the plan says in a Job what its size and limits are, and nothing else', () => {
     const many = { ...perRepository, most: 9 };
     const told = (of: Partial<Group>) => planScene({ groups: [group(of)], jobs: [job(1)], liveJobs: [] }).runners[0];
 
@@ -476,7 +476,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     for (const field of ['weight', 'limits']) expect(told({ limits: [many] })).not.toHaveProperty(field);
   });
 
-  it('holds back what the cap has no room for', () => {
+  it('the plan holds back what the cap has no room for', () => {
     expect(planScene({ groups, jobs: [job(1, big), job(2), job(3)], liveJobs: [] }).verdicts[3]).toBe('cap');
   });
 
@@ -489,7 +489,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     });
   });
 
-  it('keeps a runner that lives for a younger job, when an older heavy one has no room', () => {
+  it('the plan keeps a runner that lives for a younger job, when an older heavy one has no room', () => {
     const jobs = [running(1, named(base, 1)), job(2, big), job(3), job(4)];
 
     expect(
@@ -497,7 +497,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     ).toMatchObject({ 2: 'cap', 3: 'cap', 4: `own-runner ${named(base, 4)}` });
   });
 
-  it('keeps one that was made for a job that another runner has taken, as long as a job waits that it can serve', () => {
+  it('the plan keeps one that was made for a job that another runner has taken, as long as a job waits that it can serve', () => {
     const jobs = [running(1, named(large, 2), big), job(2, big)];
     const orphan = named(base, 1);
     const scene = { groups, liveJobs: [atWork(large, 2, size), live(orphan, 'starting')] };
@@ -509,7 +509,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     expect(planScene({ ...scene, jobs }).names).toEqual([named(large, 2)]);
   });
 
-  it('leaves a runner that lives to the job that it was made for, when an older one of a wider group could have it', () => {
+  it('the plan leaves a runner that lives to the job that it was made for, when an older one of a wider group could have it', () => {
     const limits: readonly Limit[] = [{ key: 'limit team', name: 'team', most: 1 }];
     const narrow = group({ name: 'narrow', limits });
     const wide = group({ name: 'wide', scope: 'global', labels: ['linux', 'arm'], limits });
@@ -551,7 +551,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     });
   });
 
-  it('knows the size of a runner by its Job, else by the labels that it registered with', () => {
+  it('the plan knows the size of a runner by its Job, else by the labels that it registered with', () => {
     const jobs = [running(1, named(large, 1)), job(2), job(3)];
     const runners = [row(named(large, 1), { busy: true, ...big })];
 
@@ -564,7 +564,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
   it.each([
     ['another group that has a size of this name', { name: 'other' }],
     ['a group of this name in another namespace', { namespace: 'team-b' }],
-  ])('takes no runner for one of %s', (_, place) => {
+  ])('the plan takes no runner for one of %s', (_, place) => {
     const others = [base, { ...large, weight: 2 }].map((each) => ({ ...each, ...place }));
     const runner = named(others[1] as Group, 1);
     const { namespace } = others[1] as Group;
@@ -575,7 +575,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     ).toMatchObject([{ group: place, because: 'busy', size: 'large', weight: 2 }]);
   });
 
-  it('gives a job that asks for two sizes to the first by name, in whatever order they are written', () => {
+  it('the plan gives a job that asks for two sizes to the first by name, in whatever order they are written', () => {
     const both = { labels: ['linux', 'large', 'small'] };
     const sizes = [large, group({ size: 'small', templateHash: 'small' })].map((of) => ({ ...of, ...both }));
     const planOf = (all: readonly Group[]) => planScene({ groups: all, jobs: [job(1, both), job(2)], liveJobs: [] });
@@ -593,7 +593,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     expect(planned.runners).toContainEqual(expect.objectContaining({ emit: true, runner: named(large, 1) }));
   });
 
-  it('gives no job without a size to a runner of a size, when those without one back off', () => {
+  it('the plan gives no job without a size to a runner of a size, when those without one back off', () => {
     const failed = [0, 1].map((ordinal) =>
       live(named(base, 1, ordinal), 'failed', { finishedAtMs: NOW - 1_000, trouble: { reason: 'Error' } }),
     );
@@ -601,7 +601,7 @@ describe('P23 sizes of a group share its cap, and each runner takes the weight o
     expect(planScene({ groups, jobs: [job(1)], liveJobs: failed }).verdicts[1]).toBe('backing-off');
   });
 
-  it('waits for the runner of a size, however many runners of its job have taken other jobs', () => {
+  it('the plan waits for the runner of a size, however many runners of its job have taken other jobs', () => {
     const made = Array.from({ length: ORDINALS_SEARCHED + 3 }, (_each, ordinal) => named(large, 1, ordinal));
     const coming = made.at(-1) as string;
     const jobs = [job(1, big), ...made.slice(0, -1).map((runner, id) => done(id + 2, runner))];
@@ -619,14 +619,14 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
   const liveJobs = [atWork(limited, 1)];
   const starting = (id: number) => live(named(limited, id), 'starting');
 
-  it('holds back a second job of a repository, and says for which one the limit is', () => {
+  it('the plan holds back a second job of a repository, and says for which one the limit is', () => {
     const [, held] = planScene({ groups: [limited], jobs: [busy, job(2)], liveJobs }).jobs;
 
     expect(held).toMatchObject({ because: 'limit' });
     expect(held && 'limit' in held && held.limit).toStrictEqual({ most: 1, of: 'acme/web' });
   });
 
-  it('keeps no idle runner that no job needs: Gitea would give it to any', () => {
+  it('the plan keeps no idle runner that no job needs: Gitea would give it to any', () => {
     const kept = (of: Group) =>
       planScene({ groups: [of], jobs: [running(9, 'someone-else')], liveJobs: [live(named(of, 5), 'starting')] })
         .groups;
@@ -635,7 +635,7 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     expect(kept(upTo(9))).toMatchObject([{ spare: 0 }]);
   });
 
-  it('starts no runner for any job while one waits whose repository has no slot', () => {
+  it('the plan starts no runner for any job while one waits whose repository has no slot', () => {
     const jobs = [busy, job(2, api), job(3), job(4, docs)];
     const planned = planScene({ groups: [limited], jobs, liveJobs });
 
@@ -658,7 +658,7 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     expect(planned.jobs[2]).toMatchObject({ because: 'limit', limit: { of: 'acme/web' } });
   });
 
-  it('says the limit of its own repository to a job that this one holds back, too', () => {
+  it('the plan says the limit of its own repository to a job that this one holds back, too', () => {
     const jobs = [busy, job(2, api), job(3, api), job(4), running(5, named(limited, 5), api)];
     const { jobs: told } = planScene({ groups: [limited], jobs, liveJobs });
 
@@ -666,7 +666,7 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     expect(told.find((each) => each.job.id === 4)).toMatchObject({ limit: { of: 'acme/web' } });
   });
 
-  it('keeps the runners that were started for jobs that wait, and starts none beside them', () => {
+  it('the plan keeps the runners that were started for jobs that wait, and starts none beside them', () => {
     const jobs = [busy, job(2, api), job(3), job(4, docs)];
     const scene = { groups: [limited], jobs, liveJobs: [...liveJobs, starting(2)] };
 
@@ -680,13 +680,13 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     expect(served([group({ name: 'arm', ...arm }), limited], jobs, [...liveJobs, starting(3)])).toEqual([3]);
   });
 
-  it('keeps as many runners of one repository as that has room for', () => {
+  it('the plan keeps as many runners of one repository as that has room for', () => {
     const jobs = [job(1), job(2), job(3, api), job(4), job(5, docs)];
 
     expect(served([upTo(2)], jobs, [1, 2, 3].map(starting))).toEqual([1, 2, 3]);
   });
 
-  it('gives the runner of a job without room to no other job: Gitea could give it to that one', () => {
+  it('the plan gives the runner of a job without room to no other job: Gitea could give it to that one', () => {
     const seen = (...jobs: readonly Job[]) => served([limited], jobs, [...liveJobs, starting(3), starting(4)]);
 
     expect(seen(busy, job(2, api), job(3))).toEqual([]);
@@ -735,7 +735,7 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     },
   );
 
-  it('counts a repository without regard to case, and an organization with all its repositories', () => {
+  it('the plan counts a repository without regard to case, and an organization with all its repositories', () => {
     const groups = [group({ limits: [perOrganization] })];
     const jobs = [job(1, { repository: 'Acme/web' }), job(2, api), job(3), job(4, { repository: 'other/x' })];
 
@@ -743,7 +743,7 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     expect(served(groups, jobs.slice(1))).toEqual([2, 3, 4]);
   });
 
-  it('counts a runner without a CI job for the repository that its Job says, or else for all', () => {
+  it('the plan counts a runner without a CI job for the repository that its Job says, or else for all', () => {
     const runners = [row(named(limited, 7), { busy: true })];
     const verdictBeside = (over: Partial<LiveJob>, on: Partial<Job> = {}) =>
       planScene({ groups: [limited], jobs: [job(8, on)], runners, liveJobs: [atWork(limited, 7, over)] }).verdicts[8];
@@ -753,7 +753,7 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     expect(verdictBeside({ repository: 'acme/web' }, api)).toContain('new-runner');
   });
 
-  it('counts one that works at the place where its group was before for its repository there', () => {
+  it('the plan counts one that works at the place where its group was before for its repository there', () => {
     const moved = { ...limited, covers: 'acme' };
     const there = {
       giteaUrl: 'https://before.example.com',
@@ -764,7 +764,7 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
     expect(served([moved], [job(8)], [liveJob])).toEqual([8]);
   });
 
-  it('counts a runner for the repository of its CI job, although it was made for one of another', () => {
+  it('the plan counts a runner for the repository of its CI job, although it was made for one of another', () => {
     const beside = (on: Partial<Job>) =>
       served([limited], [running(1, named(limited, 1), docs), job(2, on)], [atWork(limited, 1, api ?? {})]);
 
@@ -984,11 +984,11 @@ describe('P25 no job waits for ever for limits that never have room at the same 
     expect(served([one, two], [busy, job(2), young], liveJobs)).toEqual([3]);
   });
 
-  it('keeps the slot of the first in line when that one has waited half an hour', () => {
+  it('the plan keeps the slot of the first in line when that one has waited half an hour', () => {
     expect(served([one, two], [busy, old, young], liveJobs)).toEqual([]);
   });
 
-  it('keeps the slot of one that has waited so long, although younger ones come first there by their turn', () => {
+  it('the plan keeps the slot of one that has waited so long, although younger ones come first there by their turn', () => {
     const taking = groupsWith(3).map((each) => ({ ...each, fairness: 'per-repository' as const }));
     const servedBeside = (waiting: Job) =>
       served(
@@ -1001,7 +1001,7 @@ describe('P25 no job waits for ever for limits that never have room at the same 
     expect(servedBeside(job(2))).toEqual([3]);
   });
 
-  it('keeps nothing for those behind it', () => {
+  it('the plan keeps nothing for those behind it', () => {
     const jobs = [busy, { ...old, createdAtMs: NOW - 1_800_001 }, { ...old, id: 4 }, young];
 
     expect(served(groupsWith(3), jobs, liveJobs)).toEqual([3]);

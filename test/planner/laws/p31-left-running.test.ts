@@ -48,12 +48,15 @@ describe('P31 a CI job that Gitea leaves in progress', () => {
     expect(withoutBegin(24 * HOURS + LIFE_MS + 1)).not.toBe('cap');
   });
 
-  it.each(['starting', 'running', 'unknown'] as const)('keeps its slot while its Job is %s', (state) => {
-    const seen = scene(24 * HOURS, { liveJobs: [live(left, state, { pinned: true })] });
+  it.each(['starting', 'running', 'unknown'] as const)(
+    'a CI job that Gitea leaves in progress keeps its slot while its Job is %s',
+    (state) => {
+      const seen = scene(24 * HOURS, { liveJobs: [live(left, state, { pinned: true })] });
 
-    expect(seen.verdicts[2]).toBe('cap');
-    expect(seen.reasons[left]).toBe('busy');
-  });
+      expect(seen.verdicts[2]).toBe('cap');
+      expect(seen.reasons[left]).toBe('busy');
+    },
+  );
 
   it('a CI job that Gitea leaves in progress is told as one that its runner has outlived, not as one of a stranger', () => {
     expect(scene(24 * HOURS, { liveJobs: [], look: { rowsWereRead: true } }).reasons[left]).toBe('lost');

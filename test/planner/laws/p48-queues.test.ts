@@ -35,7 +35,7 @@ describe('P48 the queue of a runner', () => {
     ['while its pod starts', live(ci(1), 'starting', { queue: 'team-a' }), {}],
     ['while it is idle', admitted(ci(1)), { runners: [row(ci(1))] }],
     ['once it is pinned', admitted(ci(1), { pinned: true }), { jobs: [running(1, ci(1))] }],
-  ])('keeps its Job from being applied %s', (_, of, over) => {
+  ])('the queue of a runner keeps its Job from being applied %s', (_, of, over) => {
     expect(only({ jobs: [job(1)], liveJobs: [of], ...over })).toMatchObject([{ runner: ci(1), skip: true }]);
   });
 
@@ -75,14 +75,14 @@ describe('P49 a runner that waits in a queue', () => {
     ).toMatchObject({ [ci(1)]: 'spare' });
   });
 
-  it('serves another job when its own has gone to one that was let in before', () => {
+  it('a runner that waits in a queue serves another job when its own has gone to one that was let in before', () => {
     const liveJobs = [waiting(ci(1), 5), admitted(ci(2))];
     const planned = planScene(scene({ jobs: [running(1, ci(2)), job(2)], liveJobs }));
 
     expect(planned.verdicts).toEqual({ 1: 'running', 2: `free-runner ${ci(1)}` });
   });
 
-  it('holds its slot under the cap', () => {
+  it('a runner that waits in a queue holds its slot under the cap', () => {
     const one = group({ queue: 'team-a', maxActiveRunners: 1 });
 
     expect(planScene({ groups: [one], jobs: [old(1), old(2)], liveJobs: [waiting(ci(1), 600)] }).verdicts).toEqual({
@@ -108,14 +108,14 @@ describe('P51 a runner that Kueue has stopped', () => {
     ['had its CI job', { jobs: [running(1, ci(1))] }],
     ['had ended its CI job', { jobs: [done(1, ci(1))] }],
     ['had none yet', { jobs: [job(1)] }],
-  ])('goes when it %s, its pin first', (_, over) => {
+  ])('a runner that Kueue has stopped goes when it %s, its pin first', (_, over) => {
     expect(planScene(scene({ ...over, liveJobs: [stopped()] })).reasons).toMatchObject({ [ci(1)]: 'failed' });
     expect(only({ ...over, liveJobs: [stopped({ pinned: true })] })).toContainEqual(
       expect.objectContaining({ runner: ci(1), because: 'unpinning', pinned: false }),
     );
   });
 
-  it('takes no slot: its CI job is lost, and another one gets its slot', () => {
+  it('a runner that Kueue has stopped takes no slot: its CI job is lost, and another one gets its slot', () => {
     const one = group({ queue: 'team-a', maxActiveRunners: 1 });
 
     expect(planScene({ groups: [one], jobs: [running(1, ci(1)), job(2)], liveJobs: [stopped()] }).verdicts).toEqual({
@@ -130,7 +130,7 @@ describe('P51 a runner that Kueue has stopped', () => {
     expect(planned.verdicts).toEqual({ 1: `new-runner ${named(queued, 1, 1)}`, 2: `new-runner ${ci(2)}` });
   });
 
-  it('keeps its slot and its pin while its pod may end its CI job', () => {
+  it('a runner that Kueue has stopped keeps its slot and its pin while its pod may end its CI job', () => {
     const ending = stopped({ state: 'deleting', pinned: true });
 
     expect(only({ jobs: [running(1, ci(1))], liveJobs: [ending] })).toMatchObject([

@@ -78,7 +78,7 @@ describe('P53 a Job that lives stays where it is', () => {
     expect(shardsIn(shards, seen(over)).get(one)).toBe(shard);
   });
 
-  it('goes to the shard that its name falls to when there are fewer', () => {
+  it('a Job that lives stays where it is goes to the shard that its name falls to when there are fewer', () => {
     for (const shards of [1, 2, 3])
       expect(shardsIn(shards, seen({ shard: 6 })).get(one)).toBe(shardOfName(one, shards));
   });
@@ -135,11 +135,11 @@ describe('P55 a job whose runner does not come', () => {
     ).toBe(4);
   });
 
-  it('keeps the one that lives, however long it takes', () => {
+  it('a job whose runner does not come keeps the one that lives, however long it takes', () => {
     expect(asked(60, [live(one, 'starting', { createdAtMs: NOW - 50 * MINUTE })])).toEqual([one]);
   });
 
-  it('counts from the end of the last one that failed', () => {
+  it('a job whose runner does not come counts from the end of the last one that failed', () => {
     const failed = (minutes: number) => [live(one, 'failed', { finishedAtMs: NOW - minutes * MINUTE })];
 
     expect(asked(60, failed(4))).toContain(named(ci, 1, 1));
@@ -152,7 +152,7 @@ describe('P55 a job whose runner does not come', () => {
     );
   });
 
-  it('keeps its name where there are no shards', () => {
+  it('a job whose runner does not come keeps its name where there are no shards', () => {
     expect(planScene({ groups: [ci], jobs: [old(1, 60)], liveJobs: [] }).names).toEqual([one]);
   });
 });
@@ -184,7 +184,7 @@ describe('P56 a runner that goes keeps its slots until its Job is gone', () => {
     expect(begun({ jobs: [job(2)], liveJobs })).toEqual([[named(changed, 2), false]]);
   });
 
-  it('counts under a limit that groups share', () => {
+  it('a runner that goes keeps its slots until its Job is gone counts under a limit that groups share', () => {
     const limits = [{ key: 'limit team', name: 'team', most: 1 }];
     const groups = [group({ limits, templateHash: 't2' }), group({ name: 'gpu', labels: ['gpu'], limits })];
     const scene = { groups, jobs: [job(2, { labels: ['gpu'] })], liveJobs: [live(named(group(), 1), 'starting')] };

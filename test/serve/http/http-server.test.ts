@@ -27,7 +27,7 @@ describe('a server', () => {
     expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('here');
   });
 
-  it('says which address it cannot have', async () => {
+  it('a server says which address it cannot have', async () => {
     const { port } = await start();
 
     const second = startHttpServer({
@@ -43,7 +43,7 @@ describe('a server', () => {
     });
   });
 
-  it('ends open connections when it is closed, with and without a request on them', async () => {
+  it('a server ends open connections when it is closed, with and without a request on them', async () => {
     const server = await start({ onRequest: () => undefined });
     const silent = await talk(server.port);
     const waiting = await talk(server.port, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n');

@@ -102,7 +102,7 @@ const codes = ({ observations }: Awaited<ReturnType<typeof start>>): readonly (s
   [...observations.values()].map(({ failure }) => failure?.code);
 
 describe('a Gitea that answers 429 with Retry-After: 120', () => {
-  test('sees no request before its time because of webhooks, and one after it', async () => {
+  test('a Gitea that answers 429 with Retry-After: 120 sees no request before its time because of webhooks, and one after it', async () => {
     const scene = await start();
     await scene.pass(1_000);
     const before = scene.asked.length;

@@ -56,7 +56,7 @@ describe('the poll interval', () => {
     expect(waitOf(later)).toBe(waitOf(pace));
   });
 
-  it('takes the jobs of the first look for no change', () => {
+  it('the poll interval takes the jobs of the first look for no change', () => {
     const pace = looked(newPace(SHORTEST_MS), [queued(1), queued(2)], 0, SHORTEST_MS);
 
     expect(waitOf(looked(pace, [queued(1), queued(2)], 60_000, SHORTEST_MS))).toBe(5000);
@@ -88,7 +88,7 @@ describe('the poll interval', () => {
     expect(looked(seenAfter(100, jobs), more, nowMs + 5_000, SHORTEST_MS).doubtful.size).toBe(0);
   });
 
-  it('gives a webhook five seconds before it counts as missed', () => {
+  it('the poll interval gives a webhook five seconds before it counts as missed', () => {
     const { pace, jobs, nowMs } = afterProofs(7);
     const doubting = looked(pace, [...jobs, queued(50)], nowMs, SHORTEST_MS);
     const later = (ms: number) => looked(doubting, [...jobs, queued(50)], nowMs + ms, SHORTEST_MS);
@@ -106,7 +106,7 @@ describe('the poll interval', () => {
   it.each([
     ['is taken by a runner', [{ id: 1, status: 'in_progress' }]],
     ['is done', []],
-  ])('counts as a change that a job %s', (_, now) => {
+  ])('the poll interval counts as a change that a job %s', (_, now) => {
     const pace = looked(newPace(SHORTEST_MS), [queued(1)], 0, SHORTEST_MS);
 
     expect(looked(pace, now, 1000, SHORTEST_MS).doubtful.size).toBe(1);

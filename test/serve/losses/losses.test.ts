@@ -178,7 +178,7 @@ describe('a runner whose Job has gone', () => {
     expect([...again.found, ...ended.found]).toEqual([]);
   });
 
-  it('keeps the reason that Kubernetes gave', () => {
+  it('a runner whose Job has gone keeps the reason that Kubernetes gave', () => {
     const evicted = follow(known('running'), { runners: [lostRunner('ci-1', 'OOMKilled')], nowMs: NOW + 1_000 }).losses;
 
     expect(found(evicted)).toEqual([expect.objectContaining({ reason: 'OOMKilled' })]);
@@ -230,7 +230,7 @@ describe('a runner whose node does not answer', () => {
     expect(follow(first.losses, told(NOW + 5_000)).found.map(({ jobId }) => jobId)).toEqual([7]);
   });
 
-  it('asks for one look when the kubelet tells its end, which polls may be a minute away from', () => {
+  it('a runner whose node does not answer asks for one look when the kubelet tells its end, which polls may be a minute away from', () => {
     const heard = follow(seen(), scene(look(NOW + 500, rowOf(true)))).losses;
     const evicted = { runners: [lostRunner('ci-1')], nowMs: NOW + 2_000, endToldBy: () => 'kubelet' as const };
 

@@ -199,7 +199,7 @@ for (const [type, rows] of Object.entries(SAID))
     });
 
 describe('the status of a group', () => {
-  it('says that its queue was too long to be read, and what to do, in words that do not change with each look', () => {
+  it('the status of a group says that its queue was too long to be read, and what to do, in words that do not change with each look', () => {
     const cut = (unreadJobs: number): GroupFacts => ({
       ...calm,
       counts: { ...counts, summary: { ...EMPTY, unreadJobs } },
@@ -213,7 +213,7 @@ describe('the status of a group', () => {
     expect(isWorthWriting(statusOf(cut(92_346), undefined, NOW), statusOf(cut(92_345), undefined, NOW))).toBe(false);
   });
 
-  it('tells of Gitea once it was looked at, whether or not anything was planned', () => {
+  it('the status of a group tells of Gitea once it was looked at, whether or not anything was planned', () => {
     const { counts: _, checkedAtMs: __, ...unlooked } = calm;
 
     expect(words(unlooked)).toMatchObject({
@@ -226,14 +226,14 @@ describe('the status of a group', () => {
     expect(words({ ...unlooked, counts })['GiteaReachable']).toBe('True Seen');
   });
 
-  it('counts nothing before the first plan', () => {
+  it('the status of a group counts nothing before the first plan', () => {
     const { counts: _, checkedAtMs: __, ...unlooked } = calm;
     const { conditions: ___, ...status } = statusOf(unlooked, undefined, NOW);
 
     expect(status).toStrictEqual({ activeRunners: 1, queuedJobs: 0, heldJobs: 0, observedGeneration: 4 });
   });
 
-  it('names no generation when Kubernetes counts none', () => {
+  it('the status of a group names no generation when Kubernetes counts none', () => {
     const status = statusOf({ ...calm, generation: undefined }, undefined, NOW);
 
     expect([status, ...(status.conditions ?? [])].filter((each) => 'observedGeneration' in each)).toEqual([]);
@@ -247,7 +247,7 @@ describe('the status of a group', () => {
     expect(RunnerGroupStatus.parse(statusOf(calm, undefined, NOW))).toEqual(statusOf(calm, undefined, NOW));
   });
 
-  it('names runners that stay for a look, 20 at most, and says when there is none left', () => {
+  it('the status of a group names runners that stay for a look, 20 at most, and says when there is none left', () => {
     const debugging = Array.from({ length: 21 }, (_, nth) => ({ runner: `ci-${nth}`, untilMs: NOW + 500 }));
     const status = statusOf({ ...calm, counts: { ...counts, debugging } }, undefined, NOW);
 
@@ -260,7 +260,7 @@ describe('the status of a group', () => {
     expect(statusOf(calm, undefined, NOW)).not.toHaveProperty('debuggingRunners');
   });
 
-  it('takes a runner that stayed back also when it went while Gitea failed: a patch without it would leave it', () => {
+  it('the status of a group takes a runner that stayed back also when it went while Gitea failed: a patch without it would leave it', () => {
     const debugging = [{ runner: 'ci-7-1-9c31e0aa', untilMs: NOW }];
     const before = statusOf({ ...calm, counts: { ...counts, debugging } }, undefined, NOW);
     const { counts: _, ...failing } = { ...calm, giteaFailure: refused };
@@ -271,7 +271,7 @@ describe('the status of a group', () => {
     expect(statusOf({ ...calm, counts }, meanwhile, NOW)).toMatchObject({ debuggingRunners: 0, debugging: [] });
   });
 
-  it('counts runners and jobs', () => {
+  it('the status of a group counts runners and jobs', () => {
     expect(statusOf({ ...calm, ...limited(2, {}) }, undefined, NOW).heldJobs).toBe(5);
     expect(statusOf({ ...calm, counts }, undefined, NOW)).toMatchObject({
       activeRunners: 1,
@@ -282,7 +282,7 @@ describe('the status of a group', () => {
     });
   });
 
-  it('says that Gitea cannot be reached, and keeps the last counts', () => {
+  it('the status of a group says that Gitea cannot be reached, and keeps the last counts', () => {
     const { counts: _, ...facts } = calm;
     const old = statusOf({ ...calm, counts }, undefined, NOW);
     const status = statusOf({ ...facts, giteaFailure: refused }, old, NOW);
@@ -296,7 +296,7 @@ describe('the status of a group', () => {
     expect(status.conditions?.[0]?.message).toBe('GR-HTTP-01 list jobs of org acme: refused.');
   });
 
-  it('keeps the time of a condition whose status stays, and renews it when it turns', () => {
+  it('the status of a group keeps the time of a condition whose status stays, and renews it when it turns', () => {
     const before = statusOf(calm, undefined, NOW);
     const later = statusOf({ ...calm, counts }, before, NOW + 60_000);
     const times = Object.fromEntries((later.conditions ?? []).map((each) => [each.type, each.lastTransitionTime]));

@@ -123,7 +123,7 @@ function only(verdicts: ReadonlyMap<string, AppVerdict>): AppVerdict {
 describe('a verdict', () => {
   const ci = liveGroup('ci');
 
-  it('asks for a wake when a queued job has no runner', () => {
+  it('a verdict asks for a wake when a queued job has no runner', () => {
     const verdict = only(play(sceneOf([{ live: ci, observation: seen({ ...IDLE, jobs: [job(1)] }) }])));
 
     expect(verdict).toMatchObject({ application: 'argocd/ci', settled: true });
@@ -132,7 +132,7 @@ describe('a verdict', () => {
     expect(readyIn(verdict)).toEqual([true]);
   });
 
-  it('asks for nothing when the last look failed, and says why in the status', () => {
+  it('a verdict asks for nothing when the last look failed, and says why in the status', () => {
     const observation = { ...seen({ ...IDLE, jobs: [job(1)] }), failure };
     const idle = [liveRunner('ci-9-1-0000cafe', 'ci', 'starting')];
     const verdict = only(play(sceneOf([{ live: ci, observation }], {}, idle)));
@@ -143,20 +143,20 @@ describe('a verdict', () => {
     expect(readyIn(verdict)).toEqual([false]);
   });
 
-  it('waits for the first look', () => {
+  it('a verdict waits for the first look', () => {
     const verdict = only(play(sceneOf([{ live: ci }])));
 
     expect(verdict).toMatchObject({ planning: { is: 'waiting' } });
     expect(readyIn(verdict)).toEqual([false]);
   });
 
-  it('waits until the target of each group is known', () => {
+  it('a verdict waits until the target of each group is known', () => {
     const scene = sceneOf([{ live: ci, observation: seen({ ...IDLE, jobs: [job(1)] }) }]);
 
     expect(only(play({ ...scene, targetOf: new Map() })).planning).toEqual({ is: 'waiting' });
   });
 
-  it('asks for nothing for a job that a runner of another Application was printed for', () => {
+  it('a verdict asks for nothing for a job that a runner of another Application was printed for', () => {
     const [a, b] = [liveGroup('a'), liveGroup('b')];
     const theirs = liveRunner('b-1-1-0000cafe', 'b', 'starting');
     const forJob = { ...theirs, job: { ...theirs.job, jobUrl: job(1).url, giteaUrl: ORIGIN } };
@@ -172,7 +172,7 @@ describe('a verdict', () => {
     expect(missing(forJob)).toEqual([0, 0]);
   });
 
-  it('counts the runners of other Applications under a limit that is shared by name', () => {
+  it('a verdict counts the runners of other Applications under a limit that is shared by name', () => {
     const shares = (name: string) => {
       const limits = [{ name: 'gpus', max: 1 }];
       return { ...liveGroup(name), group: runnerGroup({ name, limits }) };
@@ -195,7 +195,7 @@ describe('a verdict', () => {
     expect(planning).toMatchObject({ seen: { evidence: { application: 'ci' } } });
   });
 
-  it('asks for nothing for a group that no Application manages', () => {
+  it('a verdict asks for nothing for a group that no Application manages', () => {
     const { annotations: _, ...metadata } = ci.object.metadata;
     const stray: LiveGroup = { key: 'runners/ci', object: { metadata }, group: runnerGroup() };
     const verdict = only(play(sceneOf([{ live: stray, observation: seen({ ...IDLE, jobs: [job(1)] }) }])));
@@ -273,7 +273,7 @@ describe('a verdict', () => {
     expect(only(play({ ...scene, targetOf })).settled).toBe(true);
   });
 
-  it('counts for each group how long its own Jobs have not been those of the plan', () => {
+  it('a verdict counts for each group how long its own Jobs have not been those of the plan', () => {
     const [a, b] = [liveGroup('a', 'ci'), liveGroup('b', 'ci')];
     const parts = [
       { live: a, observation: seen({ ...IDLE, jobs: [job(1), job(2)] }) },
@@ -314,7 +314,7 @@ describe('a verdict of the last reconcile', () => {
     return [...play(input, before)].map(([key, verdict]) => verdict === before.get(key));
   };
 
-  it('holds while nothing has changed', () => {
+  it('a verdict of the last reconcile holds while nothing has changed', () => {
     expect(kept({ ...first, nowMs: NOW + 4_999 })).toEqual([true, true]);
   });
 

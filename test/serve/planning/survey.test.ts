@@ -36,7 +36,7 @@ describe('a new snapshot', () => {
     expect(after.runnersOfGroup.get('ci/b')).toBe(before.runnersOfGroup.get('ci/b'));
   });
 
-  test('tells of each end once', () => {
+  test('a new snapshot tells of each end once', () => {
     const [old, fresh] = [live('old', 'a', 'complete'), live('fresh', 'a', 'complete')];
     const one = of([old, live('fresh', 'a')], undefined, 1);
     const two = of([old, fresh], one, 2);

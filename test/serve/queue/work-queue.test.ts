@@ -177,7 +177,7 @@ describe('a key', () => {
     expect(began).toEqual(['0 a', '0 b', '750 b']);
   });
 
-  it('keeps what is due when a run takes something in that has ended long before', async () => {
+  it('a key keeps what is due when a run takes something in that has ended long before', async () => {
     const { began, clock, line } = open({}, async (_, { absorb }) => {
       clock.after(150, absorb);
       return { inMs: 200 };
@@ -350,7 +350,7 @@ describe('a failure', () => {
     expect(seconds.map((at, n) => at - (seconds[n - 1] ?? 0))).toEqual([0, 1, 2, 4, 8, 16, 32, 60, 60, 0, 1]);
   });
 
-  it('ends its pause when a time is set, and no other wait is ended by `lift`', async () => {
+  it('a failure ends its pause when a time is set, and no other wait is ended by `lift`', async () => {
     const { began, clock, line } = open({}, async (key) => {
       if (key === 'failed') throw refused;
       await pause(clock, 100);
@@ -420,7 +420,7 @@ describe('a class', () => {
     expect(began.map((each) => each.split(' ')[1])).toEqual([...keys].reverse());
   });
 
-  it('gives lanes their turns: a lane of many does not hold up a lane of one', async () => {
+  it('a class gives lanes their turns: a lane of many does not hold up a lane of one', async () => {
     const { began, clock, line } = open({ width: 1, laneOf: (key) => key.split('/')[0] ?? '' });
     for (const key of keys) line.add(key);
     await clock.pass(150);
@@ -438,7 +438,7 @@ describe('a class', () => {
     expect(began.map((each) => each.split(' ')[0])).toEqual(['0', '1000', '2000']);
   });
 
-  it('gives a place that a run gives away to the next one at once', async () => {
+  it('a class gives a place that a run gives away to the next one at once', async () => {
     const slow = { afterMs: () => 50_000, most: 1 };
     const { began, clock, line } = open({ width: 1, deadlineMs: 60_000, slow }, async (_, { giveWay }) => {
       clock.after(300, giveWay);
@@ -500,7 +500,7 @@ describe('a class', () => {
     expect(began).toEqual(['0 many/0', '0 one/0', '0 many/1', '100 many/2', '100 many/3', '200 many/4']);
   });
 
-  it('gives each lane its turn, over and over', async () => {
+  it('a class gives each lane its turn, over and over', async () => {
     const { began, clock, line } = open({ width: 1, laneOf: (key) => key.charAt(0) });
     for (const key of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1', 'c2', 'c3']) line.add(key);
     await clock.pass(5_000);
@@ -545,7 +545,7 @@ describe('a class', () => {
     });
   });
 
-  it('ends at once with its queue, whatever its runs do', async () => {
+  it('a class ends at once with its queue, whatever its runs do', async () => {
     const signals: AbortSignal[] = [];
     const { began, clock, line, queue } = open({}, async (_, { signal }) => {
       signals.push(signal);
@@ -568,7 +568,7 @@ describe('a class', () => {
     expect(queue.rows()).toEqual([]);
   });
 
-  it('leaves no timer behind when it is closed: the process could not end', async () => {
+  it('a class leaves no timer behind when it is closed: the process could not end', async () => {
     const virtual = new VirtualClock();
     const { clock, due } = countingClock(virtual);
     const queue = new WorkQueue(clock);

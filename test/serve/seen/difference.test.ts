@@ -91,7 +91,7 @@ describe('the difference between a plan and the cluster', () => {
       expect(differenceOf(wanted, jobs, NOW, printed)).toEqual({ ...NOTHING, ...differs });
     });
 
-  it('names what it finds in order, and by group', () => {
+  it('the difference between a plan and the cluster names what it finds in order, and by group', () => {
     const first = { ...runner(), runner: 'ci-1-1-0123abcd' };
     const found = differenceOf([runner(), first], [], NOW);
 
@@ -104,7 +104,7 @@ describe('the difference between a plan and the cluster', () => {
     ]);
   });
 
-  it('takes a Job of the same name in another namespace for another one', () => {
+  it('the difference between a plan and the cluster takes a Job of the same name in another namespace for another one', () => {
     const elsewhere = { ...live('running'), job: { ...live('running').job, namespace: 'other' } };
 
     expect(differenceOf([runner()], [elsewhere], NOW)).toEqual({

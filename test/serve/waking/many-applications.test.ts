@@ -113,7 +113,7 @@ describe('an Application that hangs', () => {
     expect(Math.max(...doneAtMs.values()) - beganMs).toBeLessThanOrEqual(60_000);
   });
 
-  it('counts as one that hangs after four times what others take, between 5 and 60 s', () => {
+  it('an Application that hangs counts as one that hangs after four times what others take, between 5 and 60 s', () => {
     expect(hangsAfterMs([])).toBe(60_000);
     expect(hangsAfterMs([800, 900, 1_000])).toBe(5_000);
     expect(hangsAfterMs([9_000, 1_000, 2_000])).toBe(8_000);
@@ -137,7 +137,7 @@ describe('an Application with another operation under way', () => {
     return { argocd, areWoken, clock, told, want };
   }
 
-  it('gives its place away at once: to wait costs Argo CD nothing', async () => {
+  it('an Application with another operation under way gives its place away at once: to wait costs Argo CD nothing', async () => {
     const { areWoken, clock, want } = openBusy();
     want('one');
     await clock.pass(100);
@@ -159,7 +159,7 @@ describe('an Application with another operation under way', () => {
     expect(wakes()).toBe(2);
   });
 
-  it('tells nothing of how fast Argo CD is: one that hangs after it gives its place away after 5 s', async () => {
+  it('an Application with another operation under way tells nothing of how fast Argo CD is: one that hangs after it gives its place away after 5 s', async () => {
     const { areWoken, argocd, clock, told, want } = openBusy();
     want('one');
     await clock.pass(29_000);

@@ -168,7 +168,7 @@ describe('the table', () => {
     expect([found.is, dueMs(found)]).toEqual(['pausing', NOW]);
   });
 
-  it('shows a plan when nothing differs any more after a sync, not before', () => {
+  it('the table shows a plan when nothing differs any more after a sync, not before', () => {
     const ended = follow(AT.pausing, NOTHING, NOW + 700);
     const during = played(WAKING, NOTHING);
 
@@ -177,7 +177,7 @@ describe('the table', () => {
     expect(shownAfterMs(during, follow(during, SYNCED, NOW + 500), NOW + 500)).toBe(500);
   });
 
-  it('shows no plan when the cluster came to it without a sync', () => {
+  it('the table shows no plan when the cluster came to it without a sync', () => {
     const ended = played(WAKING, { is: 'woken', outcome: { is: 'in-sync' } });
 
     expect(shownAfterMs(ended, played(ended, NOTHING), NOW)).toBeUndefined();
@@ -241,7 +241,7 @@ describe('the table', () => {
     expect(dueMs(follow(played(NEVER_WOKEN, DOUBTFUL), DOUBTFUL, NOW + 900))).toBe(NOW + 1_000);
   });
 
-  it('gives an Application that needs long to compare as long to apply', () => {
+  it('the table gives an Application that needs long to compare as long to apply', () => {
     expect(dueMs(played(WAKING, { ...SYNCED, comparedMs: 9_000 }))).toBe(NOW + 9_000);
   });
 
@@ -260,7 +260,7 @@ describe('the table', () => {
     expect([found.is, dueMs(found)]).toEqual(['pausing', NOW + 1_000]);
   });
 
-  it('knows why Argo CD is in trouble: by the last wake, or as it was found', () => {
+  it('the table knows why Argo CD is in trouble: by the last wake, or as it was found', () => {
     const failed = played(WAKING, REFUSED);
 
     expect(troubleOf(played(NEVER_WOKEN, ILL))).toBe('no Gitea');
@@ -273,7 +273,7 @@ describe('the table', () => {
     });
   });
 
-  it('says how the last wake ended', () => {
+  it('the table says how the last wake ended', () => {
     expect(waitText(AT.pausing, String)).toContain('ended with synced; the next one comes at 102000');
     expect(waitText(played(NEVER_WOKEN, { is: 'unwell' }), String)).toContain('ended with nothing');
   });
@@ -401,7 +401,7 @@ describe('an Application', () => {
     expect(apps.done).toBe(true);
   });
 
-  it('needs at most three wakes for a new job every millisecond of a second', async () => {
+  it('an Application needs at most three wakes for a new job every millisecond of a second', async () => {
     const { clock, want, woken } = start();
     for (let at = 0; at < 1000; at += 1) {
       want(missing(...Array.from({ length: at + 1 }, (_, job) => `job-${job}`)));
@@ -491,7 +491,7 @@ describe('an Application', () => {
     expect(woken).toEqual([]);
   });
 
-  it('says since when each Job has not been that of the plan', async () => {
+  it('an Application says since when each Job has not been that of the plan', async () => {
     const { clock, differSince, rest, want } = start(IN_SYNC);
     want(missing('a'));
     await clock.pass(7_000);

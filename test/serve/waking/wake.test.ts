@@ -110,7 +110,7 @@ describe('a wake', () => {
     expect(server.lines()).toEqual([READ, CHANGE, REFRESH, SYNC]);
   });
 
-  it('ends with the Failure of a request that is refused', async () => {
+  it('a wake ends with the Failure of a request that is refused', async () => {
     const server = await fakeArgoCd(
       ({ line }, response) => line === SYNC && gatewayError(response, 403, 7, 'permission denied'),
     );
@@ -134,7 +134,7 @@ describe('a wake of a slow Argo CD', () => {
     });
   }
 
-  it('goes on while the API server of Argo CD does not answer', async () => {
+  it('a wake of a slow Argo CD goes on while the API server of Argo CD does not answer', async () => {
     const server = await slow(earlier, pending, 503, 503, done);
 
     expect((await wakeUp(server, [GROUP], HASTY)).is).toBe('synced');
@@ -148,7 +148,7 @@ describe('a wake of a slow Argo CD', () => {
     expect(server.lines()).toEqual([READ, REFRESH, READ, READ, READ, SYNC]);
   });
 
-  it('gives the refresh up when a read shows that it is done', async () => {
+  it('a wake of a slow Argo CD gives the refresh up when a read shows that it is done', async () => {
     let givenUp: Promise<unknown> = Promise.resolve();
     let reads = 0;
     const server = await fakeArgoCd(({ line }, response) => {
@@ -169,7 +169,7 @@ describe('a wake of a slow Argo CD', () => {
     expect(server.lines()).not.toContain(SYNC);
   });
 
-  it('gives each read and each sync 30 s, however long the wake may take', async () => {
+  it('a wake of a slow Argo CD gives each read and each sync 30 s, however long the wake may take', async () => {
     const limits: number[] = [];
     const argocd = client((await slow(earlier, pending, done)).origin);
     const noted: WakeTarget = {
@@ -402,7 +402,7 @@ describe('the decision', () => {
     expect(verdict).toMatchObject({ is: 'error', errors: [{ type: 'Unknown', stops: true }] });
   });
 
-  it('shows only the errors that stop', () => {
+  it('the decision shows only the errors that stop', () => {
     const conditions = [
       { type: 'SyncError', message: 'earlier' },
       { type: 'InvalidSpecError', message: 'project is gone' },

@@ -184,16 +184,16 @@ async function expectRefused(table: readonly (readonly [string, number, Buffer])
 }
 
 describe('the port of webhooks', () => {
-  it('refuses every wrong signature, and goes on', () => expectRefused(SIGNATURES));
+  it('the port of webhooks refuses every wrong signature, and goes on', () => expectRefused(SIGNATURES));
 
-  it('refuses every wrong request, and goes on', () => expectRefused(REQUESTS));
+  it('the port of webhooks refuses every wrong request, and goes on', () => expectRefused(REQUESTS));
 
-  it('refuses every wrong length, and goes on', () => expectRefused(LENGTHS));
+  it('the port of webhooks refuses every wrong length, and goes on', () => expectRefused(LENGTHS));
 
-  it('refuses every signed body that is no event with 422, and goes on', () =>
+  it('the port of webhooks refuses every signed body that is no event with 422, and goes on', () =>
     expectRefused(BODIES.map(([name, request]) => [name, 422, request])));
 
-  it('refuses what it has seen before, with the same id or another', async () => {
+  it('the port of webhooks refuses what it has seen before, with the same id or another', async () => {
     const at = await scene();
     const once = delivery();
     const again = { ...once, headers: { ...once.headers, 'x-gitea-delivery': 'another' } };
@@ -206,7 +206,7 @@ describe('the port of webhooks', () => {
     await expectGood(at);
   });
 
-  it('takes an old event and one of a foreign organisation, which prove nothing', async () => {
+  it('the port of webhooks takes an old event and one of a foreign organisation, which prove nothing', async () => {
     const at = await scene();
     const old = job({ id: 1, created_at: '0001-01-01T00:00:00Z', started_at: '9999-12-31T23:59:59Z' });
     const foreign = signed(payload({ id: 2 }, { repository: { full_name: 'nobody/x' } }));
@@ -216,7 +216,7 @@ describe('the port of webhooks', () => {
     await expectGood(at);
   });
 
-  it('reads nothing after a request that it refused before its end', async () => {
+  it('the port of webhooks reads nothing after a request that it refused before its end', async () => {
     const at = await scene();
     const smuggled = job({ id: 9 });
     const outer = bytes({ headers: { 'content-length': String(smuggled.length) }, body: smuggled }, 'POST /x HTTP/1.1');

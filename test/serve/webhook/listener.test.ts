@@ -51,18 +51,21 @@ function raw(line: string, headers: Readonly<Record<string, string>>, body = '')
 }
 
 describe('the webhook server', () => {
-  it.each(RECORDED)('takes %s as Gitea sent it, and answers 202 without a body', async (name, event) => {
-    const { secret, headers, body } = recorded(name);
-    const to = await receiver(undefined, secret);
+  it.each(RECORDED)(
+    'the webhook server takes %s as Gitea sent it, and answers 202 without a body',
+    async (name, event) => {
+      const { secret, headers, body } = recorded(name);
+      const to = await receiver(undefined, secret);
 
-    const sender = await talk(to.port, raw('POST /webhook HTTP/1.1', { ...headers, connection: 'close' }, body));
+      const sender = await talk(to.port, raw('POST /webhook HTTP/1.1', { ...headers, connection: 'close' }, body));
 
-    expect(await sender.ended).toMatch(/^HTTP\/1\.1 202 Accepted\r\n[\s\S]*content-length: 0\r\n[\s\S]*\r\n\r\n$/);
-    expect(to.events).toEqual([{ owner: 'acme', repo: 'web', ...event }]);
-    expect(to.refused).toEqual([]);
-  });
+      expect(await sender.ended).toMatch(/^HTTP\/1\.1 202 Accepted\r\n[\s\S]*content-length: 0\r\n[\s\S]*\r\n\r\n$/);
+      expect(to.events).toEqual([{ owner: 'acme', repo: 'web', ...event }]);
+      expect(to.refused).toEqual([]);
+    },
+  );
 
-  it('takes a body in chunks', async () => {
+  it('the webhook server takes a body in chunks', async () => {
     const to = await receiver();
     const { headers, body } = delivery();
     const status = new Promise((resolve, reject) => {
@@ -85,7 +88,7 @@ describe('the webhook server', () => {
     ['event', 422, delivery(payload(), { 'x-gitea-event': 'push' })],
     ['payload', 422, delivery('{}')],
     ['media-type', 415, delivery(payload(), { 'content-type': 'application/jsonp' })],
-  ])('says why it refuses a delivery, with %s, and does nothing', async (reason, status, what) => {
+  ])('the webhook server says why it refuses a delivery, with %s, and does nothing', async (reason, status, what) => {
     const to = await receiver();
 
     const [answered, text] = await send(to, what);
@@ -95,13 +98,13 @@ describe('the webhook server', () => {
     expect([to.events, to.refused]).toEqual([[], [reason]]);
   });
 
-  it('takes a media type with a parameter', async () => {
+  it('the webhook server takes a media type with a parameter', async () => {
     const to = await receiver();
 
     expect((await send(to, delivery(payload(), { 'content-type': 'Application/JSON; charset=utf-8' })))[0]).toBe(202);
   });
 
-  it('refuses a replay with 409', async () => {
+  it('the webhook server refuses a replay with 409', async () => {
     const to = await receiver();
     const once = delivery();
 
@@ -113,7 +116,7 @@ describe('the webhook server', () => {
     ['GET', '/webhook', 405, 'method'],
     ['POST', '/webhook/', 404, 'path'],
     ['POST', '/Webhook', 404, 'path'],
-  ])('refuses %s %s with %i', async (method, path, status, reason) => {
+  ])('the webhook server refuses %s %s with %i', async (method, path, status, reason) => {
     const to = await receiver();
 
     expect((await fetch(new URL(path, to.url), { method })).status).toBe(status);
@@ -169,7 +172,7 @@ describe('a body', () => {
 });
 
 describe('a delivery that is passed on', () => {
-  it('holds what another replica needs to judge it, and is known as forwarded there', async () => {
+  it('a delivery that is passed on holds what another replica needs to judge it, and is known as forwarded there', async () => {
     const leader = await receiver();
     const forwarder = new Forwarder();
     onTestFinished(forwarder.close);

@@ -52,11 +52,11 @@ function promtool(...args: readonly string[]): string {
 }
 
 describe('promtool', () => {
-  it('accepts the alerts', () => {
+  it('promtool accepts the alerts', () => {
     expect(promtool('check', 'rules', write('rules.yaml', installed))).toMatch(/SUCCESS: 9 rules found/);
   });
 
-  it('sees each alert begin when it should, with two replicas', () => {
+  it('promtool sees each alert begin when it should, with two replicas', () => {
     const group = 'namespace="runners",group="ci"';
     const series = (name: string, values: string) => ({ series: `gitea_runners_${name}`, values });
     const ofGroup = { namespace: 'runners', group: 'ci', severity: 'warning' };

@@ -41,7 +41,7 @@ async function start() {
 }
 
 describe('the button', () => {
-  it('keeps the runner an hour longer, and says in the thread until when', async () => {
+  it('the button keeps the runner an hour longer, and says in the thread until when', async () => {
     const { extended, sendSigned, slack } = await start();
 
     expect(await sendSigned(press())).toBe(200);
@@ -52,7 +52,7 @@ describe('the button', () => {
     expect(reply && slackArguments(reply)).toMatchObject(REPLY);
   });
 
-  it('refuses what Slack did not sign, what is old, what comes again and what is no press', async () => {
+  it('the button refuses what Slack did not sign, what is old, what comes again and what is no press', async () => {
     const { extended, port, send, sendSigned } = await start();
     const body = press();
     const time = nowSeconds();

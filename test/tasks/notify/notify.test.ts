@@ -105,7 +105,7 @@ describe('serve', () => {
     });
   });
 
-  it('tells each job once, and only what was asked for', async () => {
+  it('serve tells each job once, and only what was asked for', async () => {
     const serve = await start(webhook('/hooks/ci', ', "on": success'), { pollMs: 20 });
     const { receiver, replica } = serve;
 
@@ -118,7 +118,7 @@ describe('serve', () => {
     expect(receiver.received.map(({ body }) => JSON.parse(body).job)).toEqual(['second']);
   });
 
-  it('tells of a job that came and went between two looks', async () => {
+  it('serve tells of a job that came and went between two looks', async () => {
     const serve = await start(webhook('/hooks/ci'));
     const { received } = serve.receiver;
 

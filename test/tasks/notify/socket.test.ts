@@ -47,7 +47,7 @@ const connected = (slack: Workspace, times = 1) =>
   until(`connection ${times}`, () => slack.opened.length >= times && slack.socket().readyState === 1);
 
 describe('socket mode', () => {
-  it("keeps the runner an hour longer, says in the thread until when, and gives the token to Slack's API alone", async () => {
+  it("socket mode keeps the runner an hour longer, says in the thread until when, and gives the token to Slack's API alone", async () => {
     const { extended, log, slack } = await start();
     await connected(slack);
     expect(slack.calls).toMatchObject([
@@ -64,7 +64,7 @@ describe('socket mode', () => {
     expect(reply && slackArguments(reply)).toMatchObject(REPLY);
   });
 
-  it('takes what is no press of our button for nothing, and goes on', async () => {
+  it('socket mode takes what is no press of our button for nothing, and goes on', async () => {
     const { extended, slack } = await start();
     await connected(slack);
 
@@ -146,7 +146,7 @@ describe('socket mode', () => {
     expect(ticks.seconds()).toBeLessThan(5);
   });
 
-  it('gives a connection up that does not answer any more', async () => {
+  it('socket mode gives a connection up that does not answer any more', async () => {
     const { failures, slack } = await start((workspace) => {
       workspace.answersPings = false;
     });
@@ -155,7 +155,7 @@ describe('socket mode', () => {
     expect(failures().length).toBeGreaterThan(0);
   });
 
-  it('goes through the proxy, with TLS', async () => {
+  it('socket mode goes through the proxy, with TLS', async () => {
     const { ca, cert, key } = makeCertificates();
     const slack = await startWorkspace({ key, cert });
     const proxy = await proxyServer();

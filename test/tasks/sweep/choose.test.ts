@@ -120,7 +120,7 @@ describe('a runner that is online without a Job', () => {
   const stray = ownName(1);
   const runners = [row(stray, { online: true }), row(NAME, { id: 2 })];
 
-  it('keeps all rows of its group when it is seen so twice: this is not the cluster it lives in', () => {
+  it('a runner that is online without a Job keeps all rows of its group when it is seen so twice: this is not the cluster it lives in', () => {
     const later = deadRegistrations(
       evidence({ runners }, { nowMs: SIGHTINGS_APART_MS }),
       deadRegistrations(evidence({ runners }), new Map()).observations,
@@ -132,7 +132,7 @@ describe('a runner that is online without a Job', () => {
     ]);
   });
 
-  it('keeps nothing when it is seen so once: Gitea shows an ended runner as online for 60 s', () => {
+  it('a runner that is online without a Job keeps nothing when it is seen so once: Gitea shows an ended runner as online for 60 s', () => {
     const before = deadRegistrations(evidence({ runners: [row(NAME, { id: 2 })] }), new Map());
 
     const later = deadRegistrations(evidence({ runners }, { nowMs: SIGHTINGS_APART_MS }), before.observations);
@@ -140,7 +140,7 @@ describe('a runner that is online without a Job', () => {
     expect(verdicts(later).get(NAME)).toBe('dead');
   });
 
-  it('keeps no row of another group', () => {
+  it('a runner that is online without a Job keeps no row of another group', () => {
     const gpu = { ...CI, name: 'gpu' };
     const ofGpu = ownName(3, gpu);
 

@@ -65,7 +65,7 @@ Sweep: 1 registration deleted, 1 stays; 1 registration of other runners left alo
     expect(clock.now).toBe(startedMs);
   });
 
-  it('goes on with fresh looks when the budget of one pass does not suffice', async () => {
+  it('sweep goes on with fresh looks when the budget of one pass does not suffice', async () => {
     const { kubernetes, run, left } = await startCommand(A, B);
 
     const { out } = await run({ kubeconfig: kubernetes.kubeconfig, budget: '1' });
@@ -74,7 +74,7 @@ Sweep: 1 registration deleted, 1 stays; 1 registration of other runners left alo
     expect(left()).toEqual([]);
   });
 
-  it('prints the same as JSON', async () => {
+  it('sweep prints the same as JSON', async () => {
     const { simulator, kubernetes, run } = await startCommand(A);
 
     const { out } = await run({ kubeconfig: kubernetes.kubeconfig, json: true });
@@ -90,7 +90,7 @@ Sweep: 1 registration deleted, 1 stays; 1 registration of other runners left alo
     });
   });
 
-  it('deletes nothing in a dry run', async () => {
+  it('sweep deletes nothing in a dry run', async () => {
     const { kubernetes, run, left } = await startCommand(A);
 
     const { code, out } = await run({ kubeconfig: kubernetes.kubeconfig, dryRun: true });
@@ -101,7 +101,7 @@ Sweep: 1 registration deleted, 1 stays; 1 registration of other runners left alo
     expect(left()).toEqual([A]);
   });
 
-  it('leaves a failure’s stdout empty and says what was deleted before', async () => {
+  it('sweep leaves a failure’s stdout empty and says what was deleted before', async () => {
     const { simulator, run, printed } = await startCommand(A, B);
     simulator.intercept(refusing(/^DELETE .*\/2$/, 500));
 
@@ -118,7 +118,7 @@ Sweep: 1 registration deleted, 1 stays; 1 registration of other runners left alo
     expect(printed()).toBe('');
   });
 
-  it('ends when Kubernetes refuses, without a deletion', async () => {
+  it('sweep ends when Kubernetes refuses, without a deletion', async () => {
     const { kubernetes, run, left } = await startCommand(A);
     await kubernetes.close();
 
@@ -128,7 +128,7 @@ Sweep: 1 registration deleted, 1 stays; 1 registration of other runners left alo
 });
 
 describe('the program', () => {
-  it('refuses to delete when it cannot look at Kubernetes, before it asks Gitea', async () => {
+  it('the program refuses to delete when it cannot look at Kubernetes, before it asks Gitea', async () => {
     const { simulator } = await startSweepWorld();
     const folder = folderWith({ 'ci.yaml': groupYaml(simulator.url) });
     const env = { GITEA_URL: simulator.url, GITEA_TOKEN: SECRET };
@@ -142,7 +142,7 @@ describe('the program', () => {
     expect(simulator.requests).toEqual([]);
   });
 
-  it('says in a dry run which rows are offline, also without Kubernetes', async () => {
+  it('the program says in a dry run which rows are offline, also without Kubernetes', async () => {
     const { simulator, clock, register } = await startSweepWorld();
     register(A);
     clock.now += 61_000;
@@ -155,7 +155,7 @@ describe('the program', () => {
     expect(outcome.stdout).toContain('stays: offline, but nobody looked whether its Job lives');
   });
 
-  it.each(['0', '601', '1.5', 'many', ''])('refuses the budget "%s"', async (budget) => {
+  it.each(['0', '601', '1.5', 'many', ''])('the program refuses the budget "%s"', async (budget) => {
     const outcome = await runHere(['sweep', `--budget=${budget}`], {}, folderWith({}));
 
     expect(outcome).toMatchObject({ code: 2, stdout: '' });

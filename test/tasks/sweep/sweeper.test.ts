@@ -128,7 +128,7 @@ describe('just before it deletes', () => {
 });
 
 describe('a pass', () => {
-  it('asks Kubernetes after Gitea: a Job is older than its runner’s row', async () => {
+  it('a pass asks Kubernetes after Gitea: a Job is older than its runner’s row', async () => {
     const { simulator, group, register, sweeper } = await startSweepWorld();
     register(A);
     let requestsBefore = 0;
@@ -158,7 +158,7 @@ describe('a pass', () => {
     expect(left()).toEqual([]);
   });
 
-  it('stops before the next deletion when it is aborted', async () => {
+  it('a pass stops before the next deletion when it is aborted', async () => {
     const { clock, register, sweeper, group, left } = await startSweepWorld();
     for (const name of [A, B]) register(name);
     const ending = new AbortController();
@@ -174,7 +174,7 @@ describe('a pass', () => {
     expect(left()).toEqual([B]);
   });
 
-  it('reads one list for groups that share their scope, and sweeps each group', async () => {
+  it('a pass reads one list for groups that share their scope, and sweeps each group', async () => {
     const { simulator, register, group, sweeper, sweepTwice } = await startSweepWorld();
     const ofGpu = ownName(1, { namespace: 'runners', name: 'gpu' });
     register(A);

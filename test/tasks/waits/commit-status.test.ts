@@ -42,7 +42,7 @@ function change({ cluster }: Rig, spec: Readonly<Record<string, unknown>>): void
 }
 
 describe('a commit status', () => {
-  it('says why a job waits, where it leads, and that it has its runner', async () => {
+  it('a commit status says why a job waits, where it leads, and that it has its runner', async () => {
     const { replica, rig, run } = await waiting();
     const { gitea } = rig.simulator;
     expect(statuses(rig)[0]).toMatchObject({
@@ -98,7 +98,7 @@ describe('a commit status', () => {
     expect(statuses(rig)).toHaveLength(1);
   });
 
-  it('names no other repository, although the place in question is for its job', async () => {
+  it('a commit status names no other repository, although the place in question is for its job', async () => {
     const rig = await startRig(`${FIELD}\n  fairness: per-repository\n  maxActiveRunners: 1`);
     const { gitea } = rig.simulator;
     gitea.addToken('anna', ['read:organization', 'write:repository'], TOKEN);
