@@ -282,8 +282,8 @@ const REMEDIES: Remedies = [
   [/^(?:RegistrationFailed.* (?:dial|timeout|deadline|reset|EOF)|InitContainerRunning.* register has)\b/, REACH],
   [/^RegistrationFailed/, `read what register says before that: ${REGISTER_LOG}. It asks ${GITEA_URL}`],
   [
-    /^(?:CrashLoopBackOff|InitContainerFailed).*OOMKilled/,
-    'give that container a higher memory limit in spec.podTemplate',
+    /^(?:CrashLoopBackOff|InitContainerFailed).*\bcontainer (?<container>[\w.-]+) ended .*OOMKilled/,
+    'give container <container> a higher memory limit in spec.podTemplate',
   ],
   [/^CrashLoopBackOff/, 'correct that container by its log'],
   [

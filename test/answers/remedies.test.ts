@@ -69,7 +69,11 @@ describe('what helps against a pod that does not start', () => {
     ['Suspended', 'ClusterQueue team-a is stopped', 'spec.stopPolicy'],
     ['Suspended', 'LocalQueue team-a is inactive', 'spec.stopPolicy'],
     ['Suspended', "ClusterQueue team-a doesn't exist", 'make that queue'],
-    ['CrashLoopBackOff', 'container docker ended with exit code 137 (OOMKilled)', 'a higher memory limit'],
+    [
+      'CrashLoopBackOff',
+      'container docker ended with exit code 137 (OOMKilled)',
+      'give container docker a higher memory limit',
+    ],
     ['ImagePullBackOff', 'x: tls: failed to verify certificate: x509: certificate signed by zzz', 'CA of the registry'],
     ['ErrImageNeverPull', 'Container image "x" is not present with pull policy of Never', 'imagePullPolicy'],
     ['ImagePullBackOff', 'x: write /var/lib/containerd/zzz: no space left on device', 'the disk of that node is full'],
