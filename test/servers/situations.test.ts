@@ -16,7 +16,6 @@ const groupOf = (name: string, label: string, cap: number): TestGroup => ({ name
 
 const GROUPS: readonly TestGroup[] = [
   groupOf('ci', 'linux', 1),
-  groupOf('full', 'full', 1),
   groupOf('wide', 'wide', 5),
   groupOf('swap', 'swap', 2),
   groupOf('disabled', 'disabled', 1),
@@ -163,25 +162,6 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(byRun.jobs).toEqual(jobs);
   });
 
-  it('tells who holds the slots of a full group, and that a job runs', async () => {
-    const [first] = await start('acme/busy', 'busy.yml', oneJob('busy', 'full'), 'busy');
-    const [runner = ''] = await runnersOf('full');
-    await (await site.idleRunner(runner, 'full')).take();
-    const [, second] = await start('acme/busy', 'busy.yml', '', 'busy');
-
-    const runs = await lineOf(first);
-    expect(runs).toContain(`Cause: runs on ${runner} Since: it has run for`);
-    expect(runs).not.toContain('late');
-    const waits = await lineOf(second);
-    expect(waits).toContain('Cause: held back by the cap of group runners/full; 1st in line');
-    expect(waits).toContain(`Slot: ${runner} stays: it runs job ${first?.id} "busy" of acme/busy`);
-    expect(waits).toContain('Next: group runners/full has no free slot (1 busy): raise spec.maxActiveRunners in');
-    const group = await explain(['runners/full']);
-    expect(group.line).toContain(
-      'RunnerGroup runners/full holds back 1 job. Runners: runners/full: 1 of 1 runners (1 busy)',
-    );
-  });
-
   it('tells that a runner took another job than its own', async () => {
     const text = workflow({ one: { runsOn: 'swap' }, two: { runsOn: 'swap' } });
     const [two] = await start('acme/busy', 'swap.yml', text, 'two');
@@ -207,13 +187,6 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     const { line } = await explain([`runner/${runner}`]);
 
     expect(line).toContain(`Runner ${runner} of runners/disabled goes. Cause: goes: is disabled in Gitea`);
-  });
-
-  it('tells that a runner of somebody else has the job', async () => {
-    const [job] = await start('acme/busy', 'static.yml', oneJob('static', 'static'), 'static');
-    await (await site.idleRunner('build-host', 'static')).take();
-
-    expect(await lineOf(job)).toContain('Cause: runs on build-host (not a runner of these groups)');
   });
 
   it('tells that a job waits for its concurrency group', async () => {
