@@ -268,7 +268,7 @@ async function threeRunners(applications: readonly string[] = ['app', 'app', 'ap
 }
 
 describe('with a cluster at hand', () => {
-  it('says of each living runner by name what generate does with it after the merge', async () => {
+  it('validate --against says of each living runner by name what generate does with it after the merge', async () => {
     const { url, base, names, env, kubeconfig } = await threeRunners();
     const changes: Readonly<Record<string, string>> = {
       image: groupYaml(url, '  image: gitea/runner:2.0.0\n'),
@@ -319,7 +319,7 @@ describe('with a cluster at hand', () => {
     });
   });
 
-  it('counts the runners of all shards under one cap', async () => {
+  it('validate --against counts the runners of all shards under one cap', async () => {
     const { url, base, kubeconfig } = await threeRunners(['runners-0', 'runners-1', 'runners-2']);
     const next = folderWith({ 'ci.yaml': groupYaml(url).replace('maxActiveRunners: 5', 'maxActiveRunners: 2') });
 
@@ -333,7 +333,7 @@ describe('with a cluster at hand', () => {
     ]);
   });
 
-  it('says when the living Jobs are none of these RunnerGroups, and fails when the cluster does not answer', async () => {
+  it('validate --against says when the living Jobs are none of these RunnerGroups, and fails when the cluster does not answer', async () => {
     const { base, kubeconfig } = await threeRunners();
     const next = folderWith({ 'ci.yaml': groupYaml(GITEA, '  suspend: true\n') });
     const words = ['validate', '--against', base, next, '--kubeconfig'];

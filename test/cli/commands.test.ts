@@ -32,7 +32,7 @@ describe('the help of a command', () => {
 });
 
 describe('-o', () => {
-  it('takes its value in all the ways of kubectl', async () => {
+  it('-o takes its value in all the ways of kubectl', async () => {
     const outcomes = await Promise.all(
       [['-o', 'json'], ['-ojson'], ['-o=json'], ['--output', 'json'], ['--output=json'], ['--json']].map((flags) =>
         runHere(['version', ...flags]),

@@ -157,7 +157,7 @@ describe('when something is wrong', () => {
     await expect(failure).rejects.toThrow('error: GR-GITEA-01 list jobs');
   });
 
-  it('goes on when generate fails once, with what was there before', async () => {
+  it('the demo goes on when generate fails once, with what was there before', async () => {
     const seen = recorder();
     let looks = 0;
     const once: Generate = async (env, cwd) => {
@@ -173,7 +173,7 @@ describe('when something is wrong', () => {
     expect(seen.out).toContain('fails: error: GR-GITEA-01 list jobs: HTTP 500; Argo CD touches nothing');
   });
 
-  it('leaves no files behind, although it fails', async () => {
+  it('the demo leaves no files behind, although it fails', async () => {
     let folder = '';
     const broken: Generate = (_, cwd) => {
       folder = dirname(cwd);
@@ -189,7 +189,7 @@ describe('when something is wrong', () => {
   it.each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
-  ] as const)('stops on %s, cleans up and exits %d', async (signal, code) => {
+  ] as const)('the demo stops on %s, cleans up and exits %d', async (signal, code) => {
     const seen = recorder({ terminal: true });
     let folder = '';
     const stopped: Generate = (env, cwd) => {

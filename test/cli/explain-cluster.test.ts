@@ -84,7 +84,7 @@ describe('without PATH and without files here', () => {
     expect(stdout + stderr).not.toContain(TOKEN);
   });
 
-  it('says of each CI job what keeps the shard that its runner falls to', async () => {
+  it('explain without PATH says of each CI job what keeps the shard that its runner falls to', async () => {
     const acme = await startAcme();
     acme.simulator.gitea.push('acme/web', {
       jobs: Array.from({ length: 24 }, (_, nth) => ({ key: `job-${nth}`, runsOn: ['linux'] })),
@@ -129,7 +129,7 @@ describe('without PATH and without files here', () => {
     expect(kept.length).toBeGreaterThan(0);
   });
 
-  it('tells what is wrong with a RunnerGroup whose object stands in for a spec that cannot be used', async () => {
+  it('explain without PATH tells what is wrong with a RunnerGroup whose object stands in for a spec that cannot be used', async () => {
     const { run, kubeconfig } = await scene((url) => ({
       groups: [groupObject(groupYaml(url)), standInObject('broken')],
     }));
@@ -143,7 +143,7 @@ describe('without PATH and without files here', () => {
     expect(stdout).not.toContain('gitea.invalid');
   });
 
-  it('leaves out a group that serve says the policy denies, and says so', async () => {
+  it('explain without PATH leaves out a group that serve says the policy denies, and says so', async () => {
     const message = 'GR-POLICY-04 spec.image: comes from evil.example.com';
     const ready = { type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' };
     const conditions = [{ ...ready, reason: 'PolicyDenied', message }];
@@ -166,7 +166,7 @@ describe('without PATH and without files here', () => {
     expect(ofDenied.stdout).toContain('spec.image: comes from evil.example.com');
   });
 
-  it('says what it may not read, and goes on', async () => {
+  it('explain without PATH says what it may not read, and goes on', async () => {
     const { run, kubeconfig } = await scene((url) => ({ groups: [groupObject(groupYaml(url))] }));
 
     const { code, stdout } = await run(['--kubeconfig', kubeconfig, '-n', 'runners']);
@@ -177,7 +177,7 @@ describe('without PATH and without files here', () => {
     expect(stdout).toContain('acme/web one');
   });
 
-  it('says on stderr what it knows when Gitea does not answer', async () => {
+  it('explain without PATH says on stderr what it knows when Gitea does not answer', async () => {
     const { run, kubeconfig, url } = await scene((gitea) => ({
       groups: [groupObject(groupYaml(gitea))],
       lease: lease(),
@@ -194,7 +194,7 @@ describe('without PATH and without files here', () => {
     expect(stderr).toMatch(/^error: GR-GITEA-01 /m);
   });
 
-  it('says when nobody leads, and when serve has not looked for long', async () => {
+  it('explain without PATH says when nobody leads, and when serve has not looked for long', async () => {
     const { run, kubeconfig } = await scene((url) => ({
       groups: [groupObject(groupYaml(url), { lastCheckTime: '2026-01-01T00:00:00Z' })],
       lease: { spec: { holderIdentity: 'old', renewTime: '2026-01-01T00:00:00Z' } },
@@ -207,7 +207,7 @@ describe('without PATH and without files here', () => {
     );
   });
 
-  it('takes the namespace of the context, KUBECONFIG and ~/.kube/config as kubectl does, and Secrets through the API', async () => {
+  it('explain without PATH takes the namespace of the context, KUBECONFIG and ~/.kube/config as kubectl does, and Secrets through the API', async () => {
     const { run, kubeconfig } = await scene((url) => ({ groups: [groupObject(groupYaml(url))] }));
     const home = folderWith({ '.kube/config': 'current-context: none\n' });
 
@@ -225,7 +225,7 @@ describe('without PATH and without files here', () => {
     expect(ofHome.stderr).toContain('GR-CLUSTER-12');
   });
 
-  it('says so when there is no cluster, or --cluster off', async () => {
+  it('explain without PATH says so when there is no cluster, or --cluster off', async () => {
     const { run, kubeconfig } = await scene((url) => ({ groups: [groupObject(groupYaml(url))] }));
 
     expect(await run(['-A'], {})).toMatchObject({

@@ -1632,13 +1632,13 @@ describe('explain, at 3 a.m., when', () => {
     if (isOfJob) expect(nextIn(told)).toBe(nextIn(answer.line));
   });
 
-  it('prints a remedy that is known in the table, too, before all is late', async () => {
+  it('explain prints a remedy that is known in the table, too, before all is late', async () => {
     const busy = await explained({ application: retrying('client rate limiter Wait returned an error') });
 
     expect(await busy.table()).toContain('Next: Argo CD tries again by itself. After ten minutes ask');
   });
 
-  it('tells beside a pod without a node that serve is down, too', async () => {
+  it('explain tells beside a pod without a node that serve is down, too', async () => {
     const both = await explained({
       lease: { spec: { holderIdentity: 'serve-1', renewTime: LONG_AGO } },
       jobs: oldJob,
@@ -1650,7 +1650,7 @@ describe('explain, at 3 a.m., when', () => {
       expect(text.match(/start serve again: kubectl -n argocd get deployment,pods/g)).toHaveLength(1);
   });
 
-  it('names in the table what an Application has in the place of the plugin, and does not repeat what serve guesses', async () => {
+  it('explain names in the table what an Application has in the place of the plugin, and does not repeat what serve guesses', async () => {
     const sourceType = 'Directory';
     const table = await (
       await explained({ application: synced({}, { sourceType }), groupStatus: planDiffers })
@@ -1660,7 +1660,7 @@ describe('explain, at 3 a.m., when', () => {
     expect(table).toContain('RunnerGroup runners/ci is not ready: PlanDiffers (see below)');
   });
 
-  it('tells what Argo CD says once, in the row of the job', async () => {
+  it('explain tells what Argo CD says once, in the row of the job', async () => {
     const conditions = [{ type: 'ComparisonError', message: 'zzz of zzz' }];
     const table = await (await explained({ application: application({ conditions }) })).table();
 
@@ -1668,7 +1668,7 @@ describe('explain, at 3 a.m., when', () => {
     expect(table.match(/zzz of zzz/g)).toHaveLength(1);
   });
 
-  it('says that its runners fail again and again, and when the next one is tried', async () => {
+  it('explain says that its runners fail again and again, and when the next one is tried', async () => {
     const { code, line } = await explained({
       jobs: (runner) => [failedJob(runner), failedJob(`${runner.slice(0, -4)}0000`)],
       pods: failedPod(registering({ terminated: { exitCode: 1 } })),
@@ -1698,7 +1698,7 @@ describe('explain, at 3 a.m., when', () => {
     expect(table.stdout.match(/PolicyDenied/g)).toHaveLength(1);
   });
 
-  it('prints the sentences of the text in its JSON', async () => {
+  it('explain prints the sentences of the text in its JSON', async () => {
     const { simulator, env, folder } = await startAcme();
     const { jobs } = simulator.gitea.push('acme/web', {
       jobs: [

@@ -88,7 +88,7 @@ describe('explain', () => {
       expect(text).toContain(advice);
     });
 
-    it('tells a cause once, and not for each label', () => {
+    it('explain tells a cause once, and not for each label', () => {
       const labels = ['legacy-1', 'lunix', 'legacy-2', 'Linux', 'windows-2022', 'windows-11'];
       const jobs = labels.map((label, at) => job(at + 1, { labels: [label] }));
 

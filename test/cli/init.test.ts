@@ -304,7 +304,7 @@ describe('setup.sh', () => {
     },
   );
 
-  it('stops before it makes a Secret, when Gitea gives no registration token', async () => {
+  it('setup.sh stops before it makes a Secret, when Gitea gives no registration token', async () => {
     const { origin } = await gitea('/orgs/acme', false);
     const folder = folderWith({});
     await init(folder, '--gitea', origin);

@@ -112,7 +112,7 @@ describe('nothing is printed when the kubeconfig', () => {
     expect(stderr).not.toContain('--ca-file');
   });
 
-  it('names a cluster that does not answer', async () => {
+  it('the kubeconfig names a cluster that does not answer', async () => {
     const { env, folder } = await startWithJob();
     const kubeconfig = kubeconfigFor({ config: { url: 'https://localhost:1', token: async () => '' } });
 

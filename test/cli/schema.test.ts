@@ -35,7 +35,7 @@ describe('podTemplate in the JSON Schema', () => {
   const gpu = (): { spec: { podTemplate: { spec: Record<string, unknown> } } } =>
     parse(readFileSync(join(folder, 'gpu.yaml'), 'utf8'));
 
-  it.each(readdirSync(folder))('takes %s', (file) => {
+  it.each(readdirSync(folder))('the JSON Schema of podTemplate takes %s', (file) => {
     const { error } = group().safeParse(parse(readFileSync(join(folder, file), 'utf8')));
 
     expect(error?.issues).toBeUndefined();
@@ -45,14 +45,14 @@ describe('podTemplate in the JSON Schema', () => {
     ['a field that Kubernetes does not know', { nodeSelectors: {} }],
     ['a wrong type', { tolerations: [{ key: 1 }] }],
     ['a container without a name', { containers: [{ image: 'x' }] }],
-  ])('refuses %s', (_, wrong) => {
+  ])('the JSON Schema of podTemplate refuses %s', (_, wrong) => {
     const document = gpu();
     Object.assign(document.spec.podTemplate.spec, wrong);
 
     expect(group().safeParse(document).success).toBe(false);
   });
 
-  it('takes null, which takes a field away, and says what the field is for', () => {
+  it('the JSON Schema of podTemplate takes null, which takes a field away, and says what the field is for', () => {
     const document = gpu();
     Object.assign(document.spec.podTemplate.spec, { securityContext: { runAsUser: null } });
     const { properties } = JSON.parse(run(false).text);

@@ -24,7 +24,7 @@ async function stage() {
 const shardOf = (name: string) => ({ ARGOCD_ENV_GITEA_RUNNERS_SHARD: name });
 
 describe('generate, as one of three Applications', () => {
-  it('prints its own Jobs, with their label, and the others print the rest', async () => {
+  it('generate of one shard prints its own Jobs, with their label, and the others print the rest', async () => {
     const generate = await stage();
     const [whole, ...parts] = await Promise.all(
       [{}, ...['0/3', '1/3', '2/3'].map(shardOf)].map((env) => generate(env)),
@@ -64,21 +64,24 @@ describe('generate, as one of three Applications', () => {
     expect((await generate({ GITEA_RUNNERS_SHARD: '1/2' })).stdout).not.toContain('kind: "RunnerGroup"');
   });
 
-  it.each(['1', '2/2', '-1/2', '0/0', '0/101', '01/2', '1/2/3', 'a/b', '1 /2'])('refuses %s', async (shard) => {
-    const { code, stdout, stderr } = await (await stage())(shardOf(shard));
+  it.each(['1', '2/2', '-1/2', '0/0', '0/101', '01/2', '1/2/3', 'a/b', '1 /2'])(
+    'generate of one shard refuses %s',
+    async (shard) => {
+      const { code, stdout, stderr } = await (await stage())(shardOf(shard));
 
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/GR-FLAG-27 read ARGOCD_ENV_GITEA_RUNNERS_SHARD: it must be K\/N.*e\.g\. 2\/7/);
-  });
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toMatch(/GR-FLAG-27 read ARGOCD_ENV_GITEA_RUNNERS_SHARD: it must be K\/N.*e\.g\. 2\/7/);
+    },
+  );
 
-  it('refuses to be blind', async () => {
+  it('generate of one shard refuses to be blind', async () => {
     const { code, stdout, stderr } = await (await stage())(shardOf('1/2'), '--cluster', 'off');
 
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/GR-FLAG-28 print shard 1\/2: no cluster is looked at.*do not use --cluster off/);
   });
 
-  it('refuses an Application whose name does not end with its number', async () => {
+  it('generate of one shard refuses an Application whose name does not end with its number', async () => {
     const generate = await stage();
 
     const { code, stdout, stderr } = await generate({ ...shardOf('1/2'), ARGOCD_APP_NAME: 'runners-11' });

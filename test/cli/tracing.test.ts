@@ -114,7 +114,7 @@ describe('settings', () => {
     expect(from(env)?.url.href).toBe(url);
   });
 
-  it('reads the standard variables', () => {
+  it('tracing reads the standard variables', () => {
     const env = {
       ...endpoint,
       OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',

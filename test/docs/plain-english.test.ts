@@ -84,7 +84,7 @@ describe('sentencesOf', () => {
     expect(sentencesOf(markdown).map(({ text }) => text)).toEqual(sentences);
   });
 
-  it('counts code and the address of a link as no words of their own', () => {
+  it('sentencesOf counts code and the address of a link as no words of their own', () => {
     expect(sentencesOf('Run `npm run check` and [read this](a-page.md#part).')[0]?.words).toBe(5);
   });
 });

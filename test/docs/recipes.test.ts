@@ -37,7 +37,7 @@ it('all RunnerGroups of the recipes are valid, and have no warning', async () =>
 });
 
 describe.each(recipes)('$file: RunnerGroup $group.metadata.name', ({ text, group }) => {
-  it('gives a queued CI job its Job', async () => {
+  it('the example gives a queued CI job its Job', async () => {
     const { simulator, env } = await startAcme();
     simulator.gitea.addToken('anna', ['read:organization', 'read:repository'], 'all-scopes-0123456789');
     const [label = 'ubuntu-latest'] = group.spec.labels ?? [];

@@ -64,12 +64,12 @@ function found(text: string, form: RegExp): readonly string[] {
 describe.each(pages)('$file', (page) => {
   const text = todayOf(page);
 
-  it('names files that are there', () => {
+  it('a page names files that are there', () => {
     expect(found(text, PATH).filter((path) => !existsSync(path))).toEqual([]);
     expect(found(text, FILE).filter((file) => !files.has(file))).toEqual([]);
   });
 
-  it('names functions and fields that are in the file that it names', () => {
+  it('a page names functions and fields that are in the file that it names', () => {
     const missing = [...text.matchAll(NAME_IN)].filter(
       ([, name = '', path = '']) => path.includes('/') && !readFileSync(path, 'utf8').includes(name),
     );
@@ -77,7 +77,7 @@ describe.each(pages)('$file', (page) => {
     expect(missing.map(([all]) => all)).toEqual([]);
   });
 
-  it('names decisions and laws that are there', () => {
+  it('a page names decisions and laws that are there', () => {
     const adrs = found(text, DECISION).flatMap((list) => list.match(/\d+/g) ?? []);
     const named = found(text, LAW).flatMap((list) => list.match(/[A-Z]\d+[a-z]?/g) ?? []);
 

@@ -20,7 +20,7 @@ describe.each(MODES)('the pod of mode %s that serve registers', (containerMode) 
     );
   });
 
-  it('names no registration token', () => {
+  it('the pod of a runner that serve registers names no registration token', () => {
     expect(JSON.stringify(podTemplate(ofServe))).not.toMatch(/REGISTRATION_|registration-token|--token/);
   });
 

@@ -211,7 +211,7 @@ describe('containerMode buildkit', () => {
     return { annotations: manifest.spec.template.metadata.annotations, ...openPod(manifest) };
   };
 
-  test('gives builds ids of the pod where it has its own, each once, and neither root nor the user of BuildKit', () => {
+  test('containerMode buildkit gives builds ids of the pod where it has its own, each once, and neither root nor the user of BuildKit', () => {
     const { annotations, initContainers } = podOf(INSIDE);
 
     const ranges = (annotations['gitea.bpg.pw/subordinate-ids'] ?? '').trim().split('\n');
@@ -227,7 +227,7 @@ describe('containerMode buildkit', () => {
     expect(files(podOf({}).initContainers)).toEqual([]);
   });
 
-  test('leaves the pods of other modes as they are, whatever their ids', () => {
+  test('containerMode buildkit leaves the pods of other modes as they are, whatever their ids', () => {
     expect(templateHash(group(INSIDE))).toBe(templateHash(group()));
   });
 });

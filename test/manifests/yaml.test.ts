@@ -37,11 +37,11 @@ const values = fc.letrec((tie) => ({
 })).object;
 
 describe.each(['1.1', '1.2'] as const)('a YAML %s reader', (version) => {
-  test.each(WORDS)('reads %j back as this string', (word) => {
+  test.each(WORDS)('a YAML reader reads %j back as this string', (word) => {
     expect(read(document({ key: word, list: [word] }), version)).toEqual([{ key: word, list: [word] }]);
   });
 
-  test('reads any object back as it was, as one document', () => {
+  test('a YAML reader reads any object back as it was, as one document', () => {
     fc.assert(
       fc.property(values, (value) => {
         expect(read(document(value), version)).toEqual([value]);

@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => scene.close());
 
 describe('one more queued job', () => {
-  test('asks V8 for no more memory than it did', async () => {
+  test('one more queued job asks V8 for no more memory than it did', async () => {
     const few = await allocatedBytes(generate(FEW));
     const many = await allocatedBytes(generate(MANY));
 

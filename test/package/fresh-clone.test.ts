@@ -35,7 +35,7 @@ const dist = () => join(clone, 'dist');
 describe('npx cdk8s synth in a fresh clone', () => {
   beforeEach(() => rmSync(dist(), { recursive: true, force: true }));
 
-  it('needs no build and no Gitea: it writes the Jobs of the examples, and says that the CI jobs are made up', async () => {
+  it('npx cdk8s synth in a fresh clone needs no build and no Gitea: it writes the Jobs of the examples, and says that the CI jobs are made up', async () => {
     const outcome = await cdk8s(['synth']);
 
     expect(outcome).toMatchObject({ code: 0 });
@@ -60,7 +60,7 @@ describe('npx cdk8s synth in a fresh clone', () => {
     ['a folder of Secrets', { GITEA_RUNNERS_SECRETS_DIR: '/no/such/folder' }],
     ['Argo CD', { ARGOCD_APP_NAME: 'runners' }],
     ['a PATH of the user', { GITEA_RUNNERS_PATH: 'examples' }],
-  ])('makes nothing up when the environment names %s', async (_name, env) => {
+  ])('npx cdk8s synth in a fresh clone makes nothing up when the environment names %s', async (_name, env) => {
     const outcome = await cdk8s(['synth'], env);
 
     expect(outcome.code).not.toBe(0);

@@ -30,7 +30,7 @@ describe.each(containers())('%s', (_, container) => {
     expect(Object.keys(container.resources.requests).sort()).toEqual(['cpu', 'memory']);
   });
 
-  it('starts under an init, without a shell', () => {
+  it('a container starts under an init, without a shell', () => {
     expect(container.command.slice(0, 2)).toEqual(['/usr/bin/tini', '--']);
     expect(container.command.join(' ')).not.toMatch(/\b(?:sh|bash|env)\b/);
   });

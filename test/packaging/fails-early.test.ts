@@ -45,15 +45,18 @@ describe.each(Object.entries(NEEDS))('the block "%s"', (name, needed) => {
     },
   );
 
-  it.each(SHELLS.filter((shell) => shell !== 'busybox'))('ends well in %s with these variables alone', (shell) => {
-    const others = Object.keys(VARIABLES).filter((variable) => !needed.includes(variable));
-    const variables = Object.fromEntries(others.map((variable) => [variable, undefined]));
+  it.each(SHELLS.filter((shell) => shell !== 'busybox'))(
+    'a block ends well in %s with these variables alone',
+    (shell) => {
+      const others = Object.keys(VARIABLES).filter((variable) => !needed.includes(variable));
+      const variables = Object.fromEntries(others.map((variable) => [variable, undefined]));
 
-    const result = runOnce({ name, shell, variables });
+      const result = runOnce({ name, shell, variables });
 
-    expect(result).toMatchObject({ code: '0', stderr: '' });
-    expect(result.applied + result.hooks).not.toBe('');
-  });
+      expect(result).toMatchObject({ code: '0', stderr: '' });
+      expect(result.applied + result.hooks).not.toBe('');
+    },
+  );
 });
 
 it.each([

@@ -6,7 +6,7 @@ import { ALERTS, DASHBOARD_QUERIES } from '../support/monitoring.ts';
 import { objects } from './manifests.ts';
 
 describe('install/monitoring', () => {
-  it('asks only for metrics that serve has', () => {
+  it('install/monitoring asks only for metrics that serve has', () => {
     const { registry } = openMetrics();
     const asked = [...DASHBOARD_QUERIES, ...ALERTS.map(({ expr }) => expr)].flatMap(
       (expr) => expr.match(/gitea_runners_\w+/g) ?? [],

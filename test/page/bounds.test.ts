@@ -115,7 +115,7 @@ describe('rights', () => {
 });
 
 describe('Gitea down', () => {
-  it('leaves the last figures on the page, which says how old they are and not what fails', async () => {
+  it('an outage of Gitea leaves the last figures on the page, which says how old they are and not what fails', async () => {
     const clock = new SkippingClock();
     const { got, provider, signIn, simulator } = await startPage({ clock });
     simulator.gitea.push('acme/web', { jobs: [{ key: 'build', ...LINUX }] });

@@ -40,7 +40,7 @@ describe('sign-in', () => {
   it.each([
     ['the person says no at Gitea', { refuses: true }, 400, 'Gitea did not confirm this sign-in.'],
     ['Gitea does not answer', { exchangeFails: 502 }, 503, 'Gitea does not answer'],
-  ])('says that it did not work when %s', async (_, what, status, why) => {
+  ])('a sign-in says that it did not work when %s', async (_, what, status, why) => {
     const { page, provider } = await startAcmePage();
     Object.assign(provider, what);
 
@@ -50,7 +50,7 @@ describe('sign-in', () => {
     expect(got.text).toContain(why);
   });
 
-  it('ends with the button', async () => {
+  it('a sign-in ends with the button', async () => {
     const { page, signIn, got } = await startAcmePage();
     const browser = await signIn('anna');
 
@@ -61,7 +61,7 @@ describe('sign-in', () => {
     expect((await got(browser, '/')).status).toBe(401);
   });
 
-  it('holds at another replica, which shares nothing with the first but the Secret', async () => {
+  it('a sign-in holds at another replica, which shares nothing with the first but the Secret', async () => {
     const { page, signIn, replica } = await startAcmePage();
     const browser = await signIn('anna');
     const other = await replica();

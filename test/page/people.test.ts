@@ -38,7 +38,7 @@ async function stream(page: string, browser: Browser) {
 }
 
 describe('one person with many tokens', () => {
-  it('asks no more than with one', async () => {
+  it('one person with many tokens asks no more than with one', async () => {
     const rig = await startStillPage();
     const { gitea } = rig.simulator;
     gitea.addUser('bert');

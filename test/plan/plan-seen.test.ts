@@ -122,14 +122,14 @@ describe('the plan of an Application', () => {
       expect(atMs(sighted(), { ...far, look: failure })).toBe(NOW + 60_000);
     });
 
-    it('fails as a whole when no group is left', () => {
+    it('the plan of an Application fails as a whole when no group is left', () => {
       expect(planSeen(input(dead))).toEqual({ is: 'failed', failure });
       expect(planSeen({ ...input(), broken: [broken] })).toEqual({ is: 'failed', failure: broken.failure });
     });
 
     const unread = new Failure('GR-POLICY-05', 2, 'the policy cannot be read.', 'policy');
 
-    it('fails as a whole when the trouble is not its own', () => {
+    it('the plan of an Application fails as a whole when the trouble is not its own', () => {
       expect(planSeen(input(sighted(), { ...dead, look: unread }))).toEqual({ is: 'failed', failure: unread });
     });
 

@@ -140,7 +140,7 @@ describe('order', () => {
   const served = (jobs: readonly Job[], liveJobs: readonly LiveJob[] = []) =>
     planScene({ groups: [ordered], jobs, liveJobs }).served;
 
-  it('gives the slot to the repository that comes first', () => {
+  it('the order gives the slot to the repository that comes first', () => {
     expect(served([job(1), job(2, ofApi)])).toEqual([2]);
   });
 
@@ -150,13 +150,13 @@ describe('order', () => {
     expect(planScene({ groups, jobs: [job(1), job(2, ofApi)], liveJobs: [] }).served).toEqual([2]);
   });
 
-  it('counts the patterns from the first one on that fits', () => {
+  it('the order counts the patterns from the first one on that fits', () => {
     const groups = [{ ...ordered, order: ['x', 'web', 'api', '*'] }];
 
     expect(planScene({ groups, jobs: [job(1, ofApi), job(2)], liveJobs: [] }).served).toEqual([2]);
   });
 
-  it('knows the name of the owner from before a rename, and that of now', () => {
+  it('the order knows the name of the owner from before a rename, and that of now', () => {
     const now = [job(1, { repository: 'Acme-2/web' }), job(2, { repository: 'Acme-2/api' })];
     const looks = { acme: { jobs: now, runners: [], renamedTo: 'Acme-2' } };
     const first = (...order: readonly string[]) =>
@@ -176,7 +176,7 @@ describe('order', () => {
     expect(planScene({ groups, jobs: [job(1), ofOther(2), job(3, ofApi)], liveJobs: [] }).served).toEqual([3]);
   });
 
-  it('takes no slot from a runner that starts', () => {
+  it('the order takes no slot from a runner that starts', () => {
     expect(served([job(1), job(2, ofApi)], [liveFor(1, 'starting')])).toEqual([1]);
   });
 
@@ -200,7 +200,7 @@ describe('repositories', () => {
     ['acme/team-a', 'team-*'],
     ['acme/web', 'acme/*'],
     ['acme/web', '*'],
-  ])('serves %s, which %s fits', (repository, pattern) => {
+  ])('a group that chooses repositories serves %s, which %s fits', (repository, pattern) => {
     expect(verdict(repository, pattern)).toBe(`new-runner ${named(bound, 1)}`);
   });
 
@@ -213,13 +213,13 @@ describe('repositories', () => {
     expect(verdict(repository, pattern)).toBe('repository-not-chosen');
   });
 
-  it('leaves the job to a group that chooses it', () => {
+  it('a group that chooses repositories leaves the job to a group that chooses it', () => {
     const groups = [chosen('api'), { ...chosen('web'), name: 'web' }];
 
     expect(planScene({ groups, jobs: [job(1)], liveJobs: [] }).emitted.map((each) => each.group.name)).toEqual(['web']);
   });
 
-  it('says that labels are not covered before it says that a repository is not chosen', () => {
+  it('a group that chooses repositories says that labels are not covered before it says that a repository is not chosen', () => {
     const { verdicts } = planScene({ groups: [chosen('api')], jobs: [job(1, { labels: ['other'] })], liveJobs: [] });
 
     expect(verdicts[1]).toBe('labels-not-covered');

@@ -33,7 +33,7 @@ describe.each<[string, { readonly liveJobs?: readonly LiveJob[] }]>([
     expect(planScene({ groups: [fair], jobs: claimed, ...seen }).names).toEqual(inOrder(1, 6, 8));
   });
 
-  it('says whose job gets the next slot', () => {
+  it('the plan says whose job gets the next slot', () => {
     const held = (maxActiveRunners: number) =>
       planScene({ groups: [{ ...fair, maxActiveRunners }], jobs: flood, ...seen }).jobs.flatMap((decision) =>
         decision.verdict === 'held' ? [[decision.job.id, decision.next]] : [],

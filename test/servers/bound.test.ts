@@ -161,7 +161,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     for (const job of done) expect(`acme/${job.runner_name}`).toMatch(new RegExp(`^${repositoryOf(job)}-`));
   });
 
-  it('waits while its repository has no job, however many jobs others have', async () => {
+  it('a bound runner waits while its repository has no job, however many jobs others have', async () => {
     const other = await register('gamma-1', repoOf('mia', 'mine'), mia.token);
     const daemon = startDaemon('gamma-1', other);
     const isOnline = async () => (await mia.runners('/repos/mia/mine')).some(({ status }) => status === 'online');

@@ -29,7 +29,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     return sha;
   }
 
-  it('takes one with write:repository, and the newest of a context counts', async () => {
+  it('a commit status takes one with write:repository, and the newest of a context counts', async () => {
     await say('held back by the cap of group runners/ci; 3rd in line', 'write:repository');
     const sha = await say('has a runner, after 7m12s', 'write:repository');
 
@@ -39,7 +39,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     ]);
   });
 
-  it('refuses one with read:repository, and the message names the scope', async () => {
+  it('a commit status refuses one with read:repository, and the message names the scope', async () => {
     const { kind, message } = await failureOf(say('held back', 'read:repository'));
 
     expect(kind).toBe('forbidden');

@@ -167,7 +167,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     ]);
   });
 
-  it('starts no runner for a job that still waits for another', () => {
+  it('generate starts no runner for a job that still waits for another', () => {
     const long = jobs.find(({ name }) => name === 'long');
     const after = jobs.find(({ name }) => name === 'after-long');
     const longEndedAtMs = Date.parse(long?.completed_at ?? '');
@@ -177,7 +177,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(early).toEqual([]);
   });
 
-  it('stops no runner that was at work all through a look at Gitea', () => {
+  it('generate stops no runner that was at work all through a look at Gitea', () => {
     const stopped = runners().filter(({ name, prunedAfterLook: look }) => {
       const shift = shifts.get(name);
       return look && shift && shift.firstMs < look.beganAtMs && look.endedAtMs < shift.lastMs;
@@ -195,7 +195,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(runner).toMatchObject({ exit: 0 });
   });
 
-  it('takes back the runner of a job that is gone, and starts no other for it', () => {
+  it('generate takes back the runner of a job that is gone, and starts no other for it', () => {
     const slow = runners().filter(({ group }) => group === 'slow');
 
     expect(slow.map(({ prunedAfterLook }) => prunedAfterLook !== undefined)).toEqual([true]);
@@ -209,14 +209,14 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(over).toEqual([]);
   });
 
-  it('prints manifests and exit code 0 in every pass, and nothing at the end', () => {
+  it('generate prints manifests and exit code 0 in every pass, and nothing at the end', () => {
     const failed = loop.passes.filter(({ generated }) => generated.code !== 0);
 
     expect(failed.map(({ generated }) => generated.stderr)).toEqual([]);
     expect(loop.passes.at(-1)?.generated.stdout).toBe('');
   });
 
-  it('leaves no runner process behind', () => {
+  it('generate leaves no runner process behind', () => {
     expect(runners().filter(({ endedAtMs }) => endedAtMs === undefined)).toEqual([]);
   });
 });

@@ -98,7 +98,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await context.close();
   });
 
-  it('shows a new job without a reload, and keeps the focus', async () => {
+  it('the page shows a new job without a reload, and keeps the focus', async () => {
     const { context, page, wrong } = await signIn('dora');
     await page.evaluate('window.isSame = true');
     await page.getByRole('link', { name: 'build', exact: true }).first().focus();
@@ -149,7 +149,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     await context.close();
   });
 
-  it('shows 1,000 jobs, and an accessibility checker finds nothing, also on a phone and in the dark', async () => {
+  it('the page shows 1,000 jobs, and an accessibility checker finds nothing, also on a phone and in the dark', async () => {
     for (let run = 0; run < 4; run += 1) await site.admin.dispatch('acme/many', 'many.yml');
     const { context, page, wrong } = await signIn('olga');
     await expect

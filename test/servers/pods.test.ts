@@ -130,7 +130,7 @@ describe('validation', () => {
     expect([...(answer?.unknown ?? []), ...(answer?.faults ?? [])]).not.toEqual([]);
   });
 
-  it('refuses no template, of 4,000 with one change, whose pod Kubernetes would take', () => {
+  it('validation refuses no template, of 4,000 with one change, whose pod Kubernetes would take', () => {
     const judged = templates.map(({ path, template }) => {
       const shape = checkShape(template, () => undefined);
       return { path, faults: shape.length > 0 ? shape : checkPod(ourTemplate(), template), template };

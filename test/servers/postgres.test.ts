@@ -50,7 +50,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s on PostgreSQL', (version) => {
   const inState = (jobs: readonly Job[], status: Job['status']): readonly number[] =>
     jobs.flatMap((job) => (job.status === status ? [job.id] : [])).sort((a, b) => a - b);
 
-  it('finds each queued job when rows stand in another order than their ids', async () => {
+  it('a look at Gitea on PostgreSQL finds each queued job when rows stand in another order than their ids', async () => {
     await run(`UPDATE action_run_job SET name = name || '!' WHERE id % 3 = 0`);
     await run(`UPDATE action_run_job SET name = name || '!' WHERE id % 7 = 1`);
     const heap = await run('SELECT id FROM action_run_job');
@@ -75,7 +75,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s on PostgreSQL', (version) => {
     expect([inState(all, 'queued'), inState(all, 'in_progress')]).toEqual([await idsIn(WAITING), await idsIn(RUNNING)]);
   });
 
-  it('finds the jobs that ended last', async () => {
+  it('a look at Gitea on PostgreSQL finds the jobs that ended last', async () => {
     const ended = (await idsIn(RUNNING)).slice(0, 60);
     await run(
       `UPDATE action_run_job SET status = ${SUCCESS}, stopped = ${Math.floor(Date.now() / 1000)} WHERE id IN (${ended.join()})`,

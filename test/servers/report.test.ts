@@ -36,7 +36,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     return JSON.parse(stdout) as Usage & { readonly isWhole: boolean };
   }
 
-  it('tells what the clock of the test saw, counts a copied row once, and says what Gitea forgets', async () => {
+  it('report tells what the clock of the test saw, counts a copied row once, and says what Gitea forgets', async () => {
     const { admin } = site;
     await admin.dispatch(REPOSITORY, 'chain.yml');
     const build = await runJob('build', 4, 6, 'RESULT_SUCCESS');

@@ -132,7 +132,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     return OfRun.parse(JSON.parse((await explain([...words, '-o', 'json'], env)).stdout));
   }
 
-  it('tells by the number of a run its jobs, and of each the cause, the next step and the link', async () => {
+  it('explain tells by the number of a run its jobs, and of each the cause, the next step and the link', async () => {
     const all = await explain(['acme/api#1']);
     const { run, jobs } = await ofRun(['acme/api#1']);
 
@@ -150,7 +150,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     }
   });
 
-  it('takes the addresses that Gitea shows, with a token that reads the organization alone', async () => {
+  it('explain takes the addresses that Gitea shows, with a token that reads the organization alone', async () => {
     const env = { GITEA_TOKEN: await site.admin.createToken(['read:organization']) };
     const { jobs } = await ofRun(['acme/api#1'], env);
     const [{ job }] = jobs as [z.infer<typeof Explainable>];
@@ -177,7 +177,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     );
   });
 
-  it('tells of a runner that somebody has disabled', async () => {
+  it('explain tells of a runner that somebody has disabled', async () => {
     await start('acme/busy', 'disabled.yml', oneJob('disabled', 'disabled'), 'disabled');
     const [runner = ''] = await runnersOf('disabled');
     await site.idleRunner(runner, 'disabled');
@@ -209,7 +209,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     );
   });
 
-  it('tells that the run of a pull request waits for an approval', async () => {
+  it('explain tells that the run of a pull request waits for an approval', async () => {
     await site.admin.call('PATCH', '/repos/acme/open', { private: false });
     await site.admin.addWorkflow('acme/open', 'check.yml', PULL_REQUEST);
     const bob = await site.admin.createUser('bob');
@@ -231,7 +231,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(line).toContain('Next: open the page of the run: it has a button when an approval is missing');
   });
 
-  it('tells how finished jobs ended: done, failed, cancelled, skipped', async () => {
+  it('explain tells how finished jobs ended: done, failed, cancelled, skipped', async () => {
     const cancel = workflow({ gone: { runsOn: 'old' } }, 'gone');
     await start('acme/line', 'gone.yml', cancel, 'gone');
     await site.admin.dispatch('acme/line', 'gone.yml');
@@ -253,7 +253,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     );
   });
 
-  it('tells that no group has the repository', async () => {
+  it('explain tells that no group has the repository', async () => {
     await site.admin.addWorkflow('other/web', 'ci.yml', oneJob('one', 'linux'));
     await site.admin.dispatch('other/web', 'ci.yml');
 
@@ -281,7 +281,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(runs).toContain('Cause: runs on archivist');
   });
 
-  it('tells that Actions is switched off in the repository, although Gitea lists the job', async () => {
+  it('explain tells that Actions is switched off in the repository, although Gitea lists the job', async () => {
     const [job] = await start('acme/dark', 'one.yml', oneJob('dark', 'dark'), 'dark');
     const before = await lineOf(job);
     await site.admin.call('PATCH', '/repos/acme/dark', { has_actions: false });

@@ -45,7 +45,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     return site.ours(['sweep', '--kubeconfig', kubernetes.kubeconfig, ...flags, site.folder], {}, 180_000);
   }
 
-  it('deletes the killed runner’s row, and leaves the busy, starting, living and foreign ones alone', async () => {
+  it('sweep deletes the killed runner’s row, and leaves the busy, starting, living and foreign ones alone', async () => {
     const { admin, playground } = site;
     const world = await site.world();
     await admin.dispatch('acme/web', 'long.yml');
@@ -95,7 +95,7 @@ describe.each(GITEA_VERSIONS)('Gitea %s', (version) => {
     expect(await works()).toBe(true);
   });
 
-  it('deletes the row of a group that went while nobody swept, an hour after it was first seen', async () => {
+  it('sweep deletes the row of a group that went while nobody swept, an hour after it was first seen', async () => {
     const { http, token, url } = site.access(site.admin.token);
     const target = { key: 'acme', url, scope: ACME, token };
     const before = (await rows()).map(({ name }) => name);

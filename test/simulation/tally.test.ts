@@ -85,7 +85,7 @@ describe('one outcome', () => {
     });
   });
 
-  it('counts as later from more than a minute on', () => {
+  it('one outcome counts as later from more than a minute on', () => {
     const { exact } = emptyTallies();
     addOutcome(exact, outcome(waits(60, 60.001)), 1, outcome(waits(0, 0)));
     expect(exact).toMatchObject({ paired: 2, later: 1, earlier: 0 });

@@ -97,7 +97,7 @@ describe('token scopes', () => {
   });
 
   it.each(['token root-all', 'Bearer root-all', 'TOKEN root-all', `Basic ${btoa('root:root-all')}`])(
-    'takes the header form %s',
+    'the simulator takes the header form %s',
     async (authorization) => {
       const { get } = await startAcme();
 
@@ -146,7 +146,7 @@ describe('rights', () => {
     expect([mia.body.total_count, olga.body.total_count]).toEqual([seen, 2]);
   });
 
-  it('shows each level its own runners, and the admin all of them', async () => {
+  it('the simulator shows each level its own runners, and the admin all of them', async () => {
     const { gitea, get } = await startAcme();
     gitea.register({ name: 'everywhere', scope: { kind: 'global' }, labels: [] });
     gitea.register({ name: 'org', scope: { kind: 'owner', owner: 'acme' }, labels: [] });

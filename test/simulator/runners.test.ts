@@ -6,7 +6,7 @@ const SECOND = 1000;
 const RUNNERS = '/orgs/acme/actions/runners';
 
 describe('who gets which job', () => {
-  it('gives the oldest job to whoever asks first, whatever the names are', async () => {
+  it('the simulator gives the oldest job to whoever asks first, whatever the names are', async () => {
     const { gitea, get } = await startAcme();
     gitea.push('acme/web', { jobs: jobs(2) });
     addRunner(gitea, { name: 'ci-1' });
@@ -45,7 +45,7 @@ describe('who gets which job', () => {
     expect(gitea.poll(addRunner(gitea, { labels })) !== undefined).toBe(taken);
   });
 
-  it('keeps runners to their scope', async () => {
+  it('the simulator keeps runners to their scope', async () => {
     const { gitea } = await startAcme();
     gitea.push('tom/toys', { jobs: jobs(1) });
     const scopes = [
@@ -97,7 +97,7 @@ describe('who gets which job', () => {
     expect(gitea.poll(addRunner(gitea))?.id).toBe(2);
   });
 
-  it('gives a disabled runner nothing', async () => {
+  it('the simulator gives a disabled runner nothing', async () => {
     const { gitea, get } = await startAcme();
     gitea.push('acme/web', { jobs: jobs(1) });
     const id = addRunner(gitea);

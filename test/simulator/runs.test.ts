@@ -134,7 +134,7 @@ describe('run_attempt', () => {
     expect(status).toBe(expected);
   });
 
-  it('refuses to rerun a run that is not done', async () => {
+  it('the simulator refuses to rerun a run that is not done', async () => {
     const { gitea, get } = await startAcme();
     gitea.push('acme/web', { jobs: jobs(1) });
 
@@ -179,7 +179,7 @@ describe('cancel', () => {
     expect(() => gitea.report(runner)).toThrow('unregistered runner');
   });
 
-  it('ends queued and blocked jobs of the run at once', async () => {
+  it('a cancel ends queued and blocked jobs of the run at once', async () => {
     const { gitea, get } = await startAcme();
     const { run } = gitea.push('acme/web', { jobs: [{ key: 'a' }, { key: 'b', needs: ['a'] }] });
 
@@ -208,7 +208,7 @@ describe('time', () => {
     },
   );
 
-  it('keeps the name of a runner that is not ephemeral through the clean-up', async () => {
+  it('the simulator keeps the name of a runner that is not ephemeral through the clean-up', async () => {
     const { gitea, get } = await startAcme();
     gitea.push('acme/web', { jobs: jobs(1) });
     const runner = addRunner(gitea, { name: 'stays', ephemeral: false });

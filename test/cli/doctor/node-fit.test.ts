@@ -24,7 +24,7 @@ function affinity(...terms: readonly (readonly Fields[])[]): Fields {
 describe('labels', () => {
   const gpu = node({ labels: { gpu: 'yes', size: '5' } });
 
-  it('names each label of nodeSelector that the node has not', () => {
+  it('whyNot names each label of nodeSelector that the node has not', () => {
     expect(whyNot(pod({ nodeSelector: { gpu: 'yes', arch: 'arm', zone: 'a' } }), gpu)).toBe(
       'no label arch=arm, zone=a',
     );
@@ -52,7 +52,7 @@ describe('labels', () => {
     expect(whyNot(pod(affinity([expression])), gpu)).toBe(fits ? undefined : 'its labels do not fit nodeAffinity');
   });
 
-  it('needs one term of nodeAffinity, and of it all expressions', () => {
+  it('whyNot needs one term of nodeAffinity, and of it all expressions', () => {
     const [yes, no] = [
       { key: 'gpu', operator: 'Exists' },
       { key: 'arch', operator: 'Exists' },
@@ -103,16 +103,16 @@ describe('size', () => {
     expect(whyNot(pod({ ...both, initContainers: [asking({ memory: '2Gi' })] }), node())).toBeUndefined();
   });
 
-  it('counts an init container that alone is larger', () => {
+  it('whyNot counts an init container that alone is larger', () => {
     expect(whyNot(pod({ initContainers: [asking({ cpu: '2500m' })] }), node())).toBe('cpu: 2, too little');
   });
 
-  it('takes a limit for a request that is not there, and a request before a limit', () => {
+  it('whyNot takes a limit for a request that is not there, and a request before a limit', () => {
     expect(whyNot(pod({ containers: [asking({}, { cpu: 3 })] }), node())).toBe('cpu: 2, too little');
     expect(whyNot(pod({ containers: [asking({ cpu: 1 }, { cpu: 3 })] }), node())).toBeUndefined();
   });
 
-  it('knows that a node without a resource has none', () => {
+  it('whyNot knows that a node without a resource has none', () => {
     const gpu = pod({ containers: [asking({}, { 'nvidia.com/gpu': 1 })] });
 
     expect(whyNot(gpu, node())).toBe('nvidia.com/gpu: none, too little');

@@ -132,7 +132,7 @@ describe.each(['1.26.0', '1.27.3'] as const)('Gitea %s', (version) => {
   }, 60_000);
   afterAll(() => history.simulator.close());
 
-  it.each(Object.keys(DIMENSIONS))('tells by %s what really happened, to the minute', async (by) => {
+  it.each(Object.keys(DIMENSIONS))('report tells by %s what really happened, to the minute', async (by) => {
     const nameOf = DIMENSIONS[by] ?? String;
     const truth = truthBy(history, (runner) => nameOf(runner, history));
 

@@ -13,7 +13,7 @@ const RUNNERS = '/api/v1/orgs/acme/actions/runners';
 const AHEAD = { ahead: true };
 
 describe('asking ahead', () => {
-  test('waits for no answer before it asks everything', async () => {
+  test('a look that asks ahead waits for no answer before it asks everything', async () => {
     const held: (() => void)[] = [];
     const content = { jobs: [jobRow(1), jobRow(2, 'completed')], runners: [runnerRow(1, 'idle')] };
     const answer = answerer(content);
@@ -38,7 +38,7 @@ describe('asking ahead', () => {
     ]);
   });
 
-  test('finds what a patient look finds, whatever is there', async () => {
+  test('a look that asks ahead finds what a patient look finds, whatever is there', async () => {
     const row = fc.record({
       status: fc.constantFrom('queued', 'in_progress', 'completed', 'waiting'),
       runner_name: fc.constantFrom('a', 'b', 'c'),
@@ -69,7 +69,7 @@ describe('asking ahead', () => {
     );
   });
 
-  test('keeps a job active that another list shows completed: which one is older is not known', async () => {
+  test('a look that asks ahead keeps a job active that another list shows completed: which one is older is not known', async () => {
     const gitea = await fakeGitea({
       jobs: [jobRow(1, 'in_progress', { runner_name: 'r' })],
       intercept: ({ query }, response) =>
@@ -82,7 +82,7 @@ describe('asking ahead', () => {
     expect(found.jobs.map(({ id, status }) => [id, status])).toEqual([[1, 'in_progress']]);
   });
 
-  test('reads runners and completed jobs again when the active ones fill several pages', async () => {
+  test('a look that asks ahead reads runners and completed jobs again when the active ones fill several pages', async () => {
     const gitea = await fakeGitea({ jobs: jobRows(1, 120), runners: [runnerRow(1, 'idle')] });
 
     const found = await lookAt(gitea.url, ACME, AHEAD);
@@ -110,14 +110,17 @@ describe('asking ahead', () => {
     },
   );
 
-  test.concurrent.each(FAULTS)('fails as a patient look does: $name', async ({ handler, code, message, lasts }) => {
-    const seconds = lasts ? 1 : 30;
-    const server = await serve(handler());
+  test.concurrent.each(FAULTS)(
+    'a look that asks ahead fails as a patient look does: $name',
+    async ({ handler, code, message, lasts }) => {
+      const seconds = lasts ? 1 : 30;
+      const server = await serve(handler());
 
-    const failure = await failureOf(lookAt(server.origin, ACME, { ...AHEAD, deadlineMs: seconds * 1000 }));
+      const failure = await failureOf(lookAt(server.origin, ACME, { ...AHEAD, deadlineMs: seconds * 1000 }));
 
-    expect([failure.code, failure.message]).toEqual([code, message(server.origin, seconds)]);
-  });
+      expect([failure.code, failure.message]).toEqual([code, message(server.origin, seconds)]);
+    },
+  );
 });
 
 const SCOPES = ['a', 'b', 'c', 'd', 'e'];

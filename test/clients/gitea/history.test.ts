@@ -64,7 +64,7 @@ describe.each(['1.26.0', '1.27.3'])('the history of Gitea %s', (version) => {
     expect(idsOf(await read(gitea.url, 199 / 4 / 24))).toEqual([321, ...upTo(600).slice(-199)]);
   });
 
-  it('says that it is not whole when the bound of pages is met, and has what was read', async () => {
+  it('the history of a Gitea says that it is not whole when the bound of pages is met, and has what was read', async () => {
     const gitea = await fakeGitea({ version, jobs: past(1000) });
 
     const history = await read(gitea.url, 90, { mostPages: 8 });
@@ -74,7 +74,7 @@ describe.each(['1.26.0', '1.27.3'])('the history of Gitea %s', (version) => {
     expect(completedPages(gitea.lines())).toBeLessThanOrEqual(9);
   });
 
-  it('says that it is not whole when a row cannot be understood', async () => {
+  it('the history of a Gitea says that it is not whole when a row cannot be understood', async () => {
     const jobs = past(20).map((row) => (row.id === 7 ? { ...row, started_at: 'soon' } : row));
     const gitea = await fakeGitea({ version, jobs });
 
@@ -103,7 +103,7 @@ describe.each(['1.26.0', '1.27.3'])('the history of Gitea %s', (version) => {
     expect(completedPages(gitea.lines())).toBeGreaterThan(4);
   });
 
-  it('fails when Gitea refuses', async () => {
+  it('the history of a Gitea fails when Gitea refuses', async () => {
     const gitea = await fakeGitea({
       version,
       jobs: past(3),

@@ -56,7 +56,7 @@ describe('registering', () => {
     'runner registration token has been invalidated, please use the latest one',
     'owner of the token not found',
     'repository of the token not found',
-  ])('says by its kind that another registration token is needed: %s', async (message) => {
+  ])('a registration says by its kind that another registration token is needed: %s', async (message) => {
     const { gitea, register } = await start(refused(`${message} ${REGISTRATION}`));
 
     const { code, kind, message: said } = await failureOf(register());
@@ -115,7 +115,7 @@ describe('registering', () => {
     expect([code, asked]).toEqual(['GR-HTTP-04', 1]);
   });
 
-  it('sends a registration token only where the API token may go', async () => {
+  it('a registration sends a registration token only where the API token may go', async () => {
     const { gitea } = await start(answer({ runner: ROW }));
     const access = accessTo(gitea.url, new Token(SECRET, 'https://gitea.example.com'));
 
@@ -124,7 +124,7 @@ describe('registering', () => {
     expect([code, exit, gitea.seen]).toEqual(['GR-GITEA-15', 3, []]);
   });
 
-  it('shows its address and nothing else to who watches requests', async () => {
+  it('a registration shows its address and nothing else to who watches requests', async () => {
     const { gitea } = await start(answer({ runner: ROW }));
     const lines: unknown[] = [];
     const http = new HttpClient({ env: {}, onRequest: (line) => lines.push(line) });

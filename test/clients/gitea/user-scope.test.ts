@@ -36,7 +36,7 @@ async function listing(rowsOf: (page: number) => readonly unknown[], total: () =
 }
 
 describe("with the user's own token", () => {
-  test('asks one list, whatever the case of the name', async () => {
+  test("a look with the user's own token asks one list, whatever the case of the name", async () => {
     const gitea = await fakeGitea({ login: 'Alice', jobs: [jobRow(1)] });
 
     expect(idsOf(await lookAt(gitea.url, ALICE))).toEqual([1]);
@@ -46,7 +46,7 @@ describe("with the user's own token", () => {
     );
   });
 
-  test('names read:user when the token may not say whose it is', async () => {
+  test("a look with the user's own token names read:user when the token may not say whose it is", async () => {
     const gitea = await fakeGitea({
       intercept: ({ path }, response) => path === '/api/v1/user' && json(response, {}, 403),
     });
@@ -58,7 +58,7 @@ describe("with the user's own token", () => {
 });
 
 describe("with another user's token", () => {
-  test('reads the repositories of the simulator', async () => {
+  test("a look with another user's token reads the repositories of the simulator", async () => {
     const simulator = await startSimulator();
     onTestFinished(() => simulator.close());
     simulator.gitea.addUser('root', { admin: true });
@@ -70,7 +70,7 @@ describe("with another user's token", () => {
     expect(idsOf(await lookAt(simulator.url, ALICE))).toEqual(jobs.map(({ id }) => id));
   });
 
-  test('asks each repository that can have jobs, archived ones too', async () => {
+  test("a look with another user's token asks each repository that can have jobs, archived ones too", async () => {
     const repos = [
       repo('a'),
       repo('b'),
@@ -93,7 +93,7 @@ describe("with another user's token", () => {
     expect(new Set(asked)).toEqual(new Set(['a', 'b', 'old']));
   });
 
-  test('asks one question per repository while nothing is there', async () => {
+  test("a look with another user's token asks one question per repository while nothing is there", async () => {
     const gitea = await giteaWith({}, { repos: [repo('a'), repo('b')] });
 
     expect(await lookAt(gitea.url, ALICE)).toEqual({ jobs: [], runners: [] });
@@ -101,7 +101,7 @@ describe("with another user's token", () => {
     expect(gitea.lines().filter((line) => line.includes('/actions/jobs'))).toHaveLength(2);
   });
 
-  test('reads all repositories although rows that may not be seen are cut out of the pages', async () => {
+  test("a look with another user's token reads all repositories although rows that may not be seen are cut out of the pages", async () => {
     const names = Array.from({ length: 7 }, (_, index) => `r${index}`);
     const gitea = await giteaWith(Object.fromEntries(names.map((name, index) => [name, [jobRow(index + 1)]])), {
       maxItems: 2,
@@ -127,7 +127,7 @@ describe("with another user's token", () => {
       'GR-GITEA-03',
       "not found (404). Check that alice/b exists, has Actions switched on and that the token's user may see it",
     ],
-  ])('fails when one repository answers %i', async (status, code, text) => {
+  ])("a look with another user's token fails when one repository answers %i", async (status, code, text) => {
     const gitea = await giteaWith(
       {},
       {
@@ -152,7 +152,7 @@ describe("with another user's token", () => {
       'the header X-Total-Count is missing, so the end of the list is unknown',
     ],
     ['too many', { 'x-total-count': '501' }, 'Gitea counts 501 repositories; at most 500 are asked one by one'],
-  ])('fails when the list of repositories has %s', async (_name, headers, text) => {
+  ])("a look with another user's token fails when the list of repositories has %s", async (_name, headers, text) => {
     const gitea = await fakeGitea({
       intercept: ({ path }, response) => path === REPOS && json(response, [repo('a')], 200, headers),
     });
@@ -167,20 +167,23 @@ describe("with another user's token", () => {
     ['1', 2],
     ['49', 50],
     ['50', 60],
-  ])('fails when the list of repositories is longer than its count of %s', async (total, count) => {
-    const rows = Array.from({ length: count }, (_, index) => repo(`r${index}`));
-    const gitea = await listing(
-      (page) => rows.slice((page - 1) * 50, page * 50),
-      () => total,
-    );
+  ])(
+    "a look with another user's token fails when the list of repositories is longer than its count of %s",
+    async (total, count) => {
+      const rows = Array.from({ length: count }, (_, index) => repo(`r${index}`));
+      const gitea = await listing(
+        (page) => rows.slice((page - 1) * 50, page * 50),
+        () => total,
+      );
 
-    const failure = await failureOf(lookAt(gitea.url, ALICE));
+      const failure = await failureOf(lookAt(gitea.url, ALICE));
 
-    expect([failure.code, failure.exit]).toEqual(['GR-GITEA-09', 1]);
-    expect(failure.message).toContain('more rows arrived than X-Total-Count says');
-  });
+      expect([failure.code, failure.exit]).toEqual(['GR-GITEA-09', 1]);
+      expect(failure.message).toContain('more rows arrived than X-Total-Count says');
+    },
+  );
 
-  test('fails when the look needs more than 2,000 requests', async () => {
+  test("a look with another user's token fails when the look needs more than 2,000 requests", async () => {
     let asked = 0;
     const gitea = await fakeGitea({
       repos: Array.from({ length: 300 }, (_, index) => repo(`r${index}`)),
@@ -200,7 +203,7 @@ describe("with another user's token", () => {
     expect(asked).toBeLessThanOrEqual(2000);
   });
 
-  test('fails when the list of repositories never holds still', async () => {
+  test("a look with another user's token fails when the list of repositories never holds still", async () => {
     let total = 60;
     const gitea = await listing(
       () => [repo(`r${total}`)],
@@ -214,7 +217,7 @@ describe("with another user's token", () => {
     ['a name that climbs', repo('..'), 'name'],
     ['no word on Actions', repo('a', { has_actions: undefined }), 'has_actions'],
     ['a hostile owner', repo('a', { owner: { login: 'a/../b' } }), 'owner.login'],
-  ])('fails on a repository with %s', async (_name, row, field) => {
+  ])("a look with another user's token fails on a repository with %s", async (_name, row, field) => {
     const gitea = await fakeGitea({ repos: [row] });
 
     expect((await failureOf(lookAt(gitea.url, ALICE))).message).toContain(
@@ -222,7 +225,7 @@ describe("with another user's token", () => {
     );
   });
 
-  test('says that the user does not exist', async () => {
+  test("a look with another user's token says that the user does not exist", async () => {
     const gitea = await fakeGitea({ intercept: ({ path }, response) => path === REPOS && json(response, {}, 404) });
 
     expect((await failureOf(lookAt(gitea.url, ALICE))).message).toContain(

@@ -36,7 +36,7 @@ describe('TLS', () => {
   });
 
   test.each([undefined, 'with --argocd-ca-file'])(
-    'says where to give the CA when it is unknown (%s)',
+    'the client says where to give the CA when it is unknown (%s)',
     async (caFrom) => {
       const server = await serveTls(certificates, (_incoming, response) => response.end('safe'));
       const [unknown, noPem] = [
@@ -52,7 +52,7 @@ describe('TLS', () => {
     },
   );
 
-  test('refuses a certificate for another name', async () => {
+  test('the client refuses a certificate for another name', async () => {
     const other = makeCertificates('gitea.example.com');
     const server = await serveTls(other, (_incoming, response) => response.end('safe'));
 
@@ -63,7 +63,7 @@ describe('TLS', () => {
     );
   });
 
-  test('says so when the port speaks plain http', async () => {
+  test('the client says so when the port speaks plain http', async () => {
     const server = await serve((_incoming, response) => response.end('plain'));
 
     const failure = await failureOfSending(request(server.origin.replace('http:', 'https:')));

@@ -37,7 +37,7 @@ function generate(bound: string, url: string) {
 }
 
 describe('generate with a token that is bound to http://…/gitea', () => {
-  it.each(['/gitea', '/gitea/', '/x/%2e%2e/gitea'])('asks the Gitea at %s', async (path) => {
+  it.each(['/gitea', '/gitea/', '/x/%2e%2e/gitea'])('generate asks the Gitea at %s', async (path) => {
     const { origin, arrived } = await serverWithTwoApps();
 
     const { code, stdout } = await generate(`${origin}/gitea`, `${origin}${path}`);
@@ -49,7 +49,7 @@ describe('generate with a token that is bound to http://…/gitea', () => {
   });
 
   it.each(['', '/other-app', '/gitea/%2e%2e/other-app'])(
-    'sends nothing at all to %j of the same server',
+    'generate sends nothing at all to %j of the same server',
     async (path) => {
       const { origin, arrived } = await serverWithTwoApps();
 

@@ -14,7 +14,7 @@ describe('checkPod', () => {
     expect(told({})).toEqual([]);
   });
 
-  it.each([...MISTAKES, ...DROPPED])('finds $at', ({ template, at }) => {
+  it.each([...MISTAKES, ...DROPPED])('checkPod finds $at', ({ template, at }) => {
     expect(told(template)).toEqual([at]);
   });
 

@@ -65,7 +65,7 @@ describe('checkShape', () => {
     expect(told(template)).toEqual(wanted);
   });
 
-  it('takes the same port with two protocols for two', () => {
+  it('checkShape takes the same port with two protocols for two', () => {
     const ports = [{ containerPort: 53, protocol: 'UDP' }, { containerPort: 53 }];
 
     expect(told(container({ ports }))).toEqual([]);

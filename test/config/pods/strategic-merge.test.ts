@@ -48,7 +48,7 @@ describe('mergePodTemplate', () => {
   it.each([
     ['an unknown field', spec({ containersX: [] }), /unknown field "containersX"/],
     ['an element without its merge key', spec({ containers: [{ image: 'x' }] }), /without its merge key name/],
-  ])('fails on %s, which checkShape finds before', (_name, template, message) => {
+  ])('mergePodTemplate fails on %s, which checkShape finds before', (_name, template, message) => {
     expect(() => mergePodTemplate(spec({ containers: [{ name: 'runner' }] }), template)).toThrow(message);
   });
 });

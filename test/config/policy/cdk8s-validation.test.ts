@@ -91,7 +91,7 @@ fs.writeFileSync(process.env.CDK8S_OUTDIR + '/all.k8s.yaml', ${JSON.stringify(te
     return { ...outcome, report: existsSync(report) ? JSON.parse(readFileSync(report, 'utf8')).reports[0] : undefined };
   }
 
-  it('fails for what is denied, with rule, object and field', async () => {
+  it('the validation in the real cdk8s fails for what is denied, with rule, object and field', async () => {
     const { code, stdout, report } = await synth(
       policyOf(IMAGES),
       ALLOWED,
@@ -115,13 +115,13 @@ fs.writeFileSync(process.env.CDK8S_OUTDIR + '/all.k8s.yaml', ${JSON.stringify(te
     expect(stdout).toContain('runners/by-hand: spec.template.spec.containers[0].image: is "docker.io/library/bash:5"');
   });
 
-  it('passes what is allowed', async () => {
+  it('the validation in the real cdk8s passes what is allowed', async () => {
     const { code, report } = await synth(policyOf(IMAGES), ALLOWED, GOOD);
 
     expect([code, report.violations, report.summary.status]).toEqual([0, [], 'success']);
   });
 
-  it('fails without a report if the policy cannot be read', async () => {
+  it('the validation in the real cdk8s fails without a report if the policy cannot be read', async () => {
     const { code, stderr, report } = await synth('kind: Nothing\n', ALLOWED);
 
     expect([code, report]).toEqual([1, undefined]);

@@ -123,7 +123,7 @@ describe('namespaces', () => {
     expect(denialsOf(TEAMS, group, ARGOCD)).toEqual(denials);
   });
 
-  it('finds the Secret of every other secretRef, also of fields that are not known yet', () => {
+  it('the rule namespaces finds the Secret of every other secretRef, also of fields that are not known yet', () => {
     const manifest = {
       spec: {
         authToken: { secretRef: { name: 'gitea-api' } },
@@ -220,7 +220,7 @@ describe('securityProfile', () => {
     ['host', /Set it to baseline$/],
     ['dind', /Set it to baseline, with containerMode: host$/],
     ['buildkit', /Set it to baseline$/],
-  ] as const)('says what helps with containerMode %s', (containerMode, advice) => {
+  ] as const)('the rule securityProfile says what helps with containerMode %s', (containerMode, advice) => {
     const group = { ...runnerGroup(), containerMode, securityProfile: 'privileged' } as RunnerGroup;
 
     expect(denialsBy(policyOf({ securityProfile: { highest: 'baseline' } }), [group], BY_HAND)[0]?.message).toMatch(
@@ -270,7 +270,7 @@ describe('classes, accounts and the cap', () => {
     expect(denialsOf({ priorityClasses: ['l*'] }, group)).toEqual([]);
   });
 
-  it('names both spellings of a service account', () => {
+  it('the policy names both spellings of a service account', () => {
     const podTemplate = { spec: { serviceAccountName: 'ci', serviceAccount: 'admin' } };
 
     expect(denialsOf({ serviceAccounts: ['ci'] }, { podTemplate })).toEqual([

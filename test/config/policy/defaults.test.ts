@@ -136,7 +136,7 @@ describe('podTemplate', () => {
     });
   });
 
-  it('keeps a null of the group, which also takes away what is ours', () => {
+  it('the default podTemplate keeps a null of the group, which also takes away what is ours', () => {
     const own = { spec: { nodeSelector: null, containers: [{ name: 'runner', workingDir: null }] } };
 
     expect(groupBy(policy, { podTemplate: own }).podTemplate).toEqual({
@@ -162,7 +162,7 @@ describe('podTemplate', () => {
   });
 
   it.each([[{ spec: { nodeSelecter: {} } }], [{ spec: { containers: [{ $patch: 'delete', name: 'runner' }] } }]])(
-    'leaves one that cannot be read as it is: %j',
+    'the default podTemplate leaves one that cannot be read as it is: %j',
     (podTemplate) => {
       expect(groupBy(policy, { podTemplate }).podTemplate).toEqual(podTemplate);
     },

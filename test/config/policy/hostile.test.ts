@@ -278,7 +278,7 @@ describe('patterns', () => {
     expect(matchesGlob(pattern, text)).toBe(false);
   });
 
-  it('says the same as a regular expression', () => {
+  it('a pattern says the same as a regular expression', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', '/'), maxLength: 10 });
     const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '/', '*', '**'), maxLength: 8 });
     const regex = (glob: string) =>
@@ -290,7 +290,7 @@ describe('patterns', () => {
     );
   });
 
-  it('ends soon where a regular expression would never end: years, not the time limit of a test', () => {
+  it('a pattern ends soon where a regular expression would never end: years, not the time limit of a test', () => {
     expect(matchesGlob(`${'*a**b'.repeat(100)}!`, 'ab'.repeat(1_000))).toBe(false);
   });
 

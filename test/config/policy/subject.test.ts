@@ -164,13 +164,13 @@ describe('maxActiveRunners of an entry', () => {
     expect(judged({ namespaces: [{ name: '*', maxActiveRunners: 12 }] }, groups)).toEqual([]);
   });
 
-  it('holds besides that of the policy', () => {
+  it('maxActiveRunners of an entry holds besides that of the policy', () => {
     const entries = { namespaces: [{ name: '*', maxActiveRunners: 12 }] };
     expect(judged({ maxActiveRunners: 17, ...entries }, groups)).toEqual(['denied maxActiveRunners']);
     expect(judged({ maxActiveRunners: 18, ...entries }, groups)).toEqual([]);
   });
 
-  it('counts no group that is denied, and says how much it is', () => {
+  it('maxActiveRunners of an entry counts no group that is denied, and says how much it is', () => {
     const spec = { namespaces: [{ name: 'runners', maxActiveRunners: 11, registries: ['docker.io'] }, { name: '*' }] };
     const other = group({ ...b, image: 'x.example.com/y' } as AnyGroup);
 

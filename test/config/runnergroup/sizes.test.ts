@@ -168,7 +168,7 @@ describe('sizes and limits that no job could get', () => {
     ['labels with a fault', { labels: ['a:docker:'], sizes: [{ name: 'a' }] }],
     ['a size that hides a key', { sizes: [{ name: 'a', weight: 99, podTemplate: HIDDEN }] }],
     ['a cap with a fault', { maxActiveRunners: -1, sizes: [{ name: 'a', weight: 9 }] }],
-  ])('tells one cause once: %s', async (_, spec) => {
+  ])('validate tells one cause once: %s', async (_, spec) => {
     expect(await complaintsOf(spec)).toHaveLength(1);
   });
 });

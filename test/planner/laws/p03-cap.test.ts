@@ -16,7 +16,7 @@ describe.each<[string, readonly LiveJob[] | undefined]>([
   const served = (jobs: readonly Job[], of = two, ...more: readonly LiveJob[]) =>
     planScene({ groups: [of], jobs, liveJobs: liveJobs && [...liveJobs, ...more] }).served;
 
-  it('serves the jobs first that have been ready longest, and holds back the others', () => {
+  it('the plan serves the jobs first that have been ready longest, and holds back the others', () => {
     const jobs = [job(3), job(1), job(2)];
 
     expect(served(jobs)).toEqual([1, 2]);
@@ -25,7 +25,7 @@ describe.each<[string, readonly LiveJob[] | undefined]>([
     ]);
   });
 
-  it('counts busy runners, and lets more than the cap live only while they are busy', () => {
+  it('the plan counts busy runners, and lets more than the cap live only while they are busy', () => {
     const jobs = [1, 2, 3].map((id) => running(id, named(two, id)));
 
     expect(planScene({ groups: [two], jobs: [...jobs, job(4)], liveJobs }).names).toHaveLength(3);
@@ -43,7 +43,7 @@ describe.each<[string, readonly LiveJob[] | undefined]>([
       expect(served([first, job(2, leg(2)), job(3), job(4)])).toEqual([2, 3]);
   });
 
-  it('takes the newest end of any other job of the run, also when a leg ended after it', () => {
+  it('the plan takes the newest end of any other job of the run, also when a leg ended after it', () => {
     const ended = (id: number, name: string, secondsAgo: number) =>
       done(id, 'elsewhere', { runId: 7, name, completedAtMs: NOW - secondsAgo * 1_000 });
     const jobs = [

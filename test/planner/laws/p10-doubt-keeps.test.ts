@@ -129,7 +129,7 @@ describe('P10 doubt keeps', () => {
     },
   );
 
-  it('fails when the look of a group is missing', () => {
+  it('the plan fails when the look of a group is missing', () => {
     expect(() => planScene({ looks: {} })).toThrow('no look at Gitea for RunnerGroup runners/ci');
   });
 });

@@ -154,7 +154,7 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
       expect(served([one], [job(1), running(9, 'claimed', { labels: ['other'] })], liveJobs)).toEqual(ids);
     });
 
-    it('keeps the older of the two although a job that has no runner waits before it', () => {
+    it('the plan keeps the older of the two although a job that has no runner waits before it', () => {
       const liveJobs = [live(named(one, 2), 'starting'), light(younger)];
       const groups = withMost(1);
       const alone = { groups: groups.slice(0, 1), jobs: [job(1), job(2)], liveJobs };
@@ -163,14 +163,14 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
       expect(served(groups, [job(1, arm), job(2)], liveJobs)).toEqual([2]);
     });
 
-    it('starts none for the slot of one that will go, either', () => {
+    it('the plan starts none for the slot of one that will go, either', () => {
       const [old, young] = [light({ createdAtMs: NOW - 9_000 }), rival({ createdAtMs: NOW - 1_000 }, 'y')];
 
       expect(served([one], [job(1)], [old, young])).toEqual([]);
       expect(served([one], [job(1)], [old])).toEqual([1]);
     });
 
-    it('opens no slot for a new runner by an older runner of a group without the limit', () => {
+    it('the plan opens no slot for a new runner by an older runner of a group without the limit', () => {
       const web = group({ name: 'web', covers: 'acme/web', scope: 'repo', look: 'web', maxActiveRunners: 1 });
       const look = { jobs: [job(1), job(2)], runners: [] };
       const own = live(named(web, 2), 'starting', { createdAtMs: NOW - 60_000, application: 'mine' });
@@ -377,13 +377,13 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
       expect(served(withMost(4), jobs, [atWork(one, 8), atWork(one, 9), light({})])).toEqual([1]);
     });
 
-    it('gives up ours that is free while runners at work are more than may be', () => {
+    it('the plan gives up ours that is free while runners at work are more than may be', () => {
       const heavy = rival({ state: 'running', pinned: true });
 
       expect(served([one], [running(9, named(one, 9)), job(1)], [atWork(one, 9), mine, heavy])).toEqual([]);
     });
 
-    it('starts none for its place, and takes of younger ones only what they weigh', () => {
+    it('the plan starts none for its place, and takes of younger ones only what they weigh', () => {
       const heavy = { ...one, weight: 2 };
       const rivals = [light({ createdAtMs: NOW - 6_000 }), light({ ...younger, name: 'y' })];
 
@@ -407,12 +407,12 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
     const jobs = [job(1), job(2), job(4, arm), job(5, arm)];
     const idle = live(named(two, 4), 'starting');
 
-    it('keeps those that live for one job each, and gives what is left to the oldest', () => {
+    it('the plan keeps those that live for one job each, and gives what is left to the oldest', () => {
       expect(served([one, two], jobs, [idle])).toEqual([1, 4]);
       expect(served([one, two], jobs, [idle, live(named(two, 9), 'starting')])).toEqual([4, 5]);
     });
 
-    it('does the same beside a group that shares nothing, and one with a limit per repository', () => {
+    it('the plan does the same beside a group that shares nothing, and one with a limit per repository', () => {
       const other = group({ name: 'other', labels: ['mac'] });
       const limited = { ...one, limits: [gpus, { ...perRepository, most: 9 }] };
       const mixed = [job(1), job(2), job(3, { labels: ['mac'] }), job(4, arm)];
@@ -421,7 +421,7 @@ describe('P22 a runner takes slots under the cap and under each limit, and none 
         expect(served([first, two, other], mixed, [idle, live(named(other, 3), 'starting')])).toEqual([1, 3, 4]);
     });
 
-    it('gives it up where Gitea must not have the choice: with a limit per repository the oldest comes first', () => {
+    it('the plan gives it up where Gitea must not have the choice: with a limit per repository the oldest comes first', () => {
       const limits = [gpus, { ...perRepository, most: 9 }];
       const groups = [one, two].map((each) => ({ ...each, limits }));
 
@@ -777,7 +777,7 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
       upTo(most, { size, weight, labels: ['linux', size], templateHash: size });
     const big = { labels: ['linux', 'large'] };
 
-    it('counts a job without a size as heavy as the largest runner that a job asks for', () => {
+    it('the plan counts a job without a size as heavy as the largest runner that a job asks for', () => {
       const groups = [sized(3, 'huge', 3), upTo(3), sized(3, 'large', 3)];
       const ofApi = job(2, { ...api, ...big });
 
@@ -797,13 +797,13 @@ describe('P24 the free runners fit under a limit per repository, whichever jobs 
       ).toEqual([1, 3, 4]);
     });
 
-    it('counts a job with a size as heavy as that', () => {
+    it('the plan counts a job with a size as heavy as that', () => {
       const jobs = [job(1, big), job(2, big), job(3, { ...api, labels: ['linux', 'huge'] })];
 
       expect(served([upTo(4), sized(4, 'huge', 4), sized(4, 'large', 2)], jobs)).toEqual([1, 2, 3]);
     });
 
-    it('counts all sizes of a group together', () => {
+    it('the plan counts all sizes of a group together', () => {
       const groups = [upTo(3), sized(3, 'large', 2)];
       const jobs = [job(1, big), job(2, api), job(3, docs)];
 
@@ -851,7 +851,7 @@ describe('P24 of a limit for branches', () => {
   const liveJobs = [atWork(limited, 1)];
   const servedOf = (...jobs: readonly Job[]) => served([limited], jobs, liveJobs);
 
-  it('counts jobs of these branches together, of all repositories, and says which branches', () => {
+  it('the plan counts jobs of these branches together, of all repositories, and says which branches', () => {
     const [, held] = planScene({
       groups: [limited],
       jobs: [busyOn('main'), job(2, on('release/1', api))],
@@ -862,7 +862,7 @@ describe('P24 of a limit for branches', () => {
     expect(held).not.toHaveProperty('limit.of');
   });
 
-  it('starts no runner for jobs of other branches, and of none, while one is held', () => {
+  it('the plan starts no runner for jobs of other branches, and of none, while one is held', () => {
     const jobs = [busyOn('main'), job(2, on('fix')), job(3, on(''))];
 
     expect(servedOf(...jobs, job(4, on('main')))).toEqual([]);
@@ -887,7 +887,7 @@ describe('P24 of a limit for branches', () => {
     ).toEqual([named(limited, 1)]);
   });
 
-  it('counts a job and a runner of which nobody knows the branch', () => {
+  it('the plan counts a job and a runner of which nobody knows the branch', () => {
     const verdictOf = (jobs: readonly Job[], runners: Scene['runners'] = []) =>
       planScene({ groups: [limited], jobs, runners, liveJobs }).verdicts[2];
     const finishing = [row(named(limited, 1), { busy: true })];
@@ -898,7 +898,7 @@ describe('P24 of a limit for branches', () => {
     expect(verdictOf([job(2, on('fix'))], finishing)).toContain('new-runner');
   });
 
-  it('counts each repository alone where it is also per repository', () => {
+  it('the plan counts each repository alone where it is also per repository', () => {
     const groups = [group({ limits: [{ ...ofBranches, per: 'repository' }] })];
     const jobs = [busyOn('main'), job(2, on('main', api)), job(3, on('fix'))];
 
@@ -1011,7 +1011,7 @@ describe('P25 no job waits for ever for limits that never have room at the same 
     const jobs = [job(2, { createdAtMs: NOW - 400_000 }), young];
     const own = named(one, 2);
 
-    it('gives its slot to a job of another group, when its runner has been idle for a spawn timeout', () => {
+    it('the plan gives its slot to a job of another group, when its runner has been idle for a spawn timeout', () => {
       const seen = (ageMs: number) => {
         const sinceMs = { createdAtMs: NOW - ageMs, runningSinceMs: NOW - ageMs };
         return planScene({

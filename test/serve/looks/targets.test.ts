@@ -137,7 +137,7 @@ describe('the looks that groups need', () => {
     expect(targetIn(second)).toBe(targetIn(first));
   });
 
-  it.each([FORBIDDEN, UNANSWERED])('fail alone, and are tried again after 5 s: %s', async (failure) => {
+  it.each([FORBIDDEN, UNANSWERED])('looks fail alone, and are tried again after 5 s: %s', async (failure) => {
     const { state, book } = cluster();
     state.answer = failure;
 
@@ -151,7 +151,7 @@ describe('the looks that groups need', () => {
     expect(tokenIn(third)).toBe('token first-token');
   });
 
-  it('fail when a Secret may not be read any more', async () => {
+  it('looks fail when a Secret may not be read any more', async () => {
     const { state, book } = cluster();
     await book.resolve(live, 0);
     state.answer = FORBIDDEN;

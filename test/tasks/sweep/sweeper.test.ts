@@ -31,7 +31,7 @@ function answering(method: string, path: RegExp, status: number, body: object = 
 }
 
 describe.each(['1.25.4', '1.26.0', '1.27.3'] as const)('with Gitea %s', (version) => {
-  it('deletes the dead rows of the group, and no other', async () => {
+  it('sweep deletes the dead rows of the group, and no other', async () => {
     const { simulator, register, live, sweeper, sweepTwice, left } = await startSweepWorld({ version });
     const names = {
       started: ownName(4),
@@ -60,7 +60,7 @@ describe.each(['1.25.4', '1.26.0', '1.27.3'] as const)('with Gitea %s', (version
     expect(simulator.requests.filter(({ method }) => method === 'DELETE')).toHaveLength(2);
   });
 
-  it('keeps the runner whose job is still in progress after its pod was lost', async () => {
+  it('sweep keeps the runner whose job is still in progress after its pod was lost', async () => {
     const { simulator, register, sweeper, sweepTwice } = await startSweepWorld({ version });
     simulator.gitea.push('acme/web', BUILD);
     const id = register(A);
@@ -71,7 +71,7 @@ describe.each(['1.25.4', '1.26.0', '1.27.3'] as const)('with Gitea %s', (version
 });
 
 describe('just before it deletes', () => {
-  it('reads the running jobs, then the row', async () => {
+  it('sweep reads the running jobs, then the row', async () => {
     const { simulator, register, sweeper, sweepTwice } = await startSweepWorld();
     const id = register(A);
 
@@ -104,7 +104,7 @@ describe('just before it deletes', () => {
       (_, id) =>
         answering('GET', ROW, 200, { id, name: B, status: 'offline', busy: false, ephemeral: true, labels: [] }),
     ],
-  ])('keeps a row that %s since it was listed', async (_, because, intercept) => {
+  ])('sweep keeps a row that %s since it was listed', async (_, because, intercept) => {
     const world = await startSweepWorld();
     world.simulator.intercept(intercept(world, world.register(A)));
 
@@ -115,7 +115,7 @@ describe('just before it deletes', () => {
   it.each([
     ['GET', 'before the row is read'],
     ['DELETE', 'before it is deleted'],
-  ])('takes a row that is gone for gone (%s, %s)', async (method) => {
+  ])('sweep takes a row that is gone for gone (%s, %s)', async (method) => {
     const { simulator, register, sweeper, sweepTwice } = await startSweepWorld();
     const id = register(A);
     simulator.intercept(justBefore(method, ROW, () => simulator.gitea.deleteRunner(id)));
@@ -205,7 +205,7 @@ describe('scopes', () => {
     expect(left()).toEqual([]);
   });
 
-  it('takes the dead rows of all scopes by turns: one that has many leaves something of the budget', async () => {
+  it('sweep takes the dead rows of all scopes by turns: one that has many leaves something of the budget', async () => {
     const { register, group, sweeper, sweepTwice } = await startSweepWorld();
     for (const name of [A, B, C]) register(name);
     const other = ownName(1, { namespace: 'runners', name: 'r' });
@@ -219,7 +219,7 @@ describe('scopes', () => {
     expect(outcomes(report)).toEqual({ [A]: 'deleted', [B]: 'postponed', [C]: 'postponed', [other]: 'deleted' });
   });
 
-  it('says that another user’s runners cannot be listed', async () => {
+  it('sweep says that another user’s runners cannot be listed', async () => {
     const { register, group, sweeper, sweepTwice, left } = await startSweepWorld();
     register(A, { kind: 'owner', owner: 'anna' });
 
@@ -231,7 +231,7 @@ describe('scopes', () => {
 });
 
 describe('trouble', () => {
-  it('names the scope that a token lacks for deleting, and does not try the next row', async () => {
+  it('sweep names the scope that a token lacks for deleting, and does not try the next row', async () => {
     const { simulator, register, group, sweeper, sweepTwice, left } = await startSweepWorld();
     simulator.gitea.addToken('anna', ['read:organization'], 'anna-reads');
     for (const name of [A, B]) register(name);
@@ -247,7 +247,7 @@ describe('trouble', () => {
   });
 
   it.each([401, 404, 500, 301, 200])(
-    'deletes nothing more after an answer %i to DELETE, and shows no body',
+    'sweep deletes nothing more after an answer %i to DELETE, and shows no body',
     async (status) => {
       const { simulator, register, sweeper, sweepTwice, left } = await startSweepWorld();
       register(A);
