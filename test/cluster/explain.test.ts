@@ -67,7 +67,7 @@ const SITUATIONS: readonly Situation[] = [
     namespace: 'full',
     cause:
       'its pod cannot start: NoPod: forbidden: exceeded quota: no-pods, requested: pods=1, used: pods=0, limited: pods=0',
-    next: 'raise that quota, or let fewer runners run',
+    next: 'raise that quota (no-pods), or let fewer runners run',
   },
   {
     name: 'strict',
@@ -90,7 +90,7 @@ const SITUATIONS: readonly Situation[] = [
     name: 'token',
     secret: 'bad',
     cause: 'its last runner failed: RegistrationFailed: container register ended with exit code 1: ',
-    next: 'make a new registration token of this scope',
+    next: 'write a new registration token of this scope into Secret runners/bad',
   },
   {
     name: 'crash',
@@ -105,7 +105,7 @@ const SITUATIONS: readonly Situation[] = [
     script: 'for i in $(seq 40); do (head -c 4000000 /dev/zero; sleep 600) | tail & done; wait',
     cause:
       'its runner RUNNER is lost (OOMKilled: it needed more memory than its limit): Gitea fails it after 10 to 15 minutes',
-    next: 'give container runner a higher memory limit in spec.podTemplate',
+    next: 'raise spec.resources.limits.memory',
   },
   {
     name: 'evicted',
@@ -115,7 +115,7 @@ const SITUATIONS: readonly Situation[] = [
     },
     script: 'head -c 20000000 /dev/zero > /cache/large; sleep 600',
     cause: 'its runner RUNNER is lost (Evicted: Usage of EmptyDir volume "cache" exceeds the limit "1Mi"',
-    next: 'give the pod requests for what its node ran out of',
+    next: 'raise the sizeLimit of that volume in spec.podTemplate',
   },
   {
     name: 'deleted',
