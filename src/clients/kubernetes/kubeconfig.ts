@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import * as z from 'zod';
+import { defined } from '../../shared/defined.ts';
 import { Failure, systemReason } from '../../shared/failure.ts';
 import { printable } from '../../shared/printable.ts';
 import { isHeaderText, placeOf } from '../http/request.ts';
@@ -132,11 +133,7 @@ export function certificateOf(cert: string | undefined, key: string | undefined)
 /** A cluster as KUBERNETES_EXEC_INFO has it. */
 function toldOf({ server, extensions }: z.output<typeof Cluster>, ca: string | undefined): NamedProgram['cluster'] {
   const config = extensions.find(({ name }) => name === 'client.authentication.k8s.io/exec')?.['extension'];
-  return {
-    server,
-    ...(ca !== undefined && { 'certificate-authority-data': Buffer.from(ca).toString('base64') }),
-    ...(config !== undefined && { config }),
-  };
+  return defined({ server, 'certificate-authority-data': ca && Buffer.from(ca).toString('base64'), config });
 }
 
 /** @param field empty: the whole file */

@@ -3,6 +3,7 @@
  * field with a problem of its own is `unclear`: the rules report nothing about it, so that one cause gives one problem.
  */
 
+import { defined } from '../../shared/defined.ts';
 import type { Scope } from '../../shared/scope.ts';
 import { normalBase } from '../../shared/url.ts';
 import type { Path } from './documents.ts';
@@ -461,14 +462,11 @@ function ruleProxy({ spec, unclear }: Draft, report: Report): PodProxy | undefin
     const message = 'is a Secret with a token of Gitea; CI jobs can read the login of the proxy, so use another Secret';
     return report(['proxy', 'secretRef', 'name'], message);
   }
-  return {
-    ...(http !== undefined && { http: withoutSlash(http) }),
-    ...(https !== undefined && { https: withoutSlash(https) }),
+  const withoutSlash = (url: string | undefined) => url?.replace(/\/$/, '');
+  return defined({
+    http: withoutSlash(http),
+    https: withoutSlash(https),
     direct: noProxy ?? [],
-    ...(secretRef !== undefined && { secret: secretRef.name }),
-  };
-}
-
-function withoutSlash(url: string): string {
-  return url.replace(/\/$/, '');
+    secret: secretRef?.name,
+  });
 }
