@@ -16,7 +16,7 @@ import type { Facts, PastRequest } from './facts.ts';
 import { PENDING_TIMEOUTS } from './judge.ts';
 import { comesUntilMs, FurtherRunners } from './limits.ts';
 import { canServe, type ReadyJob } from './queue.ts';
-import { endOf, freeRunners, isKnown, type Runner } from './runners.ts';
+import { endOf, freeRunners, newName, type Runner } from './runners.ts';
 
 /** A job and its runner. */
 export interface Assignment {
@@ -83,11 +83,8 @@ function assignRunners(
   const withoutOne = (): readonly ReadyJob[] => jobs.filter((ready) => !assigned.has(ready));
 
   for (const ready of jobs) {
-    const own = ownRunner(
-      ready.own.filter((runner) => runner.group === group),
-      overdue,
-      facts,
-    );
+    const ofGroup = ready.own.filter((runner) => runner.group === group);
+    const own = ownRunner(ofGroup, overdue, facts);
     if (own) assign(ready, own.name, 'own-runner');
   }
   for (const ready of withoutOne()) {
@@ -110,7 +107,7 @@ function assignRunners(
     const fresh = { madeFor: listed, missed: missedBy(listed, group, facts, shards) };
     const asked = askedIn(group, ready) ?? fresh;
     const { madeFor } = asked;
-    const name = newName(allotment, madeFor, asked.missed, facts);
+    const name = newName(allotment.nameOf, madeFor.job, facts, asked.missed);
     assign(ready, name, madeFor === listed ? 'new-runner' : 'chain');
   }
   return [...assigned.values()];
@@ -135,17 +132,6 @@ function missedBy(listed: ListedJob, group: Group, facts: Facts, shards: number 
   return Math.max(0, Math.floor((facts.nowMs - sinceMs) / group.spawnTimeoutMs)) % TURNS;
 }
 
-/** The lowest ordinal that is not used up, and one more for each runner that should have come and has not. */
-function newName({ nameOf }: Allotment, { job }: ListedJob, missed: number, facts: Facts): string {
-  let toSkip = missed;
-  for (let ordinal = 0; ; ordinal += 1) {
-    const name = nameOf(job, ordinal);
-    if (isKnown(name, facts)) continue;
-    if (toSkip === 0) return name;
-    toSkip -= 1;
-  }
-}
-
 /**
  * Names the runner that another Application has for a ready job, because a group of that one covers it, too. No second one is started.
  * `spawnTimeoutMs` is that of the group that would serve the job.
@@ -163,8 +149,6 @@ function elsewhereFinder(
   // A runner of this Application whose group was deleted: its Job goes.
   const isOfOther = (live: LiveJob): boolean => findRunner(live.name) === undefined && !isOfApplication(live, evidence);
   const ofOthers = liveJobsOf(evidence).filter((live) => live.jobUrl && isOfOther(live));
-  // Most clusters have no Job of another Application. Then nobody needs to know which runners have jobs.
-  if (ofOthers.length === 0) return () => undefined;
   const claimed = new Set(jobs.flatMap(({ job }) => job.runner ?? []));
   const printedFor = new Map<string, LiveJob>();
   for (const live of ofOthers) {

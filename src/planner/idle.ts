@@ -16,8 +16,8 @@ import { addTo, compareText } from './collections.ts';
 import type { Group, Job, ListedJob } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { FurtherRunners, limitsJobs } from './limits.ts';
-import { POOL_LIFE_MS, poolIndexOf, RING, type RunnerNamer } from './names.ts';
-import { coversJob, endOf, freeRunners, type GroupRunners, isKnown, type Runner } from './runners.ts';
+import { POOL_LIFE_MS, poolIndexOf } from './names.ts';
+import { coversJob, endOf, freeRunners, type GroupRunners, newName, type Runner } from './runners.ts';
 
 /** A runner that no job was given, and what it is kept for. */
 export interface IdleRunner {
@@ -77,8 +77,7 @@ export function keepIdle({ allotments, assignments, overdue }: Given, facts: Fac
         !indexes.has(index) && indexBacksOffUntilMs(allotment, index, nowMs) <= nowMs && backOff(group) === undefined;
       for (let index = 1; index <= minIdleRunners && idle.length < missing; index += 1) {
         if (!mayStart(index)) continue;
-        const runner = nextName(nameOf, index, (name) => isKnown(name, facts));
-        idle.push({ runner, living: undefined, because: 'warm' });
+        idle.push({ runner: newName(nameOf, { poolIndex: index }, facts), living: undefined, because: 'warm' });
         further.take(allotment, 1);
       }
 
@@ -117,27 +116,6 @@ function byIndex(a: Runner, b: Runner): number {
 function isFit({ live, madeFor, isCurrent }: Runner, nowMs: number): boolean {
   const isOld = poolIndexOf(madeFor) !== undefined && live !== undefined && nowMs - live.createdAtMs >= POOL_LIFE_MS;
   return (!isOld || live.trouble?.isSuspended === true) && isCurrent();
-}
-
-/**
- * The next name of an index. An index goes round a ring of names, and its next name stands behind the known ones. They stand in a row, so
- * they end where the most free names follow. So no runner gets the name of a Job that exists, or of a runner that is used up.
- *
- * "The lowest name that is free" would not do. When Gitea forgets the oldest runner of an index, its name is free again. Then the runner that
- * is just starting unseen would be exchanged for it.
- */
-export function nextName(nameOf: RunnerNamer, poolIndex: number, isTaken: (name: string) => boolean): string {
-  const madeFor = { poolIndex };
-  const ring = Array.from({ length: RING }, (_, ordinal) => ordinal);
-  const known = ring.filter((ordinal) => isTaken(nameOf(madeFor, ordinal)));
-  const [first = 0] = known;
-  const toNext = known.map((ordinal, nth) => (known[nth + 1] ?? RING + first) - ordinal);
-  const last = known[toNext.indexOf(Math.max(...toNext))] ?? -1;
-  if (known.length < RING) return nameOf(madeFor, (last + 1) % RING);
-  for (let ordinal = RING; ; ordinal += 1) {
-    const name = nameOf(madeFor, ordinal);
-    if (!isTaken(name)) return name;
-  }
 }
 
 /** The runners of an index, by name. */

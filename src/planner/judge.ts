@@ -35,7 +35,7 @@ import {
   type LiveJob,
   type Look,
 } from './evidence.ts';
-import { isMadeForSame, ORDINALS_SEARCHED, poolIndexOf, RING, type RunnerNamer, runnerNamer } from './names.ts';
+import { isMadeForSame, ORDINALS_SEARCHED, poolIndexOf, type RunnerNamer, runnerNamer } from './names.ts';
 import { nameNow } from './repositories.ts';
 import { type GroupRunners, patienceMs, type Runner, type RunnerState } from './runners.ts';
 import { isOfOtherScope, type RunnerTraces } from './traces.ts';
@@ -308,9 +308,8 @@ function listsRows({ ofGroup }: Context): boolean {
 
 /** False when the name was made from another pod template: then nobody knows what that runner can do. */
 function isOfThisTemplate({ name, madeFor }: RunnerTraces, { nameOf, ofGroup }: Context): boolean {
-  const searched = poolIndexOf(madeFor) === undefined ? ORDINALS_SEARCHED : RING;
   // Names that are used up are passed over, however many they are.
-  const most = searched + ofGroup.filter((each) => isMadeForSame(each.madeFor, madeFor)).length;
+  const most = ORDINALS_SEARCHED + ofGroup.filter((each) => isMadeForSame(each.madeFor, madeFor)).length;
   for (let ordinal = 0; ordinal < most; ordinal += 1) if (nameOf(madeFor, ordinal) === name) return true;
   return false;
 }

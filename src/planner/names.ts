@@ -33,11 +33,7 @@ export type Stay = Pick<Job, 'id' | 'attempt'>;
 export type MadeFor = Stay | { readonly poolIndex: number };
 
 /** The parts of a runner name. */
-export interface RunnerName {
-  readonly prefix: string;
-  readonly madeFor: MadeFor;
-  readonly groupHash: string;
-}
+export type RunnerName = Readonly<{ prefix: string; madeFor: MadeFor; groupHash: string }>;
 
 /** The first `digits` hex digits of SHA-256 over the parts. A NUL between parts keeps `a`,`bc` and `ab`,`c` apart. */
 function hash(digits: number, ...parts: readonly (string | number)[]): string {
@@ -60,17 +56,10 @@ export function groupHash(instance: string, group: GroupKey): string {
 export type NamedGroup = Pick<Group, 'namespace' | 'name' | 'origin' | 'covers' | 'templateHash'>;
 
 /**
- * More ordinals than any job can have missed. Each has twice the patience of the one before (`patienceMs`). With a
- * spawn timeout of one second, 40 of them take 34,000 years. Used-up names are not counted. One template in 1,600 has
- * the name of another one's starting runner.
+ * More ordinals than any job can have missed: each has twice the patience of the one before (`patienceMs`). And more
+ * than an index of a pool uses up while Gitea's newest jobs (150) are seen. Names that are used up are not counted.
  */
-export const ORDINALS_SEARCHED = 40;
-
-/**
- * Names in the ring of a pool index (`nextName` in idle.ts). More than an index uses up while Gitea's newest jobs (150) and Kubernetes'
- * ended Jobs are seen, in any CI but the shortest. When all are known, further ones are used.
- */
-export const RING = 128;
+export const ORDINALS_SEARCHED = 128;
 
 /**
  * Names the runners of one group.

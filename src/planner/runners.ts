@@ -54,17 +54,9 @@ export interface GroupRunners {
 }
 
 /** The runners of all groups. */
-export interface Runners {
-  /** The runners of each group, in the order of the groups. */
-  readonly byGroup: ReadonlyMap<Group, GroupRunners>;
-  /** Finds the runner with a name. There is at most one, since no two groups share names. */
-  readonly findRunner: (name: string) => Runner | undefined;
-  /** Runners that were made for one stay of a job in the queue: registered ones first, then by name. */
-  readonly madeFor: (origin: string, stay: Stay) => readonly Runner[];
-}
+export type Runners = Readonly<ReturnType<typeof indexRunners>>;
 
-/** Indexes the runners of all groups. */
-export function indexRunners(judged: readonly GroupRunners[]): Runners {
+export function indexRunners(judged: readonly GroupRunners[]) {
   const byName = new Map<string, Runner>();
   const byJob = new ByGitea<Runner[]>();
   for (const { group, runners } of judged) {
@@ -74,9 +66,12 @@ export function indexRunners(judged: readonly GroupRunners[]): Runners {
     }
   }
   return {
-    byGroup: new Map(judged.map((ofGroup) => [ofGroup.group, ofGroup])),
-    findRunner: (name) => byName.get(name),
-    madeFor: (origin, stay) =>
+    /** The runners of each group, in the order of the groups. */
+    byGroup: new Map(judged.map((ofGroup) => [ofGroup.group, ofGroup])) as ReadonlyMap<Group, GroupRunners>,
+    /** Finds the runner with a name. There is at most one, since no two groups share names. */
+    findRunner: (name: string) => byName.get(name),
+    /** Runners that were made for one stay of a job in the queue: registered ones first, then by name. */
+    madeFor: (origin: string, stay: Stay): readonly Runner[] =>
       byJob
         .get(origin, stay.id)
         ?.filter(({ madeFor }) => isMadeForSame(madeFor, stay))
@@ -102,9 +97,23 @@ export function endOf({ live }: Runner): number {
   return live?.finishedAtMs ?? live?.createdAtMs ?? 0;
 }
 
-/** True when anything but an offline row speaks of a runner of this name: a new runner needs another one. */
-export function isKnown(name: string, { findRunner }: Pick<Runners, 'findRunner'>): boolean {
-  return (findRunner(name)?.state ?? 'offline') !== 'offline';
+/**
+ * Returns the lowest name that only an offline row has, or nothing: it is not used up, and no Job has it.
+ * @param missed runners that should have come and have not: as many further names are left out
+ */
+export function newName(
+  nameOf: RunnerNamer,
+  madeFor: MadeFor,
+  { findRunner }: Pick<Runners, 'findRunner'>,
+  missed = 0,
+): string {
+  let toSkip = missed;
+  for (let ordinal = 0; ; ordinal += 1) {
+    const name = nameOf(madeFor, ordinal);
+    if ((findRunner(name)?.state ?? 'offline') !== 'offline') continue;
+    if (toSkip === 0) return name;
+    toSkip -= 1;
+  }
 }
 
 /** Registered runners first (they need no start), then by name. */

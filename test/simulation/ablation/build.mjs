@@ -47,13 +47,6 @@ const RULES = [
     off: { 'idle.ts isFit': 'return false', 'idle.ts indexBacksOffUntilMs': 'return Infinity' },
   },
   {
-    rule: 'names of a pool in a ring (ADR 35)',
-    off: {
-      'idle.ts nextName':
-        'for (let nth = 0; ; nth += 1) { const name = args[0]({ poolIndex: args[1] }, nth); if (!args[2](name)) return name; }',
-    },
-  },
-  {
     rule: 'back-off of a pool (ADR 35)',
     off: { 'idle.ts indexBacksOffUntilMs': 'return 0', 'idle.ts isRecordOfPool': 'return false' },
   },
