@@ -32,7 +32,7 @@
  *     elsewhere.
  */
 import { type BackOff, backOffOf, groupBackOff } from './back-off.ts';
-import { addTo, memo } from './collections.ts';
+import { addTo, memo, sortedBy } from './collections.ts';
 import type { Group, Job } from './evidence.ts';
 import type { Facts } from './facts.ts';
 import { limitsOfFree } from './free-limits.ts';
@@ -60,13 +60,15 @@ interface OpenAllotment extends Allotment {
   readonly backingOff: Map<ReadyJob, BackOff>;
 }
 
-/** The result of the pass: the allotment of each group, and the stuck runners whose slots go to waiting jobs. */
-export interface Slots {
+/** The result of a pass: the allotment of each group. */
+interface Allotted {
   readonly allotments: ReadonlyMap<Group, Allotment>;
-  readonly overdue: ReadonlySet<Runner>;
   /** The limit at which each job without a slot waits. Absent for jobs in back-off and for jobs of suspended groups. */
   readonly waitsAt: ReadonlyMap<ReadyJob, OpenLimit>;
 }
+
+/** The same, with the stuck runners whose slots go to waiting jobs. */
+export type Slots = Allotted & { readonly overdue: ReadonlySet<Runner> };
 
 /**
  * Runs the pass over the queue. If pods are stuck, it runs a second pass in which the jobs of those runners come last:
@@ -98,8 +100,7 @@ function byRank(queue: readonly ReadyJob[], inTheWay: ReadonlySet<Runner>, facts
     if (living.has(ready)) return 0;
     return isStalled(ready, sharing, facts) ? 2 : 1;
   };
-  const ranked = queue.map((ready) => ({ ready, rank: rankOf(ready) }));
-  return ranked.sort((a, b) => a.rank - b.rank).map(({ ready }) => ready);
+  return sortedBy(queue, rankOf);
 }
 
 /** Jobs of groups that share slots, as many as living runners can serve. Each first its own one, then the oldest. */
@@ -137,8 +138,6 @@ function groupsThatShare({ groups, openLimits }: Pick<Facts, 'groups' | 'openLim
   const sharing = [...sharers.values()].filter(({ length }) => length > 1).flat();
   return new Set([...sharing.filter((group) => !limitsJobs(group)), ...groups.filter(({ isBound }) => isBound)]);
 }
-
-type Allotted = Pick<Slots, 'allotments' | 'waitsAt'>;
 
 /**
  * Each job gets a slot of one of its owners, if one has it free. The first of these that there is gives it:

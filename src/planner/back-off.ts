@@ -51,10 +51,7 @@ const TRYING_MS = 10_000;
  * the runner fails. A new runner for another job would fail as well. So the failures of all jobs count together, and one runner at a time is
  * tried (docs/adr/0034).
  */
-export function groupBackOff({
-  byGroup,
-  nowMs,
-}: Pick<Facts, 'byGroup' | 'nowMs'>): (group: Group) => BackOff | undefined {
+export function groupBackOff({ byGroup, nowMs }: Facts): (group: Group) => BackOff | undefined {
   const holds = new Map<Group, { readonly untilMs: number; tries: number }>();
   for (const { group, runners } of byGroup.values()) {
     const goodMs = Math.max(0, ...runners.map(({ live }) => cameUpAtMs(live)));

@@ -23,6 +23,12 @@ export function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
   else lists.set(key, [value]);
 }
 
+/** Sorts by a number, which is calculated once for each. Elements with one number keep their order. */
+export function sortedBy<T>(all: readonly T[], numberOf: (each: T) => number): readonly T[] {
+  const ranked = all.map((each) => ({ each, number: numberOf(each) }));
+  return ranked.sort((a, b) => a.number - b.number).map(({ each }) => each);
+}
+
 /** Adds to the sum of this key. */
 export function count<K>(sums: Map<K, number>, key: K, more: number): void {
   sums.set(key, (sums.get(key) ?? 0) + more);

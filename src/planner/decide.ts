@@ -49,7 +49,7 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, i
     });
     const wanted = new Set([...assigned, ...kept].map(({ runner }) => runner));
     const others = allotment.runners.filter(({ name }) => !wanted.has(name));
-    const unwanted = others.map((of) => decideStopped(of, key) ?? decideUnwanted(of, key, overdue, facts));
+    const unwanted = others.map((of) => decideUnwanted(of, key, overdue, facts));
     return withDetails([...assigned, ...kept, ...unwanted], allotment, facts.nowMs, followOne);
   });
   return Object.freeze({
@@ -137,13 +137,6 @@ function decideOther({ job, origin }: ListedJob, { findRunner }: Pick<Facts, 'fi
   return { job, origin, verdict: 'running', group: keyOf(group) };
 }
 
-/** A Job that Kueue has stopped is not a record: Kueue would start it again. */
-function decideStopped({ name: runner, live }: Runner, group: GroupKey): RunnerDecision | undefined {
-  if (!live?.isStopped || !hasEnded(live.state)) return undefined;
-  if (live.pinned) return { emit: true, runner, group, because: 'unpinning', pinned: false };
-  return { emit: false, runner, group, because: 'failed' };
-}
-
 /** The decision about a runner that is for no ready job and for no pool. */
 function decideUnwanted(
   of: Runner,
@@ -154,6 +147,8 @@ function decideUnwanted(
   const { name: runner, state, job, live } = of;
   const drop = (because: DroppedBecause) => ({ emit: false, runner, group, because }) as const;
   const print = (because: EmittedBecause, pinned: boolean) => ({ emit: true, runner, group, because, pinned }) as const;
+  // A Job that Kueue has stopped is not a record: Kueue would start it again.
+  if (live?.isStopped && hasEnded(live.state)) return live.pinned ? print('unpinning', false) : drop('failed');
   switch (state) {
     case 'busy':
       return { ...print('busy', true), ...skipAtWork(live), ...(job && { job }) };
@@ -169,8 +164,7 @@ function decideUnwanted(
     case 'disabled':
       // Pinned when Gitea believed it busy: a claim that was lost, or a Job that was re-created in place of a lost one.
       if (live?.pinned) return print('unpinning', false);
-      if (state !== 'free') return drop(state);
-      return drop(overdue.has(of) ? 'stuck' : whyTooMany(of));
+      return drop(state === 'free' ? whyTooMany(of, overdue) : state);
     case 'foreign':
       return { ...print('foreign', true), ...SKIP, ...(job && { job }) };
     case 'lost':
@@ -192,7 +186,9 @@ function decideUnwanted(
   }
 }
 
-function whyTooMany({ group, madeFor }: Runner): DroppedBecause {
+function whyTooMany(of: Runner, overdue: Given['overdue']): DroppedBecause {
+  const { group, madeFor } = of;
+  if (overdue.has(of)) return 'stuck';
   if (group.suspend) return 'suspended';
   return poolIndexOf(madeFor) === undefined ? 'surplus' : 'drained';
 }

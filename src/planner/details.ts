@@ -1,7 +1,7 @@
 /** 7 DECIDE, the details of decisions that are made: what a runner's Job says besides, its class, its trouble, and sums for people. */
 import type { Allotment } from './allot.ts';
 import type { Given } from './assign.ts';
-import { compareText, count } from './collections.ts';
+import { compareText, count, memo } from './collections.ts';
 import {
   type EmittedBecause,
   type EmittedRunner,
@@ -141,7 +141,7 @@ function priorityClasses(
     return { priorityClassName, free: threshold - (priorityTiers[nth - 1]?.threshold ?? 0) };
   });
   /** Takes a slot of the first tier that has one and fits. Undefined: there is none, as when more runners work than the cap allows. */
-  const take = (fits: (name: string) => boolean): string | undefined => {
+  const take = (fits = (_: string) => true): string | undefined => {
     const tier = tiers.find(({ priorityClassName, free }) => free > 0 && fits(priorityClassName));
     if (tier) tier.free -= 1;
     return tier?.priorityClassName;
@@ -157,10 +157,7 @@ function priorityClasses(
   }
   const atWork = unseen.filter(isBusy).sort((a, b) => compareText(a.runner, b.runner));
   for (const { runner } of [...atWork, ...unseen.filter((decision) => !isBusy(decision))]) {
-    classes.set(
-      runner,
-      take(() => true),
-    );
+    classes.set(runner, take());
   }
   return classes;
 }
@@ -188,18 +185,14 @@ export function summarize(
 ): readonly GroupSummary[] {
   const held = new Map<GroupKey, number>();
   for (const each of jobs) if (each.verdict === 'held' && each.group) count(held, each.group, 1);
-  const reasons = new Map<GroupKey, Map<string, number>>();
-  for (const { emit, group, because } of runners) {
-    const ofGroup = reasons.get(group) ?? new Map<string, number>();
-    if (emit) count(ofGroup, because, 1);
-    reasons.set(group, ofGroup);
-  }
+  const reasonsOf = memo((_: GroupKey) => new Map<string, number>());
+  for (const { emit, group, because } of runners) if (emit) count(reasonsOf(group), because, 1);
   // The group without a size comes last, so it wins.
   const byKey = new Map(groups.toReversed().map((group) => [keyOf(group), group]));
   return [...new Set(groups.map(keyOf))].map((key) => {
     const group = byKey.get(key) as Group;
     const sum = (...of: readonly EmittedBecause[]): number =>
-      of.reduce((all, because) => all + (reasons.get(key)?.get(because) ?? 0), 0);
+      of.reduce((all, because) => all + (reasonsOf(key).get(because) ?? 0), 0);
     const [unreadJobs, nowCalled] = [unreadJobsOf(group), renamedTo(group)];
     return {
       group: key,

@@ -344,13 +344,6 @@ export interface ListedJob {
   readonly looks: readonly string[];
 }
 
-/** All jobs that any look lists. */
-export interface JobList {
-  /** Oldest first (`byAge`). */
-  readonly jobs: readonly ListedJob[];
-  readonly findJob: (origin: string, id: number) => ListedJob | undefined;
-}
-
 /** Order of a job's states. Two looks are never taken at the same instant: the later state is the true one. */
 const PROGRESS: Readonly<Record<JobStatus, number>> = { blocked: 0, queued: 1, completed: 2, in_progress: 3 };
 
@@ -372,7 +365,7 @@ export function looksOf(groups: readonly Group[], evidence: Evidence): readonly 
  * Joins all looks. When two looks disagree about a job, the higher attempt wins, then the later state. A job that any look shows in
  * progress stays in progress, because dropping its runner kills it.
  */
-export function joinLooks(groups: readonly Group[], evidence: Evidence): JobList {
+export function joinLooks(groups: readonly Group[], evidence: Evidence) {
   const known = new ByGitea<{ job: Job; readonly origin: string; readonly looks: string[] }>();
   for (const [{ look, origin }, { jobs: listed }] of looksOf(groups, evidence)) {
     const ofGitea = known.ofGitea(origin);
@@ -386,8 +379,12 @@ export function joinLooks(groups: readonly Group[], evidence: Evidence): JobList
       if (isNewer(job, other.job)) other.job = job;
     }
   }
-  return { jobs: [...known.values()].sort(byAge), findJob: (origin, id) => known.get(origin, id) };
+  const jobs: readonly ListedJob[] = [...known.values()].sort(byAge);
+  return { jobs, findJob: (origin: string, id: number): ListedJob | undefined => known.get(origin, id) };
 }
+
+/** All jobs that any look lists, oldest first. */
+export type JobList = Readonly<ReturnType<typeof joinLooks>>;
 
 /** True if `a` is the newer state. When both are equal the first one will do. */
 function isNewer(a: Job, b: Job): boolean {

@@ -1,32 +1,17 @@
 /** Facts that hold before any decision. Every later step reads these facts; none writes them. */
-import { byKey, type Evidence, type Group, type JobList, joinLooks, type ListedJob } from './evidence.ts';
+import { byKey, type Evidence, type Group, joinLooks, type ListedJob } from './evidence.ts';
 import { findHeirs } from './heirs.ts';
 import { judgeRunners } from './judge.ts';
-import { countTaken, OpenLimits } from './limits.ts';
-import { type Owners, ownersFinder } from './owners.ts';
+import { countTaken, openLimits } from './limits.ts';
+import { ownersFinder } from './owners.ts';
 import { readySinceFinder } from './ready-since.ts';
-import { indexRunners, type Runners } from './runners.ts';
+import { indexRunners } from './runners.ts';
 import { gatherTraces } from './traces.ts';
 
-export interface Facts extends JobList, Runners {
-  /** Sorted by namespace and name. */
-  readonly groups: readonly Group[];
-  /** The groups that may serve a job. */
-  readonly ownersOf: (listed: ListedJob) => Owners;
-  /** Returns since when a job has been ready, ms. */
-  readonly readySinceMs: (listed: ListedJob) => number;
-  /** Queued jobs of its scope that were not read. */
-  readonly unreadJobsOf: (group: Group) => number;
-  readonly renamedTo: (group: Group) => string | undefined;
-  /**
-   * Returns the slots that the cap and the limits have left after runners at work and runners held for debugging. Each
-   * call returns new objects: callers take slots from them.
-   */
-  readonly openLimits: () => OpenLimits;
-  readonly nowMs: number;
+export type Facts = Readonly<ReturnType<typeof establishFacts>> & {
   /** Only for a plan that cannot see Kubernetes (`unseen/`). */
   readonly past?: Past;
-}
+};
 
 /** The runners that earlier plans have requested. They may be starting unseen. */
 export interface Past {
@@ -46,8 +31,8 @@ export interface PastRequest {
 }
 
 /** @throws GroupsCollide when two groups would share runner names; Error when a group's look is missing */
-export function establishFacts(groups: readonly Group[], evidence: Evidence): Facts {
-  const inOrder = [...groups].sort(byKey);
+export function establishFacts(groups: readonly Group[], evidence: Evidence) {
+  const inOrder: readonly Group[] = [...groups].sort(byKey);
   const list = joinLooks(inOrder, evidence);
   const ownersOf = ownersFinder(inOrder, evidence.looks);
   const heirs = findHeirs(inOrder, evidence, list.jobs, ownersOf);
@@ -55,14 +40,22 @@ export function establishFacts(groups: readonly Group[], evidence: Evidence): Fa
   const runners = indexRunners(judgeRunners(traces, evidence, list));
   const taken = countTaken(inOrder, runners, evidence, list.jobs);
   return {
+    /** Sorted by namespace and name. */
     groups: inOrder,
     ...list,
     ...runners,
+    /** The groups that may serve a job. */
     ownersOf,
+    /** Returns since when a job has been ready, ms. */
     readySinceMs: readySinceFinder(list.jobs, runners.madeFor),
-    unreadJobsOf: ({ look }) => evidence.looks.get(look)?.unreadJobs ?? 0,
-    renamedTo: ({ look }) => evidence.looks.get(look)?.renamedTo,
-    openLimits: () => new OpenLimits(taken),
+    /** Queued jobs of its scope that were not read. */
+    unreadJobsOf: ({ look }: Group) => evidence.looks.get(look)?.unreadJobs ?? 0,
+    renamedTo: ({ look }: Group) => evidence.looks.get(look)?.renamedTo,
+    /**
+     * Returns the slots that the cap and the limits have left after runners at work and runners held for debugging.
+     * Each call returns new objects: callers take slots from them.
+     */
+    openLimits: () => openLimits(taken),
     nowMs: evidence.nowMs,
   };
 }

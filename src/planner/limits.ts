@@ -77,46 +77,15 @@ interface Sharer {
   readonly isOurs: boolean;
 }
 
+export type OpenLimits = ReturnType<typeof openLimits>;
+
 /** All limits, before any job has a slot. Groups that share a limit get the same object. */
-export class OpenLimits {
-  readonly #taken: Taken;
-  readonly #open = new Map<string, OpenLimit>();
-
-  constructor(taken: Taken) {
-    this.#taken = taken;
-  }
-
-  /** The cap of a group, and its limits that are the same for all jobs. */
-  ofGroup(group: Group): readonly OpenLimit[] {
-    const { limits = [], maxActiveRunners, suspend } = group;
-    const key = capKey(group);
-    const left = suspend ? 0 : maxActiveRunners - (this.#taken.slots.get(key) ?? 0);
-    const cap = this.#open.get(key) ?? { left, others: [] };
-    this.#open.set(key, cap);
-    return [cap, ...limits.filter((limit) => !dependsOnJob(limit)).map((limit) => this.#openLimit(limit))];
-  }
-
-  /** Returns the limits per repository, organization or branch that the job counts under. */
-  ofJob({ limits = [] }: Group, { repository, branch }: Job): readonly OpenLimit[] {
-    const own = limits.filter((limit) => dependsOnJob(limit) && this.#taken.isFor(limit)(branch));
-    return own.map((limit) => this.#openLimit(limit, repository));
-  }
-
-  /** The least that its limits leave to a job of which nothing is known. A bound runner is of a repository, but of no branch. */
-  leastOf({ isBound, limits = [] }: Group): readonly OpenLimit[] {
-    return limits.flatMap((limit) => {
-      if (isBound && limit.branches === undefined) return [];
-      const taken = [...this.#taken.slots].flatMap(([key, slots]) => (key.startsWith(`${limit.key} `) ? slots : []));
-      const open = this.#openLimit(limit);
-      return { ...open, left: open.left - Math.max(0, ...taken) };
-    });
-  }
-
-  #openLimit(limit: Limit, repository?: string): OpenLimit {
-    const { slots, shared, most } = this.#taken;
+export function openLimits({ slots, shared, most, isFor }: Taken) {
+  const known = new Map<string, OpenLimit>();
+  const open = (limit: Limit, repository?: string): OpenLimit => {
     const key = keyFor(limit, repository);
-    const known = this.#open.get(key);
-    if (known) return known;
+    const before = known.get(key);
+    if (before) return before;
     const of = repository === undefined ? undefined : partOf(limit, repository);
     // A runner of which nobody knows for whom it works may work for anybody.
     const keys = limit.key === key ? [key] : [key, limit.key];
@@ -125,10 +94,36 @@ export class OpenLimits {
     const left = leftForOurs((most.get(limit.key) ?? 0) - atWork, sharers);
     const others = sharers.filter(({ isOurs }) => !isOurs).slice(0, 3);
     const told = others.map(({ live: { name, application } }) => ({ name, ...(application && { application }) }));
-    const open = { limit, ...(of && { of }), left, others: told };
-    this.#open.set(key, open);
-    return open;
-  }
+    const opened = { limit, ...(of && { of }), left, others: told };
+    known.set(key, opened);
+    return opened;
+  };
+  return {
+    /** The cap of a group, and its limits that are the same for all jobs. */
+    ofGroup: (group: Group): readonly OpenLimit[] => {
+      const { limits = [], maxActiveRunners, suspend } = group;
+      const key = capKey(group);
+      const left = suspend ? 0 : maxActiveRunners - (slots.get(key) ?? 0);
+      const cap = known.get(key) ?? { left, others: [] };
+      known.set(key, cap);
+      return [cap, ...limits.filter((limit) => !dependsOnJob(limit)).map((limit) => open(limit))];
+    },
+
+    /** Returns the limits per repository, organization or branch that the job counts under. */
+    ofJob: ({ limits = [] }: Group, { repository, branch }: Job): readonly OpenLimit[] => {
+      const own = limits.filter((limit) => dependsOnJob(limit) && isFor(limit)(branch));
+      return own.map((limit) => open(limit, repository));
+    },
+
+    /** The least that its limits leave to a job of which nothing is known. A bound runner is of a repository, but of no branch. */
+    leastOf: ({ isBound, limits = [] }: Group): readonly OpenLimit[] =>
+      limits.flatMap((limit) => {
+        if (isBound && limit.branches === undefined) return [];
+        const taken = [...slots].flatMap(([key, sum]) => (key.startsWith(`${limit.key} `) ? sum : []));
+        const { left, ...least } = open(limit);
+        return { ...least, left: left - Math.max(0, ...taken) };
+      }),
+  };
 }
 
 interface OfGroup {

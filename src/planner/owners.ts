@@ -23,13 +23,6 @@ export type Owners =
     }
   | { readonly covered: false; readonly because: 'repository-not-chosen'; readonly nearest: GroupKey };
 
-/** The groups that have one of the looks of a job. */
-interface Candidates {
-  /** First owner first. */
-  readonly groups: readonly Group[];
-  readonly byLabel: ReadonlyMap<string, readonly Group[]>;
-}
-
 /**
  * Returns a function that finds the owners of a job. Owners are calculated once for jobs with the same labels and looks
  * whose repositories are chosen by the same groups.
@@ -91,7 +84,8 @@ export function repositoryFinder<V>(all: readonly V[], patternsOf: (value: V) =>
   return (repository: string): readonly V[] => [repository, repository.slice(repository.indexOf('/'))].flatMap(find);
 }
 
-function toCandidates(groups: readonly Group[]): Candidates {
+/** @param groups those that have one of the looks of a job, first owner first */
+function toCandidates(groups: readonly Group[]) {
   const byLabel = new Map<string, Group[]>();
   for (const group of groups) for (const label of new Set(group.labels)) addTo(byLabel, label, group);
   return { groups, byLabel };
@@ -112,7 +106,7 @@ export function byOwnership(a: Group, b: Group): number {
  * Counts for each group how many of the job's labels it has. Authors of workflows choose these labels, up to 200 for
  * each of 20,000 jobs. So each label is looked up once, and not once per group.
  */
-function findOwners(labels: readonly string[], { byLabel, groups }: Candidates): Owners {
+function findOwners(labels: readonly string[], { byLabel, groups }: ReturnType<typeof toCandidates>): Owners {
   // Gitea gives a job without labels to any runner. But on 1.27 it may be the caller of a reusable workflow, which no runner ever gets.
   const accepting = labels.length > 0 ? groups : groups.filter((group) => group.acceptUnlabelledJobs);
   // Only a job that asks for a size gets a runner of that size, though the runner could take other jobs.

@@ -24,10 +24,8 @@ export function patternFinder<V>(all: readonly V[], patternsOf: (value: V) => re
     }
   // Each length once: most strings are longer than most patterns.
   const lengths = [...new Set([...byStart.keys()].map(({ length }) => length))];
-  const endLengths = new Set(
-    [...byStart.values()].flatMap((byEnd) => [...byEnd.keys()].map((end) => end?.length ?? 0)),
-  );
-  const ends = [...endLengths];
+  const allEnds = [...byStart.values()].flatMap((byEnd) => [...byEnd.keys()]);
+  const ends = [...new Set(allEnds.map((end) => end?.length ?? 0))];
   return (text: string): readonly V[] => {
     const found = lengths.flatMap((length) => {
       const byEnd = length > text.length ? undefined : byStart.get(text.slice(0, length));

@@ -1,5 +1,5 @@
 /** 3 QUEUE: the ready jobs, in the order in which they are given slots, and who may serve them. */
-import { addTo, count, memo } from './collections.ts';
+import { addTo, count, memo, sortedBy } from './collections.ts';
 import type { Group, ListedJob } from './evidence.ts';
 import type { Facts, PastRequest } from './facts.ts';
 import { weightOf } from './limits.ts';
@@ -70,12 +70,10 @@ export function isStalled({ listed, own }: ReadyJob, groups: ReadonlySet<Group>,
  * `per-repository` the repositories take turns.
  */
 export function queueReadyJobs(facts: Facts): readonly ReadyJob[] {
-  const inOrder = facts.jobs
-    .filter(({ job }) => job.status === 'queued')
-    .map((listed) => ({ ready: toReadyJob(listed, facts), sinceMs: facts.readySinceMs(listed) }))
-    // `facts.jobs` come oldest first, and those that are equal here stay so.
-    .sort((a, b) => askedFirst(a.ready, b.ready) || a.sinceMs - b.sinceMs)
-    .map(({ ready }) => ready);
+  const queued = facts.jobs.filter(({ job }) => job.status === 'queued').map((listed) => toReadyJob(listed, facts));
+  // `facts.jobs` come oldest first, and those that are equal here stay so.
+  const longestFirst = sortedBy(queued, ({ listed }) => facts.readySinceMs(listed));
+  const inOrder = sortedBy(longestFirst, ({ asked }) => (asked ? 0 : 1));
   return byRank(takeTurns(facts.groups) ? byTurns(inOrder, facts) : inOrder, facts);
 }
 
@@ -105,19 +103,15 @@ function byRank(inOrder: readonly ReadyJob[], facts: Facts): readonly ReadyJob[]
       return Math.min(order.length, ...names.flatMap(find).map(([nth]) => nth));
     });
   });
-  const ranked = new Map<Group | undefined, { readonly ready: ReadyJob; readonly rank: number }[]>();
-  for (const ready of inOrder) {
-    const { repository } = ready.listed.job;
+  const rankOf = (ready: ReadyJob): number => {
     const group = groupOf(ready);
-    if (group?.order)
-      addTo(ranked, group, { ready, rank: hasWaitedLong(ready.listed, facts) ? -1 : rankIn(group)(repository) });
-  }
-  const queues = new Map([...ranked].map(([group, all]) => [group, all.sort((a, b) => a.rank - b.rank).values()]));
-  return inOrder.map((ready) => queues.get(groupOf(ready))?.next().value?.ready ?? ready);
-}
-
-function askedFirst(a: ReadyJob, b: ReadyJob): number {
-  return Number(b.asked !== undefined) - Number(a.asked !== undefined);
+    if (!group?.order) return 0;
+    return hasWaitedLong(ready.listed, facts) ? -1 : rankIn(group)(ready.listed.job.repository);
+  };
+  const byGroup = new Map<Group | undefined, ReadyJob[]>();
+  for (const ready of inOrder) addTo(byGroup, groupOf(ready), ready);
+  const queues = new Map([...byGroup].map(([group, all]) => [group, sortedBy(all, rankOf).values()]));
+  return inOrder.map((ready) => queues.get(groupOf(ready))?.next().value ?? ready);
 }
 
 /**
@@ -137,16 +131,13 @@ function byTurns(inOrder: readonly ReadyJob[], { ownersOf, byGroup }: Facts): re
     }
     turns.set(group, atWork);
   }
-  return inOrder
-    .map((ready) => {
-      const first = firstWorking(ownersOf(ready.listed));
-      const ofGroup = first && turns.get(first);
-      if (!ofGroup) return { ready, turn: 0 };
-      const { repository } = ready.listed.job;
-      const turn = ofGroup.get(repository) ?? 0;
-      ofGroup.set(repository, turn + 1);
-      return { ready, turn };
-    })
-    .sort((a, b) => a.turn - b.turn)
-    .map(({ ready }) => ready);
+  return sortedBy(inOrder, ({ listed }) => {
+    const first = firstWorking(ownersOf(listed));
+    const ofGroup = first && turns.get(first);
+    if (!ofGroup) return 0;
+    const { repository } = listed.job;
+    const turn = ofGroup.get(repository) ?? 0;
+    ofGroup.set(repository, turn + 1);
+    return turn;
+  });
 }

@@ -13,6 +13,7 @@
  *   - what another Application has left behind is printed so that it is applied once: then it can be pruned (`inShards`).
  */
 import { hash } from 'node:crypto';
+import type { Allotment } from './allot.ts';
 import type { Given } from './assign.ts';
 import { count } from './collections.ts';
 import type { EmittedRunner, Plan, RunnerDecision } from './decisions.ts';
@@ -55,8 +56,7 @@ export function waitingForSlots(
   const take = (limits: readonly Readonly<OpenLimit>[], slots: number): void => {
     for (const limit of limits) count(taken, limit, slots);
   };
-  const started: { readonly name: string; readonly weight: number; readonly limits: readonly Readonly<OpenLimit>[] }[] =
-    [];
+  const started: (Pick<Allotment, 'limits'> & { readonly name: string; readonly weight: number })[] = [];
   for (const [group, { limits, jobs, runners }] of allotments) {
     const weight = weightOf(group);
     const assigned = assignments.get(group) ?? [];

@@ -121,17 +121,15 @@ export function groupFinder<G extends GroupKey & { readonly size?: string }>(
   groups: readonly G[],
   instance: string,
 ): (name: RunnerName) => G | undefined {
-  const index = new Map<string, Map<string, G>>();
+  const index = new Map<string, G>();
   for (const group of groups) {
     if (group.size !== undefined) continue;
-    const hash = groupHash(instance, group);
-    const ofHash = index.get(hash) ?? new Map<string, G>();
-    const prefix = namePrefix(group.name);
-    const other = ofHash.get(prefix);
+    const key = `${namePrefix(group.name)} ${groupHash(instance, group)}`;
+    const other = index.get(key);
     if (other) throw new GroupsCollide(other, group);
-    index.set(hash, ofHash.set(prefix, group));
+    index.set(key, group);
   }
-  return (name) => index.get(name.groupHash)?.get(name.prefix);
+  return ({ prefix, groupHash: hash }) => index.get(`${prefix} ${hash}`);
 }
 
 /** Two groups have the same name prefix and group hash. The chance is 1 in 65,536 for two groups of the same name. */

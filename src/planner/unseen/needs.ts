@@ -4,38 +4,30 @@
  * that one, in any run of the repository.
  */
 
-import { addTo, ByGitea } from '../collections.ts';
+import { addTo, ByGitea, memo } from '../collections.ts';
 import type { Job, ListedJob } from '../evidence.ts';
 import { baseName, mayFollow } from '../ready-since.ts';
 
 /** One job of one attempt of a run, or all legs of its matrix. */
 interface Span {
   /** Begin of the first leg, ms. Infinity: none has begun. */
-  beginMs: number;
+  readonly beginMs: number;
   /** End of the last leg, ms. Infinity: one has not ended. */
-  endMs: number;
+  readonly endMs: number;
 }
 
 /** All jobs of one attempt of a run, by base name. */
 type Attempt = Map<string, Span>;
 
-/** The known runs of one repository. */
-interface Repository {
-  readonly attempts: Map<string, Attempt>;
-  /** Results so far, by both names. */
-  readonly begunBefore: Map<string, boolean>;
-}
-
 /** Says whether a job can have waited for the end of another job of its run. */
 export function needsFinder(jobs: readonly ListedJob[]): (listed: ListedJob, other: Job) => boolean {
   // Most plans never need this map.
-  let repositories: ReadonlyMap<string, Repository> | undefined;
+  let repositories: ReadonlyMap<string, HasBegunBefore> | undefined;
   return (listed, other) => {
     if (!mayFollow(listed, other)) return false;
     const { job, origin } = listed;
     repositories ??= indexRuns(jobs);
-    const repository = repositories.get(`${origin} ${job.repository}`);
-    return !repository || !hasBegunBefore(repository, baseName(job), baseName(other));
+    return !repositories.get(`${origin} ${job.repository}`)?.(baseName(job))(baseName(other));
   };
 }
 
@@ -63,37 +55,36 @@ function indexByRun(jobs: readonly ListedJob[]): ByGitea<Job[]> {
   return runs;
 }
 
-/** True when any run shows a job of the first name that began before all jobs of the second name had ended. */
-function hasBegunBefore({ attempts, begunBefore }: Repository, base: string, other: string): boolean {
-  const key = `${base}\n${other}`;
-  const known = begunBefore.get(key);
-  if (known !== undefined) return known;
-  const found = [...attempts.values()].some((attempt) => {
-    const [one, two] = [attempt.get(base), attempt.get(other)];
-    return one !== undefined && two !== undefined && one.beginMs < two.endMs;
-  });
-  begunBefore.set(key, found);
-  return found;
-}
+/** True if any run of a repository shows a job of the first name that began before all jobs of the second name had ended. */
+type HasBegunBefore = (base: string) => (other: string) => boolean;
 
-function indexRuns(jobs: readonly ListedJob[]): ReadonlyMap<string, Repository> {
-  const repositories = new Map<string, Repository>();
+/** By repository. */
+function indexRuns(jobs: readonly ListedJob[]): ReadonlyMap<string, HasBegunBefore> {
+  const repositories = new Map<string, Map<string, Attempt>>();
   for (const { job, origin } of jobs) {
     const at = `${origin} ${job.repository}`;
-    const repository = repositories.get(at) ?? { attempts: new Map<string, Attempt>(), begunBefore: new Map() };
-    repositories.set(at, repository);
+    const attempts = repositories.get(at) ?? new Map<string, Attempt>();
+    repositories.set(at, attempts);
     // A rerun keeps the run's id: what began at the first attempt says nothing about ends of the second.
     const key = `${job.runId} ${job.attempt}`;
-    const attempt: Attempt = repository.attempts.get(key) ?? new Map<string, Span>();
-    repository.attempts.set(key, attempt);
+    const attempt: Attempt = attempts.get(key) ?? new Map<string, Span>();
+    attempts.set(key, attempt);
     const base = baseName(job);
-    const span = attempt.get(base);
-    const beginMs = Math.min(span?.beginMs ?? Number.POSITIVE_INFINITY, job.startedAtMs ?? Number.POSITIVE_INFINITY);
-    const endMs = Math.max(
-      span?.endMs ?? 0,
-      job.status === 'completed' ? (job.completedAtMs ?? 0) : Number.POSITIVE_INFINITY,
-    );
-    attempt.set(base, { beginMs, endMs });
+    const { beginMs, endMs } = attempt.get(base) ?? { beginMs: Number.POSITIVE_INFINITY, endMs: 0 };
+    const { startedAtMs = Number.POSITIVE_INFINITY, completedAtMs = 0, status } = job;
+    const endedMs = status === 'completed' ? completedAtMs : Number.POSITIVE_INFINITY;
+    attempt.set(base, { beginMs: Math.min(beginMs, startedAtMs), endMs: Math.max(endMs, endedMs) });
   }
-  return repositories;
+  return new Map([...repositories].map(([at, attempts]) => [at, begunBefore([...attempts.values()])]));
+}
+
+function begunBefore(attempts: readonly Attempt[]): HasBegunBefore {
+  return memo((base) =>
+    memo((other) =>
+      attempts.some((attempt) => {
+        const [one, two] = [attempt.get(base), attempt.get(other)];
+        return one !== undefined && two !== undefined && one.beginMs < two.endMs;
+      }),
+    ),
+  );
 }

@@ -11,6 +11,7 @@
  *
  * Nothing is given up otherwise. So one event more changes little, and runners that start are kept (docs/adr/0019).
  */
+import { memo } from '../collections.ts';
 import type { Group, ListedJob } from '../evidence.ts';
 import type { Facts, PastRequest } from '../facts.ts';
 import { OFFLINE_AFTER_MS } from '../judge.ts';
@@ -87,21 +88,15 @@ function openPast(facts: Facts): Past {
 function lineFinder(
   groups: ReadonlyMap<Group, PastGroup>,
 ): (listed: ListedJob, owners: Owners) => WaitingLine | undefined {
-  const lines = new Map<Owners, Map<string, WaitingLine>>();
-  const openLine = (owners: readonly Group[]): WaitingLine => {
-    const line: WaitingLine = { groups: owners.flatMap((group) => groups.get(group) ?? []), waiting: [] };
-    for (const { lines: ofGroup } of line.groups) ofGroup.push(line);
-    return line;
-  };
-  return ({ job }, owners) => {
-    if (!owners.covered) return undefined;
-    const ofOwners = lines.get(owners) ?? new Map<string, WaitingLine>();
-    lines.set(owners, ofOwners);
-    const key = takeTurns(owners.groups) ? job.repository : '';
-    const line = ofOwners.get(key) ?? openLine(owners.groups);
-    ofOwners.set(key, line);
-    return line;
-  };
+  const lineOf = memo((owners: Extract<Owners, { readonly covered: true }>) =>
+    memo((_repository: string) => {
+      const line: WaitingLine = { groups: owners.groups.flatMap((group) => groups.get(group) ?? []), waiting: [] };
+      for (const { lines } of line.groups) lines.push(line);
+      return line;
+    }),
+  );
+  return ({ job }, owners) =>
+    owners.covered ? lineOf(owners)(takeTurns(owners.groups) ? job.repository : '') : undefined;
 }
 
 function happen({ what, job, atMs }: PastEvent, past: Past): void {

@@ -158,14 +158,13 @@ function giveTime(of: PastGroup): void {
   for (const runner of of.asked) runner.dueMs = Math.max(runner.dueMs, dueMs(runner));
 }
 
-/** Returns how long runners may take by the starts of the group alone, ms. */
-function groupTime({ slowestMs, missed: groupMissed, group }: PastGroup): number {
-  return patienceMs({ missed: 0, groupMissed, slowestMs }, group.spawnTimeoutMs);
+/** Returns how long a runner may take, ms. @param missed runners in the name of its job. Default: by the starts of the group alone */
+function timeIn({ slowestMs, missed: groupMissed, group }: PastGroup, missed = 0): number {
+  return patienceMs({ missed, groupMissed, slowestMs }, group.spawnTimeoutMs);
 }
 
 function dueMs({ from, madeFor, sinceMs }: Omit<PastRunner, 'dueMs'>): number {
-  const { slowestMs, missed: groupMissed, group } = from;
-  return sinceMs + patienceMs({ missed: madeFor.missed, groupMissed, slowestMs }, group.spawnTimeoutMs);
+  return sinceMs + timeIn(from, madeFor.missed);
 }
 
 /** Gives up requests above the cap. The last in turn goes first. */
@@ -192,10 +191,10 @@ export function timeOut(of: PastGroup, atMs: number): number {
     giveUp(first);
     madeFor.missed += 1;
     // A runner that others have overtaken is lost. It says nothing about starts.
-    const before = groupTime(of);
+    const before = timeIn(of);
     if (first.sinceMs > of.newestMs) of.missed += 1;
     // The time stops growing after a few runners. Otherwise each of thousands of old jobs would cost all others a step.
-    if (groupTime(of) > before) giveTime(of);
+    if (timeIn(of) > before) giveTime(of);
     ask(of, serves, madeFor, dueMs);
   }
 }
