@@ -6,7 +6,7 @@ import { Deadline } from '../clients/http/request.ts';
 import { findToken, type TokenSources } from '../clients/tokens/api-token.ts';
 import type { Token } from '../clients/tokens/token.ts';
 import { keepsPool, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import { Failure, successes } from '../shared/failure.ts';
+import { Failure, orFailure, successes } from '../shared/failure.ts';
 import { groupBy } from '../shared/keys.ts';
 import { findCluster, type Settings } from './settings.ts';
 import { isOwnTrouble } from './troubles.ts';
@@ -67,11 +67,9 @@ export function targetsByGroup(
   );
   const members = groupBy(found, ([, target]) => (target instanceof Failure ? undefined : target));
   for (const [target, own] of members) {
-    const now = marked(
-      target,
-      own.map(([group]) => group),
-    );
-    for (const [group] of own) found.set(group, now);
+    const groups = own.map(([group]) => group);
+    const now = marked(target, groups);
+    for (const group of groups) found.set(group, now);
   }
   return found;
 }
@@ -134,16 +132,12 @@ async function tokensOf(groups: readonly RunnerGroup[], settings: Settings, dead
 }
 
 async function findAll(groups: readonly RunnerGroup[], sources: TokenSources): Promise<Tokens> {
-  const tokens: [RunnerGroup, Token | Failure][] = [];
+  const tokens: Tokens[number][] = [];
   for (let at = 0; at < groups.length; at += TOKENS_AT_ONCE) {
     const some = groups.slice(at, at + TOKENS_AT_ONCE);
-    const found = await Promise.allSettled(some.map((group) => findToken(group, sources)));
-    for (const [index, group] of some.entries()) {
-      const one = found[index];
-      if (one?.status === 'fulfilled') tokens.push([group, one.value]);
-      else if (one?.reason instanceof Failure && isOwnTrouble(one.reason)) tokens.push([group, one.reason]);
-      else throw one?.reason;
-    }
+    const find = async (group: RunnerGroup) => [group, await orFailure(findToken(group, sources))] as const;
+    tokens.push(...(await Promise.all(some.map(find))));
+    for (const [, token] of tokens) if (token instanceof Failure && !isOwnTrouble(token)) throw token;
   }
   return tokens;
 }

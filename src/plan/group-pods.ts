@@ -7,21 +7,11 @@ import { InputProblems, type Problem } from '../config/runnergroup/problems.ts';
 import type { ReadResult } from '../config/runnergroup/read.ts';
 import { hasOwnPod, type RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { baseOf, writtenPath } from '../config/runnergroup/sizes.ts';
-import type { FinishPod } from '../manifests/job-manifest.ts';
+import type { PodTemplate } from '../manifests/job-manifest.ts';
 import { groupBy, keyText } from '../shared/keys.ts';
-import type { PodFault } from './final-pods.ts';
 
 /** Pods of the groups: the input of the cdk8s app, and the faults of its templates. */
-export interface Pods {
-  readonly finish: FinishPod;
-  /** @throws InputProblems (exit 2): what `finish` found wrong since. Such a group's pod has been left as it was. */
-  readonly check: () => Promise<void>;
-  /**
-   * Returns the faults by group, after the app has made its templates.
-   * @throws InputProblems: all podTemplates together are too long
-   */
-  readonly faulty: () => Promise<ReadonlyMap<RunnerGroup, readonly Problem[]>>;
-}
+export type Pods = NonNullable<Awaited<ReturnType<typeof podsOf>>>;
 
 /** Characters of all podTemplates together, as JSON. All are in memory at once, and aliases make 131,072 of a file of 2 KB. */
 const MOST_TEMPLATE_CHARACTERS = 16_777_216;
@@ -30,7 +20,7 @@ const TOO_MANY =
   'over several Applications';
 
 /** Undefined when no group has a podTemplate or a securityProfile. */
-export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 'sources'>): Promise<Pods | undefined> {
+export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 'sources'>) {
   if (!groups.some(hasOwnPod)) return undefined;
   const { finalPod } = await import('./final-pods.ts');
   const secrets = secretsByNamespace(groups);
@@ -38,7 +28,7 @@ export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 's
   let characters = 0;
   let isTooLong = false;
   return {
-    finish: (group, ours) => {
+    finish: (group: RunnerGroup, ours: PodTemplate): PodTemplate => {
       if (!hasOwnPod(group)) return ours;
       const final = finalPod(group, ours, secrets.get(group.namespace) ?? []);
       if ('pod' in final) {
@@ -52,9 +42,14 @@ export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 's
       found.push(...final.faults.slice(0, MOST_PROBLEMS - found.length).map((fault) => late(group, fault)));
       return ours;
     },
+    /** @throws InputProblems (exit 2): what `finish` found wrong since. Such a group's pod has been left as it was. */
     check: async () => {
       if (found.length > 0) throw new InputProblems(await placed(found, sources));
     },
+    /**
+     * Returns the faults by group, after the app has made its templates.
+     * @throws InputProblems: all podTemplates together are too long
+     */
     faulty: async () => {
       const problems = await placed(found, sources);
       if (isTooLong) throw new InputProblems(problems);
@@ -90,21 +85,6 @@ export async function problemsOfPods(
     if (!(error instanceof InputProblems)) throw error;
     return error.problems;
   }
-}
-
-/** Returns the faults of one group's pods. */
-export async function faultsOfPods(group: RunnerGroup): Promise<readonly PodFault[]> {
-  const { finalPod } = await import('./final-pods.ts');
-  const { RunnersApp } = await import('../manifests/app.ts');
-  const secrets = secretsByNamespace([group]).get(group.namespace) ?? [];
-  const faults: PodFault[] = [];
-  const finish: FinishPod = (of, ours) => {
-    const final = finalPod(of, ours, secrets);
-    if ('faults' in final) faults.push(...final.faults);
-    return ours;
-  };
-  new RunnersApp([group], finish);
-  return faults;
 }
 
 function secretsByNamespace(groups: readonly RunnerGroup[]): ReadonlyMap<string, readonly string[]> {

@@ -27,11 +27,8 @@ const formatOf = memo((timeZone: string) => {
  * True within these hours, by the clocks of their zone. Hours that pass midnight belong to the day on which they begin.
  */
 function areOpen({ days, from, timeZone, to }: Hours, nowMs: number): boolean {
-  const parts = new Map(
-    formatOf(timeZone)
-      .formatToParts(nowMs)
-      .map(({ type, value }) => [type, value]),
-  );
+  const shown = formatOf(timeZone).formatToParts(nowMs);
+  const parts = new Map(shown.map(({ type, value }) => [type, value]));
   const today = (DAYS as readonly string[]).indexOf(parts.get('weekday') ?? '');
   const now = minutesOf(`${parts.get('hour')}:${parts.get('minute')}`);
   const first = minutesOf(from);

@@ -36,11 +36,9 @@ export async function looksKept(
 ): Promise<SomeKept> {
   const found = await askServe(targets, { url, clocks: asking.clocks, now, onRequest });
   const isKept = ({ key }: GiteaTarget) => found.has(key);
+  const others = targets.filter((target) => !isKept(target));
   const [atOnce, ...played] = await Promise.all([
-    observeNow(
-      targets.filter((target) => !isKept(target)),
-      asking,
-    ),
+    observeNow(others, asking),
     ...targets.filter(isKept).map(async (target) => {
       const { beganMs, ...from } = found.get(target.key) ?? {};
       // This request is not in the kept look.

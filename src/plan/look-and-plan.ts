@@ -86,17 +86,9 @@ export interface LookOptions {
 export async function lookAndPlan(
   groups: readonly RunnerGroup[],
   settings: Settings,
-  {
-    includeBlocked,
-    ahead = false,
-    looks: looksUrl,
-    pods,
-    isolate,
-    hidden = [],
-    printedBy,
-    isOnlyRead = false,
-  }: LookOptions,
+  options: LookOptions,
 ): Promise<PlanOfNow> {
+  const { includeBlocked, ahead = false, pods, isolate, hidden = [], isOnlyRead = false } = options;
   const { timeoutMs } = settings;
   const deadline = new Deadline(timeoutMs);
   const isolated = isolate ?? [];
@@ -131,11 +123,11 @@ export async function lookAndPlan(
     clocks,
   };
   const observeNow = isolates ? observeEach : observe;
-  const seeNow = async (options: typeof asking): Promise<SomeKept> => ({ looks: await observeNow(targets, options) });
+  const seeNow = async (asked: typeof asking): Promise<SomeKept> => ({ looks: await observeNow(targets, asked) });
   const see = async (): Promise<SomeKept> => {
     // Without a cluster, nobody knows whether a runner has ended since the look.
-    if (looksUrl === undefined || !config) return await seeNow(asking);
-    return await (await import('./kept-looks.ts')).looksKept(targets, asking, observeNow, settings, looksUrl);
+    if (options.looks === undefined || !config) return await seeNow(asking);
+    return await (await import('./kept-looks.ts')).looksKept(targets, asking, observeNow, settings, options.looks);
   };
   const looking = Promise.all([see(), listing]);
   // A rejection while the templates are made must wait for its await below instead of ending the process.
@@ -161,7 +153,7 @@ export async function lookAndPlan(
     const jobs = jobsThen?.(seen, settings.now(), clocks.of(origin ?? '')) ?? seen;
     return planSeen({
       instance: settings.instance,
-      ...(printedBy ?? { application: settings.env['ARGOCD_APP_NAME'], shards: settings.shard?.of }),
+      ...(options.printedBy ?? { application: settings.env['ARGOCD_APP_NAME'], shards: settings.shard?.of }),
       groups: app.groupCharts.map(({ group, templateHash }) => {
         const lookKey = lookOf(baseOf(group));
         return { group, templateHash, lookKey, look: failed.get(baseOf(group)) ?? looks.get(lookKey) };

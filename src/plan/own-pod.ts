@@ -10,7 +10,7 @@ import { withSizes, writtenPath } from '../config/runnergroup/sizes.ts';
 import { type GroupDefaults, type InstallationPods, withImages } from '../config/runnergroup/to-runner-group.ts';
 import { podTemplate, RunnersApp, templateHash } from '../manifests/app.ts';
 import type { FinishPod, PodTemplate } from '../manifests/job-manifest.ts';
-import { type FinalPod, finalPod } from './final-pods.ts';
+import { type FinalPod, finalPod, type PodFault } from './final-pods.ts';
 
 const SHOWN = 10;
 
@@ -41,12 +41,17 @@ export const finishOwn: FinishPod = (group, ours) => {
   return 'pod' in final ? final.pod : ours;
 };
 
-export function podProblem({ platform, ...group }: RunnerGroup): string | undefined {
-  const faults = (hasOwnPod(group) ? withSizes(group) : []).flatMap((each) => {
+/** Returns the faults of one group's pods. */
+export function faultsOfPods(group: RunnerGroup): readonly PodFault[] {
+  return withSizes(group).flatMap((each) => {
     const final = finalOf(each, podTemplate(each).spec.template);
-    if ('pod' in final) return [];
-    return final.faults.map(({ path, message }) => `${pathText(writtenPath(each, path))} ${message}`);
+    return 'pod' in final ? [] : final.faults.map((fault) => ({ ...fault, path: writtenPath(each, fault.path) }));
   });
+}
+
+export function podProblem({ platform, ...group }: RunnerGroup): string | undefined {
+  const ofPods = hasOwnPod(group) ? faultsOfPods(group) : [];
+  const faults = ofPods.map(({ path, message }) => `${pathText(path)} ${message}`);
   // A platform's app changes the final pod.
   if (faults.length === 0 && platform) faults.push(...new RunnersApp([{ ...group, platform }], finishOwn).problems);
   if (faults.length === 0) return undefined;

@@ -79,12 +79,9 @@ export function refuseUnseen(groups: readonly RunnerGroup[]): void {
   for (const [field, verb, isSet] of NEED_SIGHT) {
     const group = groups.find(isSet);
     if (!group) continue;
-    const { file, line } = group.place;
-    throw new Failure(
-      'GR-INPUT-92',
-      2,
-      `${file}:${line}: RunnerGroup ${keyText(group)} has ${field}, which ${verb} sight of its Jobs in the cluster, and no ` +
-        `cluster was looked at. Mount the service account token of gitea-runners or name a kubeconfig, do not use --cluster off, or remove ${field}.`,
-    );
+    const what = `${group.place.file}:${group.place.line}: RunnerGroup ${keyText(group)} has ${field}`;
+    const why = `which ${verb} sight of its Jobs in the cluster, and no cluster was looked at`;
+    const remedy = `Mount the service account token of gitea-runners or name a kubeconfig, do not use --cluster off, or remove ${field}`;
+    throw new Failure('GR-INPUT-92', 2, `${what}, ${why}. ${remedy}.`);
   }
 }

@@ -9,7 +9,7 @@ import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
 import { pathText, valueAt } from '../../config/runnergroup/paths.ts';
 import { dnsLabelOf } from '../../config/runnergroup/words.ts';
 import { yamlText } from '../../config/runnergroup/yaml-text.ts';
-import { faultsOfPods } from '../../plan/group-pods.ts';
+import { faultsOfPods } from '../../plan/own-pod.ts';
 import { Failure, systemCode } from '../../shared/failure.ts';
 import { API_SECRET, manual, REGISTRATION_SECRET } from '../../shared/installed/installed-names.ts';
 import type { ExitCode, Io } from '../../shared/io.ts';
@@ -61,7 +61,7 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
     throw new Failure('GR-IMPORT-03', 2, `import: ${[...missing].join(', ')} must be given: no file says it.`);
   const made = await Promise.all(found.map((each) => withTemplate(inNamespace(namespace, each))));
   const twins = [...groupBy(made, ({ metadata }) => keyText(metadata)).values()].flatMap(([, ...others]) => others);
-  const texts = await Promise.all(made.map((each) => textOf(each, twins.includes(each))));
+  const texts = made.map((each) => textOf(each, twins.includes(each)));
   const bad = texts.flatMap(({ problem }) => problem ?? []);
   if (bad.length === found.length) throw new Failure('GR-IMPORT-04', 2, bad.join('\n'));
   io.out(texts.map(({ text }) => text).join('---\n'));
@@ -169,9 +169,9 @@ function inNamespace(byDefault: string, group: ImportedGroup): ImportedGroup {
 }
 
 /** A group that `validate` would refuse is all comment: it takes nothing away from the others. */
-async function textOf({ metadata, spec, notes }: ImportedGroup, isTwin: boolean) {
+function textOf({ metadata, spec, notes }: ImportedGroup, isTwin: boolean) {
   const result = runnerGroupFromObject({ ...metadata, spec });
-  const faults = 'group' in result ? await faultsOfPods(result.group) : [];
+  const faults = 'group' in result ? faultsOfPods(result.group) : [];
   const wrong = faults.map(({ path, message }) => `${pathText(path)} ${message}`);
   const all = [...(isTwin ? ['another one above has its name: change one'] : []), ...wrong];
   const why = 'problem' in result ? result.problem : all.join('; ');

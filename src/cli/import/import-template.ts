@@ -9,7 +9,7 @@ import { askedWithoutPolicy } from '../../config/policy/without-policy.ts';
 import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
 import { isMapping, pathText, valueAt } from '../../config/runnergroup/paths.ts';
 import { placeText } from '../../plan/final-pods.ts';
-import { faultsOfPods } from '../../plan/group-pods.ts';
+import { faultsOfPods } from '../../plan/own-pod.ts';
 import { manual } from '../../shared/installed/installed-names.ts';
 import { cut } from '../../shared/printable.ts';
 import type { OldContainer } from './import-shapes.ts';
@@ -63,7 +63,7 @@ export async function fittingTemplate(
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     const read = runnerGroupFromObject({ ...written, spec: { ...spec, podTemplate: template } });
     if ('problem' in read) break;
-    const ofPods = (await faultsOfPods(read.group)).filter(({ path }) => path[1] === 'podTemplate');
+    const ofPods = faultsOfPods(read.group).filter(({ path }) => path[1] === 'podTemplate');
     const faults = [...plainSecrets(template), ...ofPods.map((each) => ({ ...each, path: each.path.slice(2) }))];
     const fault = faults.findLast(({ path }) => path.length > 0);
     const lost = fault ? remove(template, fault.path, fault.message) : unmounted(template);
