@@ -16,7 +16,7 @@ import { planSeen } from '../plan/plan-seen.ts';
 import type { Job } from '../planner/evidence.ts';
 import { type Giteas, LONGEST_TURN_MS } from '../serve/looks/giteas.ts';
 import type { TargetBook } from '../serve/looks/targets.ts';
-import { WATCH_LAG_MS, withTemplates } from '../serve/planning/reconcile.ts';
+import { seenGroups, watchedCluster } from '../serve/planning/reconcile.ts';
 import type { FeatureContext } from '../serve/task.ts';
 import { pause } from '../shared/clock.ts';
 import { Failure, orFailure, successes } from '../shared/failure.ts';
@@ -154,19 +154,11 @@ async function look(
   const begunMs = cpuMs();
   const planning = planSeen({
     instance,
-    groups: ownGroups.flatMap(({ group, target }) => {
-      const isFailed = target instanceof Failure;
-      const lookKey = isFailed ? keyText(group) : target.key;
-      return withTemplates(group, { lookKey, look: isFailed ? target : looks.get(lookKey) });
-    }),
+    groups: ownGroups.flatMap(({ group, target }) => seenGroups(group, target, (key) => looks.get(key))),
     broken: [],
     // Some readers of the page must not know who suspended a group, and why.
     suspended: new Map([...suspendedOf(live.map(({ object }) => object)).keys()].map((key) => [key, ''])),
-    cluster: {
-      origin: kubernetes,
-      jobs: cluster.runners().map(({ job }) => job),
-      listedAtMs: clock.now() - WATCH_LAG_MS,
-    },
+    cluster: watchedCluster(kubernetes, cluster.runners(), clock.now()),
     clockOf: (origin) => clocks.of(origin),
     nowMs: clock.now(),
   });

@@ -8,6 +8,7 @@
  * The leader makes the input and acts on the verdicts.
  */
 
+import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import type { ClockBounds } from '../../clients/http/server-clocks.ts';
 import { suspendedOf, suspensionOf } from '../../clients/kubernetes/observe-cluster.ts';
 import type { Denial } from '../../config/policy/denial.ts';
@@ -17,10 +18,11 @@ import type { LostJob } from '../../config/runnergroup/status.ts';
 import { type ClockWarning, correctClocks } from '../../plan/clock-correction.ts';
 import type { TargetOf } from '../../plan/find-targets.ts';
 import { ownTemplateHash } from '../../plan/own-pod.ts';
-import { type Planning, planSeen, type SeenGroup } from '../../plan/plan-seen.ts';
+import { type Planning, planSeen, type Seen, type SeenGroup } from '../../plan/plan-seen.ts';
 import { pageOf, pagesOf } from '../../planner/assign.ts';
 import type { RunnerDecision } from '../../planner/decisions.ts';
 import { hasEnded } from '../../planner/evidence.ts';
+import { defined } from '../../shared/defined.ts';
 import { Failure } from '../../shared/failure.ts';
 import { isSame, keyText } from '../../shared/keys.ts';
 import { TRACKING_ID, timeText } from '../../shared/marks.ts';
@@ -100,12 +102,23 @@ const UNKNOWN: WakeFacts = { printed: new Set(), state: NEVER_WOKEN };
 
 const templateHashOf = oncePerObject(ownTemplateHash);
 /** A watch tells of a change well within this time. */
-export const WATCH_LAG_MS = 5_000;
+const WATCH_LAG_MS = 5_000;
 const originOf = oncePerObject(({ giteaUrl }: RunnerGroup) => new URL(giteaUrl).origin);
 
-/** A group and its sizes, with the hashes of their pod templates. */
-export function withTemplates(group: RunnerGroup, seen: Pick<SeenGroup, 'lookKey' | 'look'>): readonly SeenGroup[] {
-  return withSizes(group).map((each) => ({ group: each, templateHash: templateHashOf(each), ...seen }));
+/** Returns a group and its sizes, with the hashes of their pod templates. @param target if it is a failure, it stands for the look */
+export function seenGroups(
+  group: RunnerGroup,
+  target: GiteaTarget | Failure | undefined,
+  lookAt: (key: string) => SeenGroup['look'],
+): readonly SeenGroup[] {
+  const lookKey = target instanceof Failure ? keyText(group) : (target?.key ?? '');
+  const look = target instanceof Failure ? target : lookAt(lookKey);
+  return withSizes(group).map((each) => ({ group: each, templateHash: templateHashOf(each), lookKey, look }));
+}
+
+/** Returns the cluster as its watches show it. */
+export function watchedCluster(origin: string, runners: readonly LiveRunner[], nowMs: number): Seen['cluster'] {
+  return { origin, jobs: runners.map(({ job }) => job), listedAtMs: nowMs - WATCH_LAG_MS };
 }
 
 /** Returns Kubernetes' clock minus that of each Gitea, ms, by origin. Giteas with an unknown clock are left out. */
@@ -234,12 +247,9 @@ function planMembers(
   members: readonly Member[],
   others: readonly LiveRunner[],
 ): Planning {
-  const groups = members.flatMap(({ live: { group, key }, observation, target }): readonly SeenGroup[] => {
-    if (!group) return [];
-    const isFailed = target instanceof Failure;
-    const look = isFailed ? target : (observation?.failure ?? observation?.look);
-    return withTemplates(group, { lookKey: isFailed ? key : (target?.key ?? ''), look });
-  });
+  const groups = members.flatMap(({ live: { group }, observation, target }) =>
+    group ? seenGroups(group, target, () => observation?.failure ?? observation?.look) : [],
+  );
   const objects = members.map(({ live }) => live.object);
   const runners = [...new Set([...members.flatMap((member) => member.runners), ...others])];
   try {
@@ -255,11 +265,7 @@ function planMembers(
           : { namespace, name, failure: new Failure('GR-INPUT-91', 2, `RunnerGroup ${key}: ${problem}`) };
       }),
       suspended: suspendedOf(objects),
-      cluster: {
-        origin: clocks.kubernetes,
-        jobs: runners.map(({ job }) => job),
-        listedAtMs: nowMs - WATCH_LAG_MS,
-      },
+      cluster: watchedCluster(clocks.kubernetes, runners, nowMs),
       clockOf: clocks.of,
       nowMs,
     });
@@ -303,14 +309,10 @@ function factsOf(
     activeRunners: runners.filter(({ job }) => !hasEnded(job.state)).length,
     argocd,
     lostJobs,
-    ...(unregistered && { unregistered }),
-    ...(warnings && { warnings }),
-    ...(problem !== undefined && { problem, ...(isDenied && { isDenied }) }),
+    ...defined({ unregistered, warnings, problem, isDenied, refusal, giteaFailure }),
     ...(isPlanned && { counts: countsOf(planning.plan, group) }),
     ...(observation && { checkedAtMs: observation.endedMs, checkAgeMs: nowMs - observation.endedMs }),
-    ...(refusal && { refusal }),
-    ...(giteaFailure && { giteaFailure }),
-    ...(planning.is === 'failed' && !refusal && !giteaFailure && { planFailure: planning.failure }),
+    ...(planning.is === 'failed' && !failure && { planFailure: planning.failure }),
   };
 }
 

@@ -7,8 +7,8 @@ import { shardOfName } from '../../../src/planner/shards.ts';
 import {
   judgeApplication,
   type ReconcileInput,
+  seenGroups,
   type WakeFacts,
-  withTemplates,
 } from '../../../src/serve/planning/reconcile.ts';
 import { type LiveGroup, type LiveRunner, snapshot } from '../../../src/serve/seen/live.ts';
 import { NEVER_WOKEN } from '../../../src/serve/waking/wake-state.ts';
@@ -88,7 +88,11 @@ describe('of three shards', () => {
   });
 
   it('what a shard no longer needs is a surplus of that shard', () => {
-    const [{ group: named, templateHash } = { group, templateHash: '' }] = withTemplates(group, { lookKey: '' });
+    const [{ group: named, templateHash } = { group, templateHash: '' }] = seenGroups(
+      group,
+      undefined,
+      () => undefined,
+    );
     const name = runnerName('', { ...named, origin: ORIGIN, templateHash, covers: 'acme' }, { id: 99, attempt: 1 }, 0);
     const old = { ...runnerOf(name, 2), job: { ...runnerOf(name, 2).job, createdAtMs: NOW - 3_600_000 } };
     const { difference, siblings } = judge(sharded, [old], {}, []);
