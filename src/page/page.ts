@@ -1,7 +1,7 @@
 /** The page for developers, on a port of its own. Without an address there is no page. This file connects its parts. */
 
 import { type ListenAddress, startHttpServer } from '../serve/http/http-server.ts';
-import { Giteas, type GiteasOptions } from '../serve/looks/giteas.ts';
+import { type Giteas, type GiteasOptions, openGiteas } from '../serve/looks/giteas.ts';
 import { mistakeOf } from '../serve/planning/events.ts';
 import type { Feature, FeatureContext } from '../serve/task.ts';
 import { Failure } from '../shared/failure.ts';
@@ -70,7 +70,7 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
  * tenth.
  */
 export function ownGiteas(gitea: string, options: Omit<GiteasOptions, 'pollMs'>): Giteas {
-  const giteas = new Giteas({
+  const giteas = openGiteas({
     ...options,
     giteaRequests: options.giteaRequests * SHARE,
     pollMs: FRESH_MS,

@@ -18,10 +18,10 @@ import { Failure } from '../shared/failure.ts';
 import { LOOK_NOW } from '../shared/marks.ts';
 import { Applications } from './applications.ts';
 import { type GiteasOptions, originOf } from './looks/giteas.ts';
-import { Poller, type PollerOptions } from './looks/poller.ts';
-import { TargetBook } from './looks/targets.ts';
-import { LossBook } from './losses/losses.ts';
-import { type Tell, tellAll } from './planning/events.ts';
+import { type PollerOptions, startPoller } from './looks/poller.ts';
+import { openTargetBook } from './looks/targets.ts';
+import { openLossBook } from './losses/losses.ts';
+import { type ServeEvent, type Tell, tellAll } from './planning/events.ts';
 import {
   type AppVerdict,
   judgeApplication,
@@ -30,7 +30,7 @@ import {
   skewsOf,
   TICK_MS,
 } from './planning/reconcile.ts';
-import { type Again, type KeyQueue, type QueueRow, WorkQueue } from './queue/work-queue.ts';
+import { type Again, type QueueRow, WorkQueue } from './queue/work-queue.ts';
 import { type ClusterSnapshot, groupKeyOfRunner, type LiveGroup, type LiveRunner, snapshot } from './seen/live.ts';
 import type { StartTask, TaskContext } from './task.ts';
 import type { WakeTarget } from './waking/wake.ts';
@@ -57,9 +57,9 @@ export interface LeaderOptions
 }
 
 /** The targets of all groups, with tokens as the flags say. */
-export function targetBook({ openSecrets, ...options }: LeaderOptions): TargetBook {
+export function targetBook({ openSecrets, ...options }: LeaderOptions) {
   const sources = () => ({ ...options, ...(openSecrets && { clusterSecrets: openSecrets() }) });
-  return new TargetBook(sources, options.controlPlaneNamespace, options.policyFile);
+  return openTargetBook(sources, options.controlPlaneNamespace, options.policyFile);
 }
 
 /** Events of watches come in bursts. A reconcile waits so long for further ones. */
@@ -69,200 +69,184 @@ const LONGEST_RECONCILE_MS = 300_000;
 /** The one key of its class: what one Application is to have may depend on the Jobs of another. */
 const ALL = 'all Applications';
 
-export class Leader {
-  /** True once every existing scope was looked at. It stays true: a group that comes later waits alone. */
-  ready = false;
-  /** Events of the cluster's watches. The tasks of the leader receive them, too. */
-  readonly heard: Tell;
-  readonly #options: LeaderOptions;
-  readonly #queue: WorkQueue;
-  readonly #reconciles: KeyQueue;
-  readonly #poller: Poller;
-  readonly #book: TargetBook;
-  readonly #losses: LossBook;
-  readonly #unregistered: TaskContext['unregistered'] = new Map();
-  readonly #apps: Applications;
-  readonly #tell: Tell;
-  #snapshot: ClusterSnapshot | undefined;
+export type Leader = ReturnType<typeof startLeader>;
+
+export function startLeader(options: LeaderOptions) {
+  const { client, clock, clocks, cluster, controlPlaneNamespace, instance } = options;
+  const queue = new WorkQueue(clock);
+  const book = targetBook(options);
+  const unregistered: TaskContext['unregistered'] = new Map();
+  let seen: ClusterSnapshot | undefined;
   /** Annotation of each group that requests a look (`LOOK_NOW`), by group. */
-  #asked: ReadonlyMap<string, string | undefined> | undefined;
-  #verdicts: ReadonlyMap<string, AppVerdict> | undefined;
-  #targetOf: TargetOf = new Map();
-  #closed = false;
+  let asked: ReadonlyMap<string, string | undefined> | undefined;
+  let verdicts: ReadonlyMap<string, AppVerdict> | undefined;
+  let targetOf: TargetOf = new Map();
+  let isReady = false;
+  let isClosed = false;
   /** Number of finished looks, and how many of them the last reconcile has used. */
-  #news = 0;
-  #planned = 0;
+  let news = 0;
+  let planned = 0;
 
-  constructor(options: LeaderOptions) {
-    this.#options = options;
-    const { clock, cluster } = options;
-    this.#queue = new WorkQueue(clock);
-    let tellEach = options.tell;
-    const tell: Tell = (event) => {
-      if (!this.#closed) tellEach(event);
-    };
-    this.#tell = tell;
-    const shared = { ...options, queue: this.#queue, tell };
-    this.#reconciles = this.#queue.open('reconcile', {
-      width: 1,
-      deadlineMs: LONGEST_RECONCILE_MS,
-      run: () => this.#reconcile(),
-    });
-    this.#apps = new Applications({
-      ...shared,
-      onNews: (application, outcome) => {
-        // `generate` has looked since we did, and wants nothing of what the wake was for.
-        if (outcome?.is === 'in-sync') this.#lookAgain(application);
-        this.changed();
-      },
-    });
-    this.#book = targetBook(options);
-    this.#losses = new LossBook(cluster, tell);
-    this.#poller = new Poller({
-      ...shared,
-      needsRows: async () => cluster.runners().some(({ job }) => isPinnedAlive(job)),
-      boundRunners: async () => cluster.runners().flatMap(({ job }) => (isBoundAtWork(job) ? [job] : [])),
-      onLook: (target, { beganMs, endedMs, failure, look }) => {
-        const { key, url } = target;
-        this.#book.looked(target, failure !== undefined && isRefusal(failure));
-        const found = failure ? { failure } : look && { look };
-        tell({ is: 'looked', origin: originOf(target), target: key, url, beganMs, endedMs, ...found });
-        this.#news += 1;
-        this.changed();
-      },
-    });
-    const context = {
-      ...shared,
-      giteas: this.#poller.giteas,
-      isWell: this.#poller.isWell,
-      targetOf: () => this.#targetOf,
-      losses: this.#losses,
-      unregistered: this.#unregistered,
-      changed: () => this.changed(),
-    };
-    const tellTasks = tellAll(options.tasks.map((start) => start(context)));
-    tellEach = tellAll([options.tell, tellTasks]);
-    this.heard = (event) => {
-      if (!this.#closed) tellTasks(event);
-    };
-  }
-
-  /** True once everything was looked at, and each Application shows its plan or its last wake failed. */
-  get done(): boolean {
-    return this.#settled && this.#planned === this.#news && !this.#reconciles.isRunning(ALL) && this.#apps.done;
-  }
-
-  get queue(): readonly QueueRow[] {
-    return this.#queue.rows();
-  }
-
-  get troubles(): readonly string[] {
-    const looks = this.#book.targets.flatMap(({ key }) => this.#poller.observations.get(key)?.failure ?? []);
-    const tokens = [...this.#targetOf.values()].filter((target) => target instanceof Failure);
-    return [...[...looks, ...tokens].map(({ code, message }) => `${code} ${message}`), ...this.#apps.troubles];
-  }
-
-  async run(signal: AbortSignal): Promise<void> {
-    this.changed();
-    await untilAborted(signal, new Promise(() => undefined));
-    this.#closed = true;
-    this.#queue.close();
-    await this.#poller.giteas.close();
-  }
-
+  let tellEach = options.tell;
+  const tell: Tell = (event) => {
+    if (!isClosed) tellEach(event);
+  };
+  const losses = openLossBook(cluster, tell);
+  const shared = { ...options, queue, tell };
+  const reconciles = queue.open('reconcile', {
+    width: 1,
+    deadlineMs: LONGEST_RECONCILE_MS,
+    run: () => reconcile(),
+  });
   /** Something may have changed: a reconcile follows soon. */
-  changed(): void {
-    this.#reconciles.add(ALL, RECONCILE_GAP_MS);
-  }
+  const changed = (): void => reconciles.add(ALL, RECONCILE_GAP_MS);
+  const apps = new Applications({
+    ...shared,
+    onNews: (application, outcome) => {
+      // `generate` has looked since we did, and wants nothing of what the wake was for.
+      if (outcome?.is === 'in-sync') lookAgain(application);
+      changed();
+    },
+  });
+  const poller = startPoller({
+    ...shared,
+    needsRows: async () => cluster.runners().some(({ job }) => isPinnedAlive(job)),
+    boundRunners: async () => cluster.runners().flatMap(({ job }) => (isBoundAtWork(job) ? [job] : [])),
+    onLook: (target, { beganMs, endedMs, failure, look }) => {
+      const { key, url } = target;
+      book.looked(target, failure !== undefined && isRefusal(failure));
+      const found = failure ? { failure } : look && { look };
+      tell({ is: 'looked', origin: originOf(target), target: key, url, beganMs, endedMs, ...found });
+      news += 1;
+      changed();
+    },
+  });
+  const { giteas, isWell } = poller;
+  const context = { ...shared, giteas, isWell, targetOf: () => targetOf, losses, unregistered, changed };
+  const tellTasks = tellAll(options.tasks.map((start) => start(context)));
+  tellEach = tellAll([options.tell, tellTasks]);
 
-  announced(event: WebhookEvent): void {
-    this.#poller.nudge(({ url, scope }, now) => concerns(event, { url, scope: { ...scope, now } }), event);
-  }
+  const targetsOf = (groups: readonly LiveGroup[]) => new Set(groups.map(({ group }) => group && targetOf.get(group)));
 
   /** Requests new looks at the scopes of this Application's groups. */
-  #lookAgain(application: string): void {
-    const targets = this.#targetsOf(this.#snapshot?.byApp.get(application) ?? []);
-    this.#poller.nudge((target) => targets.has(target));
-  }
+  const lookAgain = (application: string): void => {
+    const targets = targetsOf(seen?.byApp.get(application) ?? []);
+    poller.nudge((target) => targets.has(target));
+  };
 
-  #targetsOf(groups: readonly LiveGroup[]) {
-    return new Set(groups.map(({ group }) => group && this.#targetOf.get(group)));
-  }
+  const isSettled = (): boolean => {
+    const observations = poller.observations();
+    return verdicts !== undefined && book.targets().every(({ key }) => observations.has(key));
+  };
 
-  get #settled(): boolean {
-    const { observations } = this.#poller;
-    return this.#verdicts !== undefined && this.#book.targets.every(({ key }) => observations.has(key));
-  }
-
-  async #reconcile(): Promise<Again> {
-    const { clock, cluster } = this.#options;
+  const reconcile = async (): Promise<Again> => {
     // A missing object proves something only while the copies are complete.
     if (!cluster.fresh) return TICK;
-    const news = this.#news;
+    const known = news;
     const groups = cluster.groups();
-    const targetOf = await this.#book.resolve(groups, clock.now());
-    if (targetOf !== this.#targetOf) this.#poller.watch(this.#book.namespacesOf);
-    this.#targetOf = targetOf;
-    if (this.#closed) return TICK;
+    const found = await book.resolve(groups, clock.now());
+    if (found !== targetOf) poller.watch(book.namespacesOf());
+    targetOf = found;
+    if (isClosed) return TICK;
     // Groups that have changed meanwhile have no look yet: another reconcile follows.
-    const input = this.#input(groups);
-    const verdicts = new Map<string, AppVerdict>();
+    const input = inputOf(groups);
+    const next = new Map<string, AppVerdict>();
     const startedBefore = new Map<string, readonly LiveRunner[]>();
     // Always the same one first: who was before the others has their CI jobs.
     const ordered = [...input.snapshot.byApp].toSorted(([a], [b]) => compareText(a, b));
     for (const [application, members] of ordered) {
       const beganMs = clock.steadyMs();
-      const known = this.#verdicts?.get(application);
-      const verdict = judgeApplication({ ...input, startedBefore }, application, members, known);
-      verdicts.set(application, verdict);
+      const before = verdicts?.get(application);
+      const verdict = judgeApplication({ ...input, startedBefore }, application, members, before);
+      next.set(application, verdict);
       noteStarts(startedBefore, verdict);
-      if (verdict === known) continue;
-      this.#tell({ is: 'planned', verdict, ms: clock.steadyMs() - beganMs });
-      this.#apps.follow(application, verdict);
-      for (const [key, difference] of verdict.siblings) this.#apps.follow(key, { ...verdict, difference });
+      if (verdict === before) continue;
+      tell({ is: 'planned', verdict, ms: clock.steadyMs() - beganMs });
+      apps.follow(application, verdict);
+      for (const [key, difference] of verdict.siblings) apps.follow(key, { ...verdict, difference });
       // A plan blocks the process, and there may be many.
       await clock.nextTurn();
-      if (this.#closed) return TICK;
+      if (isClosed) return TICK;
     }
-    this.#verdicts = verdicts;
-    this.#tell({ is: 'reconciled', verdicts: [...verdicts.values()], skews: skewsOf(input) });
-    this.ready ||= this.#settled;
-    this.#planned = news;
+    verdicts = next;
+    tell({ is: 'reconciled', verdicts: [...next.values()], skews: skewsOf(input) });
+    isReady ||= isSettled();
+    planned = known;
     return TICK;
-  }
+  };
 
-  #input(groups: readonly LiveGroup[]): ReconcileInput {
-    const { client, clock, clocks, cluster, controlPlaneNamespace, instance } = this.#options;
+  const inputOf = (groups: readonly LiveGroup[]): ReconcileInput => {
     const times = { nowMs: clock.now(), steadyMs: clock.steadyMs() };
-    const seen = snapshot({ groups, runners: cluster.runners(), controlPlaneNamespace, ...times }, this.#snapshot);
+    const now = snapshot({ groups, runners: cluster.runners(), controlPlaneNamespace, ...times }, seen);
     // The first snapshot finds what ended before this process led.
-    if (this.#snapshot) for (const runner of seen.ended) this.#tell({ is: 'runner-ended', runner });
-    this.#snapshot = seen;
-    this.#apps.keep(seen.byApp);
+    if (seen) for (const runner of now.ended) tell({ is: 'runner-ended', runner });
+    seen = now;
+    apps.keep(now.byApp);
     const input: ReconcileInput = {
       ...times,
       instance,
-      snapshot: seen,
-      targetOf: this.#targetOf,
-      observations: this.#poller.observations,
-      warningsOf: this.#book.warningsOf,
-      lostJobs: (key) => this.#losses.of(key),
-      unregistered: (key) => this.#unregistered.get(key),
+      snapshot: now,
+      targetOf,
+      observations: poller.observations(),
+      warningsOf: book.warningsOf(),
+      lostJobs: losses.of,
+      unregistered: (key) => unregistered.get(key),
       clocks: { kubernetes: client.origin, of: (origin) => clocks.of(origin) },
-      wakes: this.#apps.wakes,
+      wakes: apps.wakes,
     };
-    const doubtful = this.#losses.follow(input);
+    const doubtful = losses.follow(input);
     // Only a new look shows what the end of a runner means.
-    const ended = new Set(seen.ended.map(groupKeyOfRunner));
-    const targets = this.#targetsOf(groups.filter(({ key }) => ended.has(key)));
-    this.#poller.nudge((target) => targets.has(target) || doubtful.has(target));
-    const asked = new Map(groups.map(({ key, object }) => [key, object.metadata.annotations?.[LOOK_NOW]]));
-    const before = this.#asked ?? asked;
-    const asking = groups.filter(({ key }) => asked.get(key) !== undefined && asked.get(key) !== before.get(key));
-    this.#asked = asked;
-    this.#poller.demand(this.#targetsOf(asking));
+    const ended = new Set(now.ended.map(groupKeyOfRunner));
+    const targets = targetsOf(groups.filter(({ key }) => ended.has(key)));
+    poller.nudge((target) => targets.has(target) || doubtful.has(target));
+    const asks = new Map(groups.map(({ key, object }) => [key, object.metadata.annotations?.[LOOK_NOW]]));
+    const before = asked ?? asks;
+    const asking = groups.filter(({ key }) => asks.get(key) !== undefined && asks.get(key) !== before.get(key));
+    asked = asks;
+    poller.demand(targetsOf(asking));
     return input;
-  }
+  };
+
+  return {
+    changed,
+
+    /** True once every existing scope was looked at. It stays true: a group that comes later waits alone. */
+    get ready(): boolean {
+      return isReady;
+    },
+
+    /** True once everything was looked at, and each Application shows its plan or its last wake failed. */
+    get done(): boolean {
+      return isSettled() && planned === news && !reconciles.isRunning(ALL) && apps.done;
+    },
+
+    get queue(): readonly QueueRow[] {
+      return queue.rows();
+    },
+
+    get troubles(): readonly string[] {
+      const observations = poller.observations();
+      const looks = book.targets().flatMap(({ key }) => observations.get(key)?.failure ?? []);
+      const tokens = [...targetOf.values()].filter((target) => target instanceof Failure);
+      return [...[...looks, ...tokens].map(({ code, message }) => `${code} ${message}`), ...apps.troubles];
+    },
+
+    /** Events of the cluster's watches. The tasks of the leader receive them, too. */
+    heard: (event: ServeEvent): void => {
+      if (!isClosed) tellTasks(event);
+    },
+
+    announced: (event: WebhookEvent): void =>
+      poller.nudge(({ url, scope }, now) => concerns(event, { url, scope: { ...scope, now } }), event),
+
+    run: async (signal: AbortSignal): Promise<void> => {
+      changed();
+      await untilAborted(signal, new Promise(() => undefined));
+      isClosed = true;
+      queue.close();
+      await giteas.close();
+    },
+  };
 }
 
 const TICK: Again = { inMs: TICK_MS };

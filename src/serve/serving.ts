@@ -21,10 +21,10 @@ import type { SecretsMode } from '../clients/tokens/api-token.ts';
 import type { InstallationPods } from '../config/runnergroup/to-runner-group.ts';
 import { pause } from '../shared/clock.ts';
 import { Failure, systemReason } from '../shared/failure.ts';
-import { LiveCluster } from './cluster/live-cluster.ts';
-import { Leader, type LeaderOptions, targetBook } from './leader.ts';
+import { openLiveCluster } from './cluster/live-cluster.ts';
+import { type Leader, type LeaderOptions, startLeader, targetBook } from './leader.ts';
 import { type ListenersOptions, startListeners } from './listeners.ts';
-import { LookServer } from './looks/look-server.ts';
+import { openLookServer } from './looks/look-server.ts';
 import { type SpansLost, type Subscriber, type Tell, tellAll } from './planning/events.ts';
 import { type QueueRow, WorkQueue } from './queue/work-queue.ts';
 import type { OpenFeature } from './task.ts';
@@ -101,7 +101,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const context = { ...options, ...around, queue, tell, watchSecrets };
   const features = await Promise.all(options.features.map((openFeature) => openFeature(context)));
   hearers.push(...features.flatMap(({ subscriber }) => subscriber ?? []));
-  const looks = options.looksListen && new LookServer({ clock, tell });
+  const looks = options.looksListen && openLookServer({ clock, tell });
   // Connections of its own: hanging requests elsewhere must not cost the leadership.
   const leaseClient = new KubeClient(options.cluster, { clock });
   const address = `http://${host.includes(':') ? `[${host}]` : host}:${options.listen.port}`;
@@ -136,7 +136,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   const watching = open.cluster.run(life);
   const running = features.map(({ run }) => run?.(life));
   const lead = async (leading: AbortSignal): Promise<void> => {
-    leader = new Leader({ ...open.leaderOptions, ...(looks && { looks }) });
+    leader = startLeader({ ...open.leaderOptions, ...(looks && { looks }) });
     tell({ is: 'leading' });
     try {
       await leader.run(leading);
@@ -163,7 +163,7 @@ export async function serveOnce(options: ServeOptions, signal: AbortSignal): Pro
     if (event.is === 'cluster-failed') unread = `${event.failure.code} ${event.failure.message}`;
   };
   const open = openCluster(options, tellAll([remember, ...options.subscribers]), () => leader);
-  const leader: Leader = new Leader(open.leaderOptions);
+  const leader: Leader = startLeader(open.leaderOptions);
   const life = new AbortController();
   const running = Promise.all([open.cluster.run(life.signal), leader.run(life.signal)]);
   try {
@@ -191,7 +191,7 @@ function openCluster(options: ServeOptions, tell: Tell, leaderNow: () => Leader 
   const { argocd, clock, env, timeoutMs } = options;
   const clocks = new ServerClocks();
   const client = new KubeClient(options.cluster, { clock, clocks });
-  const cluster = new LiveCluster(client, {
+  const cluster = openLiveCluster(client, {
     ...options,
     tell: (event) => {
       tell(event);

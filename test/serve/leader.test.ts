@@ -1,7 +1,7 @@
 /** Changes that the leader must not miss. Its tick every 5 s is off here: it would hide a missed one. */
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { ServerClocks } from '../../src/clients/http/server-clocks.ts';
-import { Leader, type LeaderOptions } from '../../src/serve/leader.ts';
+import { type LeaderOptions, startLeader } from '../../src/serve/leader.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 import { startRig, until } from './rig.ts';
 
@@ -42,7 +42,7 @@ it('plays another reconcile for a change that came during a reconcile', async ()
     random: () => 0.5,
     tell: () => undefined,
   };
-  const leader = new Leader(options as unknown as LeaderOptions);
+  const leader = startLeader(options as unknown as LeaderOptions);
   const ending = new AbortController();
   const led = leader.run(ending.signal);
   onTestFinished(async () => {

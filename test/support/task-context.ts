@@ -2,7 +2,7 @@
 import { onTestFinished } from 'vitest';
 import type { KubeClient } from '../../src/clients/kubernetes/kube-client.ts';
 import type { LiveCluster } from '../../src/serve/cluster/live-cluster.ts';
-import { LossBook } from '../../src/serve/losses/losses.ts';
+import { openLossBook } from '../../src/serve/losses/losses.ts';
 import type { ServeEvent } from '../../src/serve/planning/events.ts';
 import { WorkQueue } from '../../src/serve/queue/work-queue.ts';
 import type { TaskContext } from '../../src/serve/task.ts';
@@ -38,7 +38,7 @@ export function taskContext({ cluster, ...over }: ContextParts = {}): {
     giteas: quietGiteas(),
     isWell: () => true,
     targetOf: () => new Map(),
-    losses: new LossBook({ statusOf: () => undefined, hasPod: () => false, endToldBy: () => undefined }, tell),
+    losses: openLossBook({ statusOf: () => undefined, hasPod: () => false, endToldBy: () => undefined }, tell),
     unregistered: new Map(),
     tell,
     changed: () => undefined,

@@ -25,6 +25,7 @@ import {
 import { type Watch, watchOf } from '../../clients/kubernetes/watch.ts';
 import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
 import { groupOfObject, READ_ANNOTATIONS } from '../../plan/own-pod.ts';
+import { defined } from '../../shared/defined.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { GROUP_NAME, LOOK_NOW, REGISTERED_AT, SHARDS, SUSPENDED, TRACKING_ID } from '../../shared/marks.ts';
@@ -54,156 +55,145 @@ const NO_PODS: readonly KubePod[] = [];
 /** Ends of runners that are remembered. More losses at once wait for Gitea. */
 export const MOST_ENDS = 1_000;
 
-export class LiveCluster {
-  readonly #copies: readonly Copies[];
-  #readable: readonly Copies[] = [];
-  readonly #groups = new CachedByKey<LiveGroup>();
-  readonly #runners = new CachedByKey<LiveRunner>();
-  /** Pods by `<namespace>/<name>` of their Job, of whatever uid. */
-  #podsOfJob: ReadonlyMap<string, readonly KubePod[]> = new Map();
-  readonly #ends = new RunnerEnds();
-  readonly #images: InstallationPods;
-  readonly #defaultsNow: () => GroupDefaults | undefined;
-  #defaults: GroupDefaults | undefined;
+export type LiveCluster = ReturnType<typeof openLiveCluster>;
 
-  constructor(client: KubeApi, { images, namespaces, onChange, policyFile, tell }: LiveClusterOptions) {
-    this.#defaultsNow = policyFile === undefined ? () => undefined : policyDefaults(policyFile);
-    this.#images = images;
-    const tellOf = ({ hasChanged }: { readonly hasChanged: () => void }) => ({
-      onFailure: (failure: Failure) => tell({ is: 'cluster-failed', failure }),
-      onChange: () => {
-        hasChanged();
-        onChange();
-      },
-    });
-    const ofJobs = {
-      ...tellOf(this.#runners),
-      onObject: ({ metadata: { uid, namespace, name } }: KubeJob) =>
-        tell({ is: 'runner-seen', uid, namespace, name, step: 'job' }),
-    };
-    const ofPods = {
-      ...tellOf(this.#runners),
-      onObject: (pod: KubePod) => {
-        this.#ends.note(pod);
-        const { uid, name } = jobOf(pod) ?? {};
-        const { namespace } = pod.metadata;
-        if (uid && name) tell({ is: 'runner-seen', uid, namespace, name, step: podStep(pod) });
-      },
-    };
-    this.#copies = (namespaces.length > 0 ? namespaces : [undefined]).map((namespace) => ({
+export function openLiveCluster(
+  client: KubeApi,
+  { images, namespaces, onChange, policyFile, tell }: LiveClusterOptions,
+) {
+  const liveGroups = new CachedByKey<LiveGroup>();
+  const liveRunners = new CachedByKey<LiveRunner>();
+  const ends = new RunnerEnds();
+  const defaultsNow = policyFile === undefined ? () => undefined : policyDefaults(policyFile);
+  let defaults: GroupDefaults | undefined;
+  let readable: readonly Copies[] = [];
+  /** Pods by `<namespace>/<name>` of their Job, of whatever uid. */
+  let podsOfJob: ReadonlyMap<string, readonly KubePod[]> = new Map();
+
+  const tellOf = ({ hasChanged }: { readonly hasChanged: () => void }) => ({
+    onFailure: (failure: Failure) => tell({ is: 'cluster-failed', failure }),
+    onChange: () => {
+      hasChanged();
+      onChange();
+    },
+  });
+  const ofJobs = {
+    ...tellOf(liveRunners),
+    onObject: ({ metadata: { uid, namespace, name } }: KubeJob) =>
+      tell({ is: 'runner-seen', uid, namespace, name, step: 'job' }),
+  };
+  const ofPods = {
+    ...tellOf(liveRunners),
+    onObject: (pod: KubePod) => {
+      ends.note(pod);
+      const { uid, name } = jobOf(pod) ?? {};
+      const { namespace } = pod.metadata;
+      if (uid && name) tell({ is: 'runner-seen', uid, namespace, name, step: podStep(pod) });
+    },
+  };
+  const all = (namespaces.length > 0 ? namespaces : [undefined]).map(
+    (namespace): Copies => ({
       namespace,
-      groups: watchOf(client, RUNNER_GROUPS, namespace, tellOf(this.#groups)),
+      groups: watchOf(client, RUNNER_GROUPS, namespace, tellOf(liveGroups)),
       jobs: watchOf(client, JOBS, namespace, ofJobs),
       pods: watchOf(client, PODS, namespace, ofPods),
-    }));
-  }
+    }),
+  );
 
-  /**
-   * True while every copy follows the API server: only then does the absence of an object prove anything. A namespace
-   * that refuses is left out with all its objects, unless all refuse: it may be deleted, and its rights with it.
-   */
-  get fresh(): boolean {
-    const readable = readableOf(this.#copies);
-    return readable.length > 0 && readable.flatMap(watchesOf).every(({ isFresh }) => isFresh());
-  }
+  const setAside = (): void => {
+    const before = readable;
+    readable = keepList(before, readableOf(all));
+    if (readable === before) return;
+    liveGroups.hasChanged();
+    liveRunners.hasChanged();
+  };
 
-  /** False for a namespace that refuses: its objects are not known. */
-  mayRead(namespace: string): boolean {
-    return !this.#copies.some((copies) => copies.namespace === namespace && isRefused(copies));
-  }
+  return {
+    /**
+     * True while every copy follows the API server: only then does the absence of an object prove anything. A namespace
+     * that refuses is left out with all its objects, unless all refuse: it may be deleted, and its rights with it.
+     */
+    get fresh(): boolean {
+      const followed = readableOf(all);
+      return followed.length > 0 && followed.flatMap(watchesOf).every(({ isFresh }) => isFresh());
+    },
 
-  get isPartial(): boolean {
-    return this.#copies.some(isRefused);
-  }
+    /** False for a namespace that refuses: its objects are not known. */
+    mayRead: (namespace: string): boolean => !all.some((copies) => copies.namespace === namespace && isRefused(copies)),
 
-  async run(signal: AbortSignal): Promise<void> {
-    // Each watch adds two listeners. Node would print a warning with two namespaces.
-    setMaxListeners(0, signal);
-    await Promise.all(this.#copies.flatMap(watchesOf).map((watch) => watch.run(signal)));
-  }
+    get isPartial(): boolean {
+      return all.some(isRefused);
+    },
 
-  /** Returns all groups by namespace and name. The list is the same object until a group changes. */
-  groups(): readonly LiveGroup[] {
-    this.#setAside();
-    const defaults = this.#defaultsNow();
-    if (defaults !== this.#defaults) this.#groups.hasChanged();
-    this.#defaults = defaults;
-    return this.#groups.all(() => {
-      const objects = this.#readable.flatMap(({ groups }) => [...groups.objects.values()]);
-      const items = objects.map((object) => {
-        const { annotations, generation, labels, uid } = object.metadata;
-        // The generation stays while only the status changes, which is our own doing.
-        const version = generation || object;
-        const key = keyText(object.metadata);
-        return {
-          key,
-          inputs: [
-            uid,
-            version,
-            defaults,
-            JSON.stringify(labels),
-            ...[TRACKING_ID, SUSPENDED, LOOK_NOW, SHARDS, ...READ_ANNOTATIONS].map((name) => annotations?.[name]),
-          ],
-          make: () => ({ key, object, ...groupOfObject(object, this.#images, defaults) }),
-        };
+    run: async (signal: AbortSignal): Promise<void> => {
+      // Each watch adds two listeners. Node would print a warning with two namespaces.
+      setMaxListeners(0, signal);
+      await Promise.all(all.flatMap(watchesOf).map((watch) => watch.run(signal)));
+    },
+
+    /** Returns all groups by namespace and name. The list is the same object until a group changes. */
+    groups: (): readonly LiveGroup[] => {
+      setAside();
+      const before = defaults;
+      defaults = defaultsNow();
+      if (defaults !== before) liveGroups.hasChanged();
+      return liveGroups.all(() => {
+        const objects = readable.flatMap(({ groups }) => [...groups.objects.values()]);
+        const items = objects.map((object) => {
+          const { annotations, generation, labels, uid } = object.metadata;
+          // The generation stays while only the status changes, which is our own doing.
+          const version = generation || object;
+          const key = keyText(object.metadata);
+          const read = [TRACKING_ID, SUSPENDED, LOOK_NOW, SHARDS, ...READ_ANNOTATIONS].map(
+            (name) => annotations?.[name],
+          );
+          return {
+            key,
+            inputs: [uid, version, defaults, JSON.stringify(labels), ...read],
+            make: () => ({ key, object, ...groupOfObject(object, images, defaults) }),
+          };
+        });
+        return items.sort((a, b) => (a.key < b.key ? -1 : 1));
       });
-      return items.sort((a, b) => (a.key < b.key ? -1 : 1));
-    });
-  }
+    },
 
-  /** The newest `status` of a group: `groups` keep an object while only its status changes. @param key `<namespace>/<name>` */
-  statusOf(key: string): unknown {
-    return this.#copies.map(({ groups }) => groups.objects.get(key)).find((found) => found)?.status;
-  }
+    /** The newest `status` of a group: `groups` keep an object while only its status changes. @param key `<namespace>/<name>` */
+    statusOf: (key: string): unknown => all.map(({ groups }) => groups.objects.get(key)).find((found) => found)?.status,
 
-  /** True if a Job of this name had a pod at the last call of `runners`. A Job may go before its pod. @param key `<namespace>/<name>` */
-  hasPod(key: string): boolean {
-    return this.#podsOfJob.has(key);
-  }
+    /** True if a Job of this name had a pod at the last call of `runners`. A Job may go before its pod. @param key `<namespace>/<name>` */
+    hasPod: (key: string): boolean => podsOfJob.has(key),
 
-  /**
-   * True if another pod has the name, as `isNameTaken` says, by the pods at the last call of `runners`.
-   * @param key `<namespace>/<name>`
-   */
-  hasOtherPod(key: string, uid: string): boolean {
-    return isNameTaken(this.#podsOfJob.get(key), uid);
-  }
+    /**
+     * True if another pod has the name, as `isNameTaken` says, by the pods at the last call of `runners`.
+     * @param key `<namespace>/<name>`
+     */
+    hasOtherPod: (key: string, uid: string): boolean => isNameTaken(podsOfJob.get(key), uid),
 
-  /** Returns who reported the end of this runner. Undefined: nobody. @param key `<namespace>/<name>` */
-  endToldBy(key: string): EndToldBy | undefined {
-    return this.#ends.toldBy(key, this.#podsOfJob.get(key));
-  }
+    /** Returns who reported the end of this runner. Undefined: nobody. @param key `<namespace>/<name>` */
+    endToldBy: (key: string): EndToldBy | undefined => ends.toldBy(key, podsOfJob.get(key)),
 
-  /** Returns the place of each runner by `<namespace>/<runner>`. Each call makes a new map. */
-  podPlaces(): ReadonlyMap<string, RunnerPlace> {
-    return podPlaces(this.#readable.flatMap(({ pods }) => [...pods.objects.values()]));
-  }
+    /** Returns the place of each runner by `<namespace>/<runner>`. Each call makes a new map. */
+    podPlaces: (): ReadonlyMap<string, RunnerPlace> =>
+      podPlaces(readable.flatMap(({ pods }) => [...pods.objects.values()])),
 
-  runners(): readonly LiveRunner[] {
-    this.#setAside();
-    return this.#runners.all(() => {
-      const pods = this.#readable.flatMap((copies) => [...copies.pods.objects.values()]);
-      const podsOf = podsByJob(pods);
-      this.#podsOfJob = groupBy(pods, jobKeyOf);
-      // A list tells of pods, too.
-      for (const pod of pods) this.#ends.note(pod);
-      const jobs = this.#readable.flatMap((copies) => [...copies.jobs.objects.values()]);
-      return jobs.map((job) => {
-        const own = podsOf.get(job.metadata.uid) ?? NO_PODS;
-        // Most events concern fields that this program does not read.
-        const make = (before: LiveRunner | undefined) => keepEqual(before, judgeRunner(job, own));
-        return { key: keyText(job.metadata), inputs: [job, ...own], make };
+    runners: (): readonly LiveRunner[] => {
+      setAside();
+      return liveRunners.all(() => {
+        const pods = readable.flatMap((copies) => [...copies.pods.objects.values()]);
+        const podsOf = podsByJob(pods);
+        podsOfJob = groupBy(pods, jobKeyOf);
+        // A list tells of pods, too.
+        for (const pod of pods) ends.note(pod);
+        const jobs = readable.flatMap((copies) => [...copies.jobs.objects.values()]);
+        return jobs.map((job) => {
+          const own = podsOf.get(job.metadata.uid) ?? NO_PODS;
+          // Most events concern fields that this program does not read.
+          const make = (before: LiveRunner | undefined) => keepEqual(before, judgeRunner(job, own));
+          return { key: keyText(job.metadata), inputs: [job, ...own], make };
+        });
       });
-    });
-  }
-
-  #setAside(): void {
-    const before = this.#readable;
-    this.#readable = keepList(before, readableOf(this.#copies));
-    if (this.#readable === before) return;
-    this.#groups.hasChanged();
-    this.#runners.hasChanged();
-  }
+    },
+  };
 }
 
 /**
@@ -261,9 +251,7 @@ function judgeRunner(job: KubeJob, pods: readonly KubePod[]): LiveRunner {
   return {
     job: judgeJob(job, pods),
     annotations,
-    ...(groupName !== undefined && { groupName }),
     ...(annotations[REGISTERED_AT] && { uid: job.metadata.uid }),
-    ...(loss && { loss }),
-    ...(hasComeBack(pods) && { isBack: true }),
+    ...defined({ groupName, loss, isBack: hasComeBack(pods) || undefined }),
   };
 }

@@ -17,7 +17,7 @@ import { Failure } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/keys.ts';
 import type { Tell } from '../planning/events.ts';
 import type { WorkQueue } from '../queue/work-queue.ts';
-import { BACKGROUND, BudgetTurns, RequestBudget } from './request-budget.ts';
+import { BACKGROUND, budgetTurns, type RequestBudget, requestBudget } from './request-budget.ts';
 
 /** How `serve` sends requests to Gitea, for the leader and for features of each replica. */
 export interface GiteasOptions extends GiteaSettings, Pick<HttpOptions, 'wireTo'> {
@@ -46,124 +46,113 @@ export function asking(targetOf: (key: string) => GiteaTarget | Failure | undefi
   return { width: 8, perLane: 1, gapMs: 1_000, laneOf };
 }
 
-export class Giteas {
-  readonly http: HttpClient;
-  readonly clock: Clock;
+export type Giteas = ReturnType<typeof openGiteas>;
+
+export function openGiteas(options: GiteasOptions) {
+  const { timeoutMs: deadlineMs, clock, tell, ...more } = options;
+  const budgets = new Map<string, RequestBudget>();
+  const turns = budgetTurns(options.queue, clock);
+  const retryAfter = new RetryAfter(clock);
+  const http: HttpClient = giteaClient({
+    ...more,
+    deadlineMs,
+    clock,
+    retryAfter,
+    onRequest: (line) => {
+      budgets.get(new URL(line.url).origin)?.spend(line.queue, 1);
+      tell({ is: 'gitea-request', line });
+    },
+  });
   /** A Gitea that is upgraded is asked its version again after the next failure. */
-  readonly versions: VersionCache = new Map();
-  readonly #options: GiteasOptions;
-  readonly #retryAfter: RetryAfter;
-  readonly #budgets = new Map<string, RequestBudget>();
-  readonly #turns: BudgetTurns;
+  const versions: VersionCache = new Map();
 
-  constructor(options: GiteasOptions) {
-    this.#options = options;
-    const { timeoutMs: deadlineMs, clock, tell, ...more } = options;
-    this.clock = clock;
-    this.#retryAfter = new RetryAfter(clock);
-    this.http = giteaClient({
-      ...more,
-      deadlineMs,
-      clock,
-      retryAfter: this.#retryAfter,
-      onRequest: (line) => {
-        this.#budgets.get(new URL(line.url).origin)?.spend(line.queue, 1);
-        tell({ is: 'gitea-request', line });
-      },
-    });
-    this.#turns = new BudgetTurns(options.queue, clock);
-  }
-
-  /** Sets the watched targets, with the namespaces whose groups need each. */
-  share(namespacesOf: ReadonlyMap<Pick<GiteaTarget, 'key' | 'url'>, ReadonlySet<string>>): void {
-    const sharers = groupBy(namespacesOf, ([target]) => originOf(target));
-    for (const origin of new Set([...this.#budgets.keys(), ...sharers.keys()])) {
-      const sharing = sharers.get(origin) ?? [];
-      this.#budgetOf(origin).share(new Map(sharing.map(([{ key }, namespaces]) => [key, namespaces])));
-      // A visit that already waits there still gets its turn.
-      if (sharing.length === 0) this.#budgets.delete(origin);
-    }
-    this.#turns.freed();
-  }
+  const budgetOf = (origin: string): RequestBudget => {
+    const budget = budgets.get(origin) ?? requestBudget(60_000 / options.giteaRequests, clock);
+    budgets.set(origin, budget);
+    return budget;
+  };
 
   /**
    * Runs `work` when the budget allows requests to this Gitea. The requests of `work` must use the queue `queue`. Two
    * visits of one queue must not overlap, except for `BACKGROUND`. Rejects once closed.
    */
-  async visit<T>(at: At, queue: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    const budget = this.#budgetOf(originOf(at));
-    await this.#take(budget, at, queue, signal);
+  const visit = async <T>(at: At, queue: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    const origin = originOf(at);
+    const budget = budgetOf(origin);
+    const name = `${origin} ${at.scope ? describeScope(at.scope) : queue}`;
+    const ms = await turns.take({ budget, queue, lane: origin, name }, signal);
+    const isLate = queue !== BACKGROUND && ms > options.pollMs;
+    if (ms > 0) tell({ is: 'visit-waited', origin, ms, ...(isLate && { lateScopes: budget.targets() }) });
     try {
       return await work();
     } finally {
       // `take` has paid for the first request, and so has the request itself.
       budget.spend(queue, -1);
     }
-  }
+  };
 
-  /**
-   * Sends one request when its queue has its turn.
-   * @throws Failure, also when that turn does not come before the deadline, or this is closed
-   */
-  async send(request: HttpRequest, queue: string, deadline: Deadline): Promise<HttpAnswer> {
-    const late = new AbortController();
-    const takeBack = this.clock.after(deadline.remainingMs(), () => late.abort());
-    const send = (): Promise<HttpAnswer> => this.http.send({ ...request, queue }, deadline);
-    try {
-      return await this.visit({ url: request.url.href }, queue, send, late.signal);
-    } catch (error) {
-      throw error instanceof Failure ? error : outOfTime(request, deadline);
-    } finally {
-      takeBack();
-    }
-  }
+  return {
+    http,
+    clock,
+    versions,
+    visit,
 
-  /** Returns in how many ms a visit of this queue may begin if no other visit waits. */
-  turnInMs(at: At, queue: string): number {
-    return Math.max(0, this.#budgetOf(originOf(at)).startMs(queue) - this.clock.steadyMs());
-  }
+    /** Sets the watched targets, with the namespaces whose groups need each. */
+    share: (namespacesOf: ReadonlyMap<Pick<GiteaTarget, 'key' | 'url'>, ReadonlySet<string>>): void => {
+      const sharers = groupBy(namespacesOf, ([target]) => originOf(target));
+      for (const origin of new Set([...budgets.keys(), ...sharers.keys()])) {
+        const sharing = sharers.get(origin) ?? [];
+        budgetOf(origin).share(new Map(sharing.map(([{ key }, namespaces]) => [key, namespaces])));
+        // A visit that already waits there still gets its turn.
+        if (sharing.length === 0) budgets.delete(origin);
+      }
+      turns.freed();
+    },
 
-  /**
-   * Sends requests that do not belong to a look.
-   * @param timeoutMs limit for all requests of `work`, from its turn on.
-   */
-  async ask<T>(
-    target: GiteaTarget,
-    timeoutMs: number,
-    work: (access: GiteaAccess) => Promise<T>,
-    signal?: AbortSignal,
-  ): Promise<T> {
-    const { clock, http, versions } = this;
-    const { token, url } = target;
-    const access = { http, url, token, versions, queue: BACKGROUND };
-    const ask = () => work({ ...access, deadline: new Deadline(timeoutMs, clock) });
-    return await this.visit(target, BACKGROUND, ask, signal);
-  }
+    /**
+     * Sends one request when its queue has its turn.
+     * @throws Failure, also when that turn does not come before the deadline, or this is closed
+     */
+    send: async (request: HttpRequest, queue: string, deadline: Deadline): Promise<HttpAnswer> => {
+      const late = new AbortController();
+      const takeBack = clock.after(deadline.remainingMs(), () => late.abort());
+      const send = (): Promise<HttpAnswer> => http.send({ ...request, queue }, deadline);
+      try {
+        return await visit({ url: request.url.href }, queue, send, late.signal);
+      } catch (error) {
+        throw error instanceof Failure ? error : outOfTime(request, deadline);
+      } finally {
+        takeBack();
+      }
+    },
 
-  /** Returns how long this Gitea must not be asked, ms. 0: now is fine. */
-  pauseMs(target: GiteaTarget): number {
-    return this.#retryAfter.pauseOf(originOf(target))?.ms ?? 0;
-  }
+    /** Returns in how many ms a visit of this queue may begin if no other visit waits. */
+    turnInMs: (at: At, queue: string): number => Math.max(0, budgetOf(originOf(at)).startMs(queue) - clock.steadyMs()),
 
-  async close(): Promise<void> {
-    this.#turns.close();
-    await this.http.close();
-  }
+    /**
+     * Sends requests that do not belong to a look.
+     * @param timeoutMs limit for all requests of `work`, from its turn on.
+     */
+    ask: async <T>(
+      target: GiteaTarget,
+      timeoutMs: number,
+      work: (access: GiteaAccess) => Promise<T>,
+      signal?: AbortSignal,
+    ): Promise<T> => {
+      const { token, url } = target;
+      const access = { http, url, token, versions, queue: BACKGROUND };
+      const ask = () => work({ ...access, deadline: new Deadline(timeoutMs, clock) });
+      return await visit(target, BACKGROUND, ask, signal);
+    },
 
-  #budgetOf(origin: string): RequestBudget {
-    const { clock, giteaRequests } = this.#options;
-    const budget = this.#budgets.get(origin) ?? new RequestBudget(60_000 / giteaRequests, clock);
-    this.#budgets.set(origin, budget);
-    return budget;
-  }
+    /** Returns how long this Gitea must not be asked, ms. 0: now is fine. */
+    pauseMs: (target: GiteaTarget): number => retryAfter.pauseOf(originOf(target))?.ms ?? 0,
 
-  async #take(budget: RequestBudget, at: At, queue: string, signal?: AbortSignal): Promise<void> {
-    const origin = originOf(at);
-    const name = `${origin} ${at.scope ? describeScope(at.scope) : queue}`;
-    const ms = await this.#turns.take({ budget, queue, lane: origin, name }, signal);
-    const isLate = queue !== BACKGROUND && ms > this.#options.pollMs;
-    if (ms > 0) this.#options.tell({ is: 'visit-waited', origin, ms, ...(isLate && { lateScopes: budget.targets }) });
-  }
+    close: async (): Promise<void> => {
+      turns.close();
+      await http.close();
+    },
+  };
 }
 
 type At = Pick<GiteaTarget, 'url'> & Partial<Pick<GiteaTarget, 'scope'>>;

@@ -20,10 +20,10 @@ import {
 } from '../../clients/gitea/kept-look.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import type { Sender } from '../../clients/http/http-client.ts';
-import { type Clock, pause } from '../../shared/clock.ts';
+import { pause } from '../../shared/clock.ts';
 import { keepOnly } from '../../shared/keys.ts';
 import { plain, answer as sendPage } from '../http/http-server.ts';
-import type { Tell } from '../planning/events.ts';
+import type { GiteasOptions } from './giteas.ts';
 
 /** Bytes of all looks, kept or in the making. `serve` has 512 MiB, 358 of them for objects (install/). */
 const MOST_KEPT_BYTES = 32 * 1024 * 1024;
@@ -46,112 +46,28 @@ interface Place extends ReturnType<typeof keysOf> {
   readonly waiting: Set<() => void>;
 }
 
-export interface LookServerOptions {
-  readonly clock: Clock;
-  readonly tell: Tell;
-}
+export type LookServer = ReturnType<typeof openLookServer>;
 
-export class LookServer {
-  readonly #options: LookServerOptions;
-  readonly #places = new Map<string, Place>();
-  readonly #byId = new Map<string, string>();
-  #lookAt: (key: string) => void = () => undefined;
-  #keptBytes = 0;
-  #sentBytes = 0;
+export function openLookServer({ clock, tell }: Pick<GiteasOptions, 'clock' | 'tell'>) {
+  const places = new Map<string, Place>();
+  const byId = new Map<string, string>();
+  let lookAt: (key: string) => void = () => undefined;
+  let keptBytes = 0;
+  let sentBytes = 0;
 
-  constructor(options: LookServerOptions) {
-    this.#options = options;
-  }
-
-  /** Replaces the set of watched scopes. @param lookAt requests a new look at one of them soon */
-  watch(targets: readonly GiteaTarget[], lookAt: (key: string) => void): void {
-    this.#lookAt = lookAt;
-    const keys = new Set(targets.map(({ key }) => key));
-    for (const key of this.#places.keys()) if (!keys.has(key)) this.forget(key);
-    keepOnly(this.#places, keys);
-    this.#byId.clear();
-    for (const target of targets) {
-      const { key } = target;
-      const known = this.#places.get(key);
-      const place = known ?? {
-        ...keysOf(target),
-        heardMs: 0,
-        askedMs: 0,
-        takeBack: () => undefined,
-        waiting: new Set<() => void>(),
-      };
-      this.#places.set(key, place);
-      this.#byId.set(place.id, key);
-    }
-  }
-
-  /** Notes that the scope may have changed. Older looks are not given out any more. */
-  heard(key: string): void {
-    const place = this.#places.get(key);
-    if (place) place.heardMs = this.#options.clock.steadyMs();
-  }
-
-  /** Records one look. `end` has to follow. */
-  record(sender: Sender) {
-    let bytes = 0;
-    const take = (more: number): boolean => {
-      if (bytes + more > MOST_OF_KEPT || this.#keptBytes + more > MOST_KEPT_BYTES) return false;
-      bytes += more;
-      this.#keptBytes += more;
-      return true;
-    };
-    const recording = recordingOf(sender, this.#options.clock.steadyMs, take);
-    /** @param version of this Gitea; undefined: the look has failed */
-    const end = (key: string, beganMs: number, version: string | undefined): void => {
-      const answers = recording.answers();
-      const place = this.#places.get(key);
-      this.forget(key);
-      if (place && answers && version !== undefined) {
-        place.look = { answers, beganMs, endedMs: this.#options.clock.steadyMs(), bytes, version };
-        // No client gets an older look, so it need not be kept.
-        place.takeBack = this.#options.clock.after(MOST_AGE_MS, () => this.forget(key));
-      } else this.#keptBytes -= bytes;
-      for (const go of place?.waiting ?? []) go();
-    };
-    return { sender: recording, end };
-  }
-
-  forget(key: string): void {
-    const place = this.#places.get(key);
+  const forget = (key: string): void => {
+    const place = places.get(key);
     if (!place) return;
-    this.#keptBytes -= place.look?.bytes ?? 0;
+    keptBytes -= place.look?.bytes ?? 0;
     place.look = undefined;
     place.takeBack();
-  }
-
-  readonly onRequest: RequestListener = (request, response) => {
-    const { [ID_HEADER]: id, [NONCE_HEADER]: nonce } = request.headers;
-    const refuse = (status: number, why: string): void => sendPage(request, response, plain(status, why));
-    if (request.method !== 'GET' || request.url !== LOOK_PATH) return refuse(404, 'not found');
-    const key = this.#byId.get(String(id)) ?? '';
-    const place = this.#places.get(key);
-    const isNonce = typeof nonce === 'string' && /^[0-9a-f]{32}$/.test(nonce);
-    // Both answers are the same: a client without the token learns nothing.
-    if (!place || !isNonce) return this.#told('unknown', () => refuse(404, 'no such look'));
-    void this.#lookOf(key, place).then(async (look) => {
-      if (!look) return this.#told('late', () => refuse(503, 'no look that is new enough'));
-      if (this.#sentBytes + look.bytes > MOST_SENT_BYTES) return this.#told('busy', () => refuse(503, 'busy'));
-      this.#options.tell({ is: 'look-asked', result: 'given' });
-      await this.#give(look, place.secret, nonce, response);
-    });
   };
-
-  #told(result: 'unknown' | 'late' | 'busy', refuse: () => void): void {
-    this.#options.tell({ is: 'look-asked', result });
-    refuse();
-  }
 
   /**
    * Returns a look that is younger than the last event of the scope. If there is none, it requests one look more, as
    * often as `serve` would look without clients.
    */
-  async #lookOf(key: string, place: Place) {
-    const { clock } = this.#options;
+  const lookOf = async (key: string, place: Place) => {
     const askedMs = clock.steadyMs();
     const fresh = () => {
       const { look } = place;
@@ -160,7 +76,7 @@ export class LookServer {
     };
     if (!fresh() && askedMs - place.askedMs >= MOST_AGE_MS) {
       place.askedMs = askedMs;
-      this.#lookAt(key);
+      lookAt(key);
     }
     while (!fresh() && clock.steadyMs() - askedMs < PATIENCE_MS) {
       const ended = new AbortController();
@@ -170,17 +86,16 @@ export class LookServer {
       place.waiting.delete(go);
     }
     return fresh();
-  }
+  };
 
   /** Sends a look, one answer of Gitea per turn of the event loop. */
-  async #give(look: Given, secret: Buffer, nonce: string, response: ServerResponse) {
+  const give = async (look: Given, secret: Buffer, nonce: string, response: ServerResponse) => {
     if (response.destroyed) return;
-    const { clock } = this.#options;
-    this.#sentBytes += look.bytes;
+    sentBytes += look.bytes;
     const takeBack = clock.after(LONGEST_SENDING_MS, () => response.destroy());
     response.once('close', () => {
       takeBack();
-      this.#sentBytes -= look.bytes;
+      sentBytes -= look.bytes;
     });
     response.writeHead(200, { 'content-type': 'application/octet-stream' });
     for (const piece of sealed(look, secret, nonce, clock.steadyMs())) {
@@ -188,5 +103,77 @@ export class LookServer {
       await clock.nextTurn();
     }
     response.end();
-  }
+  };
+
+  const onRequest: RequestListener = (request, response) => {
+    const { [ID_HEADER]: id, [NONCE_HEADER]: nonce } = request.headers;
+    const refuse = (status: number, why: string, result?: 'unknown' | 'late' | 'busy'): void => {
+      if (result) tell({ is: 'look-asked', result });
+      sendPage(request, response, plain(status, why));
+    };
+    if (request.method !== 'GET' || request.url !== LOOK_PATH) return refuse(404, 'not found');
+    const key = byId.get(String(id)) ?? '';
+    const place = places.get(key);
+    const isNonce = typeof nonce === 'string' && /^[0-9a-f]{32}$/.test(nonce);
+    // Both answers are the same: a client without the token learns nothing.
+    if (!place || !isNonce) return refuse(404, 'no such look', 'unknown');
+    void lookOf(key, place).then(async (look) => {
+      if (!look) return refuse(503, 'no look that is new enough', 'late');
+      if (sentBytes + look.bytes > MOST_SENT_BYTES) return refuse(503, 'busy', 'busy');
+      tell({ is: 'look-asked', result: 'given' });
+      await give(look, place.secret, nonce, response);
+    });
+  };
+
+  return {
+    forget,
+    onRequest,
+
+    /** Replaces the set of watched scopes. @param look requests a new look at one of them soon */
+    watch: (targets: readonly GiteaTarget[], look: (key: string) => void): void => {
+      lookAt = look;
+      const keys = new Set(targets.map(({ key }) => key));
+      for (const key of places.keys()) if (!keys.has(key)) forget(key);
+      keepOnly(places, keys);
+      byId.clear();
+      for (const target of targets) {
+        const { key } = target;
+        const nothing = { heardMs: 0, askedMs: 0, takeBack: () => undefined, waiting: new Set<() => void>() };
+        const place = places.get(key) ?? { ...keysOf(target), ...nothing };
+        places.set(key, place);
+        byId.set(place.id, key);
+      }
+    },
+
+    /** Notes that the scope may have changed. Older looks are not given out any more. */
+    heard: (key: string): void => {
+      const place = places.get(key);
+      if (place) place.heardMs = clock.steadyMs();
+    },
+
+    /** Records one look. `end` has to follow. */
+    record: (sender: Sender) => {
+      let bytes = 0;
+      const take = (more: number): boolean => {
+        if (bytes + more > MOST_OF_KEPT || keptBytes + more > MOST_KEPT_BYTES) return false;
+        bytes += more;
+        keptBytes += more;
+        return true;
+      };
+      const recording = recordingOf(sender, clock.steadyMs, take);
+      /** @param version of this Gitea; undefined: the look has failed */
+      const end = (key: string, beganMs: number, version: string | undefined): void => {
+        const answers = recording.answers();
+        const place = places.get(key);
+        forget(key);
+        if (place && answers && version !== undefined) {
+          place.look = { answers, beganMs, endedMs: clock.steadyMs(), bytes, version };
+          // No client gets an older look, so it need not be kept.
+          place.takeBack = clock.after(MOST_AGE_MS, () => forget(key));
+        } else keptBytes -= bytes;
+        for (const go of place?.waiting ?? []) go();
+      };
+      return { sender: recording, end };
+    },
+  };
 }

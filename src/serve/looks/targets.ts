@@ -24,94 +24,88 @@ const TOKENS_MS = 30_000;
 /** How often a token is read again that Gitea refuses or that could not be read, ms. */
 const AGAIN_MS = 5_000;
 
-export class TargetBook {
-  /** Asked for each reading, so that no Secret is kept between two. */
-  readonly #sources: () => TokenSources;
-  readonly #controlPlaneNamespace: string;
-  readonly #policyFile: string | undefined;
-  /** All targets, each with the namespaces whose groups need it. */
-  namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
-  /** Warnings of the policy, by group. The list stays the same object while the warnings are the same. */
-  warningsOf: ReadonlyMap<RunnerGroup, readonly Denial[]> = new Map();
-  #found: TargetOf = new Map();
+export type TargetBook = ReturnType<typeof openTargetBook>;
+
+/** @param sources asked for each reading, so that no Secret is kept between two */
+export function openTargetBook(sources: () => TokenSources, controlPlaneNamespace: string, policyFile?: string) {
+  let namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
+  let warningsOf: ReadonlyMap<RunnerGroup, readonly Denial[]> = new Map();
+  let found: TargetOf = new Map();
   /** Absent: its token is to be read at once. */
-  readonly #readMs = new WeakMap<RunnerGroup, number>();
-  readonly #refused = new Set<string>();
-  readonly #newKey = keysOfTargets();
+  const readMs = new WeakMap<RunnerGroup, number>();
+  const refused = new Set<string>();
+  const newKey = keysOfTargets();
 
-  constructor(sources: () => TokenSources, controlPlaneNamespace: string, policyFile?: string) {
-    this.#sources = sources;
-    this.#controlPlaneNamespace = controlPlaneNamespace;
-    this.#policyFile = policyFile;
-  }
+  const targets = (): readonly GiteaTarget[] => [...namespacesOf.keys()];
 
-  get targets(): readonly GiteaTarget[] {
-    return [...this.namespacesOf.keys()];
-  }
-
-  looked({ key }: GiteaTarget, isRefused: boolean): void {
-    if (isRefused && !this.#refused.has(key))
-      for (const [group, target] of this.#found) if (keyIn(target) === key) this.#readMs.delete(group);
-    if (isRefused) this.#refused.add(key);
-    else this.#refused.delete(key);
-  }
-
-  /** The look of each group; the same object while no token had to be read. A failure of one group does not concern the others. */
-  async resolve(live: readonly LiveGroup[], nowMs: number): Promise<TargetOf> {
-    const groups = live.flatMap(({ group }) => group ?? []);
-    const due = new Set(groups.filter((group) => this.#isDue(group, nowMs)));
-    if (due.size === 0 && groups.length === this.#found.size) return this.#found;
-    const { refusals, sources } = await this.#judge(live, nowMs);
-    const tokenOf = async (group: RunnerGroup): Promise<Token | Failure> => {
-      const refusal = refusals.get(group);
-      if (refusal) return refusal;
-      const found = this.#found.get(group);
-      const known = found instanceof Failure ? found : found?.token;
-      const wasRefused = known instanceof Failure && known.kind === 'policy';
-      if (known && !due.has(group) && !wasRefused) return known;
-      const read = await orFailure(findToken(group, sources));
-      // The API server has not answered: that says nothing about the token that it showed before.
-      const isUnanswered = read instanceof Failure && !isAboutToken(read);
-      return isUnanswered && known && !(known instanceof Failure) ? known : read;
-    };
-    const tokens = await Promise.all(groups.map(async (group) => [group, await tokenOf(group)] as const));
-    this.#found = targetsByGroup(tokens, this.targets, this.#newKey);
-    const members = groupBy(this.#found, ([, target]) => (target instanceof Failure ? undefined : target));
-    this.namespacesOf = new Map(
-      [...members].map(([target, own]) => [target, new Set(own.map(([{ namespace }]) => namespace))]),
-    );
-    for (const group of due) this.#readMs.set(group, nowMs);
-    const keys = new Set(this.targets.map(({ key }) => key));
-    for (const key of this.#refused) if (!keys.has(key)) this.#refused.delete(key);
-    return this.#found;
-  }
-
-  #isDue(group: RunnerGroup, nowMs: number): boolean {
-    const target = this.#found.get(group);
-    const isInDoubt = target instanceof Failure || this.#refused.has(keyIn(target));
-    const ageMs = nowMs - (this.#readMs.get(group) ?? Number.NEGATIVE_INFINITY);
+  const isDue = (group: RunnerGroup, nowMs: number): boolean => {
+    const target = found.get(group);
+    const isInDoubt = target instanceof Failure || refused.has(keyIn(target));
+    const ageMs = nowMs - (readMs.get(group) ?? Number.NEGATIVE_INFINITY);
     // Below 0: the clock was set back.
     return ageMs < 0 || ageMs >= (isInDoubt ? AGAIN_MS : TOKENS_MS);
-  }
+  };
 
-  async #judge(
-    live: readonly LiveGroup[],
-    nowMs: number,
-  ): Promise<{ readonly refusals: Refusals; readonly sources: TokenSources }> {
-    const sources = this.#sources();
-    const policyFile = this.#policyFile;
+  const judgeAll = async (live: readonly LiveGroup[], nowMs: number) => {
+    const unbound = sources();
     if (policyFile === undefined) {
       const { of: refusals } = await refusalsByDefault(live.flatMap(({ group }) => group ?? []));
-      return { refusals, sources };
+      return { refusals, sources: unbound };
     }
     const read = readPolicyFile(policyFile);
     const policy = 'policy' in read ? read.policy : {};
-    const { refusals, warnings } = judgedBy(policyFile, read, byApplication(live, this.#controlPlaneNamespace), nowMs);
-    this.warningsOf = new Map(
-      [...warnings].map(([group, list]) => [group, keepEqual(this.warningsOf.get(group), list)]),
-    );
-    return { refusals, sources: { ...sources, ...tokenBounds(policy) } };
-  }
+    const { refusals, warnings } = judgedBy(policyFile, read, byApplication(live, controlPlaneNamespace), nowMs);
+    warningsOf = new Map([...warnings].map(([group, list]) => [group, keepEqual(warningsOf.get(group), list)]));
+    return { refusals, sources: { ...unbound, ...tokenBounds(policy) } };
+  };
+
+  return {
+    /** All targets, each with the namespaces whose groups need it. */
+    namespacesOf: () => namespacesOf,
+
+    /** Warnings of the policy, by group. The list stays the same object while the warnings are the same. */
+    warningsOf: () => warningsOf,
+
+    targets,
+
+    looked: ({ key }: GiteaTarget, isRefused: boolean): void => {
+      if (isRefused && !refused.has(key))
+        for (const [group, target] of found) if (keyIn(target) === key) readMs.delete(group);
+      if (isRefused) refused.add(key);
+      else refused.delete(key);
+    },
+
+    /** The look of each group; the same object while no token had to be read. A failure of one group does not concern the others. */
+    resolve: async (live: readonly LiveGroup[], nowMs: number): Promise<TargetOf> => {
+      const groups = live.flatMap(({ group }) => group ?? []);
+      const due = new Set(groups.filter((group) => isDue(group, nowMs)));
+      if (due.size === 0 && groups.length === found.size) return found;
+      const { refusals, sources: bound } = await judgeAll(live, nowMs);
+      const before = found;
+      const tokenOf = async (group: RunnerGroup): Promise<Token | Failure> => {
+        const refusal = refusals.get(group);
+        if (refusal) return refusal;
+        const target = before.get(group);
+        const known = target instanceof Failure ? target : target?.token;
+        const wasRefused = known instanceof Failure && known.kind === 'policy';
+        if (known && !due.has(group) && !wasRefused) return known;
+        const read = await orFailure(findToken(group, bound));
+        // The API server has not answered: that says nothing about the token that it showed before.
+        const isUnanswered = read instanceof Failure && !isAboutToken(read);
+        return isUnanswered && known && !(known instanceof Failure) ? known : read;
+      };
+      const tokens = await Promise.all(groups.map(async (group) => [group, await tokenOf(group)] as const));
+      found = targetsByGroup(tokens, targets(), newKey);
+      const members = groupBy(found, ([, target]) => (target instanceof Failure ? undefined : target));
+      namespacesOf = new Map(
+        [...members].map(([target, own]) => [target, new Set(own.map(([{ namespace }]) => namespace))]),
+      );
+      for (const group of due) readMs.set(group, nowMs);
+      const keys = new Set(targets().map(({ key }) => key));
+      for (const key of refused) if (!keys.has(key)) refused.delete(key);
+      return found;
+    },
+  };
 }
 
 function keyIn(target: GiteaTarget | Failure | undefined): string {
@@ -123,8 +117,6 @@ function isAboutToken({ kind }: Failure): boolean {
   return kind === 'token-unseen' || kind === 'token-unusable';
 }
 
-type Refusals = ReadonlyMap<RunnerGroup, Failure>;
-
 /**
  * Judges the groups in the cluster by the policy file, as `generate` does. Project, repository and destination of an
  * Application are judged by its own `generate` only: no object in the cluster proves them.
@@ -135,7 +127,7 @@ export function judgedBy(
   read: ReadPolicy,
   byApp: ReadonlyMap<string, readonly LiveGroup[]>,
   nowMs: number,
-): { readonly refusals: Refusals; readonly warnings: ReadonlyMap<RunnerGroup, readonly Denial[]> } {
+) {
   const refusals = new Map<RunnerGroup, Failure>();
   const warned: Denial[] = [];
   for (const [application, members] of byApp) {

@@ -16,6 +16,7 @@
 
 import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import type { EndToldBy, LossReason } from '../../clients/kubernetes/kube-pods.ts';
+import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { type LostJob, MOST_LOST_JOBS, RunnerGroupStatus } from '../../config/runnergroup/status.ts';
 import { isOver, type Look } from '../../planner/evidence.ts';
@@ -223,95 +224,90 @@ type Entry = { readonly losses: GroupLosses; readonly at?: Omit<GroupAtLoss, 'lo
 
 type SeenCluster = Pick<LiveCluster, 'endToldBy' | 'hasPod' | 'statusOf'>;
 
+export type LossBook = ReturnType<typeof openLossBook>;
+
 /**
  * Keeps the lost CI jobs of all groups with `maxEvictionRetries`. They are in the status of their groups: a new leader
  * starts from there.
  */
-export class LossBook {
-  readonly #cluster: SeenCluster;
-  readonly #tell: Tell;
-  #entries: ReadonlyMap<string, Entry> = new Map();
+export function openLossBook(cluster: SeenCluster, tell: Tell) {
+  let entries: ReadonlyMap<string, Entry> = new Map();
 
-  constructor(cluster: SeenCluster, tell: Tell) {
-    this.#cluster = cluster;
-    this.#tell = tell;
-  }
-
-  get atLoss(): readonly GroupAtLoss[] {
-    return [...this.#entries.values()].flatMap(({ at, losses: { lost, lostSince } }) =>
-      at && lost.length > 0 ? [{ ...at, lost, lostSince }] : [],
-    );
-  }
-
-  /** The lost CI jobs of a group; the same list until it changes. */
-  of(key: string): readonly LostJob[] {
-    return this.#entries.get(key)?.losses.lost ?? NO_LOSSES.lost;
-  }
-
-  /** Notes what a reconcile sees. Answers the targets to look at now: a runner was lost, and polls may be a minute apart. */
-  follow(
-    input: Omit<ReconcileInput, 'clocks' | 'instance' | 'lostJobs' | 'unregistered' | 'wakes'>,
-  ): ReadonlySet<GiteaTarget> {
-    const wanted = new Set<GiteaTarget>();
-    const next = new Map<string, Entry>();
-    for (const live of input.snapshot.groups) {
-      const { group, key, object } = live;
-      // The spec of this group is not valid now.
-      if (!group) next.set(key, { losses: this.#known(key) });
-      if (!group || group.maxEvictionRetries === 0) continue;
-      const found = input.targetOf.get(group);
-      const target = found instanceof Failure ? undefined : found;
-      const look = lookAt(target, input.observations);
-      const { namespace } = object.metadata;
-      const followed = followLosses(this.#known(key), {
-        runners: input.snapshot.runnersOfGroup.get(key) ?? [],
-        hasPod: (name) => this.#cluster.hasPod(keyText({ namespace, name })),
-        endToldBy: (name) => this.#cluster.endToldBy(keyText({ namespace, name })),
-        nowMs: input.nowMs,
-        steadyMs: input.steadyMs,
-        ...look,
-      });
-      for (const lost of followed.found) this.#tell({ is: 'runner-lost', object, lost, isNoted: true });
-      for (const lost of followed.more) this.#tell({ is: 'runner-lost', object, lost, isNoted: false });
-      for (const lost of followed.returned) this.#tell({ is: 'rerun', object, lost, outcome: 'returned' });
-      if (followed.needsLook && target) wanted.add(target);
-      next.set(key, { losses: followed.losses, ...(target && { at: { live, group, target, ...look } }) });
-    }
-    this.#entries = next;
-    return wanted;
-  }
+  const written = (key: string): readonly LostJob[] =>
+    RunnerGroupStatus.safeParse(cluster.statusOf(key) ?? {}).data?.lostJobs ?? NO_LOSSES.lost;
 
   /** Returns the state of a group. A new leader starts from what the last one has written. */
-  #known(key: string): GroupLosses {
-    return this.#entries.get(key)?.losses ?? { ...NO_LOSSES, lost: this.#written(key) };
-  }
+  const known = (key: string): GroupLosses => entries.get(key)?.losses ?? { ...NO_LOSSES, lost: written(key) };
 
-  settle(key: string, { jobId }: LostJob): void {
-    this.#change(key, (lost) => lost.filter((each) => each.jobId !== jobId));
-  }
-
-  /** Notes that Gitea is to end these jobs. */
-  askEnd(key: string, jobs: readonly LostJob[], nowMs: number): void {
-    const ids = new Set(jobs.map(({ jobId }) => jobId));
-    const endAskedAt = timeText(nowMs);
-    this.#change(key, (lost) => lost.map((each) => (ids.has(each.jobId) ? { ...each, endAskedAt } : each)));
-  }
-
-  /** True if the status in the cluster says so. Then the next leader knows, too, that no person has ended the job. */
-  isAskNoted(key: string, { jobId }: LostJob): boolean {
-    return this.#written(key).some((each) => each.jobId === jobId && each.endAskedAt !== undefined);
-  }
-
-  #change(key: string, change: (lost: readonly LostJob[]) => readonly LostJob[]): void {
-    const entry = this.#entries.get(key);
+  const change = (key: string, to: (lost: readonly LostJob[]) => readonly LostJob[]): void => {
+    const entry = entries.get(key);
     if (!entry) return;
-    const losses = { ...entry.losses, lost: change(entry.losses.lost) };
-    this.#entries = new Map(this.#entries).set(key, { ...entry, losses });
-  }
+    const losses = { ...entry.losses, lost: to(entry.losses.lost) };
+    entries = new Map(entries).set(key, { ...entry, losses });
+  };
 
-  #written(key: string): readonly LostJob[] {
-    return RunnerGroupStatus.safeParse(this.#cluster.statusOf(key) ?? {}).data?.lostJobs ?? NO_LOSSES.lost;
-  }
+  return {
+    atLoss: (): readonly GroupAtLoss[] =>
+      [...entries.values()].flatMap(({ at, losses: { lost, lostSince } }) =>
+        at && lost.length > 0 ? [{ ...at, lost, lostSince }] : [],
+      ),
+
+    /** The lost CI jobs of a group; the same list until it changes. */
+    of: (key: string): readonly LostJob[] => entries.get(key)?.losses.lost ?? NO_LOSSES.lost,
+
+    /** Notes what a reconcile sees. Answers the targets to look at now: a runner was lost, and polls may be a minute apart. */
+    follow: (
+      input: Omit<ReconcileInput, 'clocks' | 'instance' | 'lostJobs' | 'unregistered' | 'wakes'>,
+    ): ReadonlySet<GiteaTarget> => {
+      const wanted = new Set<GiteaTarget>();
+      const next = new Map<string, Entry>();
+      for (const live of input.snapshot.groups) {
+        const { group, key, object } = live;
+        // The spec of this group is not valid now.
+        if (!group) next.set(key, { losses: known(key) });
+        if (!group || group.maxEvictionRetries === 0) continue;
+        const found = input.targetOf.get(group);
+        const target = found instanceof Failure ? undefined : found;
+        const look = lookAt(target, input.observations);
+        const { namespace } = object.metadata;
+        const followed = followLosses(known(key), {
+          runners: input.snapshot.runnersOfGroup.get(key) ?? [],
+          hasPod: (name) => cluster.hasPod(keyText({ namespace, name })),
+          endToldBy: (name) => cluster.endToldBy(keyText({ namespace, name })),
+          nowMs: input.nowMs,
+          steadyMs: input.steadyMs,
+          ...look,
+        });
+        eventsOf(followed, object).forEach(tell);
+        if (followed.needsLook && target) wanted.add(target);
+        next.set(key, { losses: followed.losses, ...(target && { at: { live, group, target, ...look } }) });
+      }
+      entries = next;
+      return wanted;
+    },
+
+    settle: (key: string, { jobId }: LostJob): void =>
+      change(key, (lost) => lost.filter((each) => each.jobId !== jobId)),
+
+    /** Notes that Gitea is to end these jobs. */
+    askEnd: (key: string, jobs: readonly LostJob[], nowMs: number): void => {
+      const ids = new Set(jobs.map(({ jobId }) => jobId));
+      const endAskedAt = timeText(nowMs);
+      change(key, (lost) => lost.map((each) => (ids.has(each.jobId) ? { ...each, endAskedAt } : each)));
+    },
+
+    /** True if the status in the cluster says so. Then the next leader knows, too, that no person has ended the job. */
+    isAskNoted: (key: string, { jobId }: LostJob): boolean =>
+      written(key).some((each) => each.jobId === jobId && each.endAskedAt !== undefined),
+  };
+}
+
+function eventsOf({ found, more, returned }: ReturnType<typeof followLosses>, object: RunnerGroupObject) {
+  return [
+    ...found.map((lost) => ({ is: 'runner-lost', object, lost, isNoted: true }) as const),
+    ...more.map((lost) => ({ is: 'runner-lost', object, lost, isNoted: false }) as const),
+    ...returned.map((lost) => ({ is: 'rerun', object, lost, outcome: 'returned' }) as const),
+  ];
 }
 
 /** The newest look, if it was a good one. */

@@ -167,13 +167,8 @@ export function tellsLess(facts: GroupFacts, old: RunnerGroupStatus | undefined,
   return old?.observedGeneration === facts.generation && nowMs - timeOf(old?.lastCheckTime) <= STALE_CHECK_MS;
 }
 
-function essence({
-  lastCheckTime: _,
-  lostJobs = [],
-  unregistered = [],
-  conditions = [],
-  ...counts
-}: RunnerGroupStatus): unknown {
+function essence(status: RunnerGroupStatus): unknown {
+  const { lastCheckTime: _, lostJobs = [], unregistered = [], conditions = [], ...counts } = status;
   const told = conditions.map(({ type, status, reason, message }) => [type, status, reason, message]);
   return { ...counts, lostJobs, unregistered, told };
 }

@@ -61,27 +61,23 @@ export function applicationOfGroup({ object: { metadata } }: LiveGroup): Applica
   return applicationOf(metadata.annotations?.[TRACKING_ID], refOf(metadata));
 }
 
-/** Another shard of an Application (docs/adr/0110). */
-export interface Sibling {
-  readonly key: string;
-  readonly ref: ApplicationRef;
-  /** The shard as its plugin gets it: `2/7`. */
-  readonly shard: string;
-}
-
 /** Returns how many Applications print these groups, as shard 0 writes it on them. Undefined: one alone. */
 export function shardsOf(groups: readonly LiveGroup[]): number | undefined {
   const counts = groups.flatMap(({ object: { metadata } }) => shardCount(metadata.annotations) ?? []);
   return counts.length > 0 ? Math.max(...counts) : undefined;
 }
 
-/** The shards besides shard 0, which has made these groups. @param application its key */
-export function siblingsOf(groups: readonly LiveGroup[], application: string): readonly Sibling[] {
+/**
+ * Returns the shards besides shard 0, which has made these groups (docs/adr/0110). `shard`: as its plugin gets it,
+ * `2/7`.
+ * @param application its key
+ */
+export function siblingsOf(groups: readonly LiveGroup[], application: string) {
   const [first] = groups;
   const ref = first && applicationOfGroup(first);
   if (!ref) return [];
   const shards = shardsOf(groups) ?? 1;
-  return shardNames(ref.name, shards).flatMap((name, shard): readonly Sibling[] => {
+  return shardNames(ref.name, shards).flatMap((name, shard) => {
     if (shard === 0) return [];
     const key = application.replace(/-0(?=@|$)/, `-${shard}`);
     return [{ key, ref: { ...ref, name }, shard: `${shard}/${shards}` }];

@@ -64,10 +64,8 @@ export class CachedByKey<V> {
     this.#isOld = false;
     const next = [...items()].map(({ key, inputs, make }) => {
       const known = this.#known.get(key);
-      return [
-        key,
-        known && sameElements(known.inputs, inputs) ? known : { inputs, value: make(known?.value) },
-      ] as const;
+      const item = known && sameElements(known.inputs, inputs) ? known : { inputs, value: make(known?.value) };
+      return [key, item] as const;
     });
     this.#known = new Map(next);
     const values = [...this.#known.values()].map(({ value }) => value);

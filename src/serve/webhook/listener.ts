@@ -29,7 +29,7 @@ export function webhookListener(
   take: TakeDelivery,
   onRefused: (reason: RefusalReason) => void,
 ): RequestListener {
-  const bodies = new Bodies(MAX_WEBHOOK_BYTES, MEMORY_BYTES);
+  const readBody = bodyReader(MAX_WEBHOOK_BYTES, MEMORY_BYTES);
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const refuse = (status: number, reason: RefusalReason, message: string, headers: Record<string, string> = {}) => {
       onRefused(reason);
@@ -38,7 +38,7 @@ export function webhookListener(
     if (request.url !== '/webhook') return refuse(404, 'path', 'Webhooks go to /webhook.');
     if (request.method !== 'POST') return refuse(405, 'method', 'Webhooks are sent with POST.', { allow: 'POST' });
     if (!isJson(request)) return refuse(415, 'media-type', 'Set the content type of the webhook to application/json.');
-    const body = await bodies.read(request);
+    const body = await readBody(request);
     if (body === undefined) return refuse(413, 'too-large', `The body is longer than ${MAX_WEBHOOK_BYTES} bytes.`);
     const delivery = { headers: Object.fromEntries(KEPT_HEADERS.map((name) => [name, header(request, name)])), body };
     const verdict = gate.judge(delivery);
@@ -102,64 +102,57 @@ interface Body {
 const MOST_PIECES = 32;
 
 /**
- * Bodies while they arrive. Their senders are not known yet, so all together have a bound: when they need more, the oldest one is dropped. A
- * body that arrives in one piece is complete at once and is never dropped.
+ * Reads bodies while they arrive. Their senders are not known yet, so all together have a bound: when they need more,
+ * the oldest one is dropped. A body that arrives in one piece is complete at once and is never dropped.
+ * @param longest most bytes of one body @param most most bytes of all of them
  */
-export class Bodies {
-  /** Most bytes of one body, and of all of them. */
-  readonly #longest: number;
-  readonly #limit: number;
+export function bodyReader(longest: number, most: number) {
   /** Oldest first: a Set keeps the order of insertion. */
-  readonly #held = new Set<Body>();
-  #total = 0;
+  const held = new Set<Body>();
+  let total = 0;
 
-  constructor(longest: number, limit: number) {
-    this.#longest = longest;
-    this.#limit = limit;
-  }
+  const drop = (body: Body): void => {
+    if (held.delete(body)) total -= body.length;
+  };
+
+  /** False when the body has become too long; then its memory is freed. */
+  const add = (body: Body, chunk: Buffer): boolean => {
+    const length = body.length + chunk.length;
+    if (length > longest) {
+      drop(body);
+      return false;
+    }
+    if (!held.has(body)) return true;
+    const pieces = [...body.pieces, chunk];
+    body.pieces = pieces.length > MOST_PIECES ? [Buffer.concat(pieces)] : pieces;
+    body.length = length;
+    total += chunk.length;
+    for (const oldest of held) {
+      if (total <= most) break;
+      drop(oldest);
+      oldest.giveWay();
+    }
+    return true;
+  };
 
   /** Undefined as soon as it is known to be too long; then the rest is not read. Rejects when it is dropped, or the sender goes away. */
-  async read(request: Readable & Pick<IncomingMessage, 'headers'>): Promise<Buffer | undefined> {
-    if (Number(request.headers['content-length'] ?? 0) > this.#longest) return undefined;
+  return async (request: Readable & Pick<IncomingMessage, 'headers'>): Promise<Buffer | undefined> => {
+    if (Number(request.headers['content-length'] ?? 0) > longest) return undefined;
     return await new Promise((resolve, reject) => {
       const giveWay = (): void => reject(new Error('too many bodies are being read'));
       const body: Body = { pieces: [], length: 0, giveWay };
-      this.#held.add(body);
+      held.add(body);
       request.on('data', (chunk: Buffer) => {
-        if (this.#add(body, chunk)) return;
+        if (add(body, chunk)) return;
         request.pause();
         resolve(undefined);
       });
       request.once('end', () => resolve(Buffer.concat(body.pieces)));
       request.once('error', reject);
       request.once('close', () => {
-        this.#drop(body);
+        drop(body);
         reject(new Error('the sender went away'));
       });
     });
-  }
-
-  /** False when the body has become too long; then its memory is freed. */
-  #add(body: Body, chunk: Buffer): boolean {
-    const length = body.length + chunk.length;
-    if (length > this.#longest) {
-      this.#drop(body);
-      return false;
-    }
-    if (!this.#held.has(body)) return true;
-    const pieces = [...body.pieces, chunk];
-    body.pieces = pieces.length > MOST_PIECES ? [Buffer.concat(pieces)] : pieces;
-    body.length = length;
-    this.#total += chunk.length;
-    for (const oldest of this.#held) {
-      if (this.#total <= this.#limit) break;
-      this.#drop(oldest);
-      oldest.giveWay();
-    }
-    return true;
-  }
-
-  #drop(body: Body): void {
-    if (this.#held.delete(body)) this.#total -= body.length;
-  }
+  };
 }

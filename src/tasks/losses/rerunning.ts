@@ -113,13 +113,13 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
 
     return subscriberOf({
       reconciled: () => {
-        for (const at of book.atLoss) {
+        for (const at of book.atLoss()) {
           const expired = at.lost.filter((loss) => isExpired(loss, clock.now()));
           end(at, expired, 'expired');
         }
         const known = runs;
         runs = new Map(
-          lostRuns(book.atLoss).map((run) => [run.key, { tries: 0, isTold: false, ...known.get(run.key), run }]),
+          lostRuns(book.atLoss()).map((run) => [run.key, { tries: 0, isTold: false, ...known.get(run.key), run }]),
         );
         line.keepOnly(runs);
         for (const [key, { cannotEnd, run }] of runs) {

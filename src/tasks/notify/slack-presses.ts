@@ -13,7 +13,7 @@ import { connectTo } from '../../clients/http/connect.ts';
 import { type Env, proxyFor } from '../../clients/http/proxy.ts';
 import { parseJson } from '../../clients/http/request.ts';
 import { answer, plain } from '../../serve/http/http-server.ts';
-import { Bodies, header } from '../../serve/webhook/listener.ts';
+import { bodyReader, header } from '../../serve/webhook/listener.ts';
 import { type Clock, doubled, pause } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { parseUrl } from '../../shared/url.ts';
@@ -51,13 +51,13 @@ export function interactiveListener(
   nowMs: () => number,
   onPress: OnPress,
 ): RequestListener {
-  const bodies = new Bodies(MAX_PRESS_BYTES, MEMORY_BYTES);
+  const readBody = bodyReader(MAX_PRESS_BYTES, MEMORY_BYTES);
   const perf = { now: nowMs };
   const seen = new LRUCache<string, true>({ max: MOST_REMEMBERED, ttl: 2 * WINDOW_MS, ttlResolution: 0, perf });
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const refuse = (status: number, why: string): void => answer(request, response, plain(status, why));
     if (request.method !== 'POST') return refuse(405, 'Slack sends POST.');
-    const body = await bodies.read(request);
+    const body = await readBody(request);
     if (body === undefined) return refuse(413, `The body is longer than ${MAX_PRESS_BYTES} bytes.`);
     const secret = secretNow();
     if (secret === undefined) return refuse(404, 'No signing secret is configured.');

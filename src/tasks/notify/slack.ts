@@ -76,11 +76,8 @@ export async function openSlack(
       if (!slack) return undefined;
       if (tokenFile !== undefined) return messageTo(slack.channel, namespace, slackMessage(notice, hasButton));
       const what = `notify for RunnerGroup ${namespace}/${group}: no Slack token is configured`;
-      return new Failure(
-        'GR-NOTIFY-02',
-        1,
-        `${what}. Give serve a bot token: --slack-token-file, ${manual('notifications.md#the-button-keep-1-h-longer')}.`,
-      );
+      const page = manual('notifications.md#the-button-keep-1-h-longer');
+      return new Failure('GR-NOTIFY-02', 1, `${what}. Give serve a bot token: --slack-token-file, ${page}.`);
     },
     requests: { path: INTERACTIVE_PATH, listener },
     run: async (signal) => {
@@ -137,16 +134,14 @@ async function callSlack(
     again,
   });
   const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
-  const form = new URLSearchParams(
-    Object.entries(fields).map(([name, value]): [string, string] => [name, textOf(value)]),
-  );
+  const texts = Object.entries(fields).map(([name, value]): [string, string] => [name, textOf(value)]);
   const request = {
     what,
     method: 'POST',
     url,
     authorization: () => `Bearer ${token}`,
     contentType: 'application/x-www-form-urlencoded',
-    body: form.toString(),
+    body: new URLSearchParams(texts).toString(),
   } as const;
   const { status, text } = await http.send(request, new Deadline(ATTEMPT_MS, clock));
   if (status === 429) return refused('too many messages (429)', true);

@@ -119,11 +119,8 @@ export function levelOf({ at, group, renamedTo, runner }: Wish): Scope {
   const repository = repositoriesOf(group, renamedTo)(boundTo(at) ?? '');
   if (repository) return repository;
   const what = `register runner ${runner}: its Job asks for ${printable(at).slice(0, 100)} (annotation ${REGISTERED_AT}), which its RunnerGroup does not give`;
-  throw new Failure(
-    'GR-REG-02',
-    1,
-    `${what}. The next sync corrects or removes the Job. If this comes again after it, delete the Job.`,
-  );
+  const remedy = 'The next sync corrects or removes the Job. If this comes again after it, delete the Job';
+  throw new Failure('GR-REG-02', 1, `${what}. ${remedy}.`);
 }
 
 /** Finds the repositories at which a group may register runners. */

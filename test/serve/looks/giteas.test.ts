@@ -6,7 +6,7 @@ import type { GiteaTarget } from '../../../src/clients/gitea/observe-gitea.ts';
 import { readLogin } from '../../../src/clients/gitea/shapes.ts';
 import { Deadline } from '../../../src/clients/http/request.ts';
 import { ServerClocks } from '../../../src/clients/http/server-clocks.ts';
-import { Giteas } from '../../../src/serve/looks/giteas.ts';
+import { type Giteas, openGiteas } from '../../../src/serve/looks/giteas.ts';
 import { BACKGROUND } from '../../../src/serve/looks/request-budget.ts';
 import { WorkQueue } from '../../../src/serve/queue/work-queue.ts';
 import { systemClock } from '../../../src/shared/clock.ts';
@@ -21,7 +21,7 @@ const QUESTION = { what: 'ask', path: '/user', rights: { scope: 'any scope' }, m
 function open() {
   let waited = 0;
   const queue = new WorkQueue(systemClock);
-  const giteas = new Giteas({
+  const giteas = openGiteas({
     timeoutMs: 20_000,
     pollMs: 5_000,
     env: {},

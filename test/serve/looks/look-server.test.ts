@@ -155,7 +155,7 @@ describe('what it holds has a bound', () => {
     const target = targetOf(gitea.url);
     const { ask, poller } = await openLooks([target]);
 
-    expect(poller.observations.get(target.key)?.look?.jobs).toHaveLength(120);
+    expect(poller.observations().get(target.key)?.look?.jobs).toHaveLength(120);
     expect((await ask(target)).status).toBe(503);
   });
 

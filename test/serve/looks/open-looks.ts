@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { keysOf, LOOK_PATH } from '../../../src/clients/gitea/kept-look.ts';
 import type { GiteaTarget } from '../../../src/clients/gitea/observe-gitea.ts';
 import { startHttpServer } from '../../../src/serve/http/http-server.ts';
-import { LookServer } from '../../../src/serve/looks/look-server.ts';
+import { openLookServer } from '../../../src/serve/looks/look-server.ts';
 import type { PollerOptions } from '../../../src/serve/looks/poller.ts';
 import { type Clock, systemClock } from '../../../src/shared/clock.ts';
 import { until } from '../rig.ts';
@@ -17,7 +17,7 @@ export async function openLooks(
   { clock = systemClock, ...over }: Partial<PollerOptions> & { readonly clock?: Clock } = {},
 ) {
   const told: string[] = [];
-  const looks = new LookServer({ clock, tell: (event) => event.is === 'look-asked' && told.push(event.result) });
+  const looks = openLookServer({ clock, tell: (event) => event.is === 'look-asked' && told.push(event.result) });
   let looked = 0;
   const onLook = (): void => {
     looked += 1;

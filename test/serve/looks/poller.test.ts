@@ -154,7 +154,7 @@ test('the answer of a look counts for nothing when nobody watches its scope any 
   await until('the other one was looked at again', () => (looked.get('r1') ?? 0) >= before + 3);
 
   expect(looked.has('r0')).toBe(false);
-  expect([...poller.observations.keys()]).toEqual(['r1']);
+  expect([...poller.observations().keys()]).toEqual(['r1']);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { BudgetTurns, RequestBudget } from '../../../src/serve/looks/request-budget.ts';
+import { budgetTurns, requestBudget } from '../../../src/serve/looks/request-budget.ts';
 import { WorkQueue } from '../../../src/serve/queue/work-queue.ts';
 import { type Clock, systemClock } from '../../../src/shared/clock.ts';
 
@@ -30,8 +30,8 @@ interface Looking {
 /** The budget of one Gitea with 20 requests a second, and the queue of those who wait for it. */
 function opened(onWaited: (key: string, ms: number) => void = () => undefined, clock: Clock = systemClock) {
   const work = new WorkQueue(clock);
-  const budget = new RequestBudget(50, clock);
-  const turns = new BudgetTurns(work, clock);
+  const budget = requestBudget(50, clock);
+  const turns = budgetTurns(work, clock);
   return {
     rows: () => work.rows(),
     close: () => turns.close(),

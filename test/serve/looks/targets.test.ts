@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SecretReader } from '../../../src/clients/tokens/api-token.ts';
 import type { TargetOf } from '../../../src/plan/find-targets.ts';
-import { TargetBook } from '../../../src/serve/looks/targets.ts';
+import { openTargetBook } from '../../../src/serve/looks/targets.ts';
 import type { LiveGroup } from '../../../src/serve/seen/live.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { runnerGroup } from '../../support/runner-group.ts';
@@ -22,7 +22,7 @@ function cluster() {
     },
     readUrl: async () => undefined,
   };
-  const book = new TargetBook(() => ({ secretsDir: '/nowhere', env: {}, clusterSecrets: secrets }), 'argocd');
+  const book = openTargetBook(() => ({ secretsDir: '/nowhere', env: {}, clusterSecrets: secrets }), 'argocd');
   return { state, book };
 }
 
@@ -86,7 +86,7 @@ describe('the looks that groups need', () => {
     const marks: unknown[] = [];
     for (const groups of [live, withPool(1), withPool(1), withPool(2, true), withPool(0)]) {
       await book.resolve(groups, 1_000);
-      marks.push(book.targets.map(({ key, hasPool }) => [key, hasPool]));
+      marks.push(book.targets().map(({ key, hasPool }) => [key, hasPool]));
     }
 
     expect(marks).toEqual([undefined, true, true, undefined, undefined].map((mark) => [['look 1', mark]]));
@@ -104,12 +104,12 @@ describe('the looks that groups need', () => {
     const found: unknown[] = [];
     for (const groups of [withLabels('a', 'b'), withLabels('b', 'a'), withLabels('a', 'c')]) {
       await book.resolve(groups, 1_000);
-      found.push(book.targets[0]);
+      found.push(book.targets()[0]);
     }
 
     expect(found[0]).toMatchObject({ labels: new Set(['a', 'b']) });
     expect(found[1]).toBe(found[0]);
-    expect(found[2]).toMatchObject({ key: book.targets[0]?.key, labels: new Set(['a', 'c']) });
+    expect(found[2]).toMatchObject({ key: book.targets()[0]?.key, labels: new Set(['a', 'c']) });
   });
 
   it('the looks that groups need are asked for a refused token every 5 s, until a look succeeds', async () => {

@@ -1,14 +1,14 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { Bodies } from '../../../src/serve/webhook/listener.ts';
+import { bodyReader } from '../../../src/serve/webhook/listener.ts';
 
 const KIB = 1024;
 
 /** Begins a request whose body is on its way. Returns its result: the body, `too long`, or why it was lost. */
-function begin(bodies: Bodies) {
+function begin(read: ReturnType<typeof bodyReader>) {
   const request = Object.assign(new PassThrough({ highWaterMark: 1024 * KIB }), { headers: {} });
   const result: { of: unknown } = { of: undefined };
-  bodies.read(request).then(
+  read(request).then(
     (body) => {
       result.of = body ?? 'too long';
     },
@@ -30,7 +30,7 @@ function begin(bodies: Bodies) {
 it('a body is what came, however it was cut', async () => {
   const sent = Buffer.from(Array.from({ length: 30_000 }, (_, at) => at % 256));
   for (const size of [7, 8192, 30_000]) {
-    const { end, request, result } = begin(new Bodies(64 * KIB, 64 * KIB));
+    const { end, request, result } = begin(bodyReader(64 * KIB, 64 * KIB));
     for (let at = 0; at < sent.length; at += size) request.write(sent.subarray(at, at + size));
     await end();
     expect(sent.equals(result.of as Buffer)).toBe(true);
@@ -38,7 +38,7 @@ it('a body is what came, however it was cut', async () => {
 });
 
 it('a body may have the longest length, and no byte more', async () => {
-  const { add, result } = begin(new Bodies(100, 1000));
+  const { add, result } = begin(bodyReader(100, 1000));
 
   await add(Buffer.alloc(100));
   expect(result.of).toBeUndefined();
@@ -47,7 +47,7 @@ it('a body may have the longest length, and no byte more', async () => {
 });
 
 it('the oldest bodies give way when all together need too much', async () => {
-  const bodies = new Bodies(64 * KIB, 128 * KIB);
+  const bodies = bodyReader(64 * KIB, 128 * KIB);
   const all = [begin(bodies), begin(bodies), begin(bodies)] as const;
   for (const { add } of all.slice(0, 2)) await add(Buffer.alloc(64 * KIB));
   expect(all.map(({ result }) => result.of)).toEqual([undefined, undefined, undefined]);
@@ -58,7 +58,7 @@ it('the oldest bodies give way when all together need too much', async () => {
 });
 
 it('a body that has ended, or is too long, holds no memory', async () => {
-  const bodies = new Bodies(64 * KIB, 128 * KIB);
+  const bodies = bodyReader(64 * KIB, 128 * KIB);
   const stays = begin(bodies);
   await stays.add(Buffer.alloc(10));
   for (let nth = 0; nth < 10; nth += 1) {

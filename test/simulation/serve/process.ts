@@ -6,8 +6,8 @@ import type { ApplicationRef } from '../../../src/clients/argocd/application.ts'
 import { ServerClocks } from '../../../src/clients/http/server-clocks.ts';
 import type { KubeApi } from '../../../src/clients/kubernetes/kube-client.ts';
 import { leaseOf } from '../../../src/clients/kubernetes/lease.ts';
-import { LiveCluster } from '../../../src/serve/cluster/live-cluster.ts';
-import { Leader } from '../../../src/serve/leader.ts';
+import { openLiveCluster } from '../../../src/serve/cluster/live-cluster.ts';
+import { type Leader, startLeader } from '../../../src/serve/leader.ts';
 import { type ServeEvent, type Tell, tellAll } from '../../../src/serve/planning/events.ts';
 import { type QueueRow, WorkQueue } from '../../../src/serve/queue/work-queue.ts';
 import type { StartTask } from '../../../src/serve/task.ts';
@@ -232,7 +232,7 @@ export class ServeProcess {
       tell(event);
       this.leader?.heard(event);
     };
-    const cluster = new LiveCluster(client, { namespaces, images: {}, tell: toldByCluster, onChange });
+    const cluster = openLiveCluster(client, { namespaces, images: {}, tell: toldByCluster, onChange });
     const lease = leaseOf(this.#kubernetes(clock), {
       namespace: NAMESPACE,
       name: 'gitea-runners',
@@ -242,7 +242,7 @@ export class ServeProcess {
     });
     const lead = async (leading: AbortSignal): Promise<void> => {
       this.#leads += 1;
-      this.leader = new Leader({
+      this.leader = startLeader({
         env,
         instance: '',
         clock,

@@ -5,8 +5,8 @@ import type { Wire, WireAnswer } from '../../../src/clients/http/wire.ts';
 import { Token } from '../../../src/clients/tokens/token.ts';
 import type { RunnerGroup } from '../../../src/config/runnergroup/runner-group.ts';
 import { type LostJob, MOST_LOST_JOBS } from '../../../src/config/runnergroup/status.ts';
-import { Giteas } from '../../../src/serve/looks/giteas.ts';
-import { LossBook } from '../../../src/serve/losses/losses.ts';
+import { openGiteas } from '../../../src/serve/looks/giteas.ts';
+import { type LossBook, openLossBook } from '../../../src/serve/losses/losses.ts';
 import type { Tell } from '../../../src/serve/planning/events.ts';
 import { WorkQueue } from '../../../src/serve/queue/work-queue.ts';
 import { type LiveGroup, type LiveRunner, snapshot } from '../../../src/serve/seen/live.ts';
@@ -69,8 +69,8 @@ class Scene {
     };
     const statusOf = () => this.lostJobs && { lostJobs: this.lostJobs };
     const endToldBy = (key: string) => (this.ended.has(key.replace('runners/', '')) ? 'kubelet' : undefined);
-    this.book = new LossBook({ statusOf, endToldBy, hasPod: () => false }, tell);
-    const giteas = new Giteas({
+    this.book = openLossBook({ statusOf, endToldBy, hasPod: () => false }, tell);
+    const giteas = openGiteas({
       ...{ timeoutMs: 20_000, pollMs: 5_000, env: {}, giteaRequests: 1200, queue: new WorkQueue(clock) },
       ...{ clock, clocks: new ServerClocks(), tell: () => undefined, wireTo: () => this.#wire() },
     });
@@ -446,7 +446,7 @@ const STORIES: Readonly<Record<string, Story>> = {
     acts: {
       ...GIVEN_UP,
       11: [meanwhile(JOBS, undefined)],
-      40: [({ book }) => expect(book.atLoss).toEqual([]), answerAgain, set({ group: GROUP })],
+      40: [({ book }) => expect(book.atLoss()).toEqual([]), answerAgain, set({ group: GROUP })],
     },
     asked: [...at(10, 'GET version'), ...at(20, 'GET version', JOBS), ...at(50, JOBS, RERUN)],
     told: ['10 lost 1', '50 rerun 1'],
