@@ -46,6 +46,9 @@ const Resource = z.object({
   requiresPruning: z.boolean().optional(),
 });
 
+/** What the last sync did with an object. Its status is empty, Synced, SyncFailed, Pruned or PruneSkipped. */
+const Result = z.object({ status: z.string().default(''), message: z.string().default('') });
+
 const Status = z.object({
   sync: z.object({ status: z.enum(['Synced', 'OutOfSync', 'Unknown', '']).optional() }).nullish(),
   health: z.object({ status: z.string().optional() }).nullish(),
@@ -56,6 +59,10 @@ const Status = z.object({
       phase: z.string(),
       message: z.string().optional(),
       startedAt: time.nullish().catch(undefined),
+      syncResult: z
+        .object({ resources: z.array(Result).nullish() })
+        .nullish()
+        .catch(undefined),
     })
     .nullish(),
   reconciledAt: time.nullish(),
@@ -146,7 +153,7 @@ export function readApplication(json: unknown) {
     ...(operation && {
       operation: {
         phase: oneLine(operation.phase, LONGEST_WORD),
-        message: oneLine(operation.message ?? '', LONGEST_MESSAGE),
+        message: oneLine(operationText(operation), LONGEST_MESSAGE),
         ...(startedAtMs != null && { startedAtMs }),
       },
     }),
@@ -173,6 +180,16 @@ export function readApplication(json: unknown) {
     /** Jobs that Argo CD compares, in its copy of the output. Without hooks and Jobs that are only to be pruned. */
     jobs: resources.flatMap(toJob),
   };
+}
+
+/**
+ * Returns the message of an operation, with the first reason of its objects that the message does not have. "one or more
+ * synchronization tasks are not valid" has none (gitops-engine pkg/sync/sync_context.go).
+ */
+function operationText({ message = '', syncResult }: NonNullable<z.infer<typeof Status>['operationState']>): string {
+  const failed = (syncResult?.resources ?? []).filter(({ status }) => status === 'SyncFailed');
+  const reason = failed.find((each) => each.message !== '' && !message.includes(each.message))?.message;
+  return [message, reason].filter(Boolean).join(': ');
 }
 
 interface Sources<T> {

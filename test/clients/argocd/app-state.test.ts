@@ -149,6 +149,21 @@ describe('what Argo CD says besides', () => {
   const operating = (operationState: object | undefined, operation: unknown = { sync: {} }) =>
     readApplication({ ...application(status('OutOfSync', { operationState })), operation });
 
+  it('an operation that has failed has the first reason of its objects, unless its message has it', () => {
+    const refused = 'resource batch:Job is not permitted in project runners.';
+    const resources = [
+      { status: 'Synced', message: 'created' },
+      { status: 'SyncFailed', message: refused },
+    ];
+    const said = (message: string) =>
+      operating({ phase: 'Failed', message, syncResult: { resources } }, null).operation?.message;
+
+    expect(said('one or more synchronization tasks are not valid')).toBe(
+      `one or more synchronization tasks are not valid: ${refused}`,
+    );
+    expect(said(`failed to apply, reason: ${refused}`)).toBe(`failed to apply, reason: ${refused}`);
+  });
+
   it('a warning of Argo CD is each condition that is no error, in its own words, the first three of them', () => {
     const types = ['SharedResourceWarning', 'ExcludedResourceWarning', 'FrobnicatedNotice', 'OrphanedResourceWarning'];
     const conditions = types.map((type) => ({ type, message: `words of ${type}\n` }));
