@@ -4,6 +4,7 @@ import { parseDocument } from 'yaml';
 import type * as z from 'zod';
 import { systemCode } from '../shared/failure.ts';
 import { printable } from '../shared/printable.ts';
+import { problemOf } from './runnergroup/field-problem.ts';
 
 /** Most characters of the file. A longer one is refused. */
 const LONGEST_FILE = 262_144;
@@ -16,8 +17,8 @@ export async function readSmallYaml<T>(file: string, shape: z.ZodType<T>, wrong:
   if (text.length > LONGEST_FILE) throw wrong(`it has more than ${LONGEST_FILE} characters`);
   const document = parseDocument(text);
   if (document.errors.length > 0) throw wrong('it is no YAML');
-  const { data, error } = shape.safeParse(document.toJS({ maxAliasCount: 10 }));
+  const value: unknown = document.toJS({ maxAliasCount: 10 });
+  const { data, error } = shape.safeParse(value);
   if (!error) return data;
-  const [issue] = error.issues;
-  throw wrong(`${printable(issue?.path.join('.') || 'the file')}: ${printable(issue?.message ?? 'is wrong')}`);
+  throw wrong(printable(problemOf(error, shape, value)));
 }

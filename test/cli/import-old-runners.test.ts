@@ -259,3 +259,115 @@ it('what the pods take from their namespace is told when no file names that', as
   );
   expect((await imported([deployment(pod)])).comments).not.toContain('must have what the pods name');
 });
+
+describe('what the old command says when it registers', () => {
+  const secretKeyRef = { name: 'rt', key: 't' };
+  const of = (command: string, more: object = {}) => ({ ...RUNNER, command: ['sh', '-c', command], ...more });
+  const token = { secretRef: { name: 'rt', key: 't' } };
+
+  it.each<[string, object, object[]?]>([
+    ['$TOKEN', { env: [{ name: 'TOKEN', valueFrom: { secretKeyRef } }] }],
+    [`"\${CI_REG}"`, { env: [{ name: 'CI_REG', valueFrom: { secretKeyRef } }] }],
+    ['$(XYZ)', { env: [{ name: 'XYZ', valueFrom: { secretKeyRef } }] }],
+    ['$t', { envFrom: [{ secretRef: { name: 'rt' } }] }],
+    [
+      '$(cat /secrets/t)',
+      { volumeMounts: [{ name: 's', mountPath: '/secrets' }] },
+      [{ name: 's', secret: { secretName: 'rt' } }],
+    ],
+  ])('its token is the registration token, and no CI job gets it: --token %s', async (word, more, volumes = []) => {
+    const command = `act_runner register --no-interactive \\\n --token ${word} --labels fast:host\nact_runner daemon`;
+    const { spec, comments } = await imported([deployment({ volumes, containers: [of(command, more)] })]);
+
+    expect(spec).toMatchObject({ registrationToken: token, labels: ['fast:host'], defaultLabels: false });
+    expect(spec).not.toHaveProperty('podTemplate');
+    expect(comments).toMatch(/Variables with the old runner's token are not carried over|volumes\[s\]/);
+    expect(comments).not.toContain('no file says where the token is');
+  });
+
+  it('the same key of the same Secret goes by no other name, and other variables of a token neither', async () => {
+    const env = ['A', 'GITEA_RUNNER_REGISTRATION_TOKEN'].map((name) => ({ name, valueFrom: { secretKeyRef } }));
+    const others = ['REG_TOKEN', 'TOKEN'].map((name) => ({
+      name,
+      valueFrom: { secretKeyRef: { name: 'b', key: 'c' } },
+    }));
+    const { spec, comments } = await imported([deployment({ containers: [{ ...RUNNER, env: [...env, ...others] }] })]);
+
+    expect(spec).not.toHaveProperty('podTemplate');
+    expect(comments).toContain('are not carried over (A, REG_TOKEN, TOKEN): CI jobs could read it.');
+  });
+
+  it('its instance is Gitea, also by a variable', async () => {
+    const env = [{ name: 'URL', value: 'https://g.example.com' }];
+    const command = 'act_runner register --instance "$URL" --token x; act_runner daemon';
+    const { spec, stdout } = await imported([deployment({ containers: [of(command, { env })] })], []);
+
+    expect(spec).toMatchObject({ gitea: { url: 'https://g.example.com' } });
+    expect(stdout).toContain('The registration token stood in the manifest: revoke it');
+  });
+
+  it('GITEA_URL is the address where nothing else says it', async () => {
+    const env = [{ name: 'GITEA_URL', value: 'https://g.example.com' }];
+    const { spec } = await imported([deployment({ containers: [{ ...RUNNER, env }] })], []);
+
+    expect(spec).toMatchObject({ gitea: { url: 'https://g.example.com' } });
+  });
+});
+
+it('a daemon elsewhere is told, and its certificates are not mounted; one of the pod is not told', async () => {
+  const variables = (host: string) => [
+    { name: 'DOCKER_HOST', value: host },
+    { name: 'DOCKER_CERT_PATH', value: '/certs/client' },
+    { name: 'GITEA_RUNNER_EPHEMERAL', value: 'false' },
+  ];
+  const pod = (host: string) =>
+    deployment({
+      volumes: [{ name: 'certs', secret: { secretName: 'c' } }],
+      containers: [{ ...RUNNER, env: variables(host), volumeMounts: [{ name: 'certs', mountPath: '/certs/client' }] }],
+    });
+  const { spec, comments } = await imported([pod('tcp://docker.ci.svc:2376')]);
+
+  expect(spec).not.toHaveProperty('podTemplate');
+  expect(comments).toContain(
+    'Not carried over: DOCKER_HOST: "tcp://docker.ci.svc:2376" (each runner has its own. For that one: containerMode host, ',
+  );
+  expect(comments).toContain('Not carried over: GITEA_RUNNER_EPHEMERAL: "false" (each runner takes one CI job)');
+  expect((await imported([pod('tcp://localhost:2376')])).comments).not.toContain('DOCKER_HOST:');
+});
+
+it('an empty volume that two containers shared goes with both its mounts', async () => {
+  const socket = { name: 'docker-socket', mountPath: '/var/run' };
+  const { spec, comments } = await imported([
+    deployment({
+      volumes: [{ name: 'docker-socket', emptyDir: {} }],
+      initContainers: [{ name: 'dind', image: 'docker:28-dind', restartPolicy: 'Always', volumeMounts: [socket] }],
+      containers: [{ ...RUNNER, volumeMounts: [{ ...socket, mountPath: '/x' }] }],
+    }),
+  ]);
+
+  expect(JSON.stringify(spec)).not.toContain('docker-socket');
+  expect(comments).toContain('"mountPath":"/x"} (what shared its volume is not carried over)');
+});
+
+it.each([
+  ['a Deployment without replicas', { kind: 'Deployment', spec: { replicas: 0 } }, true],
+  ['a Job that is suspended', { kind: 'Job', spec: { suspend: true } }, true],
+  ['one that is not', { kind: 'Job', spec: { suspend: false } }, undefined],
+])('what stands still is suspended: %s', async (_, { kind, spec: of }, suspend) => {
+  const object = {
+    kind,
+    metadata: { name: 'r', namespace: 'ci' },
+    spec: { ...of, template: { spec: { containers: [RUNNER] } } },
+  };
+  const { spec, comments } = await imported([object]);
+
+  expect(spec['suspend']).toBe(suspend);
+  expect(comments).not.toMatch(/does not know|replicas, 0/);
+});
+
+it('the sum of a file in an annotation is no secret', async () => {
+  const sum = { annotations: { 'checksum/config': '9c1185a5c5e9fc54612808977ee8f548b2258d31' } };
+  const { spec } = await imported([deployment({ containers: [RUNNER] }, sum)]);
+
+  expect(spec['podTemplate']).toEqual({ metadata: sum });
+});

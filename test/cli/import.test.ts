@@ -210,7 +210,7 @@ describe('carries over', () => {
       runnerConfig: { runner: { fetch_interval: '2s' }, cache: { enabled: true }, container: { privileged: true } },
     });
     expect(comments).toContain(
-      "# Of the runner's config.yaml these are not carried over: runner.envs, cache.dir, container.docker_host.",
+      "# Of the runner's config.yaml these are not carried over: runner.envs (NPM_TOKEN), cache.dir, container.docker_host.",
     );
   });
 

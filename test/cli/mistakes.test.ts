@@ -48,7 +48,7 @@ it.each<[Spec, string, Spec?]>([
   ],
   [
     { runner: { labels: ['a'] } },
-    "spec.runner: unknown field; is a section of the runner's config.yaml: write it below runnerConfig [GR-INPUT-04]",
+    'spec.runner: unknown field; it belongs below spec.runnerConfig: move it there [GR-INPUT-04]',
   ],
   [
     { resources: undefined },
@@ -104,7 +104,7 @@ it.each<[Spec, string, Spec?]>([
   ],
   ...['${ORG}', '$ORG', '$(ORG)', '{{ .Values.org }}', '<your-org>', '%ORG%'].map((org): [Spec, string] => [
     { org },
-    `spec.org: must be the value itself, not "${org.replace('}}', '')}", which nobody has filled in [GR-INPUT-05]`,
+    `spec.org: must be the value itself, not "${org}", which nobody has filled in [GR-INPUT-05]`,
   ]),
   [
     {
@@ -201,6 +201,78 @@ it.each<[Spec, string, Spec?]>([
     },
     'spec.podTemplate.spec.containers[0].volumeMounts[0].mountPath: is reserved: the runner has /run/user/1000 for itself; mount it elsewhere [GR-INPUT-05]',
   ]),
+  // Fields of other tools, and fields of ours in another place.
+  ...[
+    ['concurrent', 10, 'did you mean "maxActiveRunners"?'],
+    ['limit', 5, 'did you mean "maxActiveRunners"?'],
+    ['executor', 'docker', 'did you mean "containerMode"?'],
+    ['check_interval', 3, 'serve knows when Gitea is to be asked. Remove it'],
+    ['pollingInterval', 15, 'serve knows when Gitea is to be asked. Remove it'],
+    ['dockerdWithinRunnerContainer', true, 'write containerMode: dind-rootless'],
+    ['ephemeral', true, 'runners always are. Remove it'],
+    ['failedJobsHistoryLimit', 1, 'write ttlSecondsAfterFinished'],
+    ['minutes', 5, 'it belongs below spec.idleDemand: move it there'],
+    ['namespace', 'ci', 'it belongs below metadata: move it there'],
+  ].map(([field, value, way]): [Spec, string] => [
+    { [String(field)]: value, ...(/maxA/.test(String(way)) && { maxActiveRunners: undefined }) },
+    `spec.${field}: unknown field; ${way} [GR-INPUT-04]`,
+  ]),
+  [
+    { maxActiveRunners: undefined },
+    'metadata.maxActiveRunners: unknown field; it belongs below spec: move it there [GR-INPUT-04]',
+    { maxActiveRunners: 3 },
+  ],
+  ...[
+    [{ nodeSelector: { a: 'b' } }, 'nodeSelector: unknown field; it belongs into spec'],
+    [{ metadata: { tolerations: [] } }, 'metadata.tolerations: unknown field; it belongs into spec'],
+    [{ spec: { volumeMounts: [] } }, 'spec.volumeMounts: unknown field; it belongs into a container'],
+  ].map(([podTemplate, told]): [Spec, string] => [{ podTemplate }, `spec.podTemplate.${told} [GR-INPUT-04]`]),
+  // The meaning comes before the type, and a unit is named.
+  ...[2, '2'].map((fetch_interval): [Spec, string] => [
+    { runnerConfig: { runner: { fetch_interval } } },
+    `spec.runnerConfig.runner.fetch_interval: must be a duration with its unit, e.g. 30s, 5m or 1h30m${typeof fetch_interval === 'number' ? ', not the number 2' : '; got the string "2"'}; write "2s" [GR-INPUT-05]`,
+  ]),
+  [
+    { idleDemand: { minutes: 900, most: 3 } },
+    'spec.idleDemand.minutes: must be at most 120, not the number 900; if these are seconds, write "minutes: 15" [GR-INPUT-05]',
+  ],
+  [
+    { spawnTimeoutSeconds: 300_000 },
+    'spec.spawnTimeoutSeconds: must be at most 86400, not the number 300000; if these are milliseconds, write "spawnTimeoutSeconds: 300" [GR-INPUT-05]',
+  ],
+  [
+    hours({ days: ['Mon-Fri'] }),
+    'spec.idleSchedule[0].days[0]: must be one of Mon, Tue, Wed, Thu, Fri, Sat, Sun, not the string "Mon-Fri"; write Mon, Tue, Wed, Thu, Fri [GR-INPUT-05]',
+  ],
+  [
+    hours({ timeZone: 'CET+1' }),
+    'spec.idleSchedule[0].timeZone: must be the IANA name of a time zone, e.g. Europe/Berlin: this one is not known; got the string "CET+1"; write a city, e.g. Europe/Berlin, or "Etc/GMT-1" [GR-INPUT-05]',
+  ],
+  // The way of a webhook is a secret.
+  [
+    { notify: [{ webhook: 'https://hooks.slack.com/services/T01/B02/Zx9Yw8Vu7Ts6Rq5' }] },
+    'spec.notify[0].webhook: must be a mapping, not the string "https://hooks.slack.com/…"; write "webhook: {url: …}" [GR-INPUT-05]',
+  ],
+  [
+    { notify: [{ slack: { channel: '#ci' }, on: ['failure'] }] },
+    'spec.notify[0].on: must be one of failure, success, always, not a list; write failure, without brackets [GR-INPUT-05]',
+  ],
+  [
+    { podTemplate: { spec: { volumes: [{ name: 'a', emptyDir: { medium: 'memory' } }] } } },
+    'spec.podTemplate.spec.volumes[0].emptyDir.medium: must be one of Memory, HugePages, not "memory"; did you mean Memory? [GR-INPUT-05]',
+  ],
+  [
+    { podTemplate: { spec: { enableServiceLinks: 'no' } } },
+    'spec.podTemplate.spec.enableServiceLinks: must be true or false, not a string; write "enableServiceLinks: false" [GR-INPUT-05]',
+  ],
+  [
+    runner({ ports: [{ containerPort: '8080' }] }),
+    'spec.podTemplate.spec.containers[0].ports[0].containerPort: must be a whole number of 32 bits, not a string; remove the quotes: containerPort: 8080 [GR-INPUT-05]',
+  ],
+  [
+    { podTemplate: { spec: { hostAliases: [{ ip: '10.0.0.1', hostnames: 'gitea.lan' }] } } },
+    'spec.podTemplate.spec.hostAliases[0].hostnames: must be a list, not a string; write "hostnames: […]" [GR-INPUT-05]',
+  ],
   // A podTemplate has the words of the spec.
   [
     { podTemplate: { spec: { imagePullSecrets: ['registry'] } } },
@@ -316,6 +388,17 @@ it.each<[string, Spec]>([
   const { code, stderr } = await runHere(['validate', 'ci.yaml'], {}, folderWith({ 'ci.yaml': quietDocument(spec) }));
 
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('GR-INPUT') });
+});
+
+it.each([
+  ['a: 1\nlabels: [a,\n b,\nc: 1\n', 2, 9, ']'],
+  ['a: {b: 1,\nc: 1\nd: 2\n', 1, 4, '}'],
+])('a bracket that is not closed is told where it opens: %j', async (text, row, column, bracket) => {
+  const { stderr } = await runHere(['validate', 'x.yaml'], {}, folderWith({ 'x.yaml': text }));
+
+  expect(stderr).toContain(
+    `x.yaml:${row}:${column}: is no valid YAML: a "${bracket}" is missing at the end of this list or mapping`,
+  );
 });
 
 it.each([

@@ -20,10 +20,10 @@ const runner = (fields: object): Spec => pod({ containers: [{ name: 'runner', ..
 const env = (...variables: readonly (readonly [string, string])[]): Spec =>
   runner({ env: variables.map(([name, value]) => ({ name, value })) });
 const asks = (requests: object): Spec => ({ resources: { requests } });
-const spread = (matchLabels: object): Spec =>
+const spread = (matchLabels: object, topologyKey = 'topology.kubernetes.io/zone'): Spec =>
   pod({
     topologySpreadConstraints: [
-      { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels } },
+      { maxSkew: 1, topologyKey, whenUnsatisfiable: 'ScheduleAnyway', labelSelector: { matchLabels } },
     ],
   });
 const BOUND = { registration: { by: 'serve', for: 'repository' }, registrationToken: undefined };
@@ -275,6 +275,95 @@ describe('a value that cannot be meant has a warning', () => {
     expect(await told(spec)).toEqual([`warning: spec.${message} [GR-WARN-14]`]);
   });
 
+  const bound = (spec: Spec): Spec => ({ ...BOUND, ...spec });
+  const mount = (fields: object) =>
+    pod({
+      containers: [{ name: 'runner', volumeMounts: [{ name: 'x', mountPath: '/x', ...fields }] }],
+      volumes: [{ name: 'x', emptyDir: {} }],
+    });
+  const near = (field: string) => `podTemplate.spec.containers[0].volumeMounts[0].${field}`;
+  const docker = (image: string): Spec => ({ ...DIND, labels: [`a:docker://${image}`] });
+  const options = (text: string): Spec => ({ ...DIND, runnerConfig: { container: { options: text } } });
+
+  it.each<[string, Spec, string]>([
+    [
+      "git's name for a branch",
+      bound({ limits: [{ branches: ['refs/heads/release/*'], max: 1 }] }),
+      "limits[0].branches[0]: is no branch of Gitea, but git's name for one: write release/*",
+    ],
+    [
+      'a branch of a remote',
+      bound({ limits: [{ branches: ['origin/main'], max: 1 }] }),
+      "limits[0].branches[0]: is no branch of Gitea, but git's name for one: write main",
+    ],
+    [
+      'an entry behind all',
+      bound({ order: ['web', '*', 'api'] }),
+      'order[2]: never counts beside "*", which fits all: remove one of them',
+    ],
+    [
+      'an entry beside all',
+      bound({ repositories: ['web', '*'] }),
+      'repositories[0]: never counts beside "*", which fits all: remove one of them',
+    ],
+    [
+      'hours within others',
+      {
+        idleSchedule: [
+          { runners: 3, from: '06:00', to: '20:00' },
+          { runners: 2, from: '08:00', to: '10:00' },
+        ],
+      },
+      'idleSchedule[1]: never counts: idleSchedule[0] has as many runners at these hours. Raise runners, or remove it',
+    ],
+    [
+      'a label of nodes without its domain',
+      spread({}, 'hostname'),
+      'podTemplate.spec.topologySpreadConstraints[0].topologyKey: is no label that Kubernetes gives nodes: write kubernetes.io/hostname',
+    ],
+    ['a home of a shell', mount({ mountPath: '~/.m2' }), `${near('mountPath')}: is read by no shell: write /data/.m2`],
+    ['a home below a volume', mount({ subPath: '~/x' }), `${near('subPath')}: is read by no shell: write x`],
+    [
+      'an image as a browser has it',
+      docker('https://docker.io/library/node:20'),
+      'labels[0]: names the image https://docker.io/library/node:20, which no registry has: write docker.io/library/node:20',
+    ],
+    [
+      'an image in capitals',
+      docker('docker.io/Library/Node:20-LTS'),
+      'labels[0]: names the image docker.io/Library/Node:20-LTS, which no registry has: write docker.io/library/node:20-LTS',
+    ],
+    [
+      'an image with two tags',
+      docker('node:20:slim'),
+      'labels[0]: names the image node:20:slim with two tags: keep one',
+    ],
+    [
+      "the node's socket in a pod with a daemon of its own",
+      options('-v /var/run/docker.sock:/var/run/docker.sock'),
+      "runnerConfig.container.options: mounts /var/run/docker.sock of the runner's own pod, which has nothing there, and not of the node: remove it",
+    ],
+    [
+      'a proxy without a namespace',
+      { proxy: { http: 'http://squid:3128' } },
+      'proxy.http: has no namespace, so each pod looks for squid in its own: write http://squid.NAMESPACE.svc:3128',
+    ],
+  ])('%s', async (_, spec, message) => {
+    expect(await told(spec)).toEqual([`warning: spec.${message} [GR-WARN-14]`]);
+  });
+
+  it('a Gitea without a namespace', async () => {
+    expect(await told({ gitea: { url: 'http://gitea-http:3000' } })).toContain(
+      'warning: spec.gitea.url: has no namespace, so each pod looks for gitea-http in its own: write http://gitea-http.NAMESPACE.svc:3000 [GR-WARN-14]',
+    );
+  });
+
+  it.each(['false', '', 'off'])('an annotation of which any value counts: %s', async (value) => {
+    expect(await told({}, { annotations: { 'gitea.bpg.pw/suspended': value } })).toEqual([
+      `warning: metadata.annotations["gitea.bpg.pw/suspended"]: is "${value}", and suspends the group, as any value does: remove the line [GR-WARN-14]`,
+    ]);
+  });
+
   it.each(['argocd', 'kube-system'])('a namespace that rules the cluster: %s', async (namespace) => {
     expect(await told({}, { namespace })).toEqual([
       `warning: metadata.namespace: is ${namespace}: CI jobs would run beside what rules the cluster. Give runners a namespace of their own, e.g. "namespace: runners" [GR-WARN-14]`,
@@ -361,6 +450,41 @@ it.each<[string, Spec]>([
       }),
     },
   ],
+  [
+    'images and branches as they may be',
+    {
+      ...DIND,
+      ...BOUND,
+      labels: ['a:docker://Registry.Example.com:5000/ci/node:20-LTS', 'b:docker://localhost/x:1', 'c:docker:node:V1'],
+      limits: [{ branches: ['refs', 'original/main', '**'], max: 1 }],
+      order: ['web', '*'],
+      repositories: ['*'],
+    },
+  ],
+  [
+    'hours beside and around each other',
+    {
+      idleSchedule: [
+        { runners: 2, from: '06:00', to: '20:00' },
+        { runners: 3, from: '08:00', to: '10:00' },
+        { runners: 1, from: '07:00', to: '09:00', days: ['Sat'] },
+        { runners: 1, from: '22:00', to: '02:00' },
+      ],
+    },
+  ],
+  [
+    'a folder that the pod mounts',
+    {
+      ...DIND,
+      runnerConfig: { container: { options: '-v /cache:/cache' } },
+      ...pod({
+        containers: [{ name: 'runner', volumeMounts: [{ name: 'c', mountPath: '/cache' }] }],
+        volumes: [{ name: 'c', emptyDir: {} }],
+      }),
+    },
+  ],
+  ['a label of nodes of its own', spread({}, 'rack')],
+  ['a suspension', { maxActiveRunners: 1 }],
   ['a sidecar', pod({ initContainers: [{ name: 'x', image: 'redis:8', restartPolicy: 'Always' }] })],
   ['a step before the runner', pod({ initContainers: [{ name: 'x', image: 'busybox:1', command: ['true'] }] })],
 ])('no warning: %s', async (_, spec) => {

@@ -22,6 +22,7 @@ import { asksForge } from '../import/import-fates.ts';
 import {
   aroundThePod,
   HELM,
+  INIT,
   Metadata,
   nameOf,
   type OldRunners,
@@ -54,7 +55,7 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
   const foreign = results.filter((each) => typeof each === 'string');
   if (found.length === 0) {
     const why = `no Gitea runner was found in ${files.join(', ')}. Known are the operator's RunnerGroup, KEDA's ScaledJob, all that has a pod template, and a runner's config.yaml. A runner is known by its image (act_runner, gitea/runner) or by GITEA_INSTANCE_URL. For any other, start with 'gitea-runners init'.`;
-    throw new Failure('GR-IMPORT-02', 2, `import: ${foreign.join(' ') || why}`);
+    throw new Failure('GR-IMPORT-02', 2, `import: ${[...new Set(foreign)].join(' ') || why}`);
   }
   const missing = new Set(found.flatMap((each) => each.missing));
   if (missing.size > 0)
@@ -75,7 +76,7 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
     .map(nameOf)
     .filter((name) => name !== '');
   if (names.length > 0) io.err(`Not read: ${firstNames(names, MOST_NAMED)}.\n`);
-  for (const sentence of foreign) io.err(`warning: ${sentence}\n`);
+  for (const sentence of new Set(foreign)) io.err(`warning: ${sentence}\n`);
   for (const problem of bad) io.err(`warning: ${problem} It is printed as a comment.\n`);
   return 0;
 }
@@ -93,6 +94,14 @@ const List = z.looseObject({ items: z.array(z.unknown()) });
 /** Matches a Helm template before it is rendered. */
 const TEMPLATED = /\{\{-?\s*(?:\.|include|if|range|with|template|define|toYaml)/;
 
+/** Patterns of files that are no YAML of Kubernetes, with what to do instead. */
+const OTHER_FORMS: readonly (readonly [RegExp, string])[] = [
+  [/\{%-?\s/, 'it is a template of Jinja: name the file that Ansible or Salt makes of it'],
+  [/^\[(?:Unit|Service)\]\s*$/m, 'it is a unit of systemd: name the config.yaml that its ExecStart names'],
+  [/^\[\[?[\w.-]+\]\]?\s*$/m, `it is TOML, of another tool: ${INIT}`],
+  [/^(?:[ \t]*(?:#.*)?\n)*(?:export )?[A-Z][A-Z0-9_]*=/, `it holds variables: ${INIT}`],
+];
+
 /**
  * Reads the objects of a file, including those of a `List`. A config.yaml counts as one object, like a ConfigMap with
  * it.
@@ -103,14 +112,16 @@ function read(file: string, io: Io): readonly unknown[] {
     if (typeof path === 'string' && statSync(path).size > MOST_BYTES) throw new Error('is longer than 4 MiB');
     const text = readFileSync(path, 'utf8');
     if (text.length > MOST_BYTES) throw new Error('is longer than 4 MiB');
+    if (TEMPLATED.test(text)) throw new Error(`it is a template. Render it first: ${HELM}`);
+    const [, other] = OTHER_FORMS.find(([form]) => form.test(text)) ?? [];
     return parseAllDocuments(text, { ...AS_KUBECTL, logLevel: 'silent' }).flatMap((document) => {
       const [error] = document.errors;
-      if (TEMPLATED.test(text)) throw new Error(`it is a template. Render it first: ${HELM}`);
+      const object: unknown = error ? undefined : document.toJS({ maxAliasCount: 100 });
+      if (other !== undefined && typeof object !== 'object') throw new Error(other);
       // The words of `validate`, which reads less at once.
       const wrong =
         error && readAll({ name: file, text }).flatMap((each) => ('problem' in each ? each.problem : []))[0];
       if (error) throw new Error(wrong ? `line ${wrong.place.line} ${wrong.message}` : error.message);
-      const object: unknown = document.toJS({ maxAliasCount: 100 });
       const data = fromRunnerFile(object) && { [LOOSE_FILE]: JSON.stringify(object) };
       if (data) return [{ kind: LOOSE_FILE, metadata: { name: basename(file) }, data }];
       return (List.safeParse(object).data?.items ?? [object]).map(withoutNulls);
@@ -230,7 +241,7 @@ function fromObject(object: unknown, known: Known, beside: readonly unknown[]): 
   if (typeof runners === 'string') return runners;
   if (runners) return fromRunners(runners, known, beside);
   const group = OperatorGroup.safeParse(object);
-  return group.success ? fromOperator(group.data, known, object) : strangerOf(object);
+  return group.success ? fromOperator(group.data, known, object) : strangerOf(object, beside);
 }
 
 function ofOtherForge({ kind, metadata, template }: OldRunners): string | undefined {
@@ -267,6 +278,7 @@ function fromRunners(
     spec: filled({
       ...scope,
       gitea: gitea && { url: gitea },
+      suspend: runners.suspend || runners.replicas === 0 || undefined,
       maxActiveRunners: cap,
       minIdleRunners: scaler?.spec.minReplicaCount || scaler?.spec.minReplicas || runners.minRunners || undefined,
       ...(labels.length > 0 && { labels, defaultLabels: false }),
@@ -308,7 +320,7 @@ function triggersOf(
     .map((each) =>
       lostNote(
         `trigger ${each.type}`,
-        each.metadata,
+        { ...each.metadata, ...(each.authenticationRef && { authenticationRef: each.authenticationRef.name }) },
         each.type === 'cron' ? 'use spec.idleSchedule' : 'queued CI jobs start runners',
       ),
     );
@@ -330,9 +342,10 @@ function capOf(
   if (kind === 'DaemonSet')
     return [10, 'maxActiveRunners is a guess: a DaemonSet has as many runners as there are nodes.'];
   const pods = most ?? Math.max(1, replicas ?? parallelism);
-  const where = scaler
-    ? `that of ${scaler.kind} ${scaler.metadata.name}, ${pods}`
-    : `the number of replicas, ${replicas ?? `${parallelism} where none is written`}`;
+  if (replicas === 0 && !scaler) return [pods, 'maxActiveRunners is a guess: replicas is 0, and so suspend is true.'];
+  const ofPods = parallelism > 1 ? `parallelism, ${parallelism}` : 'the number of replicas, 1 where none is written';
+  const ofReplicas = replicas === undefined ? ofPods : `the number of replicas, ${replicas}`;
+  const where = scaler ? `that of ${scaler.kind} ${scaler.metadata.name}, ${pods}` : ofReplicas;
   const times =
     ofFile === undefined
       ? `. If the runner's capacity was more than 1, multiply it.`

@@ -6,6 +6,7 @@ import * as z from 'zod';
 import type { Asker } from '../../config/policy/denial.ts';
 import { RULE_NAMES, type RuleName } from '../../config/policy/policy-schema.ts';
 import { readAll } from '../../config/runnergroup/documents.ts';
+import { problemOf } from '../../config/runnergroup/field-problem.ts';
 import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
 import { readFiles } from '../../config/runnergroup/group-files.ts';
 import { valueAt } from '../../config/runnergroup/paths.ts';
@@ -124,8 +125,7 @@ async function testPolicy(installed: InstalledPolicy, args: readonly string[], f
         throw wrong(`read cases: ${each.problem.place.file}:${each.problem.place.line}: ${each.problem.message}`);
       const { place, value } = each.document;
       const { data, error } = Case.safeParse(value);
-      const [issue] = error?.issues ?? [];
-      if (!data) throw wrong(`read cases: ${place.file}:${place.line}: ${issue?.path.join('.')}: ${issue?.message}`);
+      if (error) throw wrong(`read cases: ${place.file}:${place.line}: ${printable(problemOf(error, Case, value))}`);
       return { file: place.file, line: place.line, name: data.name, failure: await failureOf(installed, data, io) };
     }),
   );

@@ -42,7 +42,7 @@ export async function compareAgainst(
   } catch (error) {
     if (!(error instanceof InputProblems && existsSync(resolve(io.cwd, path)))) throw error;
     const [first = ''] = error.problems.map(formatProblem);
-    io.err(`warning: nothing is said about runners, because what is there now is not valid: ${printable(first)}\n`);
+    io.err(`warning: correct ${printable(path)} first, or nothing is said about runners: ${printable(first)}\n`);
     return undefined;
   }
 }

@@ -15,7 +15,7 @@ import type { Source } from './flag.ts';
 type Reader<T> = (text: string, source: Source) => T;
 
 /** Longer than any word, number or time, and shorter than any token. */
-const SHOWN = /^[\w.,:+ -]{1,20}$/;
+const SHOWN = /^[\w.,:+/ -]{1,20}$/;
 
 /** @param got what came; a long one may be a token, and is not shown */
 function wrong(code: string, { name }: Source, must: string, got = ''): Failure {
@@ -33,7 +33,7 @@ function oneOf<const W extends string>(code: string, words: readonly W[], must: 
 function matching(code: string, form: RegExp, must: string): Reader<string> {
   return (text, source) => {
     if (form.test(text)) return text;
-    throw wrong(code, source, must);
+    throw wrong(code, source, must, text);
   };
 }
 
@@ -63,12 +63,12 @@ export function readShard(text: string, source: Source): Shard {
   const [, index, of = ''] = /^(0|[1-9]\d?)\/(\d+)$/.exec(text) ?? [];
   const shard = { index: Number(index), of: readShards(of) ?? 0 };
   if (shard.index < shard.of) return shard;
-  throw wrong('GR-FLAG-27', source, 'K/N, N from 1 to 100 and K from 0 to N - 1, e.g. 2/7');
+  throw wrong('GR-FLAG-27', source, 'K/N, N from 1 to 100 and K from 0 to N - 1, e.g. 2/7', text);
 }
 
 /** A value that becomes a part of a path. */
 const DNS_LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-export const readNamespace = matching('GR-FLAG-02', DNS_LABEL, 'the name of a namespace');
+export const readNamespace = matching('GR-FLAG-02', DNS_LABEL, 'the name of a namespace, e.g. gitea-runners');
 export const readRepository = matching('GR-FLAG-17', /^[\w.-]+\/[\w.-]+$/, 'a repository, written OWNER/NAME');
 
 export const readClusterMode = oneOf('GR-FLAG-01', ['auto', 'off'], 'auto or off');
@@ -107,7 +107,7 @@ export const readDimension = oneOf('GR-FLAG-02', DIMENSIONS, 'group, organizatio
 /** An absolute path if it is in a variable: Argo CD starts us in the repository, and its author could put a file there. */
 export function readTrustedPath(text: string, source: Source): string {
   if (!source.isVariable || isAbsolute(text)) return text;
-  throw wrong('GR-FLAG-09', source, 'an absolute path');
+  throw wrong('GR-FLAG-09', source, 'an absolute path, as a sync starts in the repository', text);
 }
 
 /** `:8080`, `127.0.0.1:0`, `localhost:80` or `[::1]:80`. */
@@ -116,14 +116,14 @@ export function readAddress(text: string, source: Source) {
   const host = match?.[1] ?? match?.[2] ?? '';
   const port = Number(match?.[3]);
   if (match !== null && port <= 65_535) return host === '' ? { port } : { host, port };
-  throw wrong('GR-FLAG-08', source, 'an address like :8080 or 127.0.0.1:8080');
+  throw wrong('GR-FLAG-08', source, 'an address like :8080 or 127.0.0.1:8080', text);
 }
 
 /** A base URL of http or https, in its normal form. */
 export function readBaseUrl(text: string, source: Source): string {
   const base = normalBase(text);
   if (base !== undefined) return base;
-  throw wrong('GR-FLAG-25', source, 'a base URL of http or https, without login, query and fragment');
+  throw wrong('GR-FLAG-25', source, 'a base URL of http or https, without login, query and fragment', text);
 }
 
 /** Reads the URL of the page. https, or this machine: only there browsers keep its cookies safe. */
@@ -132,7 +132,7 @@ export function readPageUrl(text: string, source: Source): string {
   const { hostname, origin, protocol } = new URL(base);
   const isSafe = protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (isSafe && base === origin) return base;
-  throw wrong('GR-FLAG-25', source, 'https, or http on localhost, and have no path');
+  throw wrong('GR-FLAG-25', source, 'https, or http on localhost, and have no path', text);
 }
 
 /** Reads the URL of looks. http only: the body is encrypted, and no certificate names the address of a pod. */
@@ -140,7 +140,7 @@ export function readLooksUrl(text: string, source: Source): string {
   const base = readBaseUrl(text, source);
   const { origin, protocol } = new URL(base);
   if (protocol === 'http:' && base === origin) return base;
-  throw wrong('GR-FLAG-25', source, 'http, without a path');
+  throw wrong('GR-FLAG-25', source, 'http, without a path', text);
 }
 
 /** `NAMESPACE/NAME` of a Lease, or `off`. */
@@ -148,7 +148,7 @@ export function readLease(text: string, source: Source): 'off' | { readonly name
   if (text === 'off') return text;
   const [, namespace, name] = /^([a-z0-9-]+)\/([a-z0-9.-]+)$/.exec(text) ?? [];
   if (namespace !== undefined && name !== undefined) return { namespace, name };
-  throw wrong('GR-FLAG-07', source, 'NAMESPACE/NAME or off');
+  throw wrong('GR-FLAG-07', source, 'NAMESPACE/NAME or off', text);
 }
 
 /** Words between commas. */
@@ -169,7 +169,7 @@ export function readSecretNames(text: string, source: Source): readonly string[]
 
 export function readImage(text: string, source: Source): string {
   if (text.length <= LONGEST_IMAGE && IMAGE_REFERENCE.test(text)) return text;
-  throw wrong('GR-FLAG-15', source, 'an image, e.g. registry.example.com/gitea/runner:1.0.8');
+  throw wrong('GR-FLAG-15', source, 'an image, e.g. registry.example.com/gitea/runner:1.0.8', text);
 }
 
 export function readStates(text: string, source: Source): readonly JobState[] {
@@ -196,7 +196,7 @@ export function readAttributes(text: string, source: Source): Readonly<Record<st
   });
   if (read.length === pairs.length && read.length <= MOST_ATTRIBUTES) return Object.fromEntries(read);
   const must = `KEY=VALUE, comma-separated, at most ${MOST_ATTRIBUTES} of them with at most ${LONGEST_ATTRIBUTE} characters each. Write other characters as %2C`;
-  throw wrong('GR-FLAG-22', source, must);
+  throw wrong('GR-FLAG-22', source, must, text);
 }
 
 function decode(value: string): string | undefined {

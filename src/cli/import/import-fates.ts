@@ -8,36 +8,37 @@ import { manual } from '../../shared/installed/installed-names.ts';
 import { lostNote } from './import-template.ts';
 
 /**
- * Fields of all kinds that need no note: those that other code reads, and those without a meaning here. `PATH=VALUE` is
- * for one value.
+ * Fields of all kinds that need no field here: those that other code reads, and, after `~`, those without a meaning.
+ * `PATH=VALUE` is for one value.
  */
-const SILENT = [
+const WITHOUT_PLACE = [
   '{apiVersion,kind,status,data,stringData,binaryData,type,immutable}',
   'metadata.{name,namespace,uid,resourceVersion,generation,creationTimestamp,managedFields,selfLink,labels,ownerReferences}',
   'metadata.annotations.{kubectl.kubernetes.io/last-applied-configuration,deployment.kubernetes.io/revision}',
   'metadata.annotations.meta.helm.sh/{release-name,release-namespace}',
-  // How a workload replaces its pods: runners end with their CI job.
-  'spec.{template,replicas,selector,strategy,updateStrategy,revisionHistoryLimit,minReadySeconds,paused,ordinals}',
-  'spec.{progressDeadlineSeconds,serviceName,podManagementPolicy,persistentVolumeClaimRetentionPolicy}',
+  'spec.{template,replicas,selector,suspend,maxRunners,minRunners,labels,envSourceContainerName,secretTargetRef}',
   ...['spec', 'spec.jobTargetRef', 'spec.jobTemplate.spec'].map(
-    (job) => `${job}.{template,parallelism,activeDeadlineSeconds,ttlSecondsAfterFinished,completions=1}`,
+    (job) => `${job}.{template,parallelism,activeDeadlineSeconds,ttlSecondsAfterFinished,suspend,completions=1}`,
   ),
-  'spec.{scaleTargetRef,targetRef,minReplicas,maxReplicas,minReplicaCount,maxReplicaCount,idleReplicaCount=0,rollout}',
-  'spec.{pollingInterval,cooldownPeriod,initialCooldownPeriod,successfulJobsHistoryLimit,failedJobsHistoryLimit}',
-  'spec.{maxRunners,minRunners,labels}',
-  'spec.{rolloutStrategy,scalingStrategy,envSourceContainerName,secretTargetRef}',
-  'spec.triggers.{type,name,metricType,useCachedMetrics,authenticationRef}',
+  'spec.{scaleTargetRef,targetRef,minReplicas,maxReplicas,minReplicaCount,maxReplicaCount,idleReplicaCount=0}',
+  'spec.triggers.{type,name,authenticationRef}',
   'spec.triggers.metadata.{name,address,githubApiURL,owner,org,repo,repos,global,runnerScope,labels,token}',
   'spec.triggers.metadata.{ownerFromEnv,reposFromEnv,runnerScopeFromEnv,githubApiURLFromEnv,labelsFromEnv}',
+  // How a workload replaces its pods, and what scales them: runners end with their CI job.
+  '~spec.{strategy,updateStrategy,revisionHistoryLimit,minReadySeconds,paused,ordinals,progressDeadlineSeconds}',
+  '~spec.{serviceName,podManagementPolicy,persistentVolumeClaimRetentionPolicy,concurrencyPolicy,startingDeadlineSeconds}',
+  '~spec.{rollout,rolloutStrategy,scalingStrategy,pollingInterval,cooldownPeriod,initialCooldownPeriod}',
+  '~spec.{successfulJobsHistoryLimit,failedJobsHistoryLimit,triggers.metricType,triggers.useCachedMetrics}',
 ].flatMap((line) => {
-  const [base = '', names = ''] = line.split(/[{}]/);
-  return names.split(',').map((name) => [`${base}${name}`, ''] as const);
+  const [, isTold, base = '', names = ''] = /^(~?)(.*)\{(.*)\}$/.exec(line) ?? [];
+  return names.split(',').map((name) => [`${base}${name}`, isTold ? 'it means nothing here' : ''] as const);
 });
 
 const TOLD = {
   'metadata.annotations.autoscaling.keda.sh/paused': 'use spec.suspend',
   'spec.volumeClaimTemplates': `runners end with their CI job: see ${manual('cache.md')}`,
   'spec.schedule': 'use spec.idleSchedule',
+  'spec.timeZone': 'use spec.idleSchedule',
   'spec.completions': 'a Job is one runner here',
   'spec.jobTargetRef.completions': 'a Job is one runner here',
   'spec.backoffLimit': 'a CI job without a runner gets another one',
@@ -52,7 +53,7 @@ const TOLD = {
 };
 
 /** Fates by path. Elements of lists have no number. */
-const FATES: ReadonlyMap<string, string> = new Map([...SILENT, ...Object.entries(TOLD)]);
+const FATES: ReadonlyMap<string, string> = new Map([...WITHOUT_PLACE, ...Object.entries(TOLD)]);
 
 /** True for a trigger of a forge. Each other trigger is named as a whole. */
 export function asksForge(trigger: unknown): boolean {

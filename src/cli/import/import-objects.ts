@@ -34,6 +34,7 @@ const Workload = Scaling.extend({
   ...Head.shape,
   // Fields of other operators of Gitea runners beside their template.
   ...{ maxRunners: count, minRunners: count, labels: z.array(z.string()).optional() },
+  suspend: z.boolean().optional(),
   ...{ replicas: count, parallelism: count, activeDeadlineSeconds: count, ttlSecondsAfterFinished: count },
   template: Pod,
 });
@@ -97,12 +98,35 @@ export function aroundThePod(objects: readonly unknown[]): readonly string[] {
   return objects.flatMap((object) => untold(asWorkload(object), nameOf(object)));
 }
 
-const INIT = "start with 'gitea-runners init'";
+export const INIT = "start with 'gitea-runners init'";
 export const HELM = 'helm template NAME CHART -f VALUES | gitea-runners import -';
 const RENDER = `Only its objects can be read: ${HELM}`;
 
-/** A sentence about an object that has to do with runners and is none of those that are read. */
-export function strangerOf(object: unknown): string | undefined {
+/** Fields in the objects of other tools, with our fields. */
+const MEANT: Readonly<Record<string, string>> = {
+  ...{ maxReplicas: 'maxActiveRunners', maxRunners: 'maxActiveRunners', replicas: 'maxActiveRunners' },
+  ...{ minReplicas: 'minIdleRunners', minRunners: 'minIdleRunners', minIdleRunners: 'minIdleRunners' },
+  ...{ labels: 'labels', tags: 'labels', organization: 'org', repository: 'repo', githubScopeRef: 'org' },
+};
+
+/** Returns lines such as `maxActiveRunners: 12` by our field. The last of two words for one field counts. */
+function meantBy(value: object): ReadonlyMap<string, string> {
+  const found = Object.entries(value).flatMap(([key, of]: [string, unknown]): (readonly [string, string])[] => {
+    const ours = Object.hasOwn(MEANT, key) ? MEANT[key] : undefined;
+    const text = valueAt(of, ['name']) ?? (Array.isArray(of) ? `[${of.join(', ')}]` : of);
+    if (ours && typeof text !== 'object') return [[ours, `${ours}: ${text}`]];
+    return typeof of === 'object' && of ? [...meantBy(of)] : [];
+  });
+  return new Map(found);
+}
+
+const isOfOtherTool = (object: unknown) =>
+  isMapping(object) && /runner|garm|gitea|forgejo|actions/i.test(`${object['apiVersion']} ${object['kind']}`);
+
+/** Returns a sentence about an object of runners that is not read. All objects of other tools get the same one. */
+export function strangerOf(object: unknown, beside: readonly unknown[]): string | undefined {
+  if (Array.isArray(object) && /runner/i.test(JSON.stringify(object)))
+    return `This is a list, as tasks of Ansible are, and no object of Kubernetes: ${INIT}. GITEA_RUNNER_LABELS are labels; import reads the runner's config.yaml.`;
   if (!isMapping(object)) return undefined;
   const { kind, services } = object;
   const what = nameOf(object);
@@ -118,6 +142,9 @@ export function strangerOf(object: unknown): string | undefined {
   if (kind === undefined) return `This has no kind, as values of a chart have none. ${RENDER}`;
   if (/^(?:HelmRelease|HelmChart|Application|ApplicationSet|Kustomization)$/.test(String(kind)))
     return `${what} says where objects come from. ${RENDER.replace(':', ': kustomize build FOLDER, or')}`;
-  const isOfRunners = /runner|garm|gitea|forgejo|actions/i.test(`${object['apiVersion']} ${kind}`);
-  return isOfRunners ? `${what} is another tool's object: ${INIT}.` : undefined;
+  if (!isOfOtherTool(object)) return undefined;
+  const all = beside.filter((each) => isOfOtherTool(each) && /runner/i.test(JSON.stringify(each)));
+  const fields = [...meantBy(all.map((each) => valueAt(each, ['spec']) ?? {})).values()].join(', ');
+  const said = fields && ` What they say is here: ${printable(fields)}.`;
+  return `Objects of another tool (${all.map(nameOf).join(', ')}): ${INIT}.${said}`;
 }

@@ -7,7 +7,7 @@ import { readList } from '../flags/readers.ts';
 import type { FromRunnerFile } from './import-runner-file.ts';
 import type { OldContainer, Pod, PodSpec } from './import-shapes.ts';
 import { filled, lostNote, mayBeSecret, pointsInto } from './import-template.ts';
-import { mapsOf, ownFilesOf, tokenOf, variablesOf } from './import-variables.ts';
+import { mapsOf, ownFilesOf, registrationOf, tokenOf, variablesOf } from './import-variables.ts';
 
 /** Fields that RunnerGroups have elsewhere, or that belong to the old pod's docker. They mean nothing in a new pod. */
 const HANDLED =
@@ -17,7 +17,15 @@ const HANDLED =
  * Variables with a registration token. Anybody with it registers runners and gets everybody's jobs, and CI jobs see the
  * variables of the runner.
  */
-const OF_OLD_RUNNER = /^(?:\w+_)?(?:RUNNER|REGISTRATION)_(?:\w+_)?TOKEN$/;
+const OF_OLD_RUNNER = /^(?:\w+_)?(?:RUNNER|REG(?:ISTER|ISTRATION)?)_(?:\w+_)?TOKEN$|^(?:GITEA_)?TOKEN$/;
+
+/** Matches the address of a daemon outside of the pod. */
+const ELSEWHERE = /^(?!unix:|\w+:\/\/(?:localhost|127\.|0\.0\.0\.0|\[::1\]))./;
+/** Variables and their values that mean something else for our runners, with the reason. */
+const OTHERWISE = [
+  ['DOCKER_HOST', ELSEWHERE, 'each runner has its own. For that one: containerMode host, and it in podTemplate'],
+  ['GITEA_RUNNER_EPHEMERAL', /^(?:false|0)$/, 'each runner takes one CI job'],
+] as const;
 
 function isPlainSecret({ name, value }: OldContainer['env'][number]): boolean {
   return value !== undefined && mayBeSecret(name, value);
@@ -42,7 +50,9 @@ interface Told {
   readonly volumes: readonly string[];
   readonly isProxied: boolean;
   /** The Secret with the registration token. */
-  readonly ofToken: string | undefined;
+  readonly ofToken: { readonly name: string; readonly key: string } | undefined;
+  /** Variables that the old command passed to `register`. */
+  readonly handed: readonly string[];
 }
 
 /**
@@ -53,19 +63,29 @@ export function fromPod({ metadata, spec }: Pod, beside: readonly unknown[]) {
   const parts = partsOf(spec);
   if (!parts) return undefined;
   const { runner, registers } = parts;
-  const said = variablesOf([runner, ...registers], beside);
+  const registrations = [runner, ...registers].map((each) => registrationOf(each, beside));
+  const heard = registrations.map(({ told }) => told);
+  const said = variablesOf(heard, beside);
   const path = said('CONFIG_FILE')?.value ?? CONFIG_OPTION.exec([...runner.command, ...runner.args].join(' '))?.[1];
   const { file, state, ...own } = ownFilesOf(spec, path, beside);
-  const token = tokenOf(spec, [runner, ...registers], beside);
+  const token = tokenOf(spec, heard, beside);
   const ofVariable = readList(said('GITEA_RUNNER_LABELS')?.value ?? '');
   const written = [file?.labels, state?.labels, ofVariable].find((each) => each?.length) ?? [];
   const { kept: labels, note } = ofDefaultRunner(written.map((label) => label.trim()));
+  const otherwise = OTHERWISE.filter(([name, is]) => is.test(said(name)?.value ?? ''));
   const [containerMode, why] = modeOf(spec, parts, labels);
   const { name, key } = token.ref ?? { name: REGISTRATION_SECRET, key: 'registration-token' };
-  const gitea = (said('GITEA_INSTANCE_URL')?.value ?? state?.address)?.trim();
+  const gitea = (said('GITEA_INSTANCE_URL') ?? said('GITEA_URL') ?? { value: state?.address }).value?.trim();
   const { requests, limits } = runner.resources ?? {};
   const out = proxyOf(said);
-  const { template, notes } = templateOf(spec, parts, { ...own, isProxied: !!out, ofToken: token.ref?.name });
+  const certificates = said('DOCKER_CERT_PATH')?.value?.replace(/\/$/, '');
+  const ofClient = runner.volumeMounts.filter(({ mountPath }) => mountPath === certificates).map((each) => each.name);
+  const { template, notes } = templateOf(spec, parts, {
+    volumes: [...own.volumes, ...ofClient],
+    isProxied: !!out,
+    ofToken: token.ref,
+    handed: registrations.flatMap(({ names }) => names),
+  });
   const ofFile = ofMode(file ?? { spec: {}, notes: [] }, containerMode);
   return {
     gitea: /^https?:\/\/[^\s<>{}$?#@]+$/.exec(gitea ?? '')?.[0],
@@ -85,6 +105,7 @@ export function fromPod({ metadata, spec }: Pod, beside: readonly unknown[]) {
     }),
     notes: [
       why,
+      ...otherwise.map(([name, , instead]) => lostNote(name, said(name)?.value, instead)),
       note,
       ...ofFile.notes,
       token.isWritten &&
@@ -124,10 +145,12 @@ function partsOf({ containers, initContainers }: PodSpec): Parts | undefined {
 const NO_PROBES = { livenessProbe: undefined, readinessProbe: undefined, startupProbe: undefined };
 
 const ASKS_OLD = 'it asks the old program, and a probe that fails ends the runner with its CI job';
+const OF_MODE = 'containerMode sets user and privileges. Write other fields into podTemplate, if runners need them';
 const OF_A_HOME = /^\/(?:root|home\/[^/]+)\//;
 
 /** Returns the old pod as a podTemplate, and the parts that are not tried. */
-function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volumes: own, isProxied, ofToken }: Told) {
+function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, told: Told) {
+  const { volumes: own, isProxied, ofToken, handed } = told;
   const { securityContext, serviceAccountName, restartPolicy: _always, serviceAccount, ...others } = pod;
   const isKept = ({ name, persistentVolumeClaim }: PodSpec['volumes'][number]) =>
     persistentVolumeClaim === undefined && !own.includes(name);
@@ -141,14 +164,19 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume
   const left = beside.filter((each) => !inits.includes(each));
   // A mount is removed with its volume: a volume of ours may have the same name.
   const lostMounts = [...used, ...inits].flatMap((each) => each.volumeMounts.filter((mount) => !isMounted(mount)));
-  const isHandled = (name: string) => HANDLED.test(name) || OF_OLD_RUNNER.test(name) || (isProxied && PROXY.test(name));
+  const isTheToken = ({ name, valueFrom }: OldContainer['env'][number]) => {
+    const ref = valueFrom?.secretKeyRef;
+    return OF_OLD_RUNNER.test(name) || (ref !== undefined && ref.name === ofToken?.name && ref.key === ofToken.key);
+  };
+  const isHandled = (each: OldContainer['env'][number]) =>
+    HANDLED.test(each.name) || isTheToken(each) || handed.includes(each.name) || (isProxied && PROXY.test(each.name));
   const isOfToken = ({ secretRef }: OldContainer['envFrom'][number]) =>
-    secretRef !== undefined && secretRef.name === ofToken;
+    secretRef !== undefined && secretRef.name === ofToken?.name;
   const carried = ({ env, envFrom, volumeMounts, ...container }: OldContainer, isOurs = false) =>
     filled({
       ...container,
       envFrom: envFrom.filter((each) => !(isOurs && isOfToken(each))),
-      env: env.filter((each) => !(isOurs && isHandled(each.name)) && !isPlainSecret(each)),
+      env: env.filter((each) => !(isOurs && isHandled(each)) && !isPlainSecret(each)),
       volumeMounts: volumeMounts.filter(isMounted),
     });
   const ours = (container: OldContainer, name: string) => {
@@ -159,9 +187,9 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume
     return Object.keys(filled(made)).length > 1 ? [filled(made)] : [];
   };
   const secrets = all.flatMap(({ env }) => env).filter((each) => isPlainSecret(each) && !HANDLED.test(each.name));
-  const ofOld = used.flatMap(({ env }) => env).filter(({ name }) => OF_OLD_RUNNER.test(name) && !HANDLED.test(name));
+  const ofOld = used.flatMap(({ env }) => env).filter((each) => isTheToken(each) && !HANDLED.test(each.name));
   const isWhole = used.some(({ envFrom }) => envFrom.some(isOfToken));
-  const tokens = [...ofOld, ...(isWhole ? [{ name: `all of Secret ${ofToken}` }] : [])];
+  const tokens = [...ofOld, ...(isWhole ? [{ name: `all of Secret ${ofToken?.name}` }] : [])];
   const images = used.map(({ image }) => ({ name: image })).filter(({ name }) => name !== '');
   const mounts = lostMounts.map(({ name, mountPath }) => ({ name: `${mountPath} of ${name}` }));
   const account = serviceAccountName ?? serviceAccount;
@@ -172,7 +200,7 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume
   const say = (lost: readonly { readonly name: string }[], what: string, instead: string) =>
     lost.length === 0 ? [] : [`${what} not carried over (${lost.map(({ name }) => name).join(', ')}): ${instead}.`];
   const secured = (place: string, of: unknown) =>
-    of === undefined ? [] : [lostNote(`${place}securityContext`, of, 'containerMode and securityProfile set it')];
+    of === undefined ? [] : [lostNote(`${place}securityContext`, of, OF_MODE)];
   const place = (each: OldContainer) => (pod.containers.includes(each) ? 'containers' : 'initContainers');
   const probed = Object.keys(NO_PROBES).filter((field) => runner[field] !== undefined);
   const ofRunner = `spec.${place(runner)}[${runner.name}].`;
@@ -190,10 +218,11 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, { volume
       [...used, ...inits].map((each) => carried(each, true)),
       lostMounts,
     ),
-    ...homes.map(
-      ({ mountPath }) =>
-        `The home of a runner is ${home}, so nothing looks for ${mountPath}. Mount it elsewhere and name the place, e.g. DOCKER_CONFIG=/docker for /docker/config.json.`,
-    ),
+    ...homes.map(({ mountPath }) => {
+      const ofClient = 'Mount it elsewhere and name the place, e.g. DOCKER_CONFIG=/docker for /docker/config.json';
+      const instead = mountPath.endsWith('/daemon.json') ? `See ${manual('recipes/daemon.md')}` : ofClient;
+      return `The home of a runner is ${home}, so nothing looks for ${mountPath}. ${instead}.`;
+    }),
     ...say(left.filter(isRunner), 'Other runners of the pod are', 'make a RunnerGroup for each'),
     ...say(registers, 'What registered the old runner is', 'each runner registers by itself'),
     ...say(

@@ -64,7 +64,8 @@ export function fromRunnerFile(value: unknown) {
   const kept: Record<string, Record<string, unknown>> = {};
   for (const { section, key, of } of found.filter(({ fate }) => fate === 'kept'))
     kept[section] = { ...kept[section], [key]: of };
-  const lost = found.filter(({ fate }) => fate === 'lost').map(({ name }) => name);
+  const namesIn = (of: unknown) => (isMapping(of) ? ` (${Object.keys(of).join(', ')})` : '');
+  const lost = found.filter(({ fate }) => fate === 'lost').map(({ name, of }) => `${name}${namesIn(of)}`);
   const old = found.filter(({ fate }) => fate === 'old');
   const notes = [
     ...(seconds ? ['activeDeadlineSeconds is runner.timeout: here the wait for a CI job counts, too.'] : []),

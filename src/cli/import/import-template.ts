@@ -38,8 +38,12 @@ const SECRET_IN_TEXT = new RegExp(
   'i',
 );
 
+/** Matches names of checksums, e.g. the annotation `checksum/config`. */
+const CHECKSUM = /checksum|hash|digest|sha\d/i;
+
 /** True if a value may be secret, by its name or by its text. A word in a command line makes no secret. */
 export function mayBeSecret(name: string, value: string): boolean {
+  if (CHECKSUM.test(name) && /^[\da-f]+$/i.test(value)) return false;
   return !NO_SECRET.test(value) && (SECRET_NAME.test(name) || SECRET_IN_TEXT.test(value));
 }
 
@@ -60,13 +64,14 @@ export async function fittingTemplate(
 ): Promise<{ readonly podTemplate: Mapping; readonly notes: readonly string[] }> {
   const template = structuredClone(spec['podTemplate'] ?? {}) as Mapping;
   const notes: string[] = [];
+  const shared = mountsOf(template).filter(({ name }, at, all) => all.findIndex((each) => each.name === name) < at);
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     const read = runnerGroupFromObject({ ...written, spec: { ...spec, podTemplate: template } });
     if ('problem' in read) break;
     const ofPods = faultsOfPods(read.group).filter(({ path }) => path[1] === 'podTemplate');
     const faults = [...plainSecrets(template), ...ofPods.map((each) => ({ ...each, path: each.path.slice(2) }))];
     const fault = faults.findLast(({ path }) => path.length > 0);
-    const lost = fault ? remove(template, fault.path, fault.message) : unmounted(template);
+    const lost = fault ? remove(template, fault.path, fault.message) : unmounted(template, shared);
     notes.push(...lost);
     if (lost.length > 0) continue;
     const asked = await askedWithoutPolicy([read.group]);
@@ -77,17 +82,30 @@ export async function fittingTemplate(
   return { podTemplate: template, notes };
 }
 
-/** Volumes of which no container has a mount. */
-function unmounted(template: Mapping): readonly string[] {
-  const { volumes = [], containers = [], initContainers = [] } = Shape.parse(template).spec ?? {};
-  const mounts = [...containers, ...initContainers].flatMap((each) => [...each.volumeMounts, ...each.volumeDevices]);
-  const left = volumes.filter(({ name }) => !mounts.some((mount) => mount.name === name));
-  return left.flatMap(({ name }) => {
-    const at = (valueAt(template, ['spec', 'volumes']) as readonly Mapping[]).findIndex(
-      (each) => each['name'] === name,
-    );
-    return remove(template, ['spec', 'volumes', at], 'nothing mounts it here');
+/** Returns the mounts of all containers with their places. */
+function mountsOf(template: Mapping) {
+  const { spec } = Shape.parse(template);
+  return (['containers', 'initContainers'] as const).flatMap((list) =>
+    (spec?.[list] ?? []).flatMap((container, index) =>
+      (['volumeMounts', 'volumeDevices'] as const).flatMap((field) =>
+        container[field].map(({ name }, at) => ({ name, path: ['spec', list, index, field, at] })),
+      ),
+    ),
+  );
+}
+
+/** Removes a volume that no container mounts, or the last mount of an empty volume that several shared. */
+function unmounted(template: Mapping, shared: ReturnType<typeof mountsOf>): readonly string[] {
+  const { volumes = [] } = Shape.parse(template).spec ?? {};
+  const mounts = mountsOf(template);
+  const faults = volumes.flatMap(({ name, emptyDir }, at) => {
+    const [one, another] = mounts.filter((mount) => mount.name === name);
+    if (!one) return [{ path: ['spec', 'volumes', at], message: 'nothing mounts it here' }];
+    const isHalf = !another && emptyDir !== undefined && shared.some((mount) => mount.name === name);
+    return isHalf ? [{ path: one.path, message: 'what shared its volume is not carried over' }] : [];
   });
+  const fault = faults.at(-1);
+  return fault ? remove(template, fault.path, fault.message) : [];
 }
 
 const Names = z.array(z.looseObject({ name: z.string() })).default([]);

@@ -50,6 +50,32 @@ function variableOf({ env, envFrom }: OldContainer, name: string, beside: readon
   return undefined;
 }
 
+/** Options of `register`, with the variables that say the same. */
+const OPTIONS = Object.entries({ token: TOKEN, instance: 'GITEA_INSTANCE_URL', labels: 'GITEA_RUNNER_LABELS' });
+const WORD = String.raw`"(?:[^"\\]|\\.)*"|'[^']*'|\$\([^)]*\)|[^\s"';&|]+`;
+
+/** Returns what a command passes to `register`, as variables of the runner. `names` are those that it uses. */
+export function registrationOf(container: OldContainer, beside: readonly unknown[]) {
+  const text = [...container.command, ...container.args].join(' ').replaceAll('\\\n', ' ');
+  const options = /\bregister\s.*/.exec(text)?.[0] ?? '';
+  const found = OPTIONS.flatMap(([option, name]): { from: string; variable: OldContainer['env'][number] }[] => {
+    const word = new RegExp(`--${option}(?:=|\\s+)(${WORD})`).exec(options)?.[1]?.replace(/^(["'])(.*)\1$/, '$2') ?? '';
+    const file = name === TOKEN && /^(?:\$\(|`)\s*(?:cat\s|<)\s*["']?([^\s"'|)`]+)/.exec(word)?.[1];
+    const from = /^\$(?:[({](?=\w+[)}:])|(?=\w+$))(\w+)/.exec(word)?.[1];
+    if (file) return [{ from: '', variable: { name: `${name}_FILE`, value: file } }];
+    if (from === undefined)
+      return word === '' || word.includes('$') ? [] : [{ from: '', variable: { name, value: word } }];
+    const guess = name === TOKEN ? container.envFrom.find(({ secretRef }) => secretRef) : undefined;
+    const ofAll = guess?.secretRef && { name: guess.secretRef.name, key: from.slice(guess.prefix?.length ?? 0) };
+    const { value, secretKeyRef = ofAll } = variableOf(container, from, beside) ?? {};
+    return (value ?? secretKeyRef) === undefined
+      ? []
+      : [{ from, variable: { name, value, valueFrom: { secretKeyRef } } }];
+  });
+  const told: OldContainer = { ...container, env: [...container.env, ...found.map(({ variable }) => variable)] };
+  return { told, names: found.map(({ from }) => from) };
+}
+
 /** ConfigMaps from which these containers have variables. */
 export function mapsOf(containers: readonly OldContainer[], beside: readonly unknown[]): readonly unknown[] {
   const refs = containers.flatMap(({ env, envFrom }) => [

@@ -13,7 +13,7 @@ import {
   shellLine,
   withoutTypography,
 } from '../../config/runnergroup/words.ts';
-import { GROUP_NAME, groupLabels } from '../../shared/marks.ts';
+import { GROUP_NAME, groupLabels, SUSPENDED } from '../../shared/marks.ts';
 import { cut } from '../../shared/printable.ts';
 
 type Odd = readonly [path: Path, message: string];
@@ -46,7 +46,7 @@ function oddValue(value: unknown, path: Path): string | undefined {
   if (OCTAL.has(value) && /^(?:defaultMode|mode)$/.test(String(path.at(-1))))
     return `is ${Number(value).toString(8).padStart(4, '0')} in octal: write 0${value}`;
   if (typeof value !== 'string' || path.includes('annotations')) return undefined;
-  const text = oddText(value, path[1] === 'labels');
+  const text = oddText(value, path[1] === 'labels') ?? oddWord(value, path);
   return text ?? (OF_SERVER.test(pathText(path)) ? oddAddress(value, String(path[1])) : undefined);
 }
 
@@ -55,6 +55,30 @@ function oddText(text: string, isLabel: boolean): string | undefined {
   if (typed === text) return undefined;
   const plain = isLabel ? typed.replace(/["']/g, '') : typed;
   return `holds quotes, dashes or spaces of a word processor: write ${cut(JSON.stringify(plain), 200)}`;
+}
+
+/** Warns of strings in the notation of git, a shell or a browser where another notation is wanted. */
+function oddWord(text: string, path: Path): string | undefined {
+  const field = String(path.at(-1));
+  const [, branch] =
+    (path.at(-2) === 'branches' && /^(?:refs\/(?:heads|remotes\/[^/]+)|origin)\/(.+)/.exec(text)) || [];
+  if (branch !== undefined) return `is no branch of Gitea, but git's name for one: write ${branch}`;
+  if (field === 'topologyKey' && /^(?:hostname|zone|region)$/.test(text))
+    return `is no label that Kubernetes gives nodes: write ${text === 'hostname' ? '' : 'topology.'}kubernetes.io/${text}`;
+  if (/^(?:mountPath|subPath|workingDir)$/.test(field) && /^(?:~|\$HOME)(?:\/|$)/.test(text))
+    return `is read by no shell: write ${text.replace(/^[^/]*\/?/, field === 'subPath' ? '' : '/data/') || '/data'}`;
+  const ofLabel = path.length === 3 && path[1] === 'labels' ? /:docker:(?:\/\/)?(.+)/.exec(text)?.[1] : undefined;
+  return field === 'image' ? oddImage(text) : ofLabel && oddImage(ofLabel);
+}
+
+/** Warns of impossible images. The first part of a name is a host if it has a dot, a colon or capitals. */
+function oddImage(image: string): string | undefined {
+  const plain = image.replace(/^[a-z]+:\/\//, '');
+  const [, host = '', name = '', tags = ''] =
+    /^((?:[^/@]*[.:A-Z][^/@]*|localhost)\/)?([^:@]*)([^@]*)/.exec(plain) ?? [];
+  if (tags.indexOf(':') !== tags.lastIndexOf(':')) return `names the image ${image} with two tags: keep one`;
+  const instead = plain.replace(host + name, `${/[.:]/.test(host) ? host : host.toLowerCase()}${name.toLowerCase()}`);
+  return instead === image ? undefined : `names the image ${image}, which no registry has: write ${instead}`;
 }
 
 const OF_SERVER = /^spec\.(?:gitea\.url|giteaURL|cache\.url|proxy\.\w+)$/;
@@ -66,6 +90,9 @@ const OWN_EXAMPLE: Readonly<Record<string, string>> = {
 
 /** @param part the field of the spec */
 function oddAddress(text: string, part: string): string | undefined {
+  const [, before, host, after] = /^(https?:\/\/)((?!localhost)[a-z0-9-]+)((?::\d+)?(?:\/.*)?)$/i.exec(text) ?? [];
+  if (host !== undefined && part !== 'cache')
+    return `has no namespace, so each pod looks for ${host} in its own: write ${before}${host}.NAMESPACE.svc${after}`;
   if (!/^https?:\/\/(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\])(?:[:/]|$)/i.test(text)) return undefined;
   const example = OWN_EXAMPLE[part] ?? 'http://gitea-http.gitea.svc:3000';
   return `is this machine, and for a runner its own pod: write the address at which pods reach it, e.g. ${example}`;
@@ -127,6 +154,47 @@ function aboutTime({ manifest }: RunnerGroup): readonly Odd[] {
     const seconds = Number(valueAt(manifest, ['spec', field]));
     return when(seconds > 0 && seconds < least, ['spec', field], `is ${seconds} s for ${what}`);
   });
+}
+
+/** Warns of an annotation that counts with any value, although its value looks like off. */
+function aboutAnnotations({ manifest }: RunnerGroup): readonly Odd[] {
+  const path = ['metadata', 'annotations', SUSPENDED];
+  const value = String(valueAt(manifest, path) ?? 'since');
+  const message = `is ${JSON.stringify(value)}, and suspends the group, as any value does: remove the line`;
+  return when(/^(?:|false|no|off|0|none|null)$/i.test(value), path, message);
+}
+
+/** Warns of entries that a wider entry covers: repositories, and hours of a pool. */
+function aboutSwallowed({ manifest }: RunnerGroup): readonly Odd[] {
+  const entries = (field: string) => listAt(manifest, ['spec', field]);
+  const ofPatterns = ['repositories', 'order'].flatMap((field) =>
+    entries(field).flatMap((_, at): readonly Odd[] => {
+      const wide = entries(field).indexOf('*');
+      const isBehind = wide >= 0 && (field === 'order' ? at > wide : at !== wide);
+      return when(isBehind, ['spec', field, at], `never counts beside "*", which fits all: remove one of them`);
+    }),
+  );
+  const hours = entries('idleSchedule').map((each) => (name: string) => String(valueAt(each, [name])));
+  const ofHours = hours.flatMap((own, at): readonly Odd[] => {
+    const wide = hours.findIndex((of, index) => {
+      const isSame = of('days') === own('days') && of('timeZone') === own('timeZone');
+      const isAround = own('from') < own('to') && of('from') <= own('from') && own('to') <= of('to');
+      const more = Number(of('runners')) - Number(own('runners'));
+      return isSame && isAround && (more > 0 || (more === 0 && index < at));
+    });
+    const message = `never counts: idleSchedule[${wide}] has as many runners at these hours. Raise runners, or remove it`;
+    return when(wide >= 0, ['spec', 'idleSchedule', at], message);
+  });
+  return [...ofPatterns, ...ofHours];
+}
+
+/** Warns of folders of the node in options of containers: the daemon of a runner sees the folders of its own pod. */
+function aboutHostPaths({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
+  const path = ['spec', 'runnerConfig', 'container', 'options'];
+  const [, folder] = /(?:^|\s)(?:-v|--volume)[\s=]*(\/[^:\s]+):/.exec(String(valueAt(manifest, path) ?? '')) ?? [];
+  const isMounted = JSON.stringify(valueAt(manifest, POD) ?? '').includes('"mountPath"');
+  const message = `mounts ${folder} of the runner's own pod, which has nothing there, and not of the node: remove it`;
+  return when(folder !== undefined && hasDocker(containerMode) && !isMounted, path, message);
 }
 
 /** Warns of names that are no repository, or are repositories of others. */
@@ -378,6 +446,9 @@ export function listAt(value: unknown, path: Path): readonly unknown[] {
 
 const ABOUT = [
   aboutNamespace,
+  aboutAnnotations,
+  aboutSwallowed,
+  aboutHostPaths,
   aboutGitea,
   aboutRepositories,
   aboutLimits,

@@ -89,7 +89,7 @@ export function describeScope(scope: Scope): string {
  */
 export function segment(name: string): string {
   if (isGiteaName(name)) return encodeURIComponent(name);
-  const message = `${JSON.stringify(name.slice(0, 40))} cannot be the name of an org, user or repository.`;
+  const message = `${JSON.stringify(name.slice(0, 40))} cannot be the name of an org, user or repository in Gitea. Correct it in the RunnerGroup or flag that says it.`;
   throw new Failure('GR-GITEA-14', 2, message);
 }
 

@@ -62,6 +62,9 @@ const PORT: ValueRule = {
   wanted: 'must be between 1 and 65535',
 };
 
+/** Returns true for media that the kubelet knows. With any other the pod never starts. */
+const isMedium = (value: string | number) => /^(?:Memory|HugePages(?:-\w+)?)$/.test(`${value}`);
+
 const RULES: readonly (readonly [ValueRule, ...(readonly string[])])[] = [
   [PORT, 'ContainerPort.containerPort', 'ContainerPort.hostPort', 'GRPCAction.port'],
   [PORT, 'HTTPGetAction.port', 'TCPSocketAction.port'],
@@ -75,6 +78,7 @@ const RULES: readonly (readonly [ValueRule, ...(readonly string[])])[] = [
   [oneOf('None', 'HostToContainer', 'Bidirectional'), 'VolumeMount.mountPropagation'],
   [oneOf('NoSchedule', 'PreferNoSchedule', 'NoExecute'), 'Toleration.effect'],
   [oneOf('Exists', 'Equal'), 'Toleration.operator'],
+  [{ ...oneOf('Memory', 'HugePages'), isGood: isMedium }, 'EmptyDirVolumeSource.medium'],
   [oneOf('DoNotSchedule', 'ScheduleAnyway'), 'TopologySpreadConstraint.whenUnsatisfiable'],
   [oneOf('In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'), 'NodeSelectorRequirement.operator'],
   [oneOf('In', 'NotIn', 'Exists', 'DoesNotExist'), 'LabelSelectorRequirement.operator'],

@@ -32,7 +32,7 @@ function check(value: Value, type: ValueType, path: FieldPath, suggest: Suggest)
       return test(value) ? [] : [{ path, message: wrongScalar(value, wanted), wanted }];
     }
     case 'list':
-      if (!isList(value)) return [{ path, message: `must be a list, not ${kindOf(value)}` }];
+      if (!isList(value)) return [{ path, message: `must be a list, not ${kindOf(value)}`, wanted: 'a list' }];
       return [
         ...value.flatMap((element, index) => check(element, type.of, [...path, index], suggest)),
         ...repeated(value, type, path),
@@ -81,12 +81,20 @@ const MOST_GUESSES = 20;
 /** Names that a message lists. More would bury the field. */
 const MOST_NAMES = 8;
 
+/** Structs that may be meant by an unknown field of a struct, as `STRUCT=place`. */
+const HOMES: Readonly<Record<string, readonly string[]>> = {
+  SecurityContext: ['PodSecurityContext=securityContext of the pod'],
+  PodSecurityContext: ['SecurityContext=securityContext of a container'],
+  ...{ PodTemplateSpec: ['PodSpec=spec', 'Container=a container in spec'], ObjectMeta: ['PodSpec=spec'] },
+  ...{ PodSpec: ['Container=a container', 'ObjectMeta=metadata'], Container: ['PodSpec=spec'] },
+};
+
 function unknownField(name: string, struct: string, suggest: Suggest): string {
   if (isDirective(name)) return DIRECTIVE;
   const known = [...fieldsOf(struct).keys()];
-  const other = { SecurityContext: 'PodSecurityContext', PodSecurityContext: 'SecurityContext' }[struct];
-  if (other !== undefined && fieldsOf(other).has(name))
-    return `unknown field; it belongs into securityContext of ${struct === 'SecurityContext' ? 'the pod' : 'a container'}`;
+  const homes = (HOMES[struct] ?? []).map((text) => text.split('='));
+  const [, home] = homes.find(([type = '']) => fieldsOf(type).has(name)) ?? [];
+  if (home !== undefined) return `unknown field; it belongs into ${home}`;
   const meant = suggest(name, known);
   if (meant !== undefined) return `unknown field; did you mean "${meant}"?`;
   return known.length > MOST_NAMES ? 'unknown field' : `unknown field; known here: ${known.join(', ')}`;

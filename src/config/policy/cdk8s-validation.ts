@@ -44,7 +44,7 @@ export class RunnerPolicyValidation {
     const objects = manifests.flatMap(objectsIn);
     const others = othersOf(objects);
     if (others.length > 0)
-      logger.log(`warning: not judged, because only RunnerGroups, Jobs and CronJobs are: ${firstNames(others, 10)}`);
+      logger.log(`warning: a policy judges RunnerGroups, Jobs and CronJobs, and not ${firstNames(others, 10)}`);
     const groups = await groupsIn(manifests, defaultsOf(policy));
     const pods = new Map(objects.flatMap(podOf));
     const ofGroups = judge(policy, groups, asker);

@@ -166,7 +166,12 @@ const WORDS: Readonly<Partial<Record<ErrorCode, Words>>> = {
   MULTILINE_IMPLICIT_KEY: valueBeforeKeys,
   BAD_INDENT: (offset, text, message) => {
     const bracket = /with an? ([\]}])/.exec(message)?.[1];
-    if (bracket !== undefined) return { offset, message: `a "${bracket}" is missing at the end of a list or mapping` };
+    const open = text.slice(0, offset).search(bracket === ']' ? /\[[^[\]]*$/ : /\{[^{}]*$/);
+    if (bracket !== undefined)
+      return {
+        offset: open < 0 ? offset : open,
+        message: `a "${bracket}" is missing at the end of this list or mapping`,
+      };
     const line = lineAt(text, offset);
     const isBlank = ['\n', '\r', '#', undefined].includes(text[line.offset + line.indent]);
     const next = isBlank ? neighbour(text, line, 1) : undefined;

@@ -4,7 +4,7 @@
  */
 import type * as z from 'zod';
 import type { Path } from './documents.ts';
-import { isMapping, namesAt, valueAt } from './paths.ts';
+import { homeOf, isMapping, namesAt, pathText, schemaAt, valueAt } from './paths.ts';
 import { type ProblemCode, quoted } from './problems.ts';
 import { ownedKey } from './runner-config.ts';
 import { OF_REPOSITORY } from './runner-group.ts';
@@ -16,7 +16,7 @@ export interface FieldProblem {
   readonly message: string;
   readonly code: ProblemCode;
   /** The field that was probably meant: told here, it is not also reported as missing. */
-  readonly meant?: string;
+  readonly meant?: Path;
   readonly missing?: boolean;
   /** True if several fields contradict each other. */
   readonly together?: boolean;
@@ -29,6 +29,8 @@ const NEVER_SHOWN =
 /** Matches tokens, not names: of Gitea (40 hex digits), GitHub, GitLab, or a long string without dots and dashes. */
 const TOKEN =
   /^(?:[0-9a-f]{40}|gh[opsur]_\w{8,}|github_pat_\w+|glpat-[\w-]{8,}|gtr_\w+|(?=\w*\d)(?=\w*[A-Za-z])\w{32,})$/;
+/** Matches the path of a URL: that of a webhook is a secret. */
+const LONG_WAY = /(https?:\/\/[^/\s]+\/)\S{12,}/;
 const NEVER_IN_GIT =
   'holds what looks like a token: never put a token into git. Revoke it, put a new one into a Secret, and name the Secret';
 
@@ -77,6 +79,13 @@ export function problemsOfIssue(issue: z.core.$ZodIssue, around: Surroundings): 
   }
 }
 
+/** Returns the first problem of a value that is no RunnerGroup, e.g. of a file of prices, with its path. */
+export function problemOf(error: z.ZodError, schema: z.ZodType, value: unknown): string {
+  const around = { schema, value, schemaCommand: 'the manual', writtenAt: () => undefined };
+  const [first] = error.issues.flatMap((issue) => problemsOfIssue(issue, around));
+  return [pathText(first?.path ?? []), first?.message].filter(Boolean).join(' ');
+}
+
 const WANTED: Readonly<Record<string, string>> = {
   string: 'a string',
   int: 'a whole number',
@@ -90,33 +99,21 @@ const WANTED: Readonly<Record<string, string>> = {
 /** Names that a message lists. More would bury the field. */
 const MOST_NAMES = 8;
 
-/** Other names of our fields. YAML reads a bare `no` as `false`. */
+const named = (what: string, names: string) => Object.fromEntries(names.split(' ').map((name) => [name, what]));
+
+const ofSpec = (what: string, names: string) => named(what, names.replace(/\w+/g, 'spec.$&'));
+
+/** Other names of our fields, also from KEDA, ARC, GARM and GitLab. YAML reads a bare `no` as `false`. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
-  no: 'noProxy',
-  false: 'noProxy',
-  organization: 'org',
-  organisation: 'org',
-  repository: 'repo',
-  username: 'user',
-  maxRunners: 'maxActiveRunners',
-  maxReplicas: 'maxActiveRunners',
-  replicas: 'maxActiveRunners',
-  minReplicas: 'minIdleRunners',
-  minRunners: 'minIdleRunners',
-  maxReplicaCount: 'maxActiveRunners',
-  minReplicaCount: 'minIdleRunners',
-  capacity: 'maxActiveRunners',
-  template: 'podTemplate',
-  owner: 'org',
-  token: 'authToken',
-  // From KEDA's cron trigger.
-  start: 'from',
-  end: 'to',
+  ...{ no: 'noProxy', false: 'noProxy', repository: 'repo', username: 'user', template: 'podTemplate' },
+  ...named('org', 'organization organisation owner'),
+  ...{ token: 'authToken', executor: 'containerMode', tags: 'labels', start: 'from', end: 'to' },
+  ...named('maxActiveRunners', 'maxRunners maxReplicas replicas maxReplicaCount capacity concurrent limit'),
+  ...named('minIdleRunners', 'minReplicas minRunners minReplicaCount idleReplicaCount'),
   desiredReplicas: 'runners',
 };
 
 const OWN_SECRET = "Secrets of the RunnerGroup's own namespace are read: remove it";
-const OF_CONFIG = "is a section of the runner's config.yaml: write it below runnerConfig";
 
 /** Fields of other tools that have no counterpart here. */
 const OF_OTHERS: Readonly<Record<string, string>> = {
@@ -124,13 +121,13 @@ const OF_OTHERS: Readonly<Record<string, string>> = {
   'spec.githubConfigSecret': "ARC's: write registrationToken and authToken",
   'spec.runnerScaleSetName':
     "ARC's: jobs find runners by labels. To make the group's name a label, write groupLabel: true",
-  'spec.pollingInterval': "KEDA's: serve knows when Gitea is to be asked. Remove it",
+  ...ofSpec('serve knows when Gitea is to be asked. Remove it', 'pollingInterval check_interval triggers metrics'),
+  ...ofSpec('write containerMode: dind-rootless', 'dockerdWithinRunnerContainer dockerEnabled privileged'),
+  ...ofSpec('write ttlSecondsAfterFinished', 'successfulJobsHistoryLimit failedJobsHistoryLimit'),
+  ...ofSpec('write idleSchedule', 'scheduledOverrides schedule'),
+  ...ofSpec('runners always are. Remove it', 'ephemeral'),
   'spec.authToken.secretRef.namespace': OWN_SECRET,
   'spec.registrationToken.secretRef.namespace': OWN_SECRET,
-  'spec.runner': OF_CONFIG,
-  'spec.container': OF_CONFIG,
-  'spec.log': OF_CONFIG,
-  'spec.host': OF_CONFIG,
   'spec.cache.enabled':
     'spec.cache names a shared cache server; cache.enabled of the runner is runnerConfig.cache.enabled',
 };
@@ -167,8 +164,14 @@ function unknownField(path: Path, key: string, around: Surroundings): FieldProbl
     if (Object.hasOwn(OF_OTHERS, here.join('.'))) return problem(`unknown field; ${OF_OTHERS[here.join('.')]}`);
   }
   const known = namesAt(around.schema, path);
-  const meant = meantBy(key, OTHER_NAMES, known) ?? nearestName(key, known);
-  if (meant !== undefined) return { ...problem(`unknown field; did you mean "${meant}"?`), meant };
+  const other = meantBy(key, OTHER_NAMES, known);
+  const home = other === undefined ? homeOf(around.schema, key, path) : undefined;
+  if (home) {
+    const where = home.length > 0 ? `below ${pathText(home)}` : 'beside spec';
+    return { ...problem(`unknown field; it belongs ${where}: move it there`), meant: [...home, key] };
+  }
+  const meant = other ?? nearestName(key, known);
+  if (meant !== undefined) return { ...problem(`unknown field; did you mean "${meant}"?`), meant: [...path, meant] };
   if (known.length <= MOST_NAMES) return problem(`unknown field; known here: ${known.join(', ')}`);
   return problem(`unknown field; ${around.schemaCommand ?? 'gitea-runners schema'} lists the known ones`);
 }
@@ -177,6 +180,9 @@ function wrongType(path: Path, wanted: string, around: Surroundings): string {
   const value = valueAt(around.value, path);
   if (value === undefined) return `is required: ${wanted}${exampleOf(path)}`;
   const written = isShown(path) ? around.writtenAt(path) : undefined;
+  const [inQuotes] = schemaAt(around.schema, path)?.safeParse(String(value)).error?.issues ?? [];
+  if (wanted === 'a string' && typeof value === 'number' && inQuotes)
+    return `${inQuotes.message}, not ${describe(path, value)}${inSeconds(path, around)}`;
   if (wanted === 'a string' && written !== undefined && (typeof value === 'number' || typeof value === 'boolean')) {
     return `must be a string, but YAML reads ${written} as ${describe(path, value)}: quote it: "${written}"`;
   }
@@ -184,8 +190,16 @@ function wrongType(path: Path, wanted: string, around: Surroundings): string {
     return `must be a string, but YAML reads ${written} as nothing: quote it: "${written}"`;
   const label = wanted === 'a string' ? labelOf(path, value) : undefined;
   if (label !== undefined) return `must be a string, not a mapping: quote it, without a space: ${quoted(label)}`;
-  const example = wanted === 'a mapping' && path.length > 1 ? exampleOf(path) : '';
+  const [only, another] = wanted === 'a mapping' && typeof value === 'string' ? namesAt(around.schema, path) : [];
+  const byField = only && !another ? `; write "${path.at(-1)}: {${only}: …}"` : '';
+  const example = wanted === 'a mapping' && path.length > 1 ? exampleOf(path) || byField : '';
   return `must be ${wanted}, not ${describe(path, value)}${example}${asWanted(path, wanted, value)}`;
+}
+
+/** Returns the advice for a duration without a unit. */
+function inSeconds(path: Path, around: Surroundings): string {
+  const text = `${valueAt(around.value, path)}s`;
+  return /^\d+s$/.test(text) && schemaAt(around.schema, path)?.safeParse(text).success ? `; write "${text}"` : '';
 }
 
 /** Returns the right spelling of a string that means the right value. */
@@ -209,9 +223,11 @@ function formInstead(path: Path, around: Surroundings): string {
   if (/^spec\.gitea(?:\.url|URL)$/.test(where)) return urlInstead(value);
   if (/\.(?:requests|limits)\.[^.]+$/.test(where)) return asWanted(path, 'a quantity', value);
   if (where.startsWith('spec.idleSchedule.') && /^\d:\d\d$/.test(value)) return `; write ${path.at(-1)}: "0${value}"`;
+  const [, sign, hours] = (path.at(-1) === 'timeZone' && /^[A-Z]*([+-])(\d{1,2})(?::?00)?$/.exec(value)) || [];
+  if (sign) return `; write a city, e.g. Europe/Berlin, or "Etc/GMT${sign === '+' ? '-' : '+'}${Number(hours)}"`;
   if (/^spec\.proxy\.https?$/.test(where) && /^[\w.-]+:\d+$/.test(value)) return `; write "http://${value}"`;
   const [, hosts] = (where.startsWith('spec.proxy.noProxy.') && /^\*(\.[\w.-]+)$/.exec(value)) || [];
-  return hosts === undefined ? nameInstead(path, around) : `; write "${hosts}"`;
+  return hosts === undefined ? nameInstead(path, around) || inSeconds(path, around) : `; write "${hosts}"`;
 }
 
 /** Returns the right form of a URL. It repeats no part that may hold a password. */
@@ -252,6 +268,13 @@ function wrongChoice(path: Path, values: readonly unknown[], around: Surrounding
   const type = isMapping(value) ? value['type'] : undefined;
   if (typeof type === 'string' && choices.includes(type))
     return `must be ${choice}, not a mapping; write "${path.at(-1)}: ${type}"`;
+  if (Array.isArray(value) && value.length === 1 && choices.includes(String(value[0])))
+    return `must be ${choice}, not a list; write ${value[0]}, without brackets`;
+  const [from, to] = String(value)
+    .split('-', 2)
+    .map((end) => choices.findIndex((each) => end.toLowerCase().startsWith(each.toLowerCase())));
+  if (from !== undefined && to !== undefined && from >= 0 && to > from)
+    return `must be ${choice}, not ${describe(path, value)}; write ${choices.slice(from, to + 1).join(', ')}`;
   const near =
     typeof value === 'string'
       ? (meantBy(value.toLowerCase(), OTHER_VALUES, choices) ?? nearestName(value, choices))
@@ -278,14 +301,23 @@ function wrongUnion(path: Path, issue: z.core.$ZodIssueInvalidUnion, around: Sur
 
 function wrongSize(path: Path, issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, around: Surroundings): string {
   const limit = issue.code === 'too_small' ? `at least ${issue.minimum}` : `at most ${issue.maximum}`;
+  const value = valueAt(around.value, path);
   switch (issue.origin) {
     case 'string':
-      return valueAt(around.value, path) === '' ? 'must not be empty' : `must have ${limit} characters`;
+      return value === '' ? 'must not be empty' : `must have ${limit} characters`;
     case 'array':
       return `must have ${limit} entries`;
     default:
-      return `must be ${limit}, not ${describe(path, valueAt(around.value, path))}`;
+      return `must be ${limit}, not ${describe(path, value)}${otherUnit(path, value, issue)}`;
   }
+}
+
+/** Returns the advice for seconds instead of minutes, or milliseconds instead of seconds. */
+function otherUnit(path: Path, value: unknown, issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig): string {
+  const [, unit] = /(^minutes|Seconds)$/.exec(String(path.at(-1))) ?? [];
+  const [per, what] = unit === 'minutes' ? [60, 'seconds'] : [1000, 'milliseconds'];
+  const isMeant = unit && issue.code === 'too_big' && Number(value) % per === 0 && Number(value) / per <= issue.maximum;
+  return isMeant ? `; if these are ${what}, write "${path.at(-1)}: ${Number(value) / per}"` : '';
 }
 
 /** `; got the string "x"`. Nothing for a mapping or a list, which would bury the sentence. */
@@ -306,7 +338,8 @@ function describe(path: Path, value: unknown): string {
   if (!isShown(path) && typeof value !== 'object') return `a ${typeof value}`;
   switch (typeof value) {
     case 'string':
-      return value === '' ? 'an empty string' : `the string ${quoted(value)}`;
+      if (TOKEN.test(value)) return 'a string';
+      return value === '' ? 'an empty string' : `the string ${quoted(value.replace(LONG_WAY, '$1…'))}`;
     case 'number':
       return `the number ${value}`;
     case 'boolean':
@@ -343,7 +376,7 @@ export function exampleOf(path: Path): string {
 
 /** `${HOST}`, `$(HOST)`, `$HOST`, `{{ .host }}`, `<your-host>` and `%HOST%`, but not what a URL escapes. */
 const PLACEHOLDER =
-  /\$\{\{?[^${}]*\}|\$\([\w.-]+\)|(?<![\w$])\$[A-Za-z_]\w*|\{\{[^}]*|<[A-Za-z][\w .-]*>|%(?![\dA-Fa-f]{2})[A-Z]\w*%/;
+  /\$\{\{?[^${}]*\}\}?|\$\([\w.-]+\)|(?<![\w$])\$[A-Za-z_]\w*|\{\{[^}]*\}{0,2}|<[A-Za-z][\w .-]*>|%(?![\dA-Fa-f]{2})[A-Z]\w*%/;
 /** Fields whose text a shell, Kubernetes, a driver or a person reads: there it may have a meaning. */
 const OF_OTHERS_TEXT =
   /(?:^status|^spec\.(?:notify|runnerConfig|setupCommand)|\b(?:annotations|args|command|env|httpGet|options|subPathExpr|volumeAttributes))(?:\.|$)/;

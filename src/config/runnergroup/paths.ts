@@ -5,13 +5,28 @@ import type { RunnerGroup } from './runner-group.ts';
 
 /** Names that the schema of a document knows at a path. */
 export function namesAt(document: z.ZodType, path: Path): readonly string[] {
+  const schema = schemaAt(document, path);
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}
+
+/** Returns the only mapping that knows a field. Sections of runnerConfig count only for fields in runnerConfig. */
+export function homeOf(document: z.ZodType, field: string, from: Path): Path | undefined {
+  const below = (path: Path): readonly Path[] =>
+    namesAt(document, path).flatMap((name) => [...(name === field ? [path] : []), ...below([...path, name])]);
+  const isInSection = (path: Path) => path[1] === 'runnerConfig' && path.length > 2;
+  const [home, another] = below([]).filter((path) => from[1] === 'runnerConfig' || !isInSection(path));
+  return another ? undefined : home;
+}
+
+/** Returns the schema of a path; undefined if the document does not know it. */
+export function schemaAt(document: z.ZodType, path: Path): z.ZodType | undefined {
   let schema: unknown = document;
   for (const step of path) {
     if (schema instanceof z.ZodArray) schema = schema.element;
     else schema = schema instanceof z.ZodObject ? schema.shape[String(step)] : undefined;
     for (let inner = unwrapped(schema); inner !== undefined; inner = unwrapped(inner)) schema = inner;
   }
-  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  return schema instanceof z.ZodType ? schema : undefined;
 }
 
 /** Returns the inner schema of an optional, defaulted, piped or lazy one. Undefined for others. */

@@ -100,7 +100,7 @@ function readWritten(source: SourceObject, defaultNamespace: string): { readonly
           const full = [...base, ...path];
           return { place: document.placeOf(full), path: pathText(full), message, code };
         }),
-      wrong: problems.flatMap((problem) => [problem.path, meantPath(problem) ?? []]),
+      wrong: problems.flatMap(({ path, meant = [] }) => [path, meant]),
     };
   }
   const { metadata, spec } = parsed.data;
@@ -142,7 +142,7 @@ type Parsed = ReturnType<typeof RunnerGroupDocument.safeParse>;
 function draftOf(value: unknown, parsed: Parsed, problems: readonly FieldProblem[]): Draft {
   const unclear = (...path: Path) => {
     const full = ['spec', ...path];
-    return problems.some((problem) => startsWith(problem.path, full) || startsWith(meantPath(problem) ?? [], full));
+    return problems.some((problem) => startsWith(problem.path, full) || startsWith(problem.meant ?? [], full));
   };
   const named = Metadata.shape.name.safeParse(valueAt(value, ['metadata', 'name']));
   const groupName = named.success ? named.data : undefined;
@@ -175,18 +175,13 @@ function startsWith(path: Path, start: Path): boolean {
   return start.every((step, index) => path[index] === step);
 }
 
-/** The path of the field that an unknown one was probably meant to be. */
-function meantPath({ path, meant }: FieldProblem): Path | undefined {
-  return meant === undefined ? undefined : [...path.slice(0, -1), meant];
-}
-
 /**
  * Removes repeated problems of one cause: a missing field whose misspelled name was found is reported there; each field
  * is reported once.
  */
 function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const seen = new Set<string>();
-  const meant = new Set(problems.map((problem) => JSON.stringify(meantPath(problem))));
+  const meant = new Set(problems.map(({ meant }) => JSON.stringify(meant)));
   return problems.filter(({ path, message, missing, together }) => {
     const at = JSON.stringify(path);
     const key = together ? at + message : at;

@@ -70,7 +70,10 @@ export function scalarInstead(field: string, wanted: string, text: string): stri
   if (number !== undefined && field.endsWith('Seconds'))
     return `; write "${field}: ${Number(number) * (SECONDS[unit] ?? 1)}"`;
   if (/^\d+%$/.test(text)) return '; a share is not known here: write how many';
-  const isPlain = wanted === 'a whole number' ? /^-?[0-9]+$/.test(text) : /^(?:true|false)$/.test(text);
+  if (wanted === 'a list') return `; write "${field}: […]"`;
+  const word = wanted === 'true or false' && ['no', 'off', 'yes', 'on'].indexOf(text.toLowerCase());
+  if (typeof word === 'number' && word >= 0) return `; write "${field}: ${word > 1}"`;
+  const isPlain = wanted.startsWith('a whole number') ? /^-?[0-9]+$/.test(text) : /^(?:true|false)$/.test(text);
   return isPlain ? `; remove the quotes: ${cut(`${field}: ${text}`, 60)}` : '';
 }
 

@@ -271,7 +271,7 @@ describe('RunnerPolicyValidation', () => {
 
     expect(violations).toEqual([]);
     expect(logged).toEqual([
-      'warning: not judged, because only RunnerGroups, Jobs and CronJobs are: Workflow build, PipelineRun run, Fleet any',
+      'warning: a policy judges RunnerGroups, Jobs and CronJobs, and not Workflow build, PipelineRun run, Fleet any',
     ]);
   });
 

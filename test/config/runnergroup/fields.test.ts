@@ -182,7 +182,7 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     [[{ max: 2, branches: Array.from({ length: 11 }, () => 'main') }], '[0].branches: must have at most 10 entries'],
     [[{ max: 2, branches: ['a'.repeat(256)] }], '[0].branches[0]: must have at most 255 characters'],
   ],
-  groupLabel: [['yes', 'must be true or false, not the string "yes"']],
+  groupLabel: [['yes', 'must be true or false, not the string "yes"; write "groupLabel: true"']],
   registration: [
     ['serve', 'must be a mapping, not the string "serve", e.g. "registration: {by: serve}"'],
     [{ by: 'server' }, '.by: must be one of pod, serve, not the string "server"; did you mean "serve"?'],
@@ -228,7 +228,7 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     [{ name: 's', key: 'a/b' }, '.key: must be a key of a Secret: letters, digits, dots, dashes and underscores'],
     [{ secretRef: { name: 's' } }, '.secretRef.key: is required: a string, e.g. "key: token"'],
   ],
-  suspend: [['yes', 'must be true or false, not the string "yes"']],
+  suspend: [['yes', 'must be true or false, not the string "yes"; write "suspend: true"']],
   tracing: [[{ endpoint: 'x' }, 'must be true or false, not a mapping']],
   acceptUnlabelledJobs: [[1, 'must be true or false, not the number 1']],
   fairness: [['fair', 'must be one of oldest, per-repository, not the string "fair"']],

@@ -72,7 +72,7 @@ test('the program tells no content of what is linked, and prints no name that st
       const { code, stdout, stderr } = await runHere(command, { MARK: 'content-of-the-environment' }, cwd);
 
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      expect(stderr).toContain('\\u{1b}[31m\\u{202e}evil\\n\\rname.yaml:1:7: is no valid YAML');
+      expect(stderr).toContain('\\u{1b}[31m\\u{202e}evil\\n\\rname.yaml:1:6: is no valid YAML');
       expect(stderr).toContain('b.yaml:1:1: is a symbolic link that leads out of the given folder: it is not followed');
       expect(stderr).not.toMatch(/content-of|root:x:|(?!\n)[\p{Cc}\p{Cf}]/u);
     }

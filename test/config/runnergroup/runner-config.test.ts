@@ -134,7 +134,7 @@ test.each([
   ],
   [
     { runner: { fetch_interval: '2' } },
-    'spec.runnerConfig.runner.fetch_interval: must be a duration with its unit, e.g. 30s, 5m or 1h30m; got the string "2" [GR-INPUT-05]',
+    'spec.runnerConfig.runner.fetch_interval: must be a duration with its unit, e.g. 30s, 5m or 1h30m; got the string "2"; write "2s" [GR-INPUT-05]',
   ],
   [
     { runner: { envs: { TOKEN: 1 } } },

@@ -157,7 +157,7 @@ export const FORM: readonly Case[] = [
   [
     'an open brace',
     changed('namespace: runners}', 'namespace: runners'),
-    noYaml('4:1', 'a "}" is missing at the end of a list or mapping'),
+    noYaml('3:11', 'a "}" is missing at the end of this list or mapping'),
   ],
   ['an open quote', changed('"linux:host"', '"linux:host'), noYaml('14:1', 'a quote (") is opened and never closed')],
   ['trailing garbage', `${GROUP}}\n`, noYaml('14:1', 'Unexpected flow-map-end token in YAML stream: "}"')],
