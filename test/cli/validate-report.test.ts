@@ -26,7 +26,7 @@ test('validate prints every problem to stderr, nothing to stdout, and ends with 
     'a.yaml:2:1: is not a Kubernetes object: apiVersion is missing or not a string. Keep other YAML and JSON out of this folder, or name the files to read [GR-INPUT-03]',
   );
   expect(lines[40]).toBe(
-    `b.yaml:1:${document({ suspend: 'no' }).indexOf('"suspend"') + 1}: spec.suspend: must be true or false, not the string "no" [GR-INPUT-05]`,
+    `b.yaml:1:${document({ suspend: 'no' }).indexOf('"suspend"') + 1}: spec.suspend: must be true or false, not the string "no"; write "suspend: false" [GR-INPUT-05]`,
   );
 });
 
@@ -273,7 +273,7 @@ describe('the last line counts', () => {
 
     expect(code).toBe(2);
     expect(out).toMatch(
-      /^::error file=a%2Cb\.yaml,line=1,col=\d+,title=GR-INPUT-05::spec\.suspend: must be true or false, not the string "no"\n$/,
+      /^::error file=a%2Cb\.yaml,line=1,col=\d+,title=GR-INPUT-05::spec\.suspend: must be true or false, not the string "no"; write "suspend: false"\n$/,
     );
   });
 

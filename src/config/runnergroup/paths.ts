@@ -11,11 +11,30 @@ export function namesAt(document: z.ZodType, path: Path): readonly string[] {
 
 /** Returns the only mapping that knows a field. Sections of runnerConfig count only for fields in runnerConfig. */
 export function homeOf(document: z.ZodType, field: string, from: Path): Path | undefined {
-  const below = (path: Path): readonly Path[] =>
-    namesAt(document, path).flatMap((name) => [...(name === field ? [path] : []), ...below([...path, name])]);
   const isInSection = (path: Path) => path[1] === 'runnerConfig' && path.length > 2;
-  const [home, another] = below([]).filter((path) => from[1] === 'runnerConfig' || !isInSection(path));
-  return another ? undefined : home;
+  const homes =
+    placesIn(document)
+      .get(field)
+      ?.filter((path) => from[1] === 'runnerConfig' || !isInSection(path)) ?? [];
+  return homes.length === 1 ? homes[0] : undefined;
+}
+
+/** The mappings that know each field, by document: made once, as a hostile file has thousands of unknown fields. */
+const PLACES = new WeakMap<z.ZodType, ReadonlyMap<string, readonly Path[]>>();
+
+function placesIn(document: z.ZodType): ReadonlyMap<string, readonly Path[]> {
+  const known = PLACES.get(document);
+  if (known) return known;
+  const places = new Map<string, Path[]>();
+  const visit = (path: Path): void => {
+    for (const name of namesAt(document, path)) {
+      places.set(name, [...(places.get(name) ?? []), path]);
+      visit([...path, name]);
+    }
+  };
+  visit([]);
+  PLACES.set(document, places);
+  return places;
 }
 
 /** Returns the schema of a path; undefined if the document does not know it. */
