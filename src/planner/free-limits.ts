@@ -92,7 +92,7 @@ function livingSlots(queue: readonly ReadyJob[], limits: OpenLimits, poolOf: Poo
   return living;
 }
 
-/** Jobs that are alike are counted once: 50 groups may cover 10,000 jobs. */
+/** Evaluates jobs of one repository and branch once, with their number: 50 groups may cover 10,000 jobs. */
 function coveringGroups(queue: readonly ReadyJob[], { ownersOf }: Facts, poolOf: PoolOf): readonly Covering[] {
   const limitedOf = memo((owners: Owners) => (owners.covered ? owners.groups.filter(limitsJobs) : []));
   const alike = new Map<readonly Group[], Map<string, Job[]>>();

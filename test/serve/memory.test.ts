@@ -76,7 +76,8 @@ it('serve keeps below 70 % of its limit, with two scopes of each of two Giteas',
   const { child, log } = await startServe(giteas.map(({ url }) => url));
 
   let peak = 0;
-  await until('every scope was looked at twice', () => {
+  // The third look at a scope begins when two have ended.
+  await until('two looks at each scope have ended', () => {
     if (child.exitCode !== null || child.signalCode !== null) throw new Error(`serve has ended: ${log().slice(-2000)}`);
     peak = peakMib(child.pid ?? 0);
     return giteas.every(({ looks }) => looks().length === 2 && looks().every((count) => count >= 3));

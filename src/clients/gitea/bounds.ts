@@ -83,14 +83,14 @@ export class Shelf {
     const kept = labels.filter((label) => {
       if (this.mayBeCovered([label])) return true;
       others += 1;
-      return others <= UNCOVERED_LABELS && this.#hasRoomFor(label);
+      return others <= UNCOVERED_LABELS && this.#reserveText(label);
     });
     return (kept.length < labels.length ? [...kept, TOO_MANY] : kept).map((label) => this.text(label));
   }
 
-  /** Returns a string for people about a job that no group covers. Empty if there is no room. */
-  unneeded(text: string): string {
-    return this.#hasRoomFor(text) ? this.text(text) : '';
+  /** Returns a text about a job that no group covers, which only people read. Empty if there is no room. */
+  textIfRoom(text: string): string {
+    return this.#reserveText(text) ? this.text(text) : '';
   }
 
   /** Returns one object for equal strings. */
@@ -102,8 +102,8 @@ export class Shelf {
     return text;
   }
 
-  /** False: there is no room for the row. A list may be read several times. @param id negative for a runner */
-  hasRoom(id: number, use: keyof typeof SHARES, texts: readonly string[]): boolean {
+  /** Reserves the bytes of a row, once for each id. False if there is no room. @param id negative for a runner */
+  reserveRow(id: number, use: keyof typeof SHARES, texts: readonly string[]): boolean {
     if (this.#rows.has(id)) return true;
     const bytes = texts.reduce((sum, text) => sum + bytesOf(text), ROW_BYTES);
     if (this.#used + bytes > this.#bytes * SHARES[use]) return false;
@@ -112,7 +112,8 @@ export class Shelf {
     return true;
   }
 
-  #hasRoomFor(text: string): boolean {
+  /** Reserves the bytes of a text that no plan needs. False if there is no room. */
+  #reserveText(text: string): boolean {
     if (this.#texts.has(text)) return true;
     if (bytesOf(text) > this.#uncoveredLeft) return false;
     this.#uncoveredLeft -= bytesOf(text);

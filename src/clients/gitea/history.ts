@@ -90,7 +90,7 @@ export async function readScopeHistory(
       if (row?.runner_name) users.add(boundedName(row.runner_name));
       isOld &&= !row || (row.completed_at < fromMs && row.created_at < fromMs - MARGIN_MS);
       const isWanted = row && row.completed_at >= fromMs && row.completed_at < toMs;
-      if (isWanted && api.shelf.hasRoom(row.id, 'needed', []))
+      if (isWanted && api.shelf.reserveRow(row.id, 'needed', []))
         ended.set(row.id, jobOf(row, attemptGrowsAtClaim, api.shelf));
       else if (isWanted || !row) isWhole = false;
     }

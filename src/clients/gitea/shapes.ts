@@ -159,14 +159,14 @@ function readJob(json: unknown, index: number, { version, shape, nowMs, shelf }:
   const isUncovered = waits && !shelf.mayBeCovered(labels);
   const useOfCovered = status === 'in_progress' ? 'needed' : 'optional';
   const use = isUncovered ? 'uncovered' : useOfCovered;
-  if (!shelf.hasRoom(row.id, use, isUncovered ? [] : texts)) return { ...unreadableJob(row.id), name: NO_ROOM };
-  const [name = '', url = '', runnerName = ''] = isUncovered ? texts.map((text) => shelf.unneeded(text)) : texts;
+  if (!shelf.reserveRow(row.id, use, isUncovered ? [] : texts)) return { ...unreadableJob(row.id), name: NO_ROOM };
+  const [name = '', url = '', runnerName = ''] = isUncovered ? texts.map((text) => shelf.textIfRoom(text)) : texts;
   return {
     id: row.id,
     attempt: toAttempt(row.run_attempt, status, version),
     runId: row.run_id,
     repository: shelf.text(repository),
-    ...readRef(row, (text) => (isUncovered ? shelf.unneeded(text) || undefined : shelf.text(text))),
+    ...readRef(row, (text) => (isUncovered ? shelf.textIfRoom(text) || undefined : shelf.text(text))),
     name,
     url,
     labels: shelf.labels(labels),
@@ -195,7 +195,7 @@ function readRunner(json: unknown, index: number, shelf: Shelf): RegisteredRunne
   const row = readShape(listShapes().RunnerRow, json, nameRow('runner', json, index));
   const { id, name, busy, ephemeral } = row;
   const labels = labelsOfRunner((row.labels ?? []).map((label) => label.name));
-  if (!shelf.hasRoom(-id, 'needed', [boundedName(name)])) return { ...unreadableRunner(id), name: NO_ROOM };
+  if (!shelf.reserveRow(-id, 'needed', [boundedName(name)])) return { ...unreadableRunner(id), name: NO_ROOM };
   return {
     id,
     name: boundedName(name),

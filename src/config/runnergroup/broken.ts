@@ -40,15 +40,15 @@ const SHOWN = 3;
 const LONGEST = 1_000;
 
 /**
- * Paths of a group's identity: with a fault there, nobody knows which group it is, or how it is labelled. Also in an
- * item of a List.
+ * Matches paths of metadata, also in an item of a List. A fault in finalizers, owner references or annotations of Argo CD
+ * and Helm leaves the group known: `brokenGroup` drops these.
  */
 const OF_IDENTITY = /^(?:items\[\d+\]\.)?metadata(?!\.finalizers|\.ownerReferences|\.annotations\["(?:argocd|helm)\.)/;
 
 /** Annotations by which Argo CD changes how and when it applies an object. It obeys those of Helm, too. */
 export const FORBIDDEN_ANNOTATION = /^(?:argocd\.argoproj\.io\/(?:hook|sync-)|helm\.sh\/)/;
 
-/** Returns the group with these problems. Undefined if its name or namespace is wrong. */
+/** Returns the group with these problems. Undefined if its metadata is wrong: nobody knows which group it is, or how it is labelled. */
 export function brokenGroup(
   value: unknown,
   place: FilePlace,

@@ -46,7 +46,10 @@ export function noName(at: string, got: string): string {
   return `${at}: metadata.name: must be lower-case letters, digits and dashes, with a letter or digit at both ends; got the string ${got} [GR-INPUT-05]`;
 }
 
-/** Accepted: `groups: NAME cap CAP; others: KIND`. Refused: the first problem, and how many there are more. */
+/**
+ * Returns the groups and other objects of an accepted file: `NAMESPACE/NAME cap CAP, 61 characters at line 1`. Of a
+ * refused file: its first problem, and the number of others.
+ */
 export async function outcomeOf(content: string | Uint8Array): Promise<string> {
   try {
     const { groups, others } = await readFiles({ 'a.yaml': content });
