@@ -86,8 +86,8 @@ export function allotSlots(queue: readonly ReadyJob[], facts: Facts): Slots {
     return newestMs !== undefined && (newestMs > (runner.live?.createdAtMs ?? 0) || isLate(runner, facts));
   });
   const replaced = late.filter((runner) => isLate(runner, facts) && isNodesFault(runner, facts));
-  const again = allotInOrder(byRank(queue, new Set(inTheWay), facts), facts);
-  return { ...again, overdue: new Set([...inTheWay, ...replaced]) };
+  const secondPass = allotInOrder(byRank(queue, new Set(inTheWay), facts), facts);
+  return { ...secondPass, overdue: new Set([...inTheWay, ...replaced]) };
 }
 
 /** Sorts the jobs by rank. Jobs of one rank keep their order. */
@@ -152,9 +152,9 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
   const allotments = new Map<Group, OpenAllotment>();
   for (const ofGroup of facts.byGroup.values()) {
     const { group } = ofGroup;
-    const own = limits.ofGroup(group);
+    const groupLimits = limits.ofGroup(group);
     const nothing = { jobs: [], backingOff: new Map() };
-    allotments.set(group, { ...ofGroup, limits: [...own, ...ofFree.ofGroup(group)], ...nothing });
+    allotments.set(group, { ...ofGroup, limits: [...groupLimits, ...ofFree.ofGroup(group)], ...nothing });
   }
   const limitsOfJob = memo((group: Group) =>
     memo((job: Job) => [...new Set([...limits.ofJob(group, job), ...ofFree.ofJob(group, job)])]),
@@ -163,12 +163,12 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
     limitsJobs(group) ? [...limitsOfJob(group)(job), ...ofGroup] : ofGroup;
   const ofWholeGroup = groupBackOff(facts);
   // Owners with free slots are kept from job to job (200 groups, 10,000 jobs). A group that is full stays full.
-  const known = new Map<Owners, readonly OpenAllotment[]>();
+  const openByOwners = new Map<Owners, readonly OpenAllotment[]>();
   const findOpen = (owners: Owners): readonly OpenAllotment[] => {
     if (!owners.covered) return [];
-    const before = known.get(owners) ?? owners.groups.flatMap((group) => allotments.get(group) ?? []);
+    const before = openByOwners.get(owners) ?? owners.groups.flatMap((group) => allotments.get(group) ?? []);
     const open = before.filter(({ group, limits }) => firstWithout(limits, weightOf(group)) === undefined);
-    known.set(owners, open);
+    openByOwners.set(owners, open);
     return open;
   };
   const waitsAt = new Map<ReadyJob, OpenLimit>();
@@ -202,13 +202,13 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
   function wait(ready: ReadyJob, full: OpenAllotment): void {
     const weight = weightOf(full.group);
     const needed = allLimits(full, ready.listed.job);
-    const at = firstWithout(needed, weight);
-    if (!at) return;
-    waitsAt.set(ready, at);
-    const keeps = !keptFor.has(at) && hasWaitedLong(ready.listed, facts);
-    if (keeps) keptFor.add(at);
+    const fullLimit = firstWithout(needed, weight);
+    if (!fullLimit) return;
+    waitsAt.set(ready, fullLimit);
+    const keeps = !keptFor.has(fullLimit) && hasWaitedLong(ready.listed, facts);
+    if (keeps) keptFor.add(fullLimit);
     for (const limit of needed) {
-      if (limit === at || keeps) limit.left = Math.max(0, limit.left - weight);
+      if (limit === fullLimit || keeps) limit.left = Math.max(0, limit.left - weight);
     }
   }
 }
@@ -219,8 +219,14 @@ function firstWithout(limits: readonly OpenLimit[], weight: number): OpenLimit |
 }
 
 /** The runner that serves the job it was made for. An overdue one does when no new one would do better. */
-export function ownRunner(own: readonly Runner[], overdue: ReadonlySet<Runner>, facts: Facts): Runner | undefined {
-  return own.find((runner) => !overdue.has(runner)) ?? own.find((runner) => !isNodesFault(runner, facts));
+export function ownRunner(
+  groupRunners: readonly Runner[],
+  overdue: ReadonlySet<Runner>,
+  facts: Facts,
+): Runner | undefined {
+  return (
+    groupRunners.find((runner) => !overdue.has(runner)) ?? groupRunners.find((runner) => !isNodesFault(runner, facts))
+  );
 }
 
 /**

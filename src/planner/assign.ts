@@ -27,7 +27,7 @@ export interface Assignment {
 }
 
 /** The ready jobs with the runner or the reason that each of them got. */
-export interface Given extends Slots {
+export interface Allocation extends Slots {
   readonly assignments: ReadonlyMap<Group, readonly Assignment[]>;
   /** Runners of other Applications that jobs wait for. */
   readonly elsewhere: ReadonlyMap<ListedJob, string>;
@@ -37,7 +37,7 @@ export interface Given extends Slots {
  * Assigns runners to the ready jobs. A job whose runner another Application has leaves its slot to the next job. The
  * slots are given again until no further job has a runner elsewhere.
  */
-export function giveRunners(queue: readonly ReadyJob[], facts: Facts, evidence: Evidence): Given {
+export function giveRunners(queue: readonly ReadyJob[], facts: Facts, evidence: Evidence): Allocation {
   const findElsewhere = elsewhereFinder(evidence, facts);
   const elsewhere = new Map<ListedJob, string>();
   for (;;) {
@@ -54,8 +54,8 @@ export function giveRunners(queue: readonly ReadyJob[], facts: Facts, evidence: 
     const before = elsewhere.size;
     for (const { listed, runner, group } of [...assignments.values()].flat()) {
       const isThere = facts.findRunner(runner)?.state === 'free';
-      const other = isThere ? undefined : findElsewhere(listed, group.spawnTimeoutMs);
-      if (other !== undefined) elsewhere.set(listed, other);
+      const liveElsewhere = isThere ? undefined : findElsewhere(listed, group.spawnTimeoutMs);
+      if (liveElsewhere !== undefined) elsewhere.set(listed, liveElsewhere);
     }
     if (elsewhere.size === before) return { ...slots, assignments, elsewhere };
   }
@@ -74,18 +74,18 @@ function assignRunners(
   shards: number | undefined,
 ): readonly Assignment[] {
   const { group, jobs, backingOff } = allotment;
-  const taken = new Set<string>();
+  const takenNames = new Set<string>();
   const assigned = new Map<ReadyJob, Assignment>();
   const assign = (ready: ReadyJob, runner: string, by: ServedBy): void => {
-    taken.add(runner);
+    takenNames.add(runner);
     assigned.set(ready, { listed: ready.listed, group, runner, by });
   };
   const withoutOne = (): readonly ReadyJob[] => jobs.filter((ready) => !assigned.has(ready));
 
   for (const ready of jobs) {
     const ofGroup = ready.own.filter((runner) => runner.group === group);
-    const own = ownRunner(ofGroup, overdue, facts);
-    if (own) assign(ready, own.name, 'own-runner');
+    const jobRunner = ownRunner(ofGroup, overdue, facts);
+    if (jobRunner) assign(ready, jobRunner.name, 'own-runner');
   }
   for (const ready of withoutOne()) {
     const { madeFor } = askedIn(group, ready) ?? {};
@@ -94,7 +94,7 @@ function assignRunners(
     if (living) assign(ready, living.name, 'chain');
   }
 
-  const free = freeRunners(allotment.runners, taken).filter((runner) => !overdue.has(runner));
+  const free = freeRunners(allotment.runners, takenNames).filter((runner) => !overdue.has(runner));
   const mayShare = [...backingOff.keys()].slice(0, most);
   for (const ready of [...withoutOne().toReversed(), ...mayShare]) {
     const fitting = free.findIndex((runner) => canServe(runner, ready, facts));
@@ -105,9 +105,9 @@ function assignRunners(
   for (const ready of withoutOne()) {
     const { listed } = ready;
     const fresh = { madeFor: listed, missed: missedBy(listed, group, facts, shards) };
-    const asked = askedIn(group, ready) ?? fresh;
-    const { madeFor } = asked;
-    const name = newName(allotment.nameOf, madeFor.job, facts, asked.missed);
+    const request = askedIn(group, ready) ?? fresh;
+    const { madeFor } = request;
+    const name = newName(allotment.nameOf, madeFor.job, facts, request.missed);
     assign(ready, name, madeFor === listed ? 'new-runner' : 'chain');
   }
   return [...assigned.values()];
@@ -127,8 +127,8 @@ const TURNS = 24;
  */
 function missedBy(listed: ListedJob, group: Group, facts: Facts, shards: number | undefined): number {
   if (shards === undefined) return facts.past?.missed(listed, group) ?? 0;
-  const ended = facts.madeFor(listed.origin, listed.job).filter(({ live }) => live);
-  const sinceMs = Math.max(facts.readySinceMs(listed), ...ended.map(endOf));
+  const liveRunners = facts.madeFor(listed.origin, listed.job).filter(({ live }) => live);
+  const sinceMs = Math.max(facts.readySinceMs(listed), ...liveRunners.map(endOf));
   return Math.max(0, Math.floor((facts.nowMs - sinceMs) / group.spawnTimeoutMs)) % TURNS;
 }
 
@@ -155,8 +155,8 @@ function elsewhereFinder(
     if (!mayBeFree(live, claimed)) continue;
     for (const page of pagesOf(live.jobUrl)) {
       // A Gitea may name any page. The page that a Job was printed for counts on its own Gitea only.
-      const other = printedFor.get(`${live.giteaUrl} ${page}`);
-      if (!other || youngestFirst(live, other) < 0) printedFor.set(`${live.giteaUrl} ${page}`, live);
+      const printed = printedFor.get(`${live.giteaUrl} ${page}`);
+      if (!printed || youngestFirst(live, printed) < 0) printedFor.set(`${live.giteaUrl} ${page}`, live);
     }
   }
   return (listed, spawnTimeoutMs) => {

@@ -8,18 +8,18 @@ export function compareText(a: string, b: string): number {
 
 /** A function that works each value out once. */
 export function memo<K, V>(make: (key: K) => V): (key: K) => V {
-  const known = new Map<K, V>();
+  const cache = new Map<K, V>();
   return (key) => {
-    const value = known.has(key) ? (known.get(key) as V) : make(key);
-    known.set(key, value);
+    const value = cache.has(key) ? (cache.get(key) as V) : make(key);
+    cache.set(key, value);
     return value;
   };
 }
 
 /** Appends to the list of this key. */
 export function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
-  const known = lists.get(key);
-  if (known) known.push(value);
+  const list = lists.get(key);
+  if (list) list.push(value);
   else lists.set(key, [value]);
 }
 
@@ -30,8 +30,8 @@ export function sortedBy<T>(all: readonly T[], numberOf: (each: T) => number): r
 }
 
 /** Adds to the sum of this key. */
-export function count<K>(sums: Map<K, number>, key: K, more: number): void {
-  sums.set(key, (sums.get(key) ?? 0) + more);
+export function count<K>(sums: Map<K, number>, key: K, amount: number): void {
+  sums.set(key, (sums.get(key) ?? 0) + amount);
 }
 
 /**

@@ -1,5 +1,5 @@
 /** 7 DECIDE: one decision for every job and every runner, with one reason each. Their details: details.ts. */
-import type { Given } from './assign.ts';
+import type { Allocation } from './assign.ts';
 import { compareText, count, memo } from './collections.ts';
 import type {
   DroppedBecause,
@@ -25,17 +25,17 @@ import type { Runner } from './runners.ts';
 
 type KeyOf = (group: Group) => GroupKey;
 
-export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, idle: IdleByGroup): Plan {
-  const { allotments, assignments, overdue } = given;
+export function decide(facts: Facts, queue: readonly ReadyJob[], allocation: Allocation, idle: IdleByGroup): Plan {
+  const { allotments, assignments, overdue } = allocation;
   // One object for each RunnerGroup: thousands of decisions share it, and counts use it as their key.
   const keys = memo((text: string): GroupKey => {
     const [namespace = '', name = ''] = text.split('/');
     return { namespace, name };
   });
   const keyOf = memo(({ namespace, name }: Group) => keys(`${namespace}/${name}`));
-  const answers = answerReady(queue, given, facts, keyOf);
+  const answers = answerReady(queue, allocation, facts, keyOf);
   const jobs = facts.jobs.map((listed) => answers.get(listed) ?? decideOther(listed, facts, keyOf));
-  const followOne = followers(queue, given, idle, facts);
+  const followOne = followers(queue, allocation, idle, facts);
   const runners = [...allotments].flatMap(([group, allotment]) => {
     const key = keyOf(group);
     const assigned = (assignments.get(group) ?? []).map(({ listed: { job }, runner, by }) => {
@@ -47,9 +47,9 @@ export function decide(facts: Facts, queue: readonly ReadyJob[], given: Given, i
       const skip = isLetBe && !living.live?.pinned && SKIP;
       return { emit: true, runner, group: key, because, pinned: false, ...skip };
     });
-    const wanted = new Set([...assigned, ...kept].map(({ runner }) => runner));
-    const others = allotment.runners.filter(({ name }) => !wanted.has(name));
-    const unwanted = others.map((of) => decideUnwanted(of, key, overdue, facts));
+    const wantedNames = new Set([...assigned, ...kept].map(({ runner }) => runner));
+    const unwantedRunners = allotment.runners.filter(({ name }) => !wantedNames.has(name));
+    const unwanted = unwantedRunners.map((of) => decideUnwanted(of, key, overdue, facts));
     return withDetails([...assigned, ...kept, ...unwanted], allotment, facts.nowMs, followOne);
   });
   return Object.freeze({
@@ -70,14 +70,14 @@ export function byGroupAndName(a: RunnerDecision, b: RunnerDecision): number {
 /** The decisions about ready jobs. Without spreads of objects: thousands of jobs may be held. */
 function answerReady(
   queue: readonly ReadyJob[],
-  { allotments, assignments, elsewhere, waitsAt }: Given,
+  { allotments, assignments, elsewhere, waitsAt }: Allocation,
   { ownersOf }: Pick<Facts, 'ownersOf'>,
   keyOf: KeyOf,
 ): ReadonlyMap<ListedJob, JobDecision> {
   const answers = new Map<ListedJob, JobDecision>();
-  for (const { listed, group: of, runner, by } of [...assignments.values()].flat()) {
+  for (const { listed, group: assignedGroup, runner, by } of [...assignments.values()].flat()) {
     const { job, origin } = listed;
-    answers.set(listed, { job, origin, verdict: 'served', by, group: keyOf(of), runner });
+    answers.set(listed, { job, origin, verdict: 'served', by, group: keyOf(assignedGroup), runner });
   }
   const backingOff = new Map([...allotments.values()].flatMap((each) => [...each.backingOff]));
   const lines = new Map<GroupKey, number>();
@@ -139,12 +139,12 @@ function decideOther({ job, origin }: ListedJob, { findRunner }: Pick<Facts, 'fi
 
 /** The decision about a runner that is for no ready job and for no pool. */
 function decideUnwanted(
-  of: Runner,
+  unwanted: Runner,
   group: GroupKey,
-  overdue: Given['overdue'],
+  overdue: Allocation['overdue'],
   facts: Pick<Facts, 'findJob' | 'byGroup' | 'nowMs'>,
 ): RunnerDecision {
-  const { name: runner, state, job, live } = of;
+  const { name: runner, state, job, live } = unwanted;
   const drop = (because: DroppedBecause) => ({ emit: false, runner, group, because }) as const;
   const print = (because: EmittedBecause, pinned: boolean) => ({ emit: true, runner, group, because, pinned }) as const;
   // A Job that Kueue has stopped is not a record: Kueue would start it again.
@@ -155,7 +155,12 @@ function decideUnwanted(
     case 'finishing':
       return { ...print('finishing', true), ...skipAtWork(live) };
     case 'debugging':
-      return { ...print('debugging', true), ...(isTold(of) && SKIP), ...(job && { job }), keep: heldUntil(of) };
+      return {
+        ...print('debugging', true),
+        ...(isHoldWritten(unwanted) && SKIP),
+        ...(job && { job }),
+        keep: heldUntil(unwanted),
+      };
     case 'moved':
       return { ...print('moved', true), ...SKIP };
     case 'free':
@@ -164,18 +169,18 @@ function decideUnwanted(
     case 'disabled':
       // Pinned when Gitea believed it busy: a claim that was lost, or a Job that was re-created in place of a lost one.
       if (live?.pinned) return print('unpinning', false);
-      return drop(state === 'free' ? whyTooMany(of, overdue) : state);
+      return drop(state === 'free' ? whyTooMany(unwanted, overdue) : state);
     case 'foreign':
       return { ...print('foreign', true), ...SKIP, ...(job && { job }) };
     case 'lost':
       // The proof that it has ended must not be pruned: without it Gitea's word alone would count, and the slot be taken again.
-      return { ...print('lost', !live), ...SKIP, ...(isOutlived(of, job, facts.nowMs) && { isOutlived: true }) };
+      return { ...print('lost', !live), ...SKIP, ...(isOutlived(unwanted, job, facts.nowMs) && { isOutlived: true }) };
     case 'failed':
       // The back-off counts the failures of a job: their records must not be pruned while it waits.
-      return isWanted(of, facts) ? { ...print('back-off-record', false), ...SKIP } : drop(state);
+      return isWanted(unwanted, facts) ? { ...print('back-off-record', false), ...SKIP } : drop(state);
     case 'used-up':
       // A pod that waits behind a pin, which no sync prunes: the pin goes first. The annotations stay until the Job goes.
-      if (live?.pinned && of.hold?.isOver) return { ...print('unpinning', false), keep: heldUntil(of) };
+      if (live?.pinned && unwanted.hold?.isOver) return { ...print('unpinning', false), keep: heldUntil(unwanted) };
       return drop(state);
     case 'deleting':
     case 'gone':
@@ -186,9 +191,9 @@ function decideUnwanted(
   }
 }
 
-function whyTooMany(of: Runner, overdue: Given['overdue']): DroppedBecause {
-  const { group, madeFor } = of;
-  if (overdue.has(of)) return 'stuck';
+function whyTooMany(runner: Runner, overdue: Allocation['overdue']): DroppedBecause {
+  const { group, madeFor } = runner;
+  if (overdue.has(runner)) return 'stuck';
   if (group.suspend) return 'suspended';
   return poolIndexOf(madeFor) === undefined ? 'surplus' : 'drained';
 }
@@ -209,9 +214,9 @@ function skipAtWork(live: LiveJob | undefined): { readonly skip?: true } {
  * True if the live Job says what is printed. A Job that is held for debugging is then skipped like that of a busy
  * runner: it must never be created again.
  */
-function isTold(of: Runner): boolean {
-  const { endedAtMs, untilMs } = heldUntil(of);
-  return of.live?.pinned === true && of.live.endedAtMs === endedAtMs && of.live.keepUntilMs === untilMs;
+function isHoldWritten(runner: Runner): boolean {
+  const { endedAtMs, untilMs } = heldUntil(runner);
+  return runner.live?.pinned === true && runner.live.endedAtMs === endedAtMs && runner.live.keepUntilMs === untilMs;
 }
 
 function heldUntil({ name, hold }: Runner): HeldUntil {

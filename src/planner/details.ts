@@ -1,6 +1,6 @@
 /** 7 DECIDE, the details of decisions that are made: what a runner's Job says besides, its class, its trouble, and sums for people. */
 import type { Allotment } from './allot.ts';
-import type { Given } from './assign.ts';
+import type { Allocation } from './assign.ts';
 import { compareText, count, memo } from './collections.ts';
 import {
   type EmittedBecause,
@@ -85,7 +85,7 @@ function levelOf({ job }: EmittedRunner, { isBound, registeredAt }: Group): stri
  */
 export function followers(
   queue: readonly ReadyJob[],
-  { allotments, assignments, overdue }: Given,
+  { allotments, assignments, overdue }: Allocation,
   idle: IdleByGroup,
   facts: Facts,
 ): (limits: Allotment['limits']) => number {

@@ -366,21 +366,21 @@ export function looksOf(groups: readonly Group[], evidence: Evidence): readonly 
  * progress stays in progress, because dropping its runner kills it.
  */
 export function joinLooks(groups: readonly Group[], evidence: Evidence) {
-  const known = new ByGitea<{ job: Job; readonly origin: string; readonly looks: string[] }>();
+  const jobsById = new ByGitea<{ job: Job; readonly origin: string; readonly looks: string[] }>();
   for (const [{ look, origin }, { jobs: listed }] of looksOf(groups, evidence)) {
-    const ofGitea = known.ofGitea(origin);
+    const ofGitea = jobsById.ofGitea(origin);
     for (const job of listed) {
-      const other = ofGitea.get(job.id);
-      if (!other) {
+      const entry = ofGitea.get(job.id);
+      if (!entry) {
         ofGitea.set(job.id, { job, origin, looks: [look] });
         continue;
       }
-      other.looks.push(look);
-      if (isNewer(job, other.job)) other.job = job;
+      entry.looks.push(look);
+      if (isNewer(job, entry.job)) entry.job = job;
     }
   }
-  const jobs: readonly ListedJob[] = [...known.values()].sort(byAge);
-  return { jobs, findJob: (origin: string, id: number): ListedJob | undefined => known.get(origin, id) };
+  const jobs: readonly ListedJob[] = [...jobsById.values()].sort(byAge);
+  return { jobs, findJob: (origin: string, id: number): ListedJob | undefined => jobsById.get(origin, id) };
 }
 
 /** All jobs that any look lists, oldest first. */

@@ -38,7 +38,7 @@ export function establishFacts(groups: readonly Group[], evidence: Evidence) {
   const heirs = findHeirs(inOrder, evidence, list.jobs, ownersOf);
   const traces = gatherTraces(inOrder, evidence, list.jobs, heirs);
   const runners = indexRunners(judgeRunners(traces, evidence, list));
-  const taken = countTaken(inOrder, runners, evidence, list.jobs);
+  const slotsTaken = countTaken(inOrder, runners, evidence, list.jobs);
   return {
     /** Sorted by namespace and name. */
     groups: inOrder,
@@ -55,7 +55,7 @@ export function establishFacts(groups: readonly Group[], evidence: Evidence) {
      * Returns the slots that the cap and the limits have left after runners at work and runners held for debugging.
      * Each call returns new objects: callers take slots from them.
      */
-    openLimits: () => openLimits(taken),
+    openLimits: () => openLimits(slotsTaken),
     nowMs: evidence.nowMs,
   };
 }

@@ -36,13 +36,13 @@ export function limitsOfFree(queue: readonly ReadyJob[], limits: OpenLimits, fac
   const ofRepository = memo((cap: Pool) => memo((repository: string) => ({ cap, repository })));
   const poolOf = (group: Group, { repository }: Job): Pool =>
     group.isBound ? ofRepository(capOf(group))(repository.toLowerCase()) : capOf(group);
-  const found = {
+  const freeLimits = {
     ofGroup: (group: Group): readonly OpenLimit[] => ofFree.get(capOf(group)) ?? [],
     ofJob: (group: Group, job: Job): readonly OpenLimit[] =>
       (group.isBound && ofFree.size > 0 && ofFree.get(poolOf(group, job))) || [],
   };
   // Most plans have no such limit.
-  if (!facts.groups.some(limitsJobs)) return found;
+  if (!facts.groups.some(limitsJobs)) return freeLimits;
   const living = livingSlots(queue, limits, poolOf);
   const short = shortLimits(wantedSlots(coveringGroups(queue, facts, poolOf), limits));
   // Jobs that were not read may be of any repository and branch.
@@ -53,7 +53,7 @@ export function limitsOfFree(queue: readonly ReadyJob[], limits: OpenLimits, fac
     if (isOfRepository(pool)) ofFree.set(pool, some);
     else if (least) ofFree.set(pool, [{ ...least, left: Math.max(least.left, living.get(pool) ?? 0) }]);
   }
-  return found;
+  return freeLimits;
 }
 
 /**
@@ -117,12 +117,12 @@ function coveringGroups(queue: readonly ReadyJob[], { ownersOf }: Facts, poolOf:
 function wantedSlots(covering: readonly Covering[], limits: OpenLimits): ReadonlyMap<Pool, Map<OpenLimit, number>> {
   const heaviest = new Map<Pool, number>();
   for (const { pool, group } of covering) heaviest.set(pool, Math.max(weightOf(group), heaviest.get(pool) ?? 1));
-  const wanted = new Map<Pool, Map<OpenLimit, number>>();
+  const slotsByPool = new Map<Pool, Map<OpenLimit, number>>();
   for (const { pool, group, job, jobs } of covering) {
     const weight = group.size === undefined ? (heaviest.get(pool) ?? 1) : weightOf(group);
-    const ofPool = wanted.get(pool) ?? new Map<OpenLimit, number>();
+    const ofPool = slotsByPool.get(pool) ?? new Map<OpenLimit, number>();
     for (const limit of limits.ofJob(group, job)) count(ofPool, limit, jobs * weight);
-    wanted.set(pool, ofPool);
+    slotsByPool.set(pool, ofPool);
   }
-  return wanted;
+  return slotsByPool;
 }

@@ -37,13 +37,15 @@ export function findHeirs(
   const rows = looksOf(groups, evidence).flatMap(([{ look }, { runners }]) => runners.map((row) => ({ look, row })));
   const heirOf = (live: LiveJob): Group | undefined => {
     const near = inOrder.filter(({ namespace }) => namespace === live.namespace);
-    const told = near.filter(({ covers = WHOLE_GITEA }) => covers === live.scope);
-    const willing = told.length > 0 ? told : near;
+    const coveringGroups = near.filter(({ covers = WHOLE_GITEA }) => covers === live.scope);
+    const willing = coveringGroups.length > 0 ? coveringGroups : near;
     const listed = ran.get(live.name);
     const atWork = rows.filter(({ row }) => row.name === live.name && (listed || (row.online && row.busy)));
     // The row of a bound runner is in the list of its repository, whatever the scope of its group.
     const isOfRow = (group: Group): boolean =>
-      atWork.some(({ look, row }) => (told.length > 0 || look === group.look) && hasSame(row.labels, group.labels));
+      atWork.some(
+        ({ look, row }) => (coveringGroups.length > 0 || look === group.look) && hasSame(row.labels, group.labels),
+      );
     const ofRow = willing.find(isOfRow);
     if (ofRow) return ofRow;
     const owners = listed && listed.job.labels.length > 0 ? ownersOf(listed) : undefined;

@@ -10,7 +10,7 @@
  *     queue is too long to be read, every such runner is kept.
  */
 import type { Allotment } from './allot.ts';
-import type { Given } from './assign.ts';
+import type { Allocation } from './assign.ts';
 import { failedOf, groupBackOff, nextTryMs } from './back-off.ts';
 import { addTo, compareText } from './collections.ts';
 import type { Group, Job, ListedJob } from './evidence.ts';
@@ -35,7 +35,7 @@ const UNSURE_MS = 10_000;
 const MOST_RECORDS = 10;
 
 /** The idle runners of all groups. */
-export function keepIdle({ allotments, assignments, overdue }: Given, facts: Facts): IdleByGroup {
+export function keepIdle({ allotments, assignments, overdue }: Allocation, facts: Facts): IdleByGroup {
   const { jobs, nowMs, unreadJobsOf } = facts;
   const backOff = groupBackOff(facts);
   const further = new FurtherRunners();
@@ -52,22 +52,22 @@ export function keepIdle({ allotments, assignments, overdue }: Given, facts: Fac
       const { runners, nameOf } = allotment;
       const { minIdleRunners } = group;
       const assigned = assignments.get(group) ?? [];
-      const taken = new Set(assigned.map(({ runner }) => runner));
+      const takenNames = new Set(assigned.map(({ runner }) => runner));
       const idle: IdleRunner[] = [];
       const keep = (kept: readonly Runner[], because: IdleRunner['because'], most: number): readonly Runner[] => {
         const those = kept.slice(0, Math.max(0, most));
         for (const living of those) idle.push({ runner: living.name, living, because });
-        for (const { name } of those) taken.add(name);
+        for (const { name } of those) takenNames.add(name);
         further.take(allotment, those.length);
         return those;
       };
 
-      const given = runners.filter(({ name }) => taken.has(name));
+      const takenRunners = runners.filter(({ name }) => takenNames.has(name));
       const most = further.howManyMore(allotment);
-      const fit = freeRunners(runners, taken)
+      const fit = freeRunners(runners, takenNames)
         .filter((each) => !overdue.has(each) && isFit(each, nowMs))
         .sort(byIndex);
-      const indexes = new Set(given.filter(isOfPool).map(indexOf));
+      const indexes = new Set(takenRunners.filter(isOfPool).map(indexOf));
       const missing = Math.min(minIdleRunners - indexes.size, most);
       const filled = keep(fit, 'warm', Math.min(minIdleRunners, most));
       for (const runner of filled.filter(isOfPool)) indexes.add(indexOf(runner));
@@ -84,7 +84,7 @@ export function keepIdle({ allotments, assignments, overdue }: Given, facts: Fac
       // The runner's job may be among the unread ones.
       const mayBeAwaited = (runner: Runner): boolean =>
         unreadJobsOf(group) > 0 || (isYoung(runner, nowMs) && couldHaveWork(runner));
-      const awaited = freeRunners(runners, taken).filter(
+      const awaited = freeRunners(runners, takenNames).filter(
         (each) => mayBeAwaited(each) && isNotDrained(each) && each.live?.trouble?.queue === undefined,
       );
       // Gitea would give an idle runner to any job, also to one that the limit of its repository or branch holds back.
@@ -130,9 +130,9 @@ function runnersOf({ runners }: Pick<GroupRunners, 'runners'>, index: number): r
  */
 function indexBacksOffUntilMs(allotment: Allotment, index: number, nowMs: number): number {
   const { group } = allotment;
-  const ended = failedOf(runnersOf(allotment, index), group, nowMs);
-  const failed = ended.filter(({ live }) => live?.state === 'failed');
-  return failed.length > 0 ? nextTryMs(failed, group) : Math.max(...ended.map(endOf)) + UNSURE_MS;
+  const failures = failedOf(runnersOf(allotment, index), group, nowMs);
+  const failed = failures.filter(({ live }) => live?.state === 'failed');
+  return failed.length > 0 ? nextTryMs(failed, group) : Math.max(...failures.map(endOf)) + UNSURE_MS;
 }
 
 /** True when the job that it was made for still waits for a runner, or its pool does. */

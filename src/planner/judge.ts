@@ -153,8 +153,8 @@ function isUnlisted({ row, live, group }: RunnerTraces): boolean {
  */
 function boundTo({ group, live, madeFor }: RunnerTraces, { findJob, look }: Context): string | undefined {
   if (live?.boundTo === undefined) return undefined;
-  const own = 'id' in madeFor ? findJob(group.origin, madeFor.id)?.job.repository : undefined;
-  return (own ?? nameNow(live.boundTo, group, look) ?? live.boundTo).toLowerCase();
+  const repository = 'id' in madeFor ? findJob(group.origin, madeFor.id)?.job.repository : undefined;
+  return (repository ?? nameNow(live.boundTo, group, look) ?? live.boundTo).toLowerCase();
 }
 
 /** Gitea believes a lost runner busy for 10-15 minutes. The end of its Job is the newer truth and frees the slot. */

@@ -81,21 +81,24 @@ export type OpenLimits = ReturnType<typeof openLimits>;
 
 /** All limits, before any job has a slot. Groups that share a limit get the same object. */
 export function openLimits({ slots, shared, most, isFor }: Taken) {
-  const known = new Map<string, OpenLimit>();
+  const limitByKey = new Map<string, OpenLimit>();
   const open = (limit: Limit, repository?: string): OpenLimit => {
     const key = keyFor(limit, repository);
-    const before = known.get(key);
+    const before = limitByKey.get(key);
     if (before) return before;
-    const of = repository === undefined ? undefined : partOf(limit, repository);
+    const repositoryPart = repository === undefined ? undefined : partOf(limit, repository);
     // A runner of which nobody knows for whom it works may work for anybody.
     const keys = limit.key === key ? [key] : [key, limit.key];
     const atWork = keys.reduce((sum, each) => sum + (slots.get(each) ?? 0), 0);
     const sharers = keys.flatMap((each) => shared.get(each) ?? []);
-    const left = leftForOurs((most.get(limit.key) ?? 0) - atWork, sharers);
+    const slotsLeft = leftForOurs((most.get(limit.key) ?? 0) - atWork, sharers);
     const others = sharers.filter(({ isOurs }) => !isOurs).slice(0, 3);
-    const told = others.map(({ live: { name, application } }) => ({ name, ...(application && { application }) }));
-    const opened = { limit, ...(of && { of }), left, others: told };
-    known.set(key, opened);
+    const otherSharers = others.map(({ live: { name, application } }) => ({
+      name,
+      ...(application && { application }),
+    }));
+    const opened = { limit, ...(repositoryPart && { of: repositoryPart }), left: slotsLeft, others: otherSharers };
+    limitByKey.set(key, opened);
     return opened;
   };
   return {
@@ -104,24 +107,24 @@ export function openLimits({ slots, shared, most, isFor }: Taken) {
       const { limits = [], maxActiveRunners, suspend } = group;
       const key = capKey(group);
       const left = suspend ? 0 : maxActiveRunners - (slots.get(key) ?? 0);
-      const cap = known.get(key) ?? { left, others: [] };
-      known.set(key, cap);
+      const cap = limitByKey.get(key) ?? { left, others: [] };
+      limitByKey.set(key, cap);
       return [cap, ...limits.filter((limit) => !dependsOnJob(limit)).map((limit) => open(limit))];
     },
 
     /** Returns the limits per repository, organization or branch that the job counts under. */
     ofJob: ({ limits = [] }: Group, { repository, branch }: Job): readonly OpenLimit[] => {
-      const own = limits.filter((limit) => dependsOnJob(limit) && isFor(limit)(branch));
-      return own.map((limit) => open(limit, repository));
+      const jobLimits = limits.filter((limit) => dependsOnJob(limit) && isFor(limit)(branch));
+      return jobLimits.map((limit) => open(limit, repository));
     },
 
     /** The least that its limits leave to a job of which nothing is known. A bound runner is of a repository, but of no branch. */
     leastOf: ({ isBound, limits = [] }: Group): readonly OpenLimit[] =>
       limits.flatMap((limit) => {
         if (isBound && limit.branches === undefined) return [];
-        const taken = [...slots].flatMap(([key, sum]) => (key.startsWith(`${limit.key} `) ? sum : []));
+        const slotsTaken = [...slots].flatMap(([key, sum]) => (key.startsWith(`${limit.key} `) ? sum : []));
         const { left, ...least } = open(limit);
-        return { ...least, left: left - Math.max(0, ...taken) };
+        return { ...least, left: left - Math.max(0, ...slotsTaken) };
       }),
   };
 }
@@ -160,14 +163,14 @@ function leftForOurs(slots: number, sharers: readonly Sharer[]): number {
   );
   let open = slots;
   let ours = 0;
-  let others = 0;
+  let foreignSlots = 0;
   for (const { weight, isFree, isOurs } of byAge) {
-    if (!isOurs) others += weight;
+    if (!isOurs) foreignSlots += weight;
     if (isFree && weight > open) continue;
     open -= weight;
     if (isOurs) ours += weight;
   }
-  return Math.max(ours, slots - others);
+  return Math.max(ours, slots - foreignSlots);
 }
 
 /** Counts runners at work, or held for debugging, and the Jobs of other Applications that are seen. */
@@ -187,13 +190,13 @@ export function countTaken(
     if (limit.name !== undefined) named.set(limit.name, { ...limit, most: lowest });
   }
   const ours = [...runners.byGroup.values()].flatMap((ofGroup) => ofGroup.runners);
-  for (const { group, slots: taken, job, live } of ours.filter(holdsSlots)) {
-    const weight = taken * Math.max(weightOf(group), live?.weight ?? 1);
+  for (const { group, slots: runnerSlots, job, live } of ours.filter(holdsSlots)) {
+    const weight = runnerSlots * Math.max(weightOf(group), live?.weight ?? 1);
     // A runner that works while the spec changes counts under its former limits, too.
     const before = (live?.limits ?? []).flatMap((name) => named.get(name) ?? []);
     const limits = [...(group.limits ?? []), ...before].filter((limit) => isFor(limit)(job?.branch));
-    const said = live?.repository && nameNow(live.repository, group, evidence.looks.get(group.look));
-    const keys = limits.map((limit) => keyFor(limit, job?.repository ?? said ?? live?.repository));
+    const repositoryNow = live?.repository && nameNow(live.repository, group, evidence.looks.get(group.look));
+    const keys = limits.map((limit) => keyFor(limit, job?.repository ?? repositoryNow ?? live?.repository));
     for (const key of new Set([capKey(group), ...keys])) count(slots, key, weight);
   }
   const shared = named.size === 0 ? new Map() : sharersOf(named, groups, runners, evidence, jobs);
@@ -216,8 +219,8 @@ function sharersOf(
     if (isFree && evidence.nowMs >= comesUntilMs(live, patienceMs)) return;
     addTo(shared, keyFor(limit, live.repository), { live, weight, isFree, isOurs });
   };
-  const others = liveJobsOf(evidence).filter(({ state, name }) => !isOver(state) && !findRunner(name));
-  for (const live of others)
+  const foreignRunners = liveJobsOf(evidence).filter(({ state, name }) => !isOver(state) && !findRunner(name));
+  for (const live of foreignRunners)
     for (const limit of (live.limits ?? []).flatMap((name) => named.get(name) ?? []))
       if (groupsOf(limit.key).some((group) => isSharedWith(group, live, evidence)))
         note(limit, live, Math.min(live.weight ?? 1, limit.most), false);

@@ -75,8 +75,8 @@ export function runnerNamer(instance: string, group: NamedGroup): RunnerNamer {
     const [id, attempt] = numbersOf(madeFor);
     // The CI job in a name is of one scope. A pool is not: its runners carry where they are registered (docs/adr/0055).
     const scope = 'poolIndex' in madeFor ? [group.covers ?? ''] : [];
-    const own = hash(4, group.origin, id, attempt, ordinal, group.templateHash, ...scope);
-    return `${prefix}-${id}-${attempt}-${ofGroup}${own}`;
+    const jobHash = hash(4, group.origin, id, attempt, ordinal, group.templateHash, ...scope);
+    return `${prefix}-${id}-${attempt}-${ofGroup}${jobHash}`;
   };
 }
 

@@ -27,26 +27,26 @@ export type Owners =
  * Returns a function that finds the owners of a job. Owners are calculated once for jobs with the same labels and looks
  * whose repositories are chosen by the same groups.
  */
-export function ownersFinder(groups: readonly Group[], found: Looks): (listed: ListedJob) => Owners {
+export function ownersFinder(groups: readonly Group[], looksByKey: Looks): (listed: ListedJob) => Owners {
   const inOrder = [...groups].sort(byOwnership);
-  const choosing = choosersFinder(inOrder, found);
+  const choosing = choosersFinder(inOrder, looksByKey);
   const notChosenBy = memo((repository: string) => {
     const chosenBy = choosing(repository);
     return inOrder.flatMap((group, nth) => (chosenBy.has(group) ? [] : nth));
   });
   const finder = memo((keys: string) => {
     const [looks, without]: readonly [readonly string[], readonly number[]] = JSON.parse(keys);
-    const others = new Set(without);
-    const candidates = toCandidates(inOrder.filter(({ look }, nth) => looks.includes(look) && !others.has(nth)));
+    const excluded = new Set(without);
+    const candidates = toCandidates(inOrder.filter(({ look }, nth) => looks.includes(look) && !excluded.has(nth)));
     return memo((labels: string) => findOwners(JSON.parse(labels), candidates));
   });
   return memo(({ job: { labels, repository }, looks }) => {
-    const without = (others: readonly number[]) => finder(JSON.stringify([looks, others]))(JSON.stringify(labels));
+    const without = (excluded: readonly number[]) => finder(JSON.stringify([looks, excluded]))(JSON.stringify(labels));
     const owners = without(notChosenBy(repository));
     if (owners.covered) return owners;
-    const any = without([]);
-    if (!any.covered) return any;
-    const { namespace, name } = any.groups[0];
+    const allOwners = without([]);
+    if (!allOwners.covered) return allOwners;
+    const { namespace, name } = allOwners.groups[0];
     return { covered: false, because: 'repository-not-chosen', nearest: { namespace, name } };
   });
 }
@@ -57,7 +57,10 @@ type Looks = ReadonlyMap<string, Pick<Look, 'renamedTo'>>;
  * Returns a function that finds the groups that choose a repository. A pattern may still have the scope's name from
  * before a rename.
  */
-export function choosersFinder(groups: readonly Group[], found: Looks): (repository: string) => ReadonlySet<Group> {
+export function choosersFinder(
+  groups: readonly Group[],
+  looksByKey: Looks,
+): (repository: string) => ReadonlySet<Group> {
   const all = new Set(groups);
   if (groups.every(({ repositories }) => !repositories)) return () => all;
   const chosenBy = repositoryFinder(groups, ({ repositories = ['*'] }) => repositories);
@@ -65,7 +68,7 @@ export function choosersFinder(groups: readonly Group[], found: Looks): (reposit
   return (repository) => {
     const name = repository.toLowerCase();
     const ofBefore = [...scopes].flatMap(([look, covers]) => {
-      const before = nameBefore(name, { covers }, found.get(look)?.renamedTo);
+      const before = nameBefore(name, { covers }, looksByKey.get(look)?.renamedTo);
       return before === undefined ? [] : chosenBy(before).filter((group) => group.look === look);
     });
     return new Set([...chosenBy(name), ...ofBefore]);

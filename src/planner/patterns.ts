@@ -27,13 +27,13 @@ export function patternFinder<V>(all: readonly V[], patternsOf: (value: V) => re
   const allEnds = [...byStart.values()].flatMap((byEnd) => [...byEnd.keys()]);
   const ends = [...new Set(allEnds.map((end) => end?.length ?? 0))];
   return (text: string): readonly V[] => {
-    const found = lengths.flatMap((length) => {
+    const matches = lengths.flatMap((length) => {
       const byEnd = length > text.length ? undefined : byStart.get(text.slice(0, length));
       if (!byEnd) return [];
       return ends.flatMap((end) =>
         length + end > text.length ? [] : (byEnd.get(text.slice(text.length - end)) ?? []),
       );
     });
-    return [...(byStart.get(text)?.get(undefined) ?? []), ...found];
+    return [...(byStart.get(text)?.get(undefined) ?? []), ...matches];
   };
 }

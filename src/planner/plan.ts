@@ -35,16 +35,16 @@ export type WithPast = (facts: Facts) => Facts;
  * @throws GroupsCollide when two groups would share runner names; Error when a group's look is missing, or the past of an unseen cluster
  */
 export function plan(groups: readonly Group[], evidence: Evidence, withPast?: WithPast): Plan {
-  const seen = establishFacts(groups, evidence);
+  const presentFacts = establishFacts(groups, evidence);
   const isUnseen = evidence.cluster.is === 'unseen' && groups.length > 0;
   if (isUnseen && !withPast) throw new Error('nobody sees the cluster, and nobody has given the past');
-  const facts = isUnseen && withPast ? withPast(seen) : seen;
+  const facts = isUnseen && withPast ? withPast(presentFacts) : presentFacts;
   const queue = queueReadyJobs(facts);
-  const given = giveRunners(queue, facts, evidence);
-  const idle = keepIdle(given, facts);
-  const decided = withTroubled(decide(facts, queue, given, idle), groups, evidence);
+  const allocation = giveRunners(queue, facts, evidence);
+  const idle = keepIdle(allocation, facts);
+  const decided = withTroubled(decide(facts, queue, allocation, idle), groups, evidence);
   const { shards } = evidence;
-  return shards === undefined ? decided : inShards(decided, shards, evidence, waitingForSlots(given, idle, facts));
+  return shards === undefined ? decided : inShards(decided, shards, evidence, waitingForSlots(allocation, idle, facts));
 }
 
 /**

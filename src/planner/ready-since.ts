@@ -30,12 +30,12 @@ export function readySinceFinder(
   return memo((listed) => {
     const { origin, job } = listed;
     const createdAtMs = Math.max(job.createdAtMs, ...beginsOf(origin, job.id, job.attempt - 1));
-    const ended = endedIn.get(origin, job.runId);
-    const newest = ended?.[0];
+    const endedJobs = endedIn.get(origin, job.runId);
+    const newest = endedJobs?.[0];
     // No end in the run is later, whatever job it needed.
     if (!newest || endOf(newest) <= createdAtMs) return createdAtMs;
     const askedMs = Math.min(...beginsOf(origin, job.id, job.attempt));
-    const needed = ended.find((other) => endOf(other) <= askedMs && mayNeed(listed, other));
+    const needed = endedJobs.find((other) => endOf(other) <= askedMs && mayNeed(listed, other));
     return Math.max(createdAtMs, needed ? endOf(needed) : 0);
   });
 }

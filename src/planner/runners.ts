@@ -56,10 +56,10 @@ export interface GroupRunners {
 /** The runners of all groups. */
 export type Runners = Readonly<ReturnType<typeof indexRunners>>;
 
-export function indexRunners(judged: readonly GroupRunners[]) {
+export function indexRunners(groupRunners: readonly GroupRunners[]) {
   const byName = new Map<string, Runner>();
   const byJob = new ByGitea<Runner[]>();
-  for (const { group, runners } of judged) {
+  for (const { group, runners } of groupRunners) {
     for (const runner of runners) {
       byName.set(runner.name, runner);
       if ('id' in runner.madeFor) addTo(byJob.ofGitea(group.origin), runner.madeFor.id, runner);
@@ -67,7 +67,7 @@ export function indexRunners(judged: readonly GroupRunners[]) {
   }
   return {
     /** The runners of each group, in the order of the groups. */
-    byGroup: new Map(judged.map((ofGroup) => [ofGroup.group, ofGroup])) as ReadonlyMap<Group, GroupRunners>,
+    byGroup: new Map(groupRunners.map((ofGroup) => [ofGroup.group, ofGroup])) as ReadonlyMap<Group, GroupRunners>,
     /** Finds the runner with a name. There is at most one, since no two groups share names. */
     findRunner: (name: string) => byName.get(name),
     /** Runners that were made for one stay of a job in the queue: registered ones first, then by name. */

@@ -14,7 +14,7 @@
  */
 import { hash } from 'node:crypto';
 import type { Allotment } from './allot.ts';
-import type { Given } from './assign.ts';
+import type { Allocation } from './assign.ts';
 import { count } from './collections.ts';
 import type { EmittedRunner, Plan, RunnerDecision } from './decisions.ts';
 import { type Evidence, isOver, type LiveJob, liveJobsOf, siblingOf } from './evidence.ts';
@@ -48,13 +48,13 @@ function shardOf(name: string, live: LiveJob | undefined, shards: number): numbe
 
 /** New runners that wait for slots: those that are left when every Job that goes still has its own. */
 export function waitingForSlots(
-  { allotments, assignments }: Given,
+  { allotments, assignments }: Allocation,
   idle: IdleByGroup,
   facts: Facts,
 ): ReadonlySet<string> {
-  const taken = new Map<Readonly<OpenLimit>, number>();
+  const slotsTaken = new Map<Readonly<OpenLimit>, number>();
   const take = (limits: readonly Readonly<OpenLimit>[], slots: number): void => {
-    for (const limit of limits) count(taken, limit, slots);
+    for (const limit of limits) count(slotsTaken, limit, slots);
   };
   const started: (Pick<Allotment, 'limits'> & { readonly name: string; readonly weight: number })[] = [];
   for (const [group, { limits, jobs, runners }] of allotments) {
@@ -72,7 +72,7 @@ export function waitingForSlots(
   const waiting = new Set<string>();
   // The runner that came last waits first.
   for (const { name, weight, limits } of started.toReversed()) {
-    if (limits.every((limit) => limit.left >= (taken.get(limit) ?? 0))) continue;
+    if (limits.every((limit) => limit.left >= (slotsTaken.get(limit) ?? 0))) continue;
     waiting.add(name);
     take(limits, -weight);
   }

@@ -54,13 +54,13 @@ export function gatherTraces(
   const byGroup = new Map<Group, OpenTraces[]>(groups.map((group) => [group, []]));
 
   /** Returns the traces of the runner with this name, if its group belongs to this Gitea or this namespace. */
-  const tracesOf = (name: string, by: 'origin' | 'namespace', place: string): OpenTraces | undefined => {
+  const tracesOf = (name: string, field: 'origin' | 'namespace', place: string): OpenTraces | undefined => {
     // Most runners leave several traces. Each name is parsed once.
     const known = byName.get(name);
-    if (known) return known.group[by] === place ? known : undefined;
+    if (known) return known.group[field] === place ? known : undefined;
     const parts = parseRunnerName(name);
     const found = parts && (findGroup(parts) ?? heirs.get(name));
-    if (!found || found[by] !== place) return undefined;
+    if (!found || found[field] !== place) return undefined;
     const group = findSize(found, name);
     const { madeFor } = parts;
     const nothing = { running: undefined, completed: undefined, row: undefined, live: undefined };
@@ -105,11 +105,11 @@ function sizeFinder(
   for (const { job } of jobs) if (job.runner !== undefined) sizeOf.set(job.runner, job.labels);
   for (const [, { runners }] of looksOf(groups, evidence)) for (const row of runners) sizeOf.set(row.name, row.labels);
   for (const { name, size } of liveJobsOf(evidence)) sizeOf.set(name, size === undefined ? [] : [size]);
-  return (found, name) => {
+  return (group, name) => {
     const marks = sizeOf.get(name) ?? [];
     const isOne = ({ namespace, name, size = '' }: Group): boolean =>
-      namespace === found.namespace && name === found.name && marks.includes(size);
-    return sizes.find(isOne) ?? found;
+      namespace === group.namespace && name === group.name && marks.includes(size);
+    return sizes.find(isOne) ?? group;
   };
 }
 

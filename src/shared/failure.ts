@@ -76,17 +76,17 @@ export function joinFailures(failures: readonly [Failure, ...Failure[]], after: 
 }
 
 /** Returns the answer, or the failure. */
-export async function orFailure<T>(asked: Promise<T>): Promise<T | Failure> {
+export async function orFailure<T>(promise: Promise<T>): Promise<T | Failure> {
   try {
-    return await asked;
+    return await promise;
   } catch (error) {
     if (error instanceof Failure) return error;
     throw error;
   }
 }
 
-export function successes<K, V>(found: ReadonlyMap<K, V | Failure>): ReadonlyMap<K, V> {
-  return new Map([...found].flatMap(([key, value]) => (value instanceof Failure ? [] : [[key, value] as const])));
+export function successes<K, V>(results: ReadonlyMap<K, V | Failure>): ReadonlyMap<K, V> {
+  return new Map([...results].flatMap(([key, value]) => (value instanceof Failure ? [] : [[key, value] as const])));
 }
 
 /** `ENOENT`: why the operating system has refused something. `failed`: it does not say. */

@@ -20,19 +20,19 @@ export interface TableOptions extends Paper {
 export function table(header: readonly string[], rows: readonly (readonly string[])[], options: TableOptions): string {
   const last = header.length - 1;
   const cells = [header, ...rows].map((row) => row.map(printable));
-  const wanted = header.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  const widths = options.whole === true ? wanted : shrunk(wanted, options.columns);
+  const wantedWidths = header.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const widths = options.whole === true ? wantedWidths : shrunk(wantedWidths, options.columns);
   const before = widths.slice(0, last).reduce((sum, width) => sum + width + 2, 0);
   const room = options.columns === undefined || options.whole ? Number.POSITIVE_INFINITY : options.columns - before;
   return cells
     .map((row, index) => {
-      const left = row
+      const padded = row
         .slice(0, last)
         .map((cell, column) => fitted(cell, widths[column] ?? 0).padEnd((widths[column] ?? 0) + 2));
       const [first = '', ...more] = broken(row[last] ?? '', Math.max(2 * NARROWEST, room));
       const style = index === 0 ? undefined : options.styleOf?.(index - 1);
       const paint = (text: string): string => (style === undefined ? text : painted(style, text, options));
-      const line = `${left.join('')}${paint(first)}`.trimEnd();
+      const line = `${padded.join('')}${paint(first)}`.trimEnd();
       return [
         index === 0 ? painted('bold', line, options) : line,
         ...more.map((text) => `${' '.repeat(before)}${paint(text)}`),
@@ -50,18 +50,18 @@ export function fitted(text: string, width: number): string {
 }
 
 /** Takes from the widest column, one character at a time, until the last one has room. */
-function shrunk(wanted: readonly number[], columns: number | undefined): readonly number[] {
-  const last = wanted.length - 1;
-  const widths = wanted.map((width, column) => (column === last ? width : Math.min(width, WIDEST)));
+function shrunk(wantedWidths: readonly number[], columns: number | undefined): readonly number[] {
+  const last = wantedWidths.length - 1;
+  const widths = wantedWidths.map((width, column) => (column === last ? width : Math.min(width, WIDEST)));
   if (columns === undefined) return widths;
-  const least = Math.min(wanted[last] ?? 0, Math.max(2 * NARROWEST, Math.floor(columns / 3)));
-  const others = widths.slice(0, last);
-  while (others.reduce((sum, width) => sum + width + 2, least) > columns) {
-    const widest = others.indexOf(Math.max(...others));
-    if ((others[widest] ?? 0) <= NARROWEST) break;
-    others[widest] = (others[widest] ?? 0) - 1;
+  const least = Math.min(wantedWidths[last] ?? 0, Math.max(2 * NARROWEST, Math.floor(columns / 3)));
+  const earlier = widths.slice(0, last);
+  while (earlier.reduce((sum, width) => sum + width + 2, least) > columns) {
+    const widest = earlier.indexOf(Math.max(...earlier));
+    if ((earlier[widest] ?? 0) <= NARROWEST) break;
+    earlier[widest] = (earlier[widest] ?? 0) - 1;
   }
-  return [...others, wanted[last] ?? 0];
+  return [...earlier, wantedWidths[last] ?? 0];
 }
 
 /** Wraps a text to the terminal's width. Further lines are indented by two columns. */
@@ -73,13 +73,13 @@ export function wrapped(text: string, columns = Number.POSITIVE_INFINITY): strin
 /** Lines of at most so many characters, broken between words where that is possible. An address or an argument is never broken: people click on it, or copy it. */
 export function broken(text: string, width: number): readonly string[] {
   const lines: string[] = [];
-  let rest = text;
-  while (rest.length > width) {
-    const space = rest.lastIndexOf(' ', width);
-    const { length } = /^\S*(?:https?:\/\/|=)\S+/.exec(rest)?.[0] ?? '';
+  let remainder = text;
+  while (remainder.length > width) {
+    const space = remainder.lastIndexOf(' ', width);
+    const { length } = /^\S*(?:https?:\/\/|=)\S+/.exec(remainder)?.[0] ?? '';
     const at = space > 0 ? space : Math.max(width, length);
-    lines.push(rest.slice(0, at));
-    rest = rest.slice(at).trimStart();
+    lines.push(remainder.slice(0, at));
+    remainder = remainder.slice(at).trimStart();
   }
-  return rest === '' && lines.length > 0 ? lines : [...lines, rest];
+  return remainder === '' && lines.length > 0 ? lines : [...lines, remainder];
 }

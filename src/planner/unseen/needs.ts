@@ -23,11 +23,11 @@ type Attempt = Map<string, Span>;
 export function needsFinder(jobs: readonly ListedJob[]): (listed: ListedJob, other: Job) => boolean {
   // Most plans never need this map.
   let repositories: ReadonlyMap<string, HasBegunBefore> | undefined;
-  return (listed, other) => {
-    if (!mayFollow(listed, other)) return false;
+  return (listed, earlier) => {
+    if (!mayFollow(listed, earlier)) return false;
     const { job, origin } = listed;
     repositories ??= indexRuns(jobs);
-    return !repositories.get(`${origin} ${job.repository}`)?.(baseName(job))(baseName(other));
+    return !repositories.get(`${origin} ${job.repository}`)?.(baseName(job))(baseName(earlier));
   };
 }
 

@@ -56,13 +56,13 @@ export function replayPast(facts: Facts): ReadonlyMap<ListedJob, PastRequest> {
   }
   timeOutUntil(facts.nowMs);
   for (const job of past.jobs.values()) if (job.listed.job.status !== 'queued') leave(job);
-  const asked = new Map<ListedJob, PastRequest>();
+  const requests = new Map<ListedJob, PastRequest>();
   for (const { listed, runner } of past.jobs.values()) {
     if (!runner) continue;
     const { from, madeFor } = runner;
-    asked.set(listed, { group: from.group, madeFor: madeFor.listed, missed: madeFor.missed });
+    requests.set(listed, { group: from.group, madeFor: madeFor.listed, missed: madeFor.missed });
   }
-  return asked;
+  return requests;
 }
 
 /** The past before its first event. */

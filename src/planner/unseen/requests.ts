@@ -108,11 +108,11 @@ export function countAtWork(at: PastGroup, job: PastJob, by: 1 | -1): void {
 }
 
 /** Free slots go to the jobs that wait. */
-export function fillSlots(of: PastGroup, atMs: number): void {
-  while (hasSlot(of)) {
-    const job = takeFirst(of);
+export function fillSlots(group: PastGroup, atMs: number): void {
+  while (hasSlot(group)) {
+    const job = takeFirst(group);
     if (!job) return;
-    ask(of, job, job, atMs);
+    ask(group, job, job, atMs);
   }
 }
 
@@ -127,16 +127,16 @@ export function leave(job: PastJob): void {
 }
 
 /** A runner has come and has taken a job. The job that waited for it gets the runner of the taken one, or asks for another one. */
-export function exchange(used: PastRunner, taken: PastJob, atMs: number): void {
+export function exchange(used: PastRunner, takenJob: PastJob, atMs: number): void {
   const { from, serves: bereft } = used;
   learn(used, atMs);
-  const own = taken.runner;
+  const runner = takenJob.runner;
   giveUp(used);
-  if (own && own !== used && bereft.line?.groups.includes(own.from)) {
-    giveUp(own);
-    serve(own, bereft);
-  } else if (own !== used) {
-    leave(taken);
+  if (runner && runner !== used && bereft.line?.groups.includes(runner.from)) {
+    giveUp(runner);
+    serve(runner, bereft);
+  } else if (runner !== used) {
+    leave(takenJob);
     askOrWait(bereft, atMs);
   }
   fillSlots(from, atMs);
@@ -182,20 +182,20 @@ export function keepCap(of: PastGroup, atMs: number): void {
  * Asks again, under the next name, for runners that have not come.
  * @returns when the next one is due
  */
-export function timeOut(of: PastGroup, atMs: number): number {
+export function timeOut(group: PastGroup, atMs: number): number {
   for (;;) {
     let first: PastRunner | undefined;
-    for (const runner of of.asked) if (!first || runner.dueMs < first.dueMs) first = runner;
+    for (const runner of group.asked) if (!first || runner.dueMs < first.dueMs) first = runner;
     if (!first || atMs < first.dueMs) return first?.dueMs ?? Number.POSITIVE_INFINITY;
     const { madeFor, serves, dueMs } = first;
     giveUp(first);
     madeFor.missed += 1;
     // A runner that others have overtaken is lost. It says nothing about starts.
-    const before = timeIn(of);
-    if (first.sinceMs > of.newestMs) of.missed += 1;
+    const before = timeIn(group);
+    if (first.sinceMs > group.newestMs) group.missed += 1;
     // The time stops growing after a few runners. Otherwise each of thousands of old jobs would cost all others a step.
-    if (timeIn(of) > before) giveTime(of);
-    ask(of, serves, madeFor, dueMs);
+    if (timeIn(group) > before) giveTime(group);
+    ask(group, serves, madeFor, dueMs);
   }
 }
 
@@ -251,13 +251,13 @@ function lastInTurn(of: PastGroup): PastRunner | undefined {
 }
 
 /** Takes the first of all jobs that wait for this group out of the line. */
-function takeFirst(of: PastGroup): PastJob | undefined {
+function takeFirst(group: PastGroup): PastJob | undefined {
   let lineOfFirst: WaitingLine | undefined;
   let first: PastJob | undefined;
-  for (const line of of.lines) {
+  for (const line of group.lines) {
     while (line.waiting[0]?.hasLeft) line.waiting.shift();
     const [head] = line.waiting;
-    if (!head || (first && inTurn(of, first, head) < 0)) continue;
+    if (!head || (first && inTurn(group, first, head) < 0)) continue;
     lineOfFirst = line;
     first = head;
   }

@@ -13,11 +13,11 @@ import { replayPast } from './replay.ts';
 
 export function withPast(facts: Facts): Facts {
   const readySinceMs = readySinceFinder(facts.jobs, facts.madeFor, needsFinder(facts.jobs));
-  const known = { ...facts, readySinceMs };
+  const timedFacts = { ...facts, readySinceMs };
   return {
-    ...known,
+    ...timedFacts,
     past: {
-      requests: replayPast(known),
+      requests: replayPast(timedFacts),
       missed: (listed, { spawnTimeoutMs }) => missedRunners(readySinceMs(listed), facts.nowMs, spawnTimeoutMs),
     },
   };
