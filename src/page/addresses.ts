@@ -19,21 +19,21 @@ const MOST_ANSWERS_KEPT = 100;
 export function contentFinder(logUrl: string) {
   const answers = new LRUCache<string, Found>({ max: MOST_ANSWERS_KEPT });
   let newest: Figures | undefined;
-  return (path: string, query: URLSearchParams, seen: Seen): Found | undefined => {
-    const { figures, reader, trends } = seen;
+  return (path: string, query: URLSearchParams, view: Seen): Found | undefined => {
+    const { figures, reader, trends } = view;
     if (newest !== figures) answers.clear();
     newest = figures;
-    const wanted = wantedIn(path, query);
-    const key = JSON.stringify([path, wanted, wanted.mine && reader.login, reader.rights, trends?.to]);
-    const found = answers.get(key) ?? contentAt(path, wanted, seen, logUrl);
-    if (found) answers.set(key, found);
-    return found;
+    const jobsQuery = wantedIn(path, query);
+    const key = JSON.stringify([path, jobsQuery, jobsQuery.mine && reader.login, reader.rights, trends?.to]);
+    const content = answers.get(key) ?? contentAt(path, jobsQuery, view, logUrl);
+    if (content) answers.set(key, content);
+    return content;
   };
 }
 
 function contentAt(
   path: string,
-  wanted: JobsWanted,
+  jobsQuery: JobsWanted,
   { figures, reader, trends }: Seen,
   logUrl: string,
 ): Found | undefined {
@@ -41,8 +41,8 @@ function contentAt(
     return { title, data, content: once(() => contentOf(data)) };
   };
   if (path === '/jobs' || path === '/mine') {
-    const title = wanted.mine ? 'My jobs' : 'Jobs';
-    return show(title, jobsFor(figures, reader, wanted), (data) => jobsContent(data, wanted));
+    const title = jobsQuery.mine ? 'My jobs' : 'Jobs';
+    return show(title, jobsFor(figures, reader, jobsQuery), (data) => jobsContent(data, jobsQuery));
   }
   if (path === '/groups') return show('Groups', groupsFor(figures, reader), groupsContent);
   const [, kind, ...rest] = path.split('/');

@@ -83,12 +83,12 @@ function ageText({ atMs, nowMs, trouble = '' }: NonNullable<Frame['age']>): Mark
 }
 
 /** A time in UTC, `2026-01-31T12:00:00Z`. The script of the page shows it as local time. */
-function timeOf(at: string): Markup {
-  return html`<time class="at" datetime="${at}">${at.slice(0, 10)} ${at.slice(11, 19)} UTC</time>`;
+function timeOf(time: string): Markup {
+  return html`<time class="at" datetime="${time}">${time.slice(0, 10)} ${time.slice(11, 19)} UTC</time>`;
 }
 
-function ageAt(now: string, at: string): string {
-  return duration(Date.parse(now) - Date.parse(at));
+function ageAt(now: string, time: string): string {
+  return duration(Date.parse(now) - Date.parse(time));
 }
 
 function stateWord(state: JobState): string {
@@ -101,14 +101,14 @@ function stateOf({ state, what }: JobRow): Markup {
   return html`<strong class="state ${name}">${word}</strong>`;
 }
 
-/** @param wanted the filters that the page has */
-export function jobsContent(page: JobsPage, wanted: JobsWanted): Markup {
-  const { branch, mine, repository, state = '' } = wanted;
+/** @param jobsQuery the filters that the page has */
+export function jobsContent(page: JobsPage, jobsQuery: JobsWanted): Markup {
+  const { branch, mine, repository, state = '' } = jobsQuery;
   const path = mine ? '/mine' : '/';
   const { checkedAt, counts, ended, jobs, page: shownPage, pages, unknownRepositories } = page;
   const countsText = JOB_STATES.map((each) => `${counts[each]} ${stateWord(each)}`).join(', ');
-  const toPage = (other: number, text: string): Markup =>
-    html`<a href="${path}?${new URLSearchParams({ repository, branch, state, page: String(other) })}">${text}</a>`;
+  const toPage = (pageNumber: number, text: string): Markup =>
+    html`<a href="${path}?${new URLSearchParams({ repository, branch, state, page: String(pageNumber) })}">${text}</a>`;
   const option = (value: string, text: string): Markup =>
     html`<option value="${value}"${value === state && html` selected=""`}>${text}</option>`;
   const field = (name: string, value: string): Markup =>
@@ -153,16 +153,16 @@ function lastChange({ createdAt, endedAt, startedAt }: JobRow): readonly [word: 
 }
 
 function sinceOf(job: JobRow, now: string): Markup {
-  const [, at] = lastChange(job);
-  return html`<time datetime="${at}">${ageAt(now, at)} ago</time>`;
+  const [, changedAt] = lastChange(job);
+  return html`<time datetime="${changedAt}">${ageAt(now, changedAt)} ago</time>`;
 }
 
 function jobFacts(job: JobRow, now: string): Markup | undefined {
   const { group, isOwn, nearestGroup, runner, runsOn } = job;
-  const [change, at] = lastChange(job);
+  const [change, changedAt] = lastChange(job);
   const groupPage = isOwn ? `/groups/${group ?? nearestGroup}` : undefined;
   return facts([
-    [change, html`${timeOf(at)} (${sinceOf(job, now)})`],
+    [change, html`${timeOf(changedAt)} (${sinceOf(job, now)})`],
     ['Runs on', labelsText(runsOn) || 'no labels'],
     ['Group', group && linked(group, groupPage)],
     ['Nearest group', nearestGroup && linked(nearestGroup, groupPage)],
@@ -197,8 +197,8 @@ export function jobContent({ answer, checkedAt, job }: JobAnswer): Markup {
 function withLinks(name: string, text: string): Markup | string {
   const job = name === 'Slot' ? /^[\w-]+ stays: it (?:runs|is wanted for) job (\d+)(?= ")/.exec(text) : undefined;
   if (job) return html`<a href="/jobs/${job[1]}">${job[0]}</a>${text.slice(job[0].length)}`;
-  const at = name === 'Since' ? /^(.*\()(\d{4}-\d\d-\d\d) ([\d:]{8}) UTC(.*)$/.exec(text) : undefined;
-  return at ? html`${at[1]}${timeOf(`${at[2]}T${at[3]}Z`)}${at[4]}` : text;
+  const dateParts = name === 'Since' ? /^(.*\()(\d{4}-\d\d-\d\d) ([\d:]{8}) UTC(.*)$/.exec(text) : undefined;
+  return dateParts ? html`${dateParts[1]}${timeOf(`${dateParts[2]}T${dateParts[3]}Z`)}${dateParts[4]}` : text;
 }
 
 function linkOut(to: string, text: string): Markup {

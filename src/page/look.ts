@@ -77,11 +77,11 @@ export function startLooker(options: LookerOptions) {
   const sending = { deadlineMs: timeoutMs, clock, clocks, env, http: giteas.http, queue: LOOK };
   const needsRows = async (): Promise<boolean> => true;
   const asking = { ...sending, versions: new Map(), includeBlocked: true, careful: true, needsRows };
-  const show = (seen: Seen): void => {
-    const restMs = 'costMs' in seen ? seen.costMs * CPU_PARTS : 0;
+  const show = (result: Seen): void => {
+    const restMs = 'costMs' in result ? result.costMs * CPU_PARTS : 0;
     nextMs = clock.steadyMs() + Math.max(FRESH_MS, restMs, giteas.turnInMs({ url: gitea }, LOOK));
-    shown = 'message' in seen ? { ...shown, trouble: seen } : { figures: seen, atMs: clock.now() };
-    if ('message' in seen) tell({ is: 'page-look-failed', message: seen.message });
+    shown = 'message' in result ? { ...shown, trouble: result } : { figures: result, atMs: clock.now() };
+    if ('message' in result) tell({ is: 'page-look-failed', message: result.message });
     for (const onLook of watchers) onLook();
   };
   let ownGroups: readonly OwnGroup[] = [];
@@ -147,8 +147,8 @@ async function look(
   onOwn(ownGroups);
   const targets = new Set(ownGroups.flatMap(({ target }) => (target instanceof Failure ? [] : target)));
   // Ended jobs are shown, too.
-  const wanted = [...targets].map((target) => ({ ...target, readsEnds: true as const }));
-  const looks = await observeEach(wanted, asking);
+  const lookTargets = [...targets].map((target) => ({ ...target, readsEnds: true as const }));
+  const looks = await observeEach(lookTargets, asking);
   // Other work has its turn between two computations.
   await clock.nextTurn();
   const begunMs = cpuMs();
@@ -182,7 +182,7 @@ async function look(
   const deadline = new Deadline(RUNS_MS, clock);
   const jobsOf = ({ key }: GiteaTarget) => successes(looks).get(key)?.jobs ?? [];
   await Promise.all(
-    wanted.map((target) => learnRuns(target.scope, jobsOf(target), { ...asking, ...target, deadline }, runs)),
+    lookTargets.map((target) => learnRuns(target.scope, jobsOf(target), { ...asking, ...target, deadline }, runs)),
   );
   return {
     details,
@@ -201,7 +201,7 @@ async function look(
 async function learnRuns(scope: Scope, jobs: readonly Job[], access: GiteaAccess, runs: Runs): Promise<void> {
   const ids = new Set(jobs.flatMap(({ runId }) => (runs.has(runId) ? [] : runId)));
   if (ids.size === 0) return;
-  const found = await orFailure(readRuns(access, scope, ids));
+  const latest = await orFailure(readRuns(access, scope, ids));
   for (const id of ids) runs.set(id, {}, { ttl: AGAIN_MS });
-  if (!(found instanceof Failure)) for (const run of found) runs.set(run.id, { run });
+  if (!(latest instanceof Failure)) for (const run of latest) runs.set(run.id, { run });
 }

@@ -198,10 +198,10 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     if (!session)
       throw new Refusal(401, 'Sign in to see the CI jobs of the repositories that you can read, and why they wait.');
     if (path === '/events') return await events(response, session);
-    const seen = await visit(session, path);
+    const view = await visit(session, path);
     return atCostOf(session.login, () => {
-      const { content, title } = contentOf(path === '/' ? '/jobs' : path, query, seen);
-      return pageAnswer(200, { title, path, age: seen.age, login: seen.reader.login }, content());
+      const { content, title } = contentOf(path === '/' ? '/jobs' : path, query, view);
+      return pageAnswer(200, { title, path, age: view.age, login: view.reader.login }, content());
     });
   };
 
@@ -209,11 +209,11 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     const token = /^(?:token|bearer) +([\x21-\x7e]+)$/i.exec(headers.authorization ?? '')?.[1];
     if (token === undefined) throw new NotSignedIn();
     const path = pathname.replace(/^\/api\/v1/, '');
-    const seen = await visit({ token }, path);
-    const { age } = seen;
+    const view = await visit({ token }, path);
+    const { age } = view;
     const ageSeconds = Math.max(0, Math.round((age.nowMs - age.atMs) / 1000));
-    return atCostOf(seen.reader.login, () => {
-      const { data } = contentOf(path, searchParams, seen);
+    return atCostOf(view.reader.login, () => {
+      const { data } = contentOf(path, searchParams, view);
       return jsonAnswer(200, { ageSeconds, trouble: age.trouble, ...data });
     });
   };

@@ -54,12 +54,13 @@ export function startTrends(context: FeatureContext, giteas: Giteas, ownGroups: 
       if (!target || target instanceof Failure) return undefined;
       const toMs = clock.now();
       const period = { fromMs: Math.floor(toMs / DAY_MS) * DAY_MS - (TREND_DAYS - 1) * DAY_MS, toMs };
-      const wanted = { ...period, workflows: false, mostPages: MOST_TREND_PAGES, endsOnly: true } as const;
+      const historyQuery = { ...period, workflows: false, mostPages: MOST_TREND_PAGES, endsOnly: true } as const;
       const { labels, scope, url } = target;
       const history = await giteas.ask(
         target,
         timeoutMs,
-        (access) => readScopeHistory(new GiteaApi({ ...access, shelf: new Shelf(MOST_BYTES, labels) }), scope, wanted),
+        (access) =>
+          readScopeHistory(new GiteaApi({ ...access, shelf: new Shelf(MOST_BYTES, labels) }), scope, historyQuery),
         signal,
       );
       const groups = ownGroups().map(({ group }) => group);

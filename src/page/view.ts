@@ -97,9 +97,9 @@ export type JobsPage = Readonly<ReturnType<typeof jobsFor>>;
 const ALL = { repository: '', branch: '', state: undefined as JobState | undefined, mine: false, page: 1 };
 export type JobsWanted = Readonly<typeof ALL>;
 
-export function jobsFor(figures: Figures, reader: Reader, wanted: JobsWanted = ALL) {
+export function jobsFor(figures: Figures, reader: Reader, jobsQuery: JobsWanted = ALL) {
   const { detailed, explanation } = explanationFor(figures, reader);
-  const { branch, mine, page, repository, state } = wanted;
+  const { branch, mine, page, repository, state } = jobsQuery;
   const has = (text: string, part: string): boolean => text.toLowerCase().includes(part.toLowerCase());
   const isMine = ({ runId }: Job): boolean => figures.runOf(runId)?.actor?.toLowerCase() === reader.login.toLowerCase();
   const isWanted = (job: Job): boolean =>
@@ -111,7 +111,7 @@ export function jobsFor(figures: Figures, reader: Reader, wanted: JobsWanted = A
   const pages = Math.max(1, Math.ceil(jobs.length / PAGE_ROWS));
   const shownPage = Math.min(Math.max(1, page), pages);
   const countOf = (state: JobState): number => ofAllStates.filter((job) => job.state === state).length;
-  const ended = figures.begun
+  const endedJobs = figures.begun
     .filter((job) => job.completedAtMs !== undefined && reader.mayRead(job.repository) && isWanted(job))
     .sort((a, b) => (b.completedAtMs ?? 0) - (a.completedAtMs ?? 0));
   return {
@@ -124,7 +124,7 @@ export function jobsFor(figures: Figures, reader: Reader, wanted: JobsWanted = A
       .slice((shownPage - 1) * PAGE_ROWS, shownPage * PAGE_ROWS)
       .map(detailed)
       .map(openRows(explanation, figures, reader)),
-    ended: ended.slice(0, MOST_ENDED).map((job) => endedRow(job, figures)),
+    ended: endedJobs.slice(0, MOST_ENDED).map((job) => endedRow(job, figures)),
     unknownRepositories: reader.unknown,
   };
 }
@@ -165,9 +165,9 @@ function endedRow(job: Job, figures: Figures): JobRow {
 
 /**
  * Makes the row of a job.
- * @param what its state and the reason; of a finished one: `success`, `failure`, `cancelled` or `skipped`
+ * @param text its state and the reason; of a finished one: `success`, `failure`, `cancelled` or `skipped`
  */
-function rowOf(job: Job, { runOf }: Figures, state: JobState | 'ended', what: string, runner: string | undefined) {
+function rowOf(job: Job, { runOf }: Figures, state: JobState | 'ended', text: string, runner: string | undefined) {
   const { branch, commit, completedAtMs, createdAtMs, id, labels, name, repository, runId, startedAtMs, url } = job;
   const run = runOf(runId);
   const [runName = '', ...more] = runWords(job, run).map(printable);
@@ -183,7 +183,7 @@ function rowOf(job: Job, { runOf }: Figures, state: JobState | 'ended', what: st
     createdAt: isoOf(createdAtMs),
     startedAt: startedAtMs === undefined ? undefined : isoOf(startedAtMs),
     endedAt: completedAtMs === undefined ? undefined : isoOf(completedAtMs),
-    what: printable(what),
+    what: printable(text),
     runner: runner === undefined ? undefined : printable(runner),
     link: linkOf(url),
   });
@@ -197,9 +197,9 @@ export function jobFor(figures: Figures, reader: Reader, id: number) {
   const { detailed, explanation } = shown;
   const open = explanation.jobs.find(({ job }) => job.id === id);
   if (open) return openJob(detailed(open), shown, figures, reader);
-  const ended = figures.begun.find((job) => job.id === id && job.completedAtMs !== undefined);
-  if (!ended || !reader.mayRead(ended.repository)) return undefined;
-  return jobAnswer(explanation, ended, endedRow(ended, figures), 'has ended', []);
+  const endedJob = figures.begun.find((job) => job.id === id && job.completedAtMs !== undefined);
+  if (!endedJob || !reader.mayRead(endedJob.repository)) return undefined;
+  return jobAnswer(explanation, endedJob, endedRow(endedJob, figures), 'has ended', []);
 }
 
 function openJob(
@@ -209,8 +209,8 @@ function openJob(
   reader: Reader,
 ) {
   const liveJobs = (explanation.liveJobs ?? []).map((live) => podForReader(live, groupOfJob(explained), reader));
-  const told = jobLines(explained, { ...explanation, liveJobs }, undefined, { details: detailed, owns: reader.owns });
-  const answer = linesFor(told, explained, reader);
+  const lines = jobLines(explained, { ...explanation, liveJobs }, undefined, { details: detailed, owns: reader.owns });
+  const answer = linesFor(lines, explained, reader);
   const row = openRows(explanation, figures, reader)(explained);
   return jobAnswer(explanation, explained.job, row, STATE_WORDS[explained.state], answer);
 }

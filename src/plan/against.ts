@@ -101,7 +101,7 @@ const MOST_CHANGES = 200;
 /** @throws Failure exit 2 when one side cannot be planned, or too much changes */
 export function compareGroups(
   sides: { readonly before: GroupsOfSide; readonly after: GroupsOfSide },
-  seen: Seen,
+  clusterState: Seen,
 ): Comparison {
   const [before, after] = [sideOf(sides.before), sideOf(sides.after)];
   const keys = [...new Set([...before.keys(), ...after.keys()])].sort();
@@ -111,10 +111,10 @@ export function compareGroups(
     const message = `compare RunnerGroups: ${changed.size} differ, more than ${MOST_CHANGES}. Compare fewer files at a time.`;
     throw new Failure('GR-AGAINST-01', 2, message);
   }
-  const living = seen.jobs && fatesOfLiving(before, after, changed, seen);
+  const living = clusterState.jobs && fatesOfLiving(before, after, changed, clusterState);
   const changes = all.flatMap(({ is, ...change }): readonly GroupChange[] => {
     const group = is && before.get(change.group);
-    const ofMoments = () => (group ? fatesOfMoments(group, before, after, seen) : []);
+    const ofMoments = () => (group ? fatesOfMoments(group, before, after, clusterState) : []);
     const runners = living ? (living.fates.get(change.group) ?? []) : ofMoments();
     return is || runners.length > 0 ? [{ ...change, is: is ?? 'changed', runners }] : [];
   });
@@ -146,12 +146,12 @@ function placeOf({ giteaUrl, scope }: RunnerGroup): string {
 }
 
 function changeOf(group: string, before?: SideGroup, after?: SideGroup) {
-  const none = { group, fields: [], hasNewTemplate: false } as const;
-  if (!before) return { ...none, is: 'new' } as const;
-  if (!after) return { ...none, is: 'removed' } as const;
+  const unchanged = { group, fields: [], hasNewTemplate: false } as const;
+  if (!before) return { ...unchanged, is: 'new' } as const;
+  if (!after) return { ...unchanged, is: 'removed' } as const;
   const fields = writtenDifferently(before.group, after.group);
-  const pair = <T>(of: (side: SideGroup) => T) =>
-    of(before) === of(after) ? undefined : ([of(before), of(after)] as const);
+  const pair = <T>(read: (side: SideGroup) => T) =>
+    read(before) === read(after) ? undefined : ([read(before), read(after)] as const);
   const cap = pair(({ planned }) => planned.maxActiveRunners);
   const place = pair(({ planned }) => planned.look);
   const hasNewTemplate = before.planned.templateHash !== after.planned.templateHash;
@@ -161,8 +161,8 @@ function changeOf(group: string, before?: SideGroup, after?: SideGroup) {
 
 function writtenDifferently(before: RunnerGroup, after: RunnerGroup): readonly string[] {
   const fieldsOf = (group: RunnerGroup): Readonly<Record<string, unknown>> => {
-    const { spec, ...others } = groupManifest(group) as ReturnType<typeof groupManifest> & { readonly spec: object };
-    return { ...others, ...Object.fromEntries(Object.entries(spec).map(([name, value]) => [`spec.${name}`, value])) };
+    const { spec, ...fields } = groupManifest(group) as ReturnType<typeof groupManifest> & { readonly spec: object };
+    return { ...fields, ...Object.fromEntries(Object.entries(spec).map(([name, value]) => [`spec.${name}`, value])) };
   };
   const [a, b] = [fieldsOf(before), fieldsOf(after)];
   const names = [...new Set([...Object.keys(a), ...Object.keys(b)])];
@@ -173,41 +173,47 @@ function writtenDifferently(before: RunnerGroup, after: RunnerGroup): readonly s
 interface SeenRunner {
   readonly live: LiveJob;
   /** The runner's group before the change. */
-  readonly of: SideGroup;
+  readonly side: SideGroup;
   readonly now: RunnerMoment;
   /** The CI job that the runner runs or was made for. Undefined: none that Gitea would list. */
   readonly job: Job | undefined;
 }
 
 /** @param labels `runs-on` of its CI job @param nth of all that are seen */
-function seenRunnerOf(live: LiveJob, of: SideGroup, labels: readonly string[], nth: number, nowMs: number): SeenRunner {
+function seenRunnerOf(
+  live: LiveJob,
+  side: SideGroup,
+  labels: readonly string[],
+  nth: number,
+  nowMs: number,
+): SeenRunner {
   const madeFor = parseRunnerName(live.name)?.madeFor;
   const isOfPool = poolIndexOf(madeFor) !== undefined;
   const now = live.pinned
     ? (live.endedAtMs === undefined && 'busy') || 'debugging'
     : (live.state === 'starting' && 'starting') || (isOfPool ? 'warm' : 'idle');
-  if (!madeFor || now === 'debugging' || (isOfPool && now !== 'busy')) return { live, of, now, job: undefined };
+  if (!madeFor || now === 'debugging' || (isOfPool && now !== 'busy')) return { live, side, now, job: undefined };
   // The CI job of a pool's runner is unknown: it gets an id that no other job has.
   const { id, attempt } = 'id' in madeFor ? madeFor : { id: Number.MAX_SAFE_INTEGER - nth, attempt: 1 };
   const { repository = 'owner/repository', jobUrl: url = '' } = live;
   const words = { repository, name: 'job', url, labels } as const;
   const job = { id, attempt, runId: id, ...words, status: 'queued', createdAtMs: nowMs } as const;
   const busy = { ...job, status: 'in_progress', startedAtMs: nowMs, runner: live.name } as const;
-  return { live, of, now, job: now === 'busy' ? busy : job };
+  return { live, side, now, job: now === 'busy' ? busy : job };
 }
 
 /** Runners of one group in each state. Each stands alone, so that it competes with no other one. */
-function fatesOfMoments(of: SideGroup, before: Side, after: Side, seen: Seen): readonly RunnerFate[] {
-  const { planned } = of;
+function fatesOfMoments(side: SideGroup, before: Side, after: Side, clusterState: Seen): readonly RunnerFate[] {
+  const { planned } = side;
   const next = after.get(keyText(planned))?.planned;
   const lost = next ? planned.labels.filter((label) => !next.labels.includes(label)) : [];
   const kept = planned.labels.filter((label) => !lost.includes(label));
   /** @param most bounds the cap and the pool after the change, and a second runner is there, which finds no slot */
   const play = (now: RunnerMoment, labels: readonly string[], most?: 1) => {
     const seenRunners = Array.from({ length: most ? 2 : 1 }, (_, nth) =>
-      seenRunnerOf(madeUp(of, now, nth + 1, seen, next), of, labels, nth, seen.nowMs),
+      seenRunnerOf(madeUp(side, now, nth + 1, clusterState, next), side, labels, nth, clusterState.nowMs),
     );
-    const fates = fatesOf(seenRunners, near(before, planned), near(after, planned, most), seen);
+    const fates = fatesOf(seenRunners, near(before, planned), near(after, planned, most), clusterState);
     return fates.map(([, { runner: _, ...fate }]): RunnerFate => fate);
   };
   return RUNNER_MOMENTS.flatMap((now): readonly RunnerFate[] => {
@@ -246,10 +252,10 @@ function near(side: Side, { namespace, name }: Group, most = Number.POSITIVE_INF
 const AGE_MS = 10_000;
 
 /** The Job of a runner in this state. @param next its group after: its CI job is of no repository there, if that is possible */
-function madeUp(of: SideGroup, now: RunnerMoment, nth: number, { instance, nowMs }: Seen, next?: Group): LiveJob {
-  const { group, planned, template } = of;
+function madeUp(side: SideGroup, moment: RunnerMoment, nth: number, { instance, nowMs }: Seen, next?: Group): LiveJob {
+  const { group, planned, template } = side;
   const atMs = Math.floor((nowMs - AGE_MS) / 1000) * 1000;
-  const madeFor: MadeFor = now === 'warm' ? { poolIndex: nth } : { id: nth, attempt: 1 };
+  const madeFor: MadeFor = moment === 'warm' ? { poolIndex: nth } : { id: nth, attempt: 1 };
   const name = runnerName(instance, planned, madeFor, 0);
   const covers = planned.covers ?? (next?.covers === undefined ? 'owner' : `not-${next.covers}`);
   const decision = { emit: true, runner: name, group, because: 'own-runner', pinned: false } as const;
@@ -259,10 +265,10 @@ function madeUp(of: SideGroup, now: RunnerMoment, nth: number, { instance, nowMs
     createdAtMs: atMs,
     giteaUrl: planned.origin,
     application: 'this',
-    ...(now === 'starting' ? { state: 'starting' } : { state: 'running', runningSinceMs: atMs }),
-    ...((now === 'busy' || now === 'debugging') && { pinned: true }),
-    ...(now === 'debugging' && { endedAtMs: atMs, keepUntilMs: atMs + (planned.keepFailedMs ?? 0) }),
-    ...(now !== 'warm' && { repository: covers.includes('/') ? covers : `${covers}/any-repository` }),
+    ...(moment === 'starting' ? { state: 'starting' } : { state: 'running', runningSinceMs: atMs }),
+    ...((moment === 'busy' || moment === 'debugging') && { pinned: true }),
+    ...(moment === 'debugging' && { endedAtMs: atMs, keepUntilMs: atMs + (planned.keepFailedMs ?? 0) }),
+    ...(moment !== 'warm' && { repository: covers.includes('/') ? covers : `${covers}/any-repository` }),
     spec: stamp(template, partsOf(decision)).spec,
   };
 }
@@ -271,22 +277,22 @@ function madeUp(of: SideGroup, now: RunnerMoment, nth: number, { instance, nowMs
  * Returns the fates of living runners by their group before. Unchanged groups are left out if nothing happens to their
  * runners.
  */
-function fatesOfLiving(before: Side, after: Side, changed: ReadonlySet<string>, { jobs = [], ...seen }: Seen) {
-  const findGroup = groupFinder(plannedOf(before), seen.instance);
+function fatesOfLiving(before: Side, after: Side, changed: ReadonlySet<string>, { jobs = [], ...clusterState }: Seen) {
+  const findGroup = groupFinder(plannedOf(before), clusterState.instance);
   const living = jobs.filter(({ state }) => !isOver(state)).map(ofOneApplication);
   const seenRunners = living.flatMap((live, nth): readonly SeenRunner[] => {
     const parts = parseRunnerName(live.name);
     const key = parts && findGroup(parts);
-    const of = key?.namespace === live.namespace ? before.get(keyText(key)) : undefined;
-    if (!of) return [];
-    const next = after.get(keyText(of.group))?.planned.labels ?? [];
-    const kept = of.planned.labels.filter((label) => next.includes(label));
-    return [seenRunnerOf(live, of, kept.length > 0 ? kept : of.planned.labels, nth, seen.nowMs)];
+    const side = key?.namespace === live.namespace ? before.get(keyText(key)) : undefined;
+    if (!side) return [];
+    const next = after.get(keyText(side.group))?.planned.labels ?? [];
+    const kept = side.planned.labels.filter((label) => next.includes(label));
+    return [seenRunnerOf(live, side, kept.length > 0 ? kept : side.planned.labels, nth, clusterState.nowMs)];
   });
   const fates = new Map<string, readonly RunnerFate[]>();
   for (const ofApplication of groupBy(seenRunners, ({ live }) => live.application ?? '').values()) {
-    for (const [{ of }, fate] of fatesOf(ofApplication, before, after, seen)) {
-      const key = keyText(of.group);
+    for (const [{ side }, fate] of fatesOf(ofApplication, before, after, clusterState)) {
+      const key = keyText(side.group);
       const isMet = fate.outcome === 'replaced' || fate.outcome === 'removed' || fate.argocd !== 'nothing';
       if (isMet || changed.has(key)) fates.set(key, [...(fates.get(key) ?? []), fate]);
     }
@@ -305,8 +311,8 @@ function plannedOf(side: Side): readonly Group[] {
 }
 
 /** Returns the fate of each runner. Runners that would be removed without the change are left out. */
-function fatesOf(seenRunners: readonly SeenRunner[], before: Side, after: Side, seen: Seen) {
-  const evidence = evidenceOf(seenRunners, [...before.values(), ...after.values()], seen);
+function fatesOf(seenRunners: readonly SeenRunner[], before: Side, after: Side, clusterState: Seen) {
+  const evidence = evidenceOf(seenRunners, [...before.values(), ...after.values()], clusterState);
   const [planBefore, planAfter] = [before, after].map((side) => planOrRefuse(plannedOf(side), evidence));
   const byName = (plan?: Plan) => new Map(plan?.runners.map((each) => [each.runner, each]));
   const [was, will] = [byName(planBefore), byName(planAfter)];
@@ -317,30 +323,32 @@ function fatesOf(seenRunners: readonly SeenRunner[], before: Side, after: Side, 
     const index = newWarm.findIndex((each) => isSame(each.group, group));
     return index >= 0 && newWarm.splice(index, 1).length > 0;
   };
-  return seenRunners.flatMap(({ live, of, now, job }): readonly (readonly [Pick<SeenRunner, 'of'>, RunnerFate])[] => {
-    const [earlier, decision] = [was.get(live.name), will.get(live.name)];
-    if (earlier?.emit === false) return [];
-    const next = job && jobs.get(job);
-    const isKept = isLeft(live, decision);
-    const goes = (): 'replaced' | 'removed' => {
-      const hasNew = next?.verdict === 'served' && next.runner !== live.name;
-      const isReplaced = now === 'warm' || (now === 'starting' && !job) ? hasNewWarm(of) : hasNew;
-      return isReplaced ? 'replaced' : 'removed';
-    };
-    const stays = now === 'busy' ? 'finishes' : 'stays';
-    const manifest = jobText(live, after, decision);
-    const touched = manifest === undefined || manifest === jobText(live, before, earlier) ? 'nothing' : 'changes-it';
-    const fate: RunnerFate = {
-      runner: live.name,
-      now,
-      because: decision?.because ?? 'not-planned',
-      outcome: isKept ? stays : goes(),
-      ...(next?.verdict === 'held' && { jobHeld: next.because }),
-      ...(decision?.emit && !isSame(decision.group, of.group) && { heir: keyText(decision.group) }),
-      argocd: isKept ? touched : 'prunes-it',
-    };
-    return [[{ of }, fate]];
-  });
+  return seenRunners.flatMap(
+    ({ live, side, now, job }): readonly (readonly [Pick<SeenRunner, 'side'>, RunnerFate])[] => {
+      const [earlier, decision] = [was.get(live.name), will.get(live.name)];
+      if (earlier?.emit === false) return [];
+      const next = job && jobs.get(job);
+      const isKept = isLeft(live, decision);
+      const goes = (): 'replaced' | 'removed' => {
+        const hasNew = next?.verdict === 'served' && next.runner !== live.name;
+        const isReplaced = now === 'warm' || (now === 'starting' && !job) ? hasNewWarm(side) : hasNew;
+        return isReplaced ? 'replaced' : 'removed';
+      };
+      const stays = now === 'busy' ? 'finishes' : 'stays';
+      const manifest = jobText(live, after, decision);
+      const touched = manifest === undefined || manifest === jobText(live, before, earlier) ? 'nothing' : 'changes-it';
+      const fate: RunnerFate = {
+        runner: live.name,
+        now,
+        because: decision?.because ?? 'not-planned',
+        outcome: isKept ? stays : goes(),
+        ...(next?.verdict === 'held' && { jobHeld: next.because }),
+        ...(decision?.emit && !isSame(decision.group, side.group) && { heir: keyText(decision.group) }),
+        argocd: isKept ? touched : 'prunes-it',
+      };
+      return [[{ side }, fate]];
+    },
+  );
 }
 
 /** True for a Job that stays in the cluster. If the planner has not decided about it, only its pin keeps it. */
@@ -363,16 +371,16 @@ function evidenceOf(
 ): Evidence {
   const places = new Map(groups.map(({ group, planned }) => [planned.look, group]));
   const looks = [...places].map(([look, { giteaUrl, scope }]) => {
-    const here = seenRunners.filter(({ of }) => of.planned.origin === giteaUrl);
+    const here = seenRunners.filter(({ side }) => side.planned.origin === giteaUrl);
     const jobs = here.flatMap(({ job }) => {
       const [owner = '', name = ''] = job?.repository.split('/') ?? [];
       return job && hasJobsOf(scope, owner, name) ? [job] : [];
     });
-    const rows = here.filter(({ now, of }) => {
+    const rows = here.filter(({ now, side }) => {
       const isRegistered = now !== 'starting' && now !== 'debugging';
-      return isRegistered && (of.planned.look === look || scope.kind === 'global');
+      return isRegistered && (side.planned.look === look || scope.kind === 'global');
     });
-    const runners = rows.map(({ live: { name }, now, of: { planned } }, id): RegisteredRunner => {
+    const runners = rows.map(({ live: { name }, now, side: { planned } }, id): RegisteredRunner => {
       return { id, name, online: true, busy: now === 'busy', disabled: false, ephemeral: true, labels: planned.labels };
     });
     return [look, { jobs, runners, rowsWereRead: true }] as const;

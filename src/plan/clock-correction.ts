@@ -46,25 +46,25 @@ export function correctClocks(giteas: readonly ServerClock[], kubernetes: Server
     warnings.push({ code: 'GR-CLOCK-02', message });
     return undefined;
   };
-  const seen = giteas.map(usable);
+  const usableBounds = giteas.map(usable);
   const cluster = kubernetes && usable(kubernetes);
-  if (giteas.length > 1 && !agree(seen)) {
-    const lookShiftsMs = new Map(giteas.map(({ origin }, index) => [origin, backBy(seen[index])]));
-    if (seen.every((bounds) => bounds)) {
+  if (giteas.length > 1 && !agree(usableBounds)) {
+    const lookShiftsMs = new Map(giteas.map(({ origin }, index) => [origin, backBy(usableBounds[index])]));
+    if (usableBounds.every((bounds) => bounds)) {
       const message = `compare clocks: those of the Giteas ${giteas.map(({ origin }) => origin).join(', ')} differ from each other. The times of each are corrected by its own clock. Synchronize them (NTP).`;
       warnings.push({ code: 'GR-CLOCK-03', message });
     }
     return { nowShiftMs: 0, jobShiftMs: backBy(cluster), lookShiftsMs, warnings };
   }
-  const gitea = seen.reduce((a, b) => a && b && (common(a, b) ?? either(a, b)), seen[0]);
+  const gitea = usableBounds.reduce((a, b) => a && b && (common(a, b) ?? either(a, b)), usableBounds[0]);
   const nowShiftMs = gitea ? shiftBy(gitea) : 0;
   if (gitea === undefined || cluster === undefined) return { nowShiftMs, jobShiftMs: 0, warnings };
 
   const apart = { leastMs: gitea.leastMs - cluster.mostMs, mostMs: gitea.mostMs - cluster.leastMs };
   const jobShiftMs = shiftBy(apart);
   if (Math.abs(jobShiftMs) > WARN_MS) {
-    const how = `${Math.abs(jobShiftMs) / 1000} s ${jobShiftMs < 0 ? 'ahead of' : 'behind'}`;
-    const message = `compare clocks: that of Kubernetes (${kubernetes?.origin}) is ${how} that of Gitea (${giteas[0]?.origin}). Times of Jobs are corrected by that. Synchronize both clocks (NTP).`;
+    const shiftText = `${Math.abs(jobShiftMs) / 1000} s ${jobShiftMs < 0 ? 'ahead of' : 'behind'}`;
+    const message = `compare clocks: that of Kubernetes (${kubernetes?.origin}) is ${shiftText} that of Gitea (${giteas[0]?.origin}). Times of Jobs are corrected by that. Synchronize both clocks (NTP).`;
     warnings.push({ code: 'GR-CLOCK-01', message });
   }
   return { nowShiftMs, jobShiftMs, skewMs: toSeconds(-middle(apart)), warnings };
@@ -72,9 +72,10 @@ export function correctClocks(giteas: readonly ServerClock[], kubernetes: Server
 
 /** True when each clock is known and none is known to differ from another. */
 function agree(clocks: readonly (ClockBounds | undefined)[]): boolean {
-  const known = clocks.flatMap((bounds) => bounds ?? []);
-  const gapMs = Math.max(...known.map(({ leastMs }) => leastMs)) - Math.min(...known.map(({ mostMs }) => mostMs));
-  return known.length === clocks.length && gapMs < LEAST_SHIFT_MS;
+  const knownBounds = clocks.flatMap((bounds) => bounds ?? []);
+  const gapMs =
+    Math.max(...knownBounds.map(({ leastMs }) => leastMs)) - Math.min(...knownBounds.map(({ mostMs }) => mostMs));
+  return knownBounds.length === clocks.length && gapMs < LEAST_SHIFT_MS;
 }
 
 /** The look, with its times by the clock of all. */
@@ -92,8 +93,8 @@ export function shiftJobs(jobs: readonly LiveJob[], shiftMs: number): readonly L
 
 function shifted<T extends object>(rows: readonly T[], times: readonly (keyof T)[], shiftMs: number): readonly T[] {
   return rows.map((row) => {
-    const known = times.flatMap((time) => (typeof row[time] === 'number' ? [[time, row[time] + shiftMs]] : []));
-    return { ...row, ...Object.fromEntries(known) };
+    const shiftedTimes = times.flatMap((time) => (typeof row[time] === 'number' ? [[time, row[time] + shiftMs]] : []));
+    return { ...row, ...Object.fromEntries(shiftedTimes) };
   });
 }
 

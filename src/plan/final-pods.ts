@@ -37,11 +37,11 @@ export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonl
   // Elements by name, because indices of the two pods differ.
   const ofOurs = group.securityProfile === undefined ? securityViolations(made, level) : [];
   const allowed = new Set(ofOurs.map((violation) => nameOf(made, violation)));
-  const found = violations.filter((violation) => !allowed.has(nameOf(pod, violation)));
+  const denied = violations.filter((violation) => !allowed.has(nameOf(pod, violation)));
   // The faults that containerMode causes count as one, however many rules are broken.
-  const ofMode = found.filter(({ path }) => !pathInTemplate(group.podTemplate as Value | undefined, pod, path));
-  const others = found.filter((violation) => !ofMode.includes(violation));
-  const faults = [...ofMode.slice(0, 1), ...others].map((violation) =>
+  const ofMode = denied.filter(({ path }) => !pathInTemplate(group.podTemplate as Value | undefined, pod, path));
+  const podViolations = denied.filter((violation) => !ofMode.includes(violation));
+  const faults = [...ofMode.slice(0, 1), ...podViolations].map((violation) =>
     violationFault(group, pod, violation, violation === ofMode[0] ? ofMode.length - 1 : 0),
   );
   if (faults.length === 0) faults.push(...againstEachOther(group, pod));
@@ -57,10 +57,10 @@ function levelOf({ securityProfile, containerMode }: RunnerGroup): SecurityLevel
   return securityProfile ?? (containerMode === 'host' ? 'restricted' : 'baseline');
 }
 
-function templateFault(template: Mapping, { path, message: told, wanted }: TemplateFault): PodFault {
+function templateFault(template: Mapping, { path, message: text, wanted }: TemplateFault): PodFault {
   const place = ['spec', 'podTemplate', ...path];
   const value = valueAt(template, path);
-  const message = wanted && typeof value === 'string' ? told + scalarInstead(String(path.at(-1)), wanted, value) : told;
+  const message = wanted && typeof value === 'string' ? text + scalarInstead(String(path.at(-1)), wanted, value) : text;
   const code = message.startsWith('unknown field') ? 'GR-INPUT-04' : 'GR-INPUT-05';
   return { path: place, message, code };
 }
@@ -84,13 +84,13 @@ function againstEachOther(group: RunnerGroup, pod: Mapping): readonly PodFault[]
   return [...byPlace.values()].map((fault) => ({ ...fault, code: 'GR-INPUT-06' }));
 }
 
-function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation, more: number): PodFault {
-  const { rule, path, message: told } = violation;
+function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation, moreRules: number): PodFault {
+  const { rule, path, message: text } = violation;
   const inTemplate = pathInTemplate(group.podTemplate as Value | undefined, pod, path);
   const level = levelOf(group);
   const profile =
     group.securityProfile === undefined ? `${level}, the default of containerMode ${group.containerMode}` : level;
-  const message = `${told} (rule ${rule} of securityProfile ${profile})`;
+  const message = `${text} (rule ${rule} of securityProfile ${profile})`;
   if (inTemplate) {
     const way =
       level === 'restricted' ? 'a lower securityProfile' : 'securityProfile: privileged, which needs a policy';
@@ -102,7 +102,7 @@ function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation, 
   }
   return {
     path: ['spec', 'securityProfile'],
-    message: `${placeText(pod, path)} ${message}${more > 0 ? `, and ${count(more, 'more rule')}` : ''}${instead(group)}`,
+    message: `${placeText(pod, path)} ${message}${moreRules > 0 ? `, and ${count(moreRules, 'more rule')}` : ''}${instead(group)}`,
     code: 'GR-INPUT-10',
   };
 }
@@ -134,10 +134,10 @@ function nameAt(pod: Mapping, path: FieldPath): string {
 /** Returns the path in the template of a place in the final pod. Undefined: the template does not affect it. */
 function pathInTemplate(template: Value | undefined, pod: Mapping, path: FieldPath): FieldPath | undefined {
   const [part = '', field = '', index, ...rest] = path;
-  const written = valueAt(template, [part, field]) ?? undefined;
-  if (written === undefined || index === undefined) return written === undefined ? undefined : path;
-  if (typeof index !== 'number' || !Array.isArray(written)) return path;
+  const value = valueAt(template, [part, field]) ?? undefined;
+  if (value === undefined || index === undefined) return value === undefined ? undefined : path;
+  if (typeof index !== 'number' || !Array.isArray(value)) return path;
   const name = nameAt(pod, [part, field, index]);
-  const same = written.findIndex((element) => isMapping(element) && stringOf(element, 'name') === name);
-  return same < 0 ? undefined : [part, field, same, ...rest];
+  const position = value.findIndex((element) => isMapping(element) && stringOf(element, 'name') === name);
+  return position < 0 ? undefined : [part, field, position, ...rest];
 }

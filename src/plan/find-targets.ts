@@ -18,9 +18,9 @@ export type TargetOf = ReadonlyMap<RunnerGroup, GiteaTarget | Failure>;
 
 /** Returns the looks, and the look of each group. @throws Failure if a token is missing or bound to another origin */
 export async function findTargets(groups: readonly RunnerGroup[], settings: Settings) {
-  const found = await findTargetsOf(groups, settings, new Deadline(settings.timeoutMs));
-  for (const failure of found.failed.values()) throw failure;
-  return found;
+  const result = await findTargetsOf(groups, settings, new Deadline(settings.timeoutMs));
+  for (const failure of result.failed.values()) throw failure;
+  return result;
 }
 
 /**
@@ -28,10 +28,10 @@ export async function findTargets(groups: readonly RunnerGroup[], settings: Sett
  * @throws Failure that affects more than one group
  */
 export async function findTargetsOf(groups: readonly RunnerGroup[], settings: Settings, deadline: Deadline) {
-  const found = targetsByGroup(await tokensOf(groups, settings, deadline));
-  const targetOf = successes(found);
+  const targets = targetsByGroup(await tokensOf(groups, settings, deadline));
+  const targetOf = successes(targets);
   const failed = new Map(
-    [...found].flatMap(([group, seen]) => (seen instanceof Failure ? [[group, seen] as const] : [])),
+    [...targets].flatMap(([group, target]) => (target instanceof Failure ? [[group, target] as const] : [])),
   );
   const lookOf = (group: RunnerGroup): string => targetOf.get(group)?.key ?? '';
   return { targets: [...new Set(targetOf.values())], failed, lookOf };
@@ -55,23 +55,23 @@ export function targetsByGroup(
     const ends = readsEnds(group);
     const fits = (target: GiteaTarget): boolean =>
       isTargetOf(target, group, token) && (target.readsEnds ?? false) === ends;
-    const known = targets.find(fits);
-    if (known) return known;
+    const sameTarget = targets.find(fits);
+    if (sameTarget) return sameTarget;
     const { giteaUrl: url, scope } = group;
     const made: GiteaTarget = { key: newKey(), url, scope, token, ...(ends && { readsEnds: true }) };
     targets.push(made);
     return made;
   };
-  const found = new Map(
+  const targetByGroup = new Map(
     tokens.map(([group, token]) => [group, token instanceof Failure ? token : targetFor(group, token)]),
   );
-  const members = groupBy(found, ([, target]) => (target instanceof Failure ? undefined : target));
-  for (const [target, own] of members) {
-    const groups = own.map(([group]) => group);
+  const members = groupBy(targetByGroup, ([, target]) => (target instanceof Failure ? undefined : target));
+  for (const [target, entries] of members) {
+    const groups = entries.map(([group]) => group);
     const now = marked(target, groups);
-    for (const group of groups) found.set(group, now);
+    for (const group of groups) targetByGroup.set(group, now);
   }
-  return found;
+  return targetByGroup;
 }
 
 /**
@@ -88,11 +88,11 @@ export function keysOfTargets(): () => string {
 
 /** The target with the labels of its groups, and whether one keeps a pool; the same object while both are the same. */
 function marked(target: GiteaTarget, groups: readonly RunnerGroup[]): GiteaTarget {
-  const { hasPool = false, labels: before, ...rest } = target;
+  const { hasPool = false, labels: before, ...common } = target;
   const labels = new Set(groups.flatMap((group) => [...group.labels, ...group.sizes].map(({ name }) => name)));
   const keeps = groups.some(keepsPool);
   const isSame = keeps === hasPool && labels.size === before?.size && [...labels].every((label) => before.has(label));
-  return isSame ? target : { ...rest, labels, ...(keeps && { hasPool: true }) };
+  return isSame ? target : { ...common, labels, ...(keeps && { hasPool: true }) };
 }
 
 /**
@@ -133,10 +133,10 @@ async function tokensOf(groups: readonly RunnerGroup[], settings: Settings, dead
 
 async function findAll(groups: readonly RunnerGroup[], sources: TokenSources): Promise<Tokens> {
   const tokens: Tokens[number][] = [];
-  for (let at = 0; at < groups.length; at += TOKENS_AT_ONCE) {
-    const some = groups.slice(at, at + TOKENS_AT_ONCE);
+  for (let start = 0; start < groups.length; start += TOKENS_AT_ONCE) {
+    const batch = groups.slice(start, start + TOKENS_AT_ONCE);
     const find = async (group: RunnerGroup) => [group, await orFailure(findToken(group, sources))] as const;
-    tokens.push(...(await Promise.all(some.map(find))));
+    tokens.push(...(await Promise.all(batch.map(find))));
     for (const [, token] of tokens) if (token instanceof Failure && !isOwnTrouble(token)) throw token;
   }
   return tokens;

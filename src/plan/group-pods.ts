@@ -24,7 +24,7 @@ export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 's
   if (!groups.some(hasOwnPod)) return undefined;
   const { finalPod } = await import('./final-pods.ts');
   const secrets = secretsByNamespace(groups);
-  const found: LateProblem[] = [];
+  const lateProblems: LateProblem[] = [];
   let characters = 0;
   let isTooLong = false;
   return {
@@ -34,28 +34,30 @@ export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 's
       if ('pod' in final) {
         characters += JSON.stringify(group.podTemplate ?? {}).length;
         if (characters <= MOST_TEMPLATE_CHARACTERS) return final.pod;
-        if (found.length === 0)
-          found.push(late(group, { path: ['spec', 'podTemplate'], message: TOO_MANY, code: 'GR-INPUT-08' }));
+        if (lateProblems.length === 0)
+          lateProblems.push(late(group, { path: ['spec', 'podTemplate'], message: TOO_MANY, code: 'GR-INPUT-08' }));
         isTooLong = true;
         return ours;
       }
-      found.push(...final.faults.slice(0, MOST_PROBLEMS - found.length).map((fault) => late(group, fault)));
+      lateProblems.push(
+        ...final.faults.slice(0, MOST_PROBLEMS - lateProblems.length).map((fault) => late(group, fault)),
+      );
       return ours;
     },
     /** @throws InputProblems (exit 2): what `finish` found wrong since. Such a group's pod has been left as it was. */
     check: async () => {
-      if (found.length > 0) throw new InputProblems(await placed(found, sources));
+      if (lateProblems.length > 0) throw new InputProblems(await placed(lateProblems, sources));
     },
     /**
      * Returns the faults by group, after the app has made its templates.
      * @throws InputProblems: all podTemplates together are too long
      */
     faulty: async () => {
-      const problems = await placed(found, sources);
+      const problems = await placed(lateProblems, sources);
       if (isTooLong) throw new InputProblems(problems);
-      const byGroup = new Map<RunnerGroup, Problem[]>(found.map(({ group }) => [group, []]));
+      const byGroup = new Map<RunnerGroup, Problem[]>(lateProblems.map(({ group }) => [group, []]));
       for (const [index, problem] of problems.entries()) {
-        const group = found[index]?.group;
+        const group = lateProblems[index]?.group;
         if (group) byGroup.get(group)?.push(problem);
       }
       return byGroup;

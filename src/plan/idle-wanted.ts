@@ -64,10 +64,10 @@ export function withIdleWanted(
   const { nowMs } = evidence;
   const planned = groups.map(([group]) => group);
   const countOf = groups.some(([, { idleDemand }]) => idleDemand) ? demandCounter(planned, evidence) : () => 0;
-  return groups.map(([group, written]) => {
-    const { idleDemand } = written;
+  return groups.map(([group, spec]) => {
+    const { idleDemand } = spec;
     const demanded = idleDemand ? Math.min(idleDemand.most, countOf(group, nowMs - 60_000 * idleDemand.minutes)) : 0;
-    const minIdleRunners = Math.max(scheduledIdle(written, nowMs), demanded);
+    const minIdleRunners = Math.max(scheduledIdle(spec, nowMs), demanded);
     return minIdleRunners === group.minIdleRunners ? group : { ...group, minIdleRunners };
   });
 }

@@ -34,13 +34,13 @@ export async function looksKept(
   { now, onRequest }: Pick<Settings, 'now' | 'onRequest'>,
   url: string,
 ): Promise<SomeKept> {
-  const found = await askServe(targets, { url, clocks: asking.clocks, now, onRequest });
-  const isKept = ({ key }: GiteaTarget) => found.has(key);
-  const others = targets.filter((target) => !isKept(target));
+  const keptLooks = await askServe(targets, { url, clocks: asking.clocks, now, onRequest });
+  const isKept = ({ key }: GiteaTarget) => keptLooks.has(key);
+  const missing = targets.filter((target) => !isKept(target));
   const [atOnce, ...played] = await Promise.all([
-    observeNow(others, asking),
+    observeNow(missing, asking),
     ...targets.filter(isKept).map(async (target) => {
-      const { beganMs, ...from } = found.get(target.key) ?? {};
+      const { beganMs, ...from } = keptLooks.get(target.key) ?? {};
       // This request is not in the kept look.
       const looked = await observeEach([target], { ...asking, ...from, ahead: false }).catch(() => undefined);
       const look = looked?.get(target.key);

@@ -23,27 +23,31 @@ export async function livingGroups(
   config: ClusterConfig,
   settings: Settings,
 ): Promise<readonly BrokenGroup[]> {
-  const judged = new Set(groups.map(({ namespace }) => namespace));
-  const known = new Map([...groups, ...isolated].map((group) => [keyText(group), group]));
-  const elsewhere = isolated.filter(({ namespace }) => !judged.has(namespace));
-  const namespaces = new Set([...elsewhere.map(({ namespace }) => namespace), ...(hidden.length > 0 ? judged : [])]);
+  const judgedNamespaces = new Set(groups.map(({ namespace }) => namespace));
+  const groupByKey = new Map([...groups, ...isolated].map((group) => [keyText(group), group]));
+  const elsewhere = isolated.filter(({ namespace }) => !judgedNamespaces.has(namespace));
+  const namespaces = new Set([
+    ...elsewhere.map(({ namespace }) => namespace),
+    ...(hidden.length > 0 ? judgedNamespaces : []),
+  ]);
   if (namespaces.size === 0) return isolated;
-  const own = settings.env['ARGOCD_APP_NAME'];
+  const ownApplication = settings.env['ARGOCD_APP_NAME'];
   // The objects of all shards belong to shard 0.
-  const application = own && settings.shard ? siblingOf(own, 0) : own;
+  const application = ownApplication && settings.shard ? siblingOf(ownApplication, 0) : ownApplication;
   if (!application) refuseAll([{ problems: hidden }, ...elsewhere]);
   const { runnerGroupsIn } = await import('../clients/kubernetes/observe-cluster.ts');
   const list = (namespace: string) =>
     runnerGroupsIn([namespace], config, requestOptions(settings)).catch((error: unknown) => {
       // This program has never made a runner where it may not look.
-      if (error instanceof Failure && error.kind === 'cluster-forbidden' && !judged.has(namespace)) return [];
+      if (error instanceof Failure && error.kind === 'cluster-forbidden' && !judgedNamespaces.has(namespace)) return [];
       throw error;
     });
   const listed = (await Promise.all([...namespaces].map(list))).flat();
   const [first] = hidden;
   const living = listed.flatMap(({ metadata: { namespace, name, annotations } }) => {
-    const named = known.get(keyText({ namespace, name }));
-    const unnamed = first && judged.has(namespace) && { namespace, name, place: first.place, problems: hidden };
+    const named = groupByKey.get(keyText({ namespace, name }));
+    const unnamed = first &&
+      judgedNamespaces.has(namespace) && { namespace, name, place: first.place, problems: hidden };
     const group = named ? elsewhere.find((each) => each === named) : unnamed;
     if (!group) return [];
     const tracked = annotations?.[TRACKING_ID];

@@ -123,7 +123,7 @@ export async function lookAndPlan(
     clocks,
   };
   const observeNow = isolates ? observeEach : observe;
-  const seeNow = async (asked: typeof asking): Promise<SomeKept> => ({ looks: await observeNow(targets, asked) });
+  const seeNow = async (request: typeof asking): Promise<SomeKept> => ({ looks: await observeNow(targets, request) });
   const see = async (): Promise<SomeKept> => {
     // Without a cluster, nobody knows whether a runner has ended since the look.
     if (options.looks === undefined || !config) return await seeNow(asking);
@@ -149,8 +149,8 @@ export async function lookAndPlan(
     const isStale = systemClock.steadyMs() - before.steadyMs > FRESH_MS;
     const listed = isStale ? await list() : before;
     const { origin, atMs: listedAtMs } = listed;
-    const seen = endedMeanwhile(before.jobs, listed.jobs);
-    const jobs = jobsThen?.(seen, settings.now(), clocks.of(origin ?? '')) ?? seen;
+    const endedJobs = endedMeanwhile(before.jobs, listed.jobs);
+    const jobs = jobsThen?.(endedJobs, settings.now(), clocks.of(origin ?? '')) ?? endedJobs;
     return planSeen({
       instance: settings.instance,
       ...(options.printedBy ?? { application: settings.env['ARGOCD_APP_NAME'], shards: settings.shard?.of }),
@@ -199,8 +199,8 @@ function soundOf(planning: Planning, { onWarning }: Settings): Planning & { read
   for (const failure of stopping) throw failure;
   for (const { code, message } of clockWarnings) onWarning?.(`warning: ${code} ${message}`);
   const renamed = plan.groups.flatMap(({ group, renamedTo: to }) => (to ? `${keyText(group)} (renamed to ${to})` : []));
-  const told = `warning: GR-GITEA-19 Gitea has other names for scopes of RunnerGroups: ${firstNames(renamed, 10)}. Change the spec.`;
-  if (renamed.length > 0) onWarning?.(told);
+  const warning = `warning: GR-GITEA-19 Gitea has other names for scopes of RunnerGroups: ${firstNames(renamed, 10)}. Change the spec.`;
+  if (renamed.length > 0) onWarning?.(warning);
   return planning;
 }
 
@@ -245,12 +245,12 @@ function endedMeanwhile(before: readonly LiveJob[], now: readonly LiveJob[]): re
   if (now === before) return now;
   const earlier = new Map(before.map((job) => [keyText(job), job]));
   return now.map((job) => {
-    const known = earlier.get(keyText(job));
-    return hasEnded(job.state) && !hasEnded(known?.state) ? asRunning(job, known) : job;
+    const earlierJob = earlier.get(keyText(job));
+    return hasEnded(job.state) && !hasEnded(earlierJob?.state) ? asRunning(job, earlierJob) : job;
   });
 }
 
-function asRunning({ finishedAtMs, trouble, end, ...job }: LiveJob, known: LiveJob | undefined): LiveJob {
-  const { runningSinceMs } = known ?? {};
+function asRunning({ finishedAtMs, trouble, end, ...job }: LiveJob, earlierJob: LiveJob | undefined): LiveJob {
+  const { runningSinceMs } = earlierJob ?? {};
   return { ...job, state: 'running', ...(runningSinceMs !== undefined && { runningSinceMs }) };
 }

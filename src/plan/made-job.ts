@@ -26,11 +26,11 @@ export const judgeJob: JudgeJob = (group, from, to, secrets) => {
       `${placeText(changed, path)}${shown} ${came === null ? 'is gone, or a part of it; keep it' : message}`,
     );
   };
-  const others = (part: Value, ...may: string[]) => Object.keys(mappingOf(part)).filter((key) => !may.includes(key));
+  const otherKeys = (part: Value, ...may: string[]) => Object.keys(mappingOf(part)).filter((key) => !may.includes(key));
   const { metadata = {}, spec } = changed;
-  for (const key of others(changed, 'metadata', 'spec')) tell([key]);
-  for (const key of others(metadata, 'labels', 'annotations')) tell(['metadata', key]);
-  for (const key of others(spec, 'template')) tell(['spec', key]);
+  for (const key of otherKeys(changed, 'metadata', 'spec')) tell([key]);
+  for (const key of otherKeys(metadata, 'labels', 'annotations')) tell(['metadata', key]);
+  for (const key of otherKeys(spec, 'template')) tell(['spec', key]);
   // The rules for a pod also hold for its Job.
   const reserved = problems.length > 0 ? [] : reservedFields({ metadata: ours['metadata'] ?? {} }, { metadata }, []);
   for (const { path, message } of reserved) tell(path, message);

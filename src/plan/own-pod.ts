@@ -24,10 +24,18 @@ export function groupOfObject(
   defaults?: GroupDefaults,
 ): ReturnType<typeof runnerGroupFromObject> {
   const { name, namespace, labels } = metadata;
-  const said = Object.entries(metadata.annotations ?? {}).filter(([key]) => READ_ANNOTATIONS.includes(key));
-  const annotations = Object.fromEntries(said);
-  const written = { namespace, name, spec, ...(labels && { labels }), ...(said.length > 0 && { annotations }) };
-  const read = runnerGroupFromObject(written, defaults);
+  const annotationEntries = Object.entries(metadata.annotations ?? {}).filter(([key]) =>
+    READ_ANNOTATIONS.includes(key),
+  );
+  const annotations = Object.fromEntries(annotationEntries);
+  const manifest = {
+    namespace,
+    name,
+    spec,
+    ...(labels && { labels }),
+    ...(annotationEntries.length > 0 && { annotations }),
+  };
+  const read = runnerGroupFromObject(manifest, defaults);
   if ('problem' in read) return read;
   const group = withImages(read.group, images);
   const problem = podProblem(group);
@@ -56,8 +64,8 @@ export function podProblem({ platform, ...group }: RunnerGroup): string | undefi
   if (faults.length === 0 && platform) faults.push(...new RunnersApp([{ ...group, platform }], finishOwn).problems);
   if (faults.length === 0) return undefined;
   const shown = [...new Set(faults)].slice(0, SHOWN);
-  const more = faults.length - shown.length;
-  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
+  const hiddenCount = faults.length - shown.length;
+  return [...shown, ...(hiddenCount > 0 ? [`and ${hiddenCount} more`] : [])].join('; ');
 }
 
 /** The pod template of a group that `groupOfObject` found good. */

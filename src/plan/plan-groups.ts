@@ -19,11 +19,11 @@ const WIDTH: Readonly<Record<Scope['kind'], ScopeWidth>> = {
 
 /** The part of a RunnerGroup, or of a size of one, that decides. `look`: key of its target. */
 export function toPlanned(group: RunnerGroup, look: string, templateHash: string): Group {
-  const { size, limits, registration, repositories, order, scope, ...same } = group;
+  const { size, limits, registration, repositories, order, scope, ...unchanged } = group;
   const cover = coverOf(scope);
   return {
     // Whole: a field that the planner reads as it is written has no line here.
-    ...same,
+    ...unchanged,
     origin: group.giteaUrl,
     ...(size && { size: size.name, weight: size.weight }),
     ...(limits.length > 0 && { limits: limits.map((limit) => limitOf(limit, group)) }),

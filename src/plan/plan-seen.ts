@@ -80,25 +80,25 @@ export type Planning =
   | { readonly is: 'failed'; readonly failure: Failure };
 
 /** @throws Failure as `planOrRefuse`: the groups cannot be planned together */
-export function planSeen(seen: Seen): Planning {
-  const { broken, groups, suspended } = seen;
+export function planSeen(input: Seen): Planning {
+  const { broken, groups, suspended } = input;
   const { sound, stopping, troubles } = sortOut(groups, broken);
   const [first] = [...stopping, ...troubles.map(({ failure }) => failure)];
   if (sound.length === 0 && first) return { is: 'failed', failure: first };
 
-  const correction = correctionFor(sound, seen);
+  const correction = correctionFor(sound, input);
   const looks = new Map<string, Look>();
   for (const { group, look, lookKey } of sound) {
     if (look === undefined || look instanceof Failure) return { is: 'waiting' };
     if (!looks.has(lookKey)) looks.set(lookKey, shiftLook(look, group.giteaUrl, correction));
   }
   const evidence: Evidence = {
-    instance: seen.instance,
-    ...(seen.application && { application: seen.application }),
-    ...(seen.shards !== undefined && { shards: seen.shards }),
+    instance: input.instance,
+    ...(input.application && { application: input.application }),
+    ...(input.shards !== undefined && { shards: input.shards }),
     looks,
-    cluster: clusterOf(seen, correction),
-    nowMs: seen.nowMs + correction.nowShiftMs,
+    cluster: clusterOf(input, correction),
+    nowMs: input.nowMs + correction.nowShiftMs,
     troubled: troubles.map(({ namespace, name }) => ({ namespace, name })),
   };
   const steady = sound.map(({ group, lookKey, templateHash }) => {
@@ -106,7 +106,7 @@ export function planSeen(seen: Seen): Planning {
     return [suspended.has(keyText(group)) ? { ...planned, suspend: true } : planned, group] as const;
   });
   const planned = withIdleWanted(steady, evidence);
-  const plan = planOrRefuse(planned, evidence, seen.withPast);
+  const plan = planOrRefuse(planned, evidence, input.withPast);
   const source = { groups: planned, evidence, suspended };
   const { nowMs: atMs } = evidence;
   return { is: 'planned', plan, atMs, seen: source, troubles, stopping, clockWarnings: correction.warnings };
@@ -144,6 +144,6 @@ function correctionFor(sound: readonly SeenGroup[], { clockOf, cluster }: Seen):
 function clusterOf({ broken, cluster, groups }: Seen, { jobShiftMs, nowShiftMs }: ClockCorrection): ClusterEvidence {
   if (!cluster) return { is: 'unseen' };
   const namespaces = new Set([...groups.map(({ group }) => group), ...broken].map(({ namespace }) => namespace));
-  const own = cluster.jobs.filter(({ namespace }) => namespaces.has(namespace));
-  return { is: 'seen', jobs: shiftJobs(own, jobShiftMs), listedAtMs: cluster.listedAtMs + nowShiftMs };
+  const ownJobs = cluster.jobs.filter(({ namespace }) => namespaces.has(namespace));
+  return { is: 'seen', jobs: shiftJobs(ownJobs, jobShiftMs), listedAtMs: cluster.listedAtMs + nowShiftMs };
 }

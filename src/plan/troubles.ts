@@ -52,8 +52,8 @@ export function troubleLines(troubles: readonly Trouble[]): readonly string[] {
     const line = shortLine(`RunnerGroup ${namespace}/${name} is left as it is: ${message.replaceAll('\n', ' ')}`);
     return `warning: ${code} ${line}`;
   });
-  const more = troubles.length - lines.length;
-  return more > 0 ? [...lines, `warning: ${count(more, 'other RunnerGroup')} left as they are`] : lines;
+  const hiddenCount = troubles.length - lines.length;
+  return hiddenCount > 0 ? [...lines, `warning: ${count(hiddenCount, 'other RunnerGroup')} left as they are`] : lines;
 }
 
 /**
@@ -79,9 +79,9 @@ export function refuseUnseen(groups: readonly RunnerGroup[]): void {
   for (const [field, verb, isSet] of NEED_SIGHT) {
     const group = groups.find(isSet);
     if (!group) continue;
-    const what = `${group.place.file}:${group.place.line}: RunnerGroup ${keyText(group)} has ${field}`;
+    const subject = `${group.place.file}:${group.place.line}: RunnerGroup ${keyText(group)} has ${field}`;
     const why = `which ${verb} sight of its Jobs in the cluster, and no cluster was looked at`;
     const remedy = `Mount the service account token of gitea-runners or name a kubeconfig, do not use --cluster off, or remove ${field}`;
-    throw new Failure('GR-INPUT-92', 2, `${what}, ${why}. ${remedy}.`);
+    throw new Failure('GR-INPUT-92', 2, `${subject}, ${why}. ${remedy}.`);
   }
 }

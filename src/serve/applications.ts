@@ -161,12 +161,12 @@ export class Applications {
     if (app.state.is !== 'waking') return;
     const beganMs = clock.steadyMs();
     const steps: WakeStep[] = [];
-    const noted = noting(argocd, steps, signal);
+    const wakeTarget = noting(argocd, steps, signal);
     let refreshedMs: number | undefined;
     const refreshed = (): number => (refreshedMs ??= clock.steadyMs() - beganMs);
     const sync: WakeTarget['sync'] = (ref, deadline) => {
       refreshed();
-      return noted.sync(ref, deadline);
+      return wakeTarget.sync(ref, deadline);
     };
     const onBusy = (): void => {
       refreshed();
@@ -174,8 +174,8 @@ export class Applications {
     };
     const deadline = new Deadline(WAKE_MS, clock);
     const begin = async () =>
-      (await this.#stranger(app, noted)) ??
-      (await wake({ ...noted, sync }, app.ref, app.groups, deadline, undefined, onBusy));
+      (await this.#stranger(app, wakeTarget)) ??
+      (await wake({ ...wakeTarget, sync }, app.ref, app.groups, deadline, undefined, onBusy));
     const result = await orFailure(begin());
     if (!(result instanceof Failure)) note(app, result.app);
     const outcome = result instanceof Failure ? wakeState.failedOutcome(result, steps) : outcomeOf(result, clock.now());

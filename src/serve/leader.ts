@@ -76,9 +76,9 @@ export function startLeader(options: LeaderOptions) {
   const queue = new WorkQueue(clock);
   const book = targetBook(options);
   const unregistered: TaskContext['unregistered'] = new Map();
-  let seen: ClusterSnapshot | undefined;
+  let lastSnapshot: ClusterSnapshot | undefined;
   /** Annotation of each group that requests a look (`LOOK_NOW`), by group. */
-  let asked: ReadonlyMap<string, string | undefined> | undefined;
+  let lastLookRequests: ReadonlyMap<string, string | undefined> | undefined;
   let verdicts: ReadonlyMap<string, AppVerdict> | undefined;
   let targetOf: TargetOf = new Map();
   let isReady = false;
@@ -130,7 +130,7 @@ export function startLeader(options: LeaderOptions) {
 
   /** Requests new looks at the scopes of this Application's groups. */
   const lookAgain = (application: string): void => {
-    const targets = targetsOf(seen?.byApp.get(application) ?? []);
+    const targets = targetsOf(lastSnapshot?.byApp.get(application) ?? []);
     poller.nudge((target) => targets.has(target));
   };
 
@@ -142,7 +142,7 @@ export function startLeader(options: LeaderOptions) {
   const reconcile = async (): Promise<Again> => {
     // A missing object proves something only while the copies are complete.
     if (!cluster.fresh) return TICK;
-    const known = news;
+    const newsAtStart = news;
     const groups = cluster.groups();
     const found = await book.resolve(groups, clock.now());
     if (found !== targetOf) poller.watch(book.namespacesOf());
@@ -171,16 +171,16 @@ export function startLeader(options: LeaderOptions) {
     verdicts = next;
     tell({ is: 'reconciled', verdicts: [...next.values()], skews: skewsOf(input) });
     isReady ||= isSettled();
-    planned = known;
+    planned = newsAtStart;
     return TICK;
   };
 
   const inputOf = (groups: readonly LiveGroup[]): ReconcileInput => {
     const times = { nowMs: clock.now(), steadyMs: clock.steadyMs() };
-    const now = snapshot({ groups, runners: cluster.runners(), controlPlaneNamespace, ...times }, seen);
+    const now = snapshot({ groups, runners: cluster.runners(), controlPlaneNamespace, ...times }, lastSnapshot);
     // The first snapshot finds what ended before this process led.
-    if (seen) for (const runner of now.ended) tell({ is: 'runner-ended', runner });
-    seen = now;
+    if (lastSnapshot) for (const runner of now.ended) tell({ is: 'runner-ended', runner });
+    lastSnapshot = now;
     apps.keep(now.byApp);
     const input: ReconcileInput = {
       ...times,
@@ -200,9 +200,9 @@ export function startLeader(options: LeaderOptions) {
     const targets = targetsOf(groups.filter(({ key }) => ended.has(key)));
     poller.nudge((target) => targets.has(target) || doubtful.has(target));
     const asks = new Map(groups.map(({ key, object }) => [key, object.metadata.annotations?.[LOOK_NOW]]));
-    const before = asked ?? asks;
+    const before = lastLookRequests ?? asks;
     const asking = groups.filter(({ key }) => asks.get(key) !== undefined && asks.get(key) !== before.get(key));
-    asked = asks;
+    lastLookRequests = asks;
     poller.demand(targetsOf(asking));
     return input;
   };

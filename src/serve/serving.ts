@@ -91,8 +91,8 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   if (options.spans) options.spans.onLost = (spans, reason) => tell({ is: 'spans-lost', spans, reason });
   let leader: Leader | undefined;
   const open = openCluster(options, tell, () => leader);
-  const own = new AbortController();
-  const life = AbortSignal.any([signal, own.signal]);
+  const ownEnd = new AbortController();
+  const life = AbortSignal.any([signal, ownEnd.signal]);
   const watchSecrets = secretFiles(queue, (failure) => tell({ is: 'secrets-unreadable', failure }));
   const secrets = await watchSecrets(options.webhookSecretFile);
   const { client, clocks } = open.leaderOptions;
@@ -149,7 +149,7 @@ async function serveWith(queue: WorkQueue, options: ServeOptions, signal: AbortS
   try {
     await (lease ? lease.run(life, lead) : lead(life));
   } finally {
-    own.abort();
+    ownEnd.abort();
     queue.close();
     await Promise.all([watching, ...running, ...features.map(({ close }) => close())]);
     await Promise.all([listeners.close(), forwarder.close(), leaseClient.close(), open.close()]);

@@ -30,12 +30,13 @@ export const writeStatuses: StartTask = (context) => {
   /** By name and uid: a re-created group is another one. */
   const newest = new Map<string, GroupVerdict>();
   /** The status that this process wrote last: the copy of the watch is a moment behind. */
-  const written = new Map<string, RunnerGroupStatus>();
+  const statusByKey = new Map<string, RunnerGroupStatus>();
 
   /** Undefined: it is not worth a write. A leader before us may have written what the cluster shows. */
   const nextOf = ({ facts, live }: GroupVerdict): RunnerGroupStatus | undefined => {
     const nowMs = context.clock.now();
-    const old = written.get(keyOf(live.object)) ?? RunnerGroupStatus.safeParse(context.cluster.statusOf(live.key)).data;
+    const old =
+      statusByKey.get(keyOf(live.object)) ?? RunnerGroupStatus.safeParse(context.cluster.statusOf(live.key)).data;
     const next = statusOf(facts, old, nowMs);
     return tellsLess(facts, old, nowMs) || !isWorthWriting(next, old) ? undefined : next;
   };
@@ -50,8 +51,8 @@ export const writeStatuses: StartTask = (context) => {
       const status = verdict && nextOf(verdict);
       if (!status) return undefined;
       const answer = await patch(context, verdict.live.object, status);
-      if (answer === 200) written.set(key, status);
-      else written.delete(key);
+      if (answer === 200) statusByKey.set(key, status);
+      else statusByKey.delete(key);
       return answer === 409 ? { inMs: CONFLICT_MS } : undefined;
     },
   });
@@ -66,7 +67,7 @@ export const writeStatuses: StartTask = (context) => {
     },
     reconciled: ({ verdicts }) => {
       const keys = new Set(verdicts.flatMap(({ groups }) => groups.map(({ live }) => keyOf(live.object))));
-      for (const known of [newest, written]) keepOnly(known, keys);
+      for (const statuses of [newest, statusByKey]) keepOnly(statuses, keys);
       line.keepOnly(keys);
     },
   });
@@ -119,7 +120,7 @@ const GOOD_REASONS: ReadonlySet<string> = new Set(['LostJobEnded', 'LostJobRerun
 
 export const writeEvents: StartTask = (context) => {
   const waiting = new Map<string, Notice>();
-  let told: ReadonlySet<string> = new Set();
+  let announcedNames: ReadonlySet<string> = new Set();
   const line = context.queue.open('event', {
     width: EVENT_WRITES,
     deadlineMs: 2 * WRITE_MS,
@@ -142,10 +143,10 @@ export const writeEvents: StartTask = (context) => {
   return (event) => {
     for (const notice of noticesOf(event)) add(notice);
     if (event.is !== 'reconciled') return;
-    const found = new Map(stuckNotices(event.verdicts).map((each) => [nameOf(each), each]));
-    const news = [...found].filter(([name]) => !told.has(name));
+    const noticeByName = new Map(stuckNotices(event.verdicts).map((each) => [nameOf(each), each]));
+    const news = [...noticeByName].filter(([name]) => !announcedNames.has(name));
     for (const [, notice] of news.slice(0, MOST_STUCK)) add(notice);
-    told = new Set(found.keys());
+    announcedNames = new Set(noticeByName.keys());
   };
 };
 
@@ -240,8 +241,8 @@ function lossNotices(
 ): readonly Notice[] {
   const { lost, object } = event;
   const { jobId, repository, runId, runner } = lost;
-  const told = tell(`job ${jobId} of run ${runId} in ${repository}`);
-  if (!told) return [];
-  const [reason, text] = told;
+  const reasonAndText = tell(`job ${jobId} of run ${runId} in ${repository}`);
+  if (!reasonAndText) return [];
+  const [reason, text] = reasonAndText;
   return [{ object, subject: `${runner} ${jobId}`, cause: reason, reason, message: `${runner}: ${text}` }];
 }

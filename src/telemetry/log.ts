@@ -84,24 +84,24 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
       const isGood = ['synced', 'in-sync', 'busy'].includes(outcome.is);
       const { message } = outcome;
       const says = 'says' in outcome ? outcome.says : undefined;
-      const told = message !== undefined && { [isGood ? 'failedSync' : 'error']: message };
-      const fields = { application, outcome: outcome.is, ms: Math.round(ms), ...told, says };
+      const messageField = message !== undefined && { [isGood ? 'failedSync' : 'error']: message };
+      const fields = { application, outcome: outcome.is, ms: Math.round(ms), ...messageField, says };
       if (outcome.is === 'busy') log.info(fields, 'Argo CD is busy');
       else if (isGood) log.info(fields, 'woke Argo CD');
       else log.warn(fields, 'could not wake Argo CD');
     },
     'ask-failed': ({ application, failure }) => log.warn({ application, ...reason(failure) }, 'cannot ask Argo CD'),
     'runner-lost': (event) => {
-      const more = event.isNoted ? '' : `, which is not re-run: ${MOST_LOST_JOBS} jobs of the group wait already`;
-      log.warn(lossFields(event), `a runner was lost with its CI job${more}`);
+      const note = event.isNoted ? '' : `, which is not re-run: ${MOST_LOST_JOBS} jobs of the group wait already`;
+      log.warn(lossFields(event), `a runner was lost with its CI job${note}`);
     },
     rerun: (event) => {
       const { failure, outcome } = event;
       const isGood = !['exhausted', 'failed', 'expired'].includes(outcome);
-      const told = { ended: 'had Gitea end a lost CI job', rerun: 're-ran a lost CI job' }[outcome as string];
+      const outcomeText = { ended: 'had Gitea end a lost CI job', rerun: 're-ran a lost CI job' }[outcome as string];
       log[isGood ? 'info' : 'warn'](
         { ...lossFields(event), outcome, ...(failure && reason(failure)) },
-        told ?? 'did not re-run a lost CI job',
+        outcomeText ?? 'did not re-run a lost CI job',
       );
     },
     'registration-deleted': ({ gitea, runner }) => log.info({ gitea, runner }, 'deleted a dead registration'),
@@ -129,12 +129,12 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
     // A dead addressee fails with each message.
     notified: ({ to, result, failure }) => {
       if (result === 'sent') return;
-      const told = {
+      const text = {
         retried: 'an attempt to notify failed',
         unconnected: `no connection to ${to}: its button does not work`,
       }[result as string];
       const fields = { to, result, ...(failure && reason(failure)) };
-      warn(['notified', to, result, failure?.message].join(' '), fields, told ?? 'a notification was not sent');
+      warn(['notified', to, result, failure?.message].join(' '), fields, text ?? 'a notification was not sent');
     },
     'spans-lost': ({ spans, reason: why }) =>
       warn(`spans ${why}`, { spans, reason: why }, 'lost spans of traces: look at the OpenTelemetry collector'),

@@ -142,8 +142,8 @@ function showReconcile(set: MetricSet, { verdicts, skews }: LastReconcile): void
     for (const group of groups) {
       showGroup(set, group, decided);
       // With a calendar or by demand, the number changes.
-      const wanted = planned?.find((each) => isSame(each, group.live.object.metadata)) ?? group.live.group;
-      if (wanted) set.min_idle_runners.set(groupOf(group.live.object), wanted.minIdleRunners);
+      const plannedGroup = planned?.find((each) => isSame(each, group.live.object.metadata)) ?? group.live.group;
+      if (plannedGroup) set.min_idle_runners.set(groupOf(group.live.object), plannedGroup.minIdleRunners);
     }
     if (planning.is !== 'planned') continue;
     const uncovered = planning.plan.jobs.filter(
@@ -167,9 +167,9 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: ReadonlyMap<str
   if (facts.checkedAtMs !== undefined) set.last_look_timestamp_seconds.set(labels, facts.checkedAtMs / 1000);
   const debugging = counts?.debugging.length ?? 0;
   for (const state of STATES) {
-    const seen = runners.filter(({ job }) => job.state === state).length;
+    const count = runners.filter(({ job }) => job.state === state).length;
     // Runners that wait for people run, too: each runner is counted once.
-    set.runners.set({ ...labels, state }, state === 'running' ? Math.max(0, seen - debugging) : seen);
+    set.runners.set({ ...labels, state }, state === 'running' ? Math.max(0, count - debugging) : count);
   }
   const states = runners.map((runner) => runnerStateOf(runner.job.state, decided.get(keyOfRunner(runner))));
   for (const state of RUNNER_STATES) {
@@ -190,10 +190,10 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: ReadonlyMap<str
  */
 export function runnerStateOf(live: LiveState, decision: RunnerDecision | undefined): ShownState | undefined {
   if (live === 'complete' || live === 'deleting') return undefined;
-  const told = decision ? RUNNERS[decision.because].state : 'unknown';
-  if (live === 'failed') return told === 'retryable' || told === 'stale' ? told : 'failed';
-  if (told === 'unknown') return live === 'starting' ? 'initializing' : 'unknown';
-  if (told !== 'alive') return told;
+  const plannedState = decision ? RUNNERS[decision.because].state : 'unknown';
+  if (live === 'failed') return plannedState === 'retryable' || plannedState === 'stale' ? plannedState : 'failed';
+  if (plannedState === 'unknown') return live === 'starting' ? 'initializing' : 'unknown';
+  if (plannedState !== 'alive') return plannedState;
   // The container of the runner starts when the init container has registered it.
   if (live === 'running') return 'idle';
   return live === 'starting' ? 'initializing' : 'unknown';
@@ -321,14 +321,14 @@ function makeMetrics(registry: Registry) {
  * removed.
  */
 function newestOnly<Name extends string>(remove: (labels: Labels<Name>) => void, most = MOST_LABEL_SETS) {
-  const known = new LRUCache<string, Labels<Name>>({
+  const labelCache = new LRUCache<string, Labels<Name>>({
     ...atMost(most),
     dispose: (labels, _key, reason) => {
       if (reason === 'evict') remove(labels);
     },
   });
   return (labels: Labels<Name>): Labels<Name> => {
-    known.set(JSON.stringify(labels), labels);
+    labelCache.set(JSON.stringify(labels), labels);
     return labels;
   };
 }

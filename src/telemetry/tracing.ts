@@ -40,7 +40,7 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
   /** When a Job and its pod reached each step, by `<namespace>/<name>` of the Job, with its uid. */
   const trails = new LRUCache<string, { readonly uid: string; readonly steps: Steps }>(atMost(MOST_JOURNEYS));
   const pastWakes = new LRUCache<string, readonly PastWake[]>(atMost(MOST_APPLICATIONS));
-  const ended = new Map<string, { readonly journey: Journey; readonly end: JourneyEnd }>();
+  const endByJob = new Map<string, { readonly journey: Journey; readonly end: JourneyEnd }>();
 
   const follow = (key: string, journey: Journey, decision: JobDecision, application: string): void => {
     const nowMs = now();
@@ -56,8 +56,8 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
       case 'running': {
         const { group, job } = decision;
         if (!group || job.runner === undefined) return;
-        const told = announcements.get(announcementOf(job.repository, job.id, 'in_progress'));
-        const atMs = told !== undefined && told >= journey.look.beganMs ? told : nowMs;
+        const announcement = announcements.get(announcementOf(job.repository, job.id, 'in_progress'));
+        const atMs = announcement !== undefined && announcement >= journey.look.beganMs ? announcement : nowMs;
         finish(key, { ...journey, application }, { atMs, runner: job.runner });
         return;
       }
@@ -71,17 +71,17 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
 
   const finish = (key: string, journey: Journey, end: JourneyEnd): void => {
     journeys.delete(key);
-    ended.set(key, { journey, end });
+    endByJob.set(key, { journey, end });
   };
 
   /** Hands on those that ended before this time. */
   const hand = (beforeMs: number): void => {
-    for (const [key, { journey, end }] of ended) {
+    for (const [key, { journey, end }] of endByJob) {
       const [namespace = ''] = (journey.group ?? '').split('/');
       const steps = end.runner === undefined ? {} : (trails.get(`${namespace}/${end.runner}`)?.steps ?? {});
       const isWhole = end.runner === undefined || steps.started !== undefined;
       if (!isWhole && end.atMs > beforeMs) continue;
-      ended.delete(key);
+      endByJob.delete(key);
       if (journey.isUntraced) continue;
       const wakes = pastWakes.get(journey.application ?? '') ?? [];
       sink.record(spansOf(journey, end, steps, wakes), contextOf(journey));
@@ -119,8 +119,8 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
         const journey = journeys.get(key);
         if (!journey) continue;
         const group = 'group' in decision && decision.group ? keyText(decision.group) : undefined;
-        const found = group === undefined ? journey : { ...journey, group, isUntraced: untraced.has(group) };
-        follow(key, found, decision, application);
+        const journeyOfGroup = group === undefined ? journey : { ...journey, group, isUntraced: untraced.has(group) };
+        follow(key, journeyOfGroup, decision, application);
       }
     },
     reconciled: () => hand(now() - LATE_MS),
@@ -130,8 +130,8 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
     },
     /** The first time of each step counts. A pod whose Job was there before is not followed. */
     'runner-seen': ({ step, uid, ...job }) => {
-      const known = trails.get(keyText(job));
-      const trail = known?.uid === uid ? known : step === 'job' && { uid, steps: {} };
+      const trailOfJob = trails.get(keyText(job));
+      const trail = trailOfJob?.uid === uid ? trailOfJob : step === 'job' && { uid, steps: {} };
       if (trail) trails.set(keyText(job), { uid, steps: { [step]: now(), ...trail.steps } });
     },
     ending: () => hand(Number.POSITIVE_INFINITY),

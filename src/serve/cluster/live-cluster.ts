@@ -186,10 +186,10 @@ export function openLiveCluster(
         for (const pod of pods) ends.note(pod);
         const jobs = readable.flatMap((copies) => [...copies.jobs.objects.values()]);
         return jobs.map((job) => {
-          const own = podsOf.get(job.metadata.uid) ?? NO_PODS;
+          const pods = podsOf.get(job.metadata.uid) ?? NO_PODS;
           // Most events concern fields that this program does not read.
-          const make = (before: LiveRunner | undefined) => keepEqual(before, judgeRunner(job, own));
-          return { key: keyText(job.metadata), inputs: [job, ...own], make };
+          const make = (before: LiveRunner | undefined) => keepEqual(before, judgeRunner(job, pods));
+          return { key: keyText(job.metadata), inputs: [job, ...pods], make };
         });
       });
     },

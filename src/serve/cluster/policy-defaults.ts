@@ -10,7 +10,7 @@ import type { GroupDefaults } from '../../config/runnergroup/to-runner-group.ts'
  */
 export function policyDefaults(file: string): () => GroupDefaults | undefined {
   let state: string | undefined;
-  let said: string | undefined;
+  let lastPolicy: string | undefined;
   let defaults: GroupDefaults | undefined;
   return () => {
     // A mounted ConfigMap changes by another file in its place.
@@ -19,9 +19,9 @@ export function policyDefaults(file: string): () => GroupDefaults | undefined {
     if (now === state) return defaults;
     state = now;
     const read = readPolicyFile(file);
-    const says = 'policy' in read ? JSON.stringify(read.policy) : said;
-    if ('policy' in read && says !== said) defaults = defaultsOf(read.policy);
-    said = says;
+    const policyText = 'policy' in read ? JSON.stringify(read.policy) : lastPolicy;
+    if ('policy' in read && policyText !== lastPolicy) defaults = defaultsOf(read.policy);
+    lastPolicy = policyText;
     return defaults;
   };
 }

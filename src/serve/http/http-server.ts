@@ -123,12 +123,12 @@ export function answer(
   response.end(body);
 }
 
-async function listen(server: Server, what: string, { host, port }: ListenAddress): Promise<void> {
+async function listen(server: Server, purpose: string, { host, port }: ListenAddress): Promise<void> {
   server.listen({ port, backlog: BACKLOG, ...(host !== undefined && { host }) });
   await once(server, 'listening').catch((error: Error) => {
     const shown = `${host?.includes(':') ? `[${host}]` : (host ?? '')}:${port}`;
     const remedy = 'Give an address of this machine and a port that is free and allowed';
-    throw new Failure('GR-LISTEN-01', 1, `listen for ${what} on ${shown}: ${systemReason(error)}. ${remedy}.`);
+    throw new Failure('GR-LISTEN-01', 1, `listen for ${purpose} on ${shown}: ${systemReason(error)}. ${remedy}.`);
   });
 }
 

@@ -49,12 +49,12 @@ export function asking(targetOf: (key: string) => GiteaTarget | Failure | undefi
 export type Giteas = ReturnType<typeof openGiteas>;
 
 export function openGiteas(options: GiteasOptions) {
-  const { timeoutMs: deadlineMs, clock, tell, ...more } = options;
+  const { timeoutMs: deadlineMs, clock, tell, ...requestOptions } = options;
   const budgets = new Map<string, RequestBudget>();
   const turns = budgetTurns(options.queue, clock);
   const retryAfter = new RetryAfter(clock);
   const http: HttpClient = giteaClient({
-    ...more,
+    ...requestOptions,
     deadlineMs,
     clock,
     retryAfter,
@@ -76,10 +76,10 @@ export function openGiteas(options: GiteasOptions) {
    * Runs `work` when the budget allows requests to this Gitea. The requests of `work` must use the queue `queue`. Two
    * visits of one queue must not overlap, except for `BACKGROUND`. Rejects once closed.
    */
-  const visit = async <T>(at: At, queue: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
-    const origin = originOf(at);
+  const visit = async <T>(place: At, queue: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    const origin = originOf(place);
     const budget = budgetOf(origin);
-    const name = `${origin} ${at.scope ? describeScope(at.scope) : queue}`;
+    const name = `${origin} ${place.scope ? describeScope(place.scope) : queue}`;
     const ms = await turns.take({ budget, queue, lane: origin, name }, signal);
     const isLate = queue !== BACKGROUND && ms > options.pollMs;
     if (ms > 0) tell({ is: 'visit-waited', origin, ms, ...(isLate && { lateScopes: budget.targets() }) });

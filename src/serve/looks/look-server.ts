@@ -79,10 +79,10 @@ export function openLookServer({ clock, tell }: Pick<GiteasOptions, 'clock' | 't
       lookAt(key);
     }
     while (!fresh() && clock.steadyMs() - askedMs < PATIENCE_MS) {
-      const ended = new AbortController();
-      const go = (): void => ended.abort();
+      const wait = new AbortController();
+      const go = (): void => wait.abort();
       place.waiting.add(go);
-      await pause(clock, PATIENCE_MS - (clock.steadyMs() - askedMs), ended.signal);
+      await pause(clock, PATIENCE_MS - (clock.steadyMs() - askedMs), wait.signal);
       place.waiting.delete(go);
     }
     return fresh();
@@ -154,10 +154,10 @@ export function openLookServer({ clock, tell }: Pick<GiteasOptions, 'clock' | 't
     /** Records one look. `end` has to follow. */
     record: (sender: Sender) => {
       let bytes = 0;
-      const take = (more: number): boolean => {
-        if (bytes + more > MOST_OF_KEPT || keptBytes + more > MOST_KEPT_BYTES) return false;
-        bytes += more;
-        keptBytes += more;
+      const take = (size: number): boolean => {
+        if (bytes + size > MOST_OF_KEPT || keptBytes + size > MOST_KEPT_BYTES) return false;
+        bytes += size;
+        keptBytes += size;
         return true;
       };
       const recording = recordingOf(sender, clock.steadyMs, take);

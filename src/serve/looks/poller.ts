@@ -93,25 +93,25 @@ export function startPoller(options: PollerOptions) {
       beganSteadyMs = clock.steadyMs();
       return await observe(post, beganSteadyMs);
     };
-    const found = await giteas.visit(post.target, key, lookNow, signal);
-    if (found === undefined || signal.aborted || posts.get(key) !== post) return undefined;
+    const result = await giteas.visit(post.target, key, lookNow, signal);
+    if (result === undefined || signal.aborted || posts.get(key) !== post) return undefined;
     const endedMs = clock.now();
     const times = { beganMs, beganSteadyMs, endedMs };
-    const isFailed = found instanceof Failure;
+    const isFailed = result instanceof Failure;
     const before = post.observation?.look;
     if (isFailed) {
-      if (!isRateLimit(found)) giteas.versions.clear();
-      post.observation = { ...times, ...(before && { look: before }), failure: found };
-      post.pace = failed(post.pace, isRefusal(found));
+      if (!isRateLimit(result)) giteas.versions.clear();
+      post.observation = { ...times, ...(before && { look: before }), failure: result };
+      post.pace = failed(post.pace, isRefusal(result));
     } else {
       if (isDown(post)) recovered(post);
-      post.observation = { ...times, look: keepEqual(before, found) };
-      post.pace = looked(post.pace, found.jobs.filter(isActive), endedMs, pollMs);
+      post.observation = { ...times, look: keepEqual(before, result) };
+      post.pace = looked(post.pace, result.jobs.filter(isActive), endedMs, pollMs);
     }
     onLook(post.target, post.observation);
     const isBlip =
       isFailed &&
-      (isOfConnection(found) || found.kind === 'server-error') &&
+      (isOfConnection(result) || result.kind === 'server-error') &&
       othersOf(post).some(([, other]) => isUp(other));
     const againMs = nextLookMs(post.pace, random(), pollMs, isBlip);
     // Targets that wait for one Gitea are spread: they must not start all at once.
@@ -158,12 +158,12 @@ export function startPoller(options: PollerOptions) {
       bytesOf = shareOutBytes(targets);
       lookServer?.watch(targets, (key) => looks.add(key));
       for (const target of targets) {
-        const known = posts.get(target.key);
-        const labels = known?.target.labels;
-        if (known) known.target = target;
+        const post = posts.get(target.key);
+        const labels = post?.target.labels;
+        if (post) post.target = target;
         else posts.set(target.key, { target, pace: newPace(pollMs), observation: undefined });
         // The look was filtered by the former labels and lacks rows of the current ones.
-        if (!known || labels !== target.labels) looks.add(target.key);
+        if (!post || labels !== target.labels) looks.add(target.key);
       }
     },
 

@@ -30,7 +30,7 @@ export type TargetBook = ReturnType<typeof openTargetBook>;
 export function openTargetBook(sources: () => TokenSources, controlPlaneNamespace: string, policyFile?: string) {
   let namespacesOf: ReadonlyMap<GiteaTarget, ReadonlySet<string>> = new Map();
   let warningsOf: ReadonlyMap<RunnerGroup, readonly Denial[]> = new Map();
-  let found: TargetOf = new Map();
+  let targetOf: TargetOf = new Map();
   /** Absent: its token is to be read at once. */
   const readMs = new WeakMap<RunnerGroup, number>();
   const refused = new Set<string>();
@@ -39,7 +39,7 @@ export function openTargetBook(sources: () => TokenSources, controlPlaneNamespac
   const targets = (): readonly GiteaTarget[] => [...namespacesOf.keys()];
 
   const isDue = (group: RunnerGroup, nowMs: number): boolean => {
-    const target = found.get(group);
+    const target = targetOf.get(group);
     const isInDoubt = target instanceof Failure || refused.has(keyIn(target));
     const ageMs = nowMs - (readMs.get(group) ?? Number.NEGATIVE_INFINITY);
     // Below 0: the clock was set back.
@@ -70,7 +70,7 @@ export function openTargetBook(sources: () => TokenSources, controlPlaneNamespac
 
     looked: ({ key }: GiteaTarget, isRefused: boolean): void => {
       if (isRefused && !refused.has(key))
-        for (const [group, target] of found) if (keyIn(target) === key) readMs.delete(group);
+        for (const [group, target] of targetOf) if (keyIn(target) === key) readMs.delete(group);
       if (isRefused) refused.add(key);
       else refused.delete(key);
     },
@@ -79,31 +79,31 @@ export function openTargetBook(sources: () => TokenSources, controlPlaneNamespac
     resolve: async (live: readonly LiveGroup[], nowMs: number): Promise<TargetOf> => {
       const groups = live.flatMap(({ group }) => group ?? []);
       const due = new Set(groups.filter((group) => isDue(group, nowMs)));
-      if (due.size === 0 && groups.length === found.size) return found;
+      if (due.size === 0 && groups.length === targetOf.size) return targetOf;
       const { refusals, sources: bound } = await judgeAll(live, nowMs);
-      const before = found;
+      const before = targetOf;
       const tokenOf = async (group: RunnerGroup): Promise<Token | Failure> => {
         const refusal = refusals.get(group);
         if (refusal) return refusal;
         const target = before.get(group);
-        const known = target instanceof Failure ? target : target?.token;
-        const wasRefused = known instanceof Failure && known.kind === 'policy';
-        if (known && !due.has(group) && !wasRefused) return known;
+        const earlierToken = target instanceof Failure ? target : target?.token;
+        const wasRefused = earlierToken instanceof Failure && earlierToken.kind === 'policy';
+        if (earlierToken && !due.has(group) && !wasRefused) return earlierToken;
         const read = await orFailure(findToken(group, bound));
         // The API server has not answered: that says nothing about the token that it showed before.
         const isUnanswered = read instanceof Failure && !isAboutToken(read);
-        return isUnanswered && known && !(known instanceof Failure) ? known : read;
+        return isUnanswered && earlierToken && !(earlierToken instanceof Failure) ? earlierToken : read;
       };
       const tokens = await Promise.all(groups.map(async (group) => [group, await tokenOf(group)] as const));
-      found = targetsByGroup(tokens, targets(), newKey);
-      const members = groupBy(found, ([, target]) => (target instanceof Failure ? undefined : target));
+      targetOf = targetsByGroup(tokens, targets(), newKey);
+      const members = groupBy(targetOf, ([, target]) => (target instanceof Failure ? undefined : target));
       namespacesOf = new Map(
         [...members].map(([target, own]) => [target, new Set(own.map(([{ namespace }]) => namespace))]),
       );
       for (const group of due) readMs.set(group, nowMs);
       const keys = new Set(targets().map(({ key }) => key));
       for (const key of refused) if (!keys.has(key)) refused.delete(key);
-      return found;
+      return targetOf;
     },
   };
 }
@@ -137,10 +137,10 @@ export function judgedBy(
       continue;
     }
     // Groups of no Application have nothing in common.
-    for (const some of application === '' ? groups.map((group) => [group]) : [groups]) {
-      const { denials, warnings } = judge(read.policy, some, { isArgoCd: false, nowMs });
-      for (const [group, failure] of refusalsBy(file, some, denials).of) refusals.set(group, failure);
-      warned.push(...warnings.flatMap((each) => (each.group ? [each] : some.map((group) => ({ ...each, group })))));
+    for (const batch of application === '' ? groups.map((group) => [group]) : [groups]) {
+      const { denials, warnings } = judge(read.policy, batch, { isArgoCd: false, nowMs });
+      for (const [group, failure] of refusalsBy(file, batch, denials).of) refusals.set(group, failure);
+      warned.push(...warnings.flatMap((each) => (each.group ? [each] : batch.map((group) => ({ ...each, group })))));
     }
   }
   return { refusals, warnings: groupBy(warned, ({ group }) => group) };

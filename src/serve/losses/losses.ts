@@ -97,7 +97,7 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
   for (const { runner } of returned)
     if (suspects.has(runner)) suspects.set(runner, newSuspect(runner, 'NodeLost', input));
 
-  const known = new Set(lost.map(({ jobId }) => jobId));
+  const lostIds = new Set(lost.map(({ jobId }) => jobId));
   const news: LostJob[] = [];
   const aheadMs = input.nowMs - input.steadyMs;
   for (const [name, suspect] of suspects) {
@@ -106,14 +106,14 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
     if (!look || suspect.isChecked || !judged.isChecked) continue;
     const about = { runner: name, reason: suspect.reason, lostAt: timeText(aheadMs + suspect.sinceMs) };
     for (const { id: jobId, status, runner, runId, repository, attempt } of look.jobs) {
-      const isLost = status === 'in_progress' && runner === name && !known.has(jobId);
+      const isLost = status === 'in_progress' && runner === name && !lostIds.has(jobId);
       if (isLost) news.push({ ...about, repository, runId, jobId, attempt });
     }
   }
   const room = Math.max(0, MOST_LOST_JOBS - lost.length);
-  const found = news.slice(0, room);
-  const all = found.length > 0 ? [...lost, ...found] : lost;
-  const since = found.map(({ jobId, runner }) => [jobId, suspects.get(runner)?.sinceMs ?? 0] as const);
+  const newLosses = news.slice(0, room);
+  const all = newLosses.length > 0 ? [...lost, ...newLosses] : lost;
+  const since = newLosses.map(({ jobId, runner }) => [jobId, suspects.get(runner)?.sinceMs ?? 0] as const);
   const kept = new Set(all.map(({ jobId }) => jobId));
   const isNews = (each: LostJob): boolean =>
     !each.runnerEnded && !living.has(each.runner) && hasEnded(each, sinceMs(each), input);
@@ -126,7 +126,7 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
     } satisfies GroupLosses,
     /** A runner was noticed whose loss only a look from now on explains. */
     needsLook,
-    found,
+    found: newLosses,
     /** Losses that the group has no room for: they are not re-run. */
     more: news.slice(room),
     returned,
@@ -233,11 +233,11 @@ export type LossBook = ReturnType<typeof openLossBook>;
 export function openLossBook(cluster: SeenCluster, tell: Tell) {
   let entries: ReadonlyMap<string, Entry> = new Map();
 
-  const written = (key: string): readonly LostJob[] =>
+  const lostInStatus = (key: string): readonly LostJob[] =>
     RunnerGroupStatus.safeParse(cluster.statusOf(key) ?? {}).data?.lostJobs ?? NO_LOSSES.lost;
 
   /** Returns the state of a group. A new leader starts from what the last one has written. */
-  const known = (key: string): GroupLosses => entries.get(key)?.losses ?? { ...NO_LOSSES, lost: written(key) };
+  const lossesOf = (key: string): GroupLosses => entries.get(key)?.losses ?? { ...NO_LOSSES, lost: lostInStatus(key) };
 
   const change = (key: string, to: (lost: readonly LostJob[]) => readonly LostJob[]): void => {
     const entry = entries.get(key);
@@ -259,18 +259,18 @@ export function openLossBook(cluster: SeenCluster, tell: Tell) {
     follow: (
       input: Omit<ReconcileInput, 'clocks' | 'instance' | 'lostJobs' | 'unregistered' | 'wakes'>,
     ): ReadonlySet<GiteaTarget> => {
-      const wanted = new Set<GiteaTarget>();
+      const targetsToLook = new Set<GiteaTarget>();
       const next = new Map<string, Entry>();
       for (const live of input.snapshot.groups) {
         const { group, key, object } = live;
         // The spec of this group is not valid now.
-        if (!group) next.set(key, { losses: known(key) });
+        if (!group) next.set(key, { losses: lossesOf(key) });
         if (!group || group.maxEvictionRetries === 0) continue;
         const found = input.targetOf.get(group);
         const target = found instanceof Failure ? undefined : found;
         const look = lookAt(target, input.observations);
         const { namespace } = object.metadata;
-        const followed = followLosses(known(key), {
+        const followed = followLosses(lossesOf(key), {
           runners: input.snapshot.runnersOfGroup.get(key) ?? [],
           hasPod: (name) => cluster.hasPod(keyText({ namespace, name })),
           endToldBy: (name) => cluster.endToldBy(keyText({ namespace, name })),
@@ -279,11 +279,11 @@ export function openLossBook(cluster: SeenCluster, tell: Tell) {
           ...look,
         });
         eventsOf(followed, object).forEach(tell);
-        if (followed.needsLook && target) wanted.add(target);
+        if (followed.needsLook && target) targetsToLook.add(target);
         next.set(key, { losses: followed.losses, ...(target && { at: { live, group, target, ...look } }) });
       }
       entries = next;
-      return wanted;
+      return targetsToLook;
     },
 
     settle: (key: string, { jobId }: LostJob): void =>
@@ -298,7 +298,7 @@ export function openLossBook(cluster: SeenCluster, tell: Tell) {
 
     /** True if the status in the cluster says so. Then the next leader knows, too, that no person has ended the job. */
     isAskNoted: (key: string, { jobId }: LostJob): boolean =>
-      written(key).some((each) => each.jobId === jobId && each.endAskedAt !== undefined),
+      lostInStatus(key).some((each) => each.jobId === jobId && each.endAskedAt !== undefined),
   };
 }
 

@@ -17,14 +17,14 @@ const jobsByGroup = oncePerObject(({ jobs }: Plan) =>
 
 export function countsOf(plan: Plan, group: RunnerGroup) {
   const { groups, runners } = plan;
-  const own = jobsByGroup(plan).get(keyText(group)) ?? [];
-  const [limit] = own.flatMap((job) => (job.verdict === 'held' ? (job.limit ?? []) : []));
+  const groupJobs = jobsByGroup(plan).get(keyText(group)) ?? [];
+  const [limit] = groupJobs.flatMap((job) => (job.verdict === 'held' ? (job.limit ?? []) : []));
   const heldBy = (because: HeldBecause): number =>
-    own.filter((job) => job.verdict === 'held' && job.because === because).length;
+    groupJobs.filter((job) => job.verdict === 'held' && job.because === because).length;
   const emitted = runners.flatMap((decision) => (decision.emit && isSame(decision.group, group) ? decision : []));
   return {
     /** Jobs that wait for a runner of the group, held ones too. */
-    queued: own.filter((job) => job.verdict === 'served' || isHeldBack(job)).length,
+    queued: groupJobs.filter((job) => job.verdict === 'served' || isHeldBack(job)).length,
     /** Jobs that are held back, by reason. */
     held: Object.fromEntries(BY_GROUPS.map((each) => [each, heldBy(each)])) as HeldCounts,
     /** The first limit besides the cap that holds a job back. */

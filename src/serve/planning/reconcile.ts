@@ -164,17 +164,17 @@ export function judgeApplication(
   });
   const live = shards.flatMap((shard) => shard.live);
   const members = groups.map((group) => memberOf(input, group));
-  const others = printedElsewhere(input, members);
-  const own = members.flatMap(
+  const foreignRunners = printedElsewhere(input, members);
+  const memberInputs = members.flatMap(
     ({ live: group, target, observation, runners: its, lostJobs, unregistered, warnings }) => {
       return [group, target, observation?.look, observation?.failure, its, lostJobs, unregistered, warnings];
     },
   );
   const ofShards = shards.flatMap((shard) => [shard.wake.state.last, shard.wake.printed, shard.live]);
-  const inputs = [...ofShards, ...own, ...others];
+  const inputs = [...ofShards, ...memberInputs, ...foreignRunners];
   if (before && holds(before, nowMs) && sameElements(before.inputs, inputs)) return before;
 
-  const planning = planMembers(input, members, [...live, ...others]);
+  const planning = planMembers(input, members, [...live, ...foreignRunners]);
   const runners = planning.is === 'planned' ? planning.plan.runners : [];
   const parts = shards.map((shard, index) => {
     const its = runners.filter((decision) => decision.emit && (decision.shard ?? 0) === index);
@@ -217,11 +217,11 @@ function startsOf(
   const existing = new Set(live.map(({ job }) => keyText(job)));
   return decisions.flatMap((decision): readonly LiveRunner[] => {
     if (!decision.emit || decision.skip || !decision.job) return [];
-    const { group: key, job: wanted, runner: name } = decision;
+    const { group: key, job, runner: name } = decision;
     const { namespace } = key;
-    const of = groups.find(({ group }) => isSame(group, key))?.group;
-    if (!of || existing.has(keyText({ namespace, name }))) return [];
-    const made = { namespace, name, giteaUrl: of.giteaUrl, jobUrl: wanted.url };
+    const runnerGroup = groups.find(({ group }) => isSame(group, key))?.group;
+    if (!runnerGroup || existing.has(keyText({ namespace, name }))) return [];
+    const made = { namespace, name, giteaUrl: runnerGroup.giteaUrl, jobUrl: job.url };
     return [{ job: { ...made, state: 'running', createdAtMs: 0 }, annotations: {} }];
   });
 }
@@ -245,13 +245,13 @@ function holds({ untilMs }: AppVerdict, nowMs: number): boolean {
 function planMembers(
   { clocks, instance, nowMs }: ReconcileInput,
   members: readonly Member[],
-  others: readonly LiveRunner[],
+  foreignRunners: readonly LiveRunner[],
 ): Planning {
   const groups = members.flatMap(({ live: { group }, observation, target }) =>
     group ? seenGroups(group, target, () => observation?.failure ?? observation?.look) : [],
   );
   const objects = members.map(({ live }) => live.object);
-  const runners = [...new Set([...members.flatMap((member) => member.runners), ...others])];
+  const runners = [...new Set([...members.flatMap((member) => member.runners), ...foreignRunners])];
   try {
     return planSeen({
       instance,
@@ -280,7 +280,7 @@ function printedElsewhere(
   { snapshot, startedBefore }: ReconcileInput,
   members: readonly Member[],
 ): readonly LiveRunner[] {
-  const own = new Set(members.flatMap(({ runners }) => runners));
+  const memberRunners = new Set(members.flatMap(({ runners }) => runners));
   const looks = new Set(members.map(({ observation }) => observation?.look));
   const jobs = [...looks].flatMap((look) => look?.jobs ?? []);
   const printed = jobs.flatMap((job) =>
@@ -290,7 +290,7 @@ function printedElsewhere(
   );
   const limits = new Set(members.flatMap(({ live }) => live.group?.limits ?? []).map(({ name }) => name));
   const sharing = [...limits].flatMap((name) => snapshot.sharing.get(name ?? '') ?? []);
-  return [...new Set([...printed, ...sharing])].filter((runner) => !own.has(runner));
+  return [...new Set([...printed, ...sharing])].filter((runner) => !memberRunners.has(runner));
 }
 
 function factsOf(

@@ -249,14 +249,14 @@ export class KeyQueue {
     const hadTurn = [...this.#turns.keys()].filter((lane) => waiting.has(lane));
     const lanes = [...[...waiting.keys()].filter((lane) => !this.#turns.has(lane)), ...hadTurn];
     for (const lane of lanes) {
-      const own = inLane.get(lane) ?? [];
+      const laneEntries = inLane.get(lane) ?? [];
       const entry = waiting.get(lane)?.shift();
-      if (places <= 0 || !entry || own.length >= perLane) continue;
+      if (places <= 0 || !entry || laneEntries.length >= perLane) continue;
       // A run that has just begun may have forgotten or put off others.
       if (this.#entries.get(entry.key) === entry && isDue(entry)) {
         void this.#run(entry, nowMs);
         places -= 1;
-        inLane.set(lane, [...own, entry]);
+        inLane.set(lane, [...laneEntries, entry]);
       }
       lanes.push(lane);
     }
@@ -296,20 +296,20 @@ export class KeyQueue {
       isOutOfTime = true;
       run.abort();
     });
-    let again: Again | undefined;
+    let retry: Again | undefined;
     try {
-      again = await untilAborted(signal, this.#work.run(entry.key, turn));
+      retry = await untilAborted(signal, this.#work.run(entry.key, turn));
       if (!isOutOfTime) entry.failures = 0;
     } catch (error) {
       // An aborted run may reject with any error: that is no failure of its work.
       if (!signal.aborted) {
         if (!(error instanceof Failure)) throw error;
-        again = this.#failed(entry, error);
+        retry = this.#failed(entry, error);
       }
     } finally {
       endDeadline();
-      if (isOutOfTime) again = this.#failed(entry, this.#outOfTime(entry.key));
-      this.#end(entry, again);
+      if (isOutOfTime) retry = this.#failed(entry, this.#outOfTime(entry.key));
+      this.#end(entry, retry);
     }
   }
 
@@ -322,18 +322,18 @@ export class KeyQueue {
   }
 
   #outOfTime(key: string): Failure {
-    const what = `${this.#name} ${this.#nameOf(key)}: not done within ${this.#work.deadlineMs / 1000} s`;
-    return new Failure('GR-SERVE-04', 1, `${what}. It is tried again.`);
+    const subject = `${this.#name} ${this.#nameOf(key)}: not done within ${this.#work.deadlineMs / 1000} s`;
+    return new Failure('GR-SERVE-04', 1, `${subject}. It is tried again.`);
   }
 
-  #end(entry: Entry, again: Again | undefined): void {
+  #end(entry: Entry, retry: Again | undefined): void {
     entry.run = undefined;
     // The key was forgotten during the run, and may have been added again.
     if (this.#entries.get(entry.key) !== entry) return;
     const nowMs = this.#clock.steadyMs();
-    const againMs = again ? nowMs + again.inMs : NEVER;
+    const againMs = retry ? nowMs + retry.inMs : NEVER;
     entry.dueMs = Math.min(againMs, entry.dueMs);
-    if (again?.firm) entry.firmMs = againMs;
+    if (retry?.firm) entry.firmMs = againMs;
     if (entry.dueMs === NEVER) this.#entries.delete(entry.key);
     this.#wakeAt(nowMs);
   }

@@ -109,13 +109,13 @@ function isRecord(job: LiveJob | undefined): boolean {
   return hasEnded(job?.state) && !job?.isStopped;
 }
 
-function lackOf(decision: EmittedRunner, found: LiveRunner | undefined, nowMs: number) {
-  if (decision.skip || isRecord(found?.job)) return undefined;
-  if (!found) return 'missing';
-  if (decision.pinned && !found.job.pinned)
+function lackOf(decision: EmittedRunner, live: LiveRunner | undefined, nowMs: number) {
+  if (decision.skip || isRecord(live?.job)) return undefined;
+  if (!live) return 'missing';
+  if (decision.pinned && !live.job.pinned)
     return decision.keep || hasJustBegun(decision, nowMs) ? 'unpinned' : undefined;
-  if (decision.keep && found.job.endedAtMs === undefined) return 'unpinned';
-  return sameAnnotations(decision, found) ? undefined : 'untidy';
+  if (decision.keep && live.job.endedAtMs === undefined) return 'unpinned';
+  return sameAnnotations(decision, live) ? undefined : 'untidy';
 }
 
 function hasJustBegun({ job }: EmittedRunner, nowMs: number): boolean {

@@ -144,13 +144,13 @@ export function snapshot(around: LiveObjects, before?: ClusterSnapshot): Cluster
   const { groups, runners, controlPlaneNamespace, steadyMs } = around;
   const byApp = before?.groups === groups ? before.byApp : byApplication(groups, controlPlaneNamespace);
   if (before && before.runners === runners) return { ...before, groups, byApp, ended: [] };
-  const over = new Map(
+  const endedByKey = new Map(
     runners.filter(({ job }) => isOver(job.state)).map((runner) => [keyOfRunner(runner), runner] as const),
   );
-  const ended = [...over].flatMap(([key, runner]) => (before?.over.has(key) ? [] : [runner]));
+  const newlyEnded = [...endedByKey].flatMap(([key, runner]) => (before?.over.has(key) ? [] : [runner]));
   const existing = new Set(groups.map(({ key }) => key));
   const lastEndMs = new Map([...(before?.lastEndMs ?? [])].filter(([key]) => existing.has(key)));
-  for (const runner of ended) lastEndMs.set(groupKeyOfRunner(runner), steadyMs);
+  for (const runner of newlyEnded) lastEndMs.set(groupKeyOfRunner(runner), steadyMs);
   const ofApp = groupBy(runners, (runner) => keyOfJob(runner, controlPlaneNamespace));
   const ofGroup = groupBy(runners, groupKeyOfRunner);
   return {
@@ -161,8 +161,8 @@ export function snapshot(around: LiveObjects, before?: ClusterSnapshot): Cluster
     runnersOfGroup: before ? keepLists(before.runnersOfGroup, ofGroup) : ofGroup,
     sharing: groupBySeveral(runners, ({ job }) => job.limits ?? []),
     printedFor: groupBySeveral(runners, ({ job }) => pagesOf(job.jobUrl)),
-    over,
-    ended,
+    over: endedByKey,
+    ended: newlyEnded,
     lastEndMs,
   };
 }

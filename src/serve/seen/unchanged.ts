@@ -27,12 +27,12 @@ export function keepEqual<T>(before: T | undefined, now: T): T {
 
 /** Wraps a pure function so that it is called once per object. It keeps no object alive. */
 export function oncePerObject<K extends object, V>(make: (key: K) => V): (key: K) => V {
-  const known = new WeakMap<K, { readonly value: V }>();
+  const cache = new WeakMap<K, { readonly value: V }>();
   return (key) => {
-    const found = known.get(key);
+    const found = cache.get(key);
     if (found) return found.value;
     const value = make(key);
-    known.set(key, { value });
+    cache.set(key, { value });
     return value;
   };
 }

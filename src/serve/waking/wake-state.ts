@@ -99,12 +99,12 @@ const DOUBT_MS = 1_000;
 export function follow(state: WakeState, news: WakeNews, nowMs: number): WakeState {
   const { is, untilMs: _, ...memory } = state;
   const isWaking = is === 'waking';
-  const rest = (next: Memory): WakeState => (isWaking ? { ...next, is } : settle(next, nowMs));
+  const settleUnlessWaking = (next: Memory): WakeState => (isWaking ? { ...next, is } : settle(next, nowMs));
   switch (news.is) {
     case 'planned':
-      return rest(planned(memory, news, nowMs));
+      return settleUnlessWaking(planned(memory, news, nowMs));
     case 'no-plan':
-      return rest(withoutPlan(memory));
+      return settleUnlessWaking(withoutPlan(memory));
     case 'unwell':
       // The wake's own result will be newer than this news.
       return isWaking ? state : settle({ ...memory, owes: true, ...(news.outcome && { last: news.outcome }) }, nowMs);
@@ -180,8 +180,8 @@ function withoutPlan({ difference: _, sinceMs: _since, doubtMs: _doubt, ...memor
 function planned(state: Memory, { difference, settled }: Extract<WakeNews, { is: 'planned' }>, nowMs: number): Memory {
   const { sinceMs = nowMs, doubtMs = nowMs, ...memory } = state;
   const differSince = new Map(changedKeys(difference).map((key) => [key, memory.differSince.get(key) ?? nowMs]));
-  const told = { ...memory, difference, differSince };
-  return mayWaitMs(difference) === undefined ? told : { ...told, sinceMs, ...(!settled && { doubtMs }) };
+  const memoryNow = { ...memory, difference, differSince };
+  return mayWaitMs(difference) === undefined ? memoryNow : { ...memoryNow, sinceMs, ...(!settled && { doubtMs }) };
 }
 
 function begun({ doubtMs: _, ...memory }: Memory, nowMs: number): WakeState {

@@ -145,16 +145,16 @@ export async function wake(
   const before = await argocd.read(app, shortly(argocd, deadline));
   if (!groups.some(before.manages)) return { is: 'foreign', app: before };
   if (before.isSkipped) return { is: 'error', errors: before.errors, app: before };
-  const one = { argocd, app, deadline, patience, onBusy };
+  const oneWake = { argocd, app, deadline, patience, onBusy };
   if (hasLastedLong(before, patience)) {
-    let seen = before;
-    for await (seen of watched(one, before)) if (!seen.isOperating) break;
-    return { is: 'busy', app: seen };
+    let latest = before;
+    for await (latest of watched(oneWake, before)) if (!latest.isOperating) break;
+    return { is: 'busy', app: latest };
   }
   // A request that Argo CD has overlooked is answered with this one.
-  const seen = before.refreshPending ? await refresh(one, 'normal', before) : before;
-  let now = await refresh(one, 'hard', seen);
-  for await (now of watched(one, now)) {
+  const current = before.refreshPending ? await refresh(oneWake, 'normal', before) : before;
+  let now = await refresh(oneWake, 'hard', current);
+  for await (now of watched(oneWake, now)) {
     const verdict = afterRefresh(now, groups);
     if (verdict !== 'sync') return verdict;
     const mayStart = !now.isOperating && (await argocd.sync(app, new Deadline(ANSWER_MS, argocd.clock)));
@@ -172,16 +172,16 @@ function hasLastedLong({ isOperating, operation, reconciledAtMs = 0 }: AppState,
 }
 
 /** The Application now, and again and again until the time for another operation is over. */
-async function* watched(one: OneWake, first: AppState): AsyncGenerator<AppState, void> {
-  const { argocd, app, deadline, onBusy, patience } = one;
+async function* watched(oneWake: OneWake, first: AppState): AsyncGenerator<AppState, void> {
+  const { argocd, app, deadline, onBusy, patience } = oneWake;
   const until = new Deadline(Math.min(patience.busyMs, deadline.remainingMs()), argocd.clock);
-  let seen = first;
+  let state = first;
   for (let ms = patience.syncEveryMs; ; ms = Math.min(2 * ms, patience.readEveryMs)) {
-    yield seen;
+    yield state;
     if (until.remainingMs() <= patience.syncEveryMs) return;
     onBusy();
     await pause(argocd.clock, Math.min(ms, until.remainingMs()));
-    seen = (await unless(isAway, argocd.read(app, shortly(argocd, deadline)))) ?? seen;
+    state = (await unless(isAway, argocd.read(app, shortly(argocd, deadline)))) ?? state;
   }
 }
 
@@ -193,10 +193,10 @@ interface OneWake {
   readonly onBusy: () => void;
 }
 
-async function refresh(one: OneWake, how: RefreshKind, before: AppState): Promise<AppState> {
-  const { argocd, app, deadline, patience } = one;
+async function refresh(oneWake: OneWake, kind: RefreshKind, before: AppState): Promise<AppState> {
+  const { argocd, app, deadline, patience } = oneWake;
   for (let earlier = before; ; ) {
-    const state = await askOnce(one, how, earlier);
+    const state = await askOnce(oneWake, kind, earlier);
     if (state) return state;
     if (deadline.remainingMs() <= patience.readEveryMs) throw notDone(app, deadline);
     const now = await unless(isAway, argocd.read(app, shortly(argocd, deadline)));
@@ -211,7 +211,7 @@ async function refresh(one: OneWake, how: RefreshKind, before: AppState): Promis
 /** The refreshed Application: as the answer or a read beside it shows it. Undefined: neither does within `askAgainMs`. */
 async function askOnce(
   { argocd, app, deadline, patience: { answerMs, askAgainMs, readEveryMs } }: OneWake,
-  how: RefreshKind,
+  kind: RefreshKind,
   before: AppState,
 ): Promise<AppState | undefined> {
   const limit = shortly(argocd, deadline, askAgainMs);
@@ -229,7 +229,7 @@ async function askOnce(
     return undefined;
   };
   try {
-    const answer = unless(isLate, argocd.refresh(app, shortly(argocd, limit, answerMs, end.signal), how));
+    const answer = unless(isLate, argocd.refresh(app, shortly(argocd, limit, answerMs, end.signal), kind));
     const shown = read();
     return await Promise.race([answer.then((state) => state ?? shown), shown]);
   } finally {

@@ -76,11 +76,11 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
       const { drop, rerun } = decideRerun(losses, jobs, at.group.maxEvictionRetries);
       if (signal.aborted) return 'over';
       for (const [loss, reason] of drop) end(at, [loss], reason);
-      const left = losses.length - drop.size;
+      const openCount = losses.length - drop.size;
       if (!rerun) return await endRunOf(access, run, jobs);
       if ((await askForRerun(access, run, rerun.request)) !== 'asked') return 'later';
       end(at, rerun.covers, 'rerun');
-      return left > rerun.covers.length ? 'later' : 'over';
+      return openCount > rerun.covers.length ? 'later' : 'over';
     };
 
     const visit = async (key: string, { signal }: Turn): Promise<Again | undefined> => {
@@ -113,13 +113,16 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
 
     return subscriberOf({
       reconciled: () => {
-        for (const at of book.atLoss()) {
-          const expired = at.lost.filter((loss) => isExpired(loss, clock.now()));
-          end(at, expired, 'expired');
+        for (const group of book.atLoss()) {
+          const expired = group.lost.filter((loss) => isExpired(loss, clock.now()));
+          end(group, expired, 'expired');
         }
-        const known = runs;
+        const earlierRuns = runs;
         runs = new Map(
-          lostRuns(book.atLoss()).map((run) => [run.key, { tries: 0, isTold: false, ...known.get(run.key), run }]),
+          lostRuns(book.atLoss()).map((run) => [
+            run.key,
+            { tries: 0, isTold: false, ...earlierRuns.get(run.key), run },
+          ]),
         );
         line.keepOnly(runs);
         for (const [key, { cannotEnd, run }] of runs) {
@@ -158,12 +161,12 @@ const LONGEST_PAUSE_MS = 300_000;
 
 /** `key`: the same while any of its jobs is lost. */
 function lostRuns(groups: readonly GroupAtLoss[]) {
-  return groups.flatMap((at) => {
+  return groups.flatMap((group) => {
     // The repository may have been renamed meanwhile.
-    const runs = groupBy(at.lost, ({ runId }) => `${at.live.key} ${runId}`);
+    const runs = groupBy(group.lost, ({ runId }) => `${group.live.key} ${runId}`);
     return [...runs].map(([key, losses]) => {
       const { repository = '', runId = 0 } = losses.at(-1) ?? {};
-      return { key, at, repository, runId, losses };
+      return { key, at: group, repository, runId, losses };
     });
   });
 }
@@ -178,11 +181,11 @@ export function showsEnd({ at: { look, lostSince }, losses }: Pick<LostRun, 'at'
 /** True when all jobs of the run that are ready or at work are lost, and their runners have ended. The newest look says so, without a request. */
 function mayEnd({ at: { look }, losses, runId }: LostRun): boolean {
   if (!look) return false;
-  const ended = new Set(losses.flatMap(({ jobId, runnerEnded }) => (runnerEnded ? [jobId] : [])));
+  const endedJobIds = new Set(losses.flatMap(({ jobId, runnerEnded }) => (runnerEnded ? [jobId] : [])));
   const open = look.jobs.filter(
     ({ runId: of, status }) => of === runId && (status === 'in_progress' || status === 'queued'),
   );
-  return open.length > 0 && open.every(({ id, status }) => status === 'in_progress' && ended.has(id));
+  return open.length > 0 && open.every(({ id, status }) => status === 'in_progress' && endedJobIds.has(id));
 }
 
 /**
@@ -238,12 +241,12 @@ export function decideRerun(losses: readonly LostJob[], jobs: readonly JobOfRun[
   // One request re-runs all lost jobs. If other jobs failed, too, it would also re-run those: then each lost job gets
   // its own request.
   const lostRows = new Set(failed.values());
-  const others = jobs.filter(hasFailed);
+  const failedJobs = jobs.filter(hasFailed);
   // Jobs without a runner were ended together with the lost ones.
   const areEnded = [...failed.keys()].some(({ endAskedAt }) => endAskedAt !== undefined);
   const isOurs = (job: JobOfRun): boolean =>
     lostRows.has(job) || (areEnded && job.conclusion === 'cancelled' && job.runner === undefined);
-  if (others.length > 1 && others.every(isOurs)) {
+  if (failedJobs.length > 1 && failedJobs.every(isOurs)) {
     return { drop, rerun: { request: 'failed-jobs' as const, covers: [...failed.keys()] } };
   }
   return { drop, rerun: { request: { jobId: first[1].id }, covers: [first[0]] } };

@@ -48,7 +48,7 @@ const WIDTH = 8;
  */
 export function tellJobEnds(timeoutMs: number, notifyDefaults: readonly NotifyTarget[] = []): StartTask {
   return ({ clock, giteas, queue, targetOf, tell }) => {
-    const ended = new EndedJobs();
+    const collector = new EndedJobs();
     let waiting: readonly AskedJob[] = [];
 
     const giveUp = ({ notify }: AskedJob): void => {
@@ -64,7 +64,7 @@ export function tellJobEnds(timeoutMs: number, notifyDefaults: readonly NotifyTa
       for (const { target, dueMs } of jobs) line.add(target.key, dueMs - clock.steadyMs());
     };
 
-    const later = (job: AskedJob): void => {
+    const askAgainLater = (job: AskedJob): void => {
       const pauseMs = PAUSES_MS[job.tries];
       if (pauseMs === undefined) giveUp(job);
       else ask([{ ...job, tries: job.tries + 1, dueMs: clock.steadyMs() + pauseMs }]);
@@ -76,18 +76,18 @@ export function tellJobEnds(timeoutMs: number, notifyDefaults: readonly NotifyTa
       const [first] = due;
       if (!first) return;
       // A question that fails says nothing of any job.
-      const found = await giteas
+      const result = await giteas
         .ask(first.target, timeoutMs, (access) => readEnds(access, first.target, due), signal)
         .catch(ignoreFailure);
       if (signal.aborted) return;
       waiting = waiting.filter((each) => !due.includes(each));
-      for (const asked of due) {
-        const { job, notify, runners } = asked;
-        const end = found?.ends.find(({ id, attempt }) => id === job.id && attempt === job.attempt);
-        if (!end) later(asked);
+      for (const request of due) {
+        const { job, notify, runners } = request;
+        const end = result?.ends.find(({ id, attempt }) => id === job.id && attempt === job.attempt);
+        if (!end) askAgainLater(request);
         // The job was cancelled while it waited, or ran on a foreign runner: no message.
         else if (end.runner !== undefined && runners.includes(end.runner)) {
-          const notice = noticeOf(asked, end.result, end.runner, found?.workflows.get(end.runId), clock.now());
+          const notice = noticeOf(request, end.result, end.runner, result?.workflows.get(end.runId), clock.now());
           tell({ is: 'job-ended', notice, notify });
         }
       }
@@ -101,12 +101,12 @@ export function tellJobEnds(timeoutMs: number, notifyDefaults: readonly NotifyTa
     });
 
     const endedJobs = ({ verdicts }: EventOf<'reconciled'>): readonly AskedJob[] => {
-      const left = ended.take(verdicts);
-      if (left.length === 0) return [];
+      const jobs = collector.take(verdicts);
+      if (jobs.length === 0) return [];
       const groups = new Map<string, RunnerGroup | undefined>(
-        verdicts.flatMap(({ groups: of }) => of.map(({ live }) => [live.key, live.group] as const)),
+        verdicts.flatMap(({ groups: members }) => members.map(({ live }) => [live.key, live.group] as const)),
       );
-      return left.flatMap((job) => {
+      return jobs.flatMap((job) => {
         const group = groups.get(keyText(job.group));
         const target = group && targetOf().get(group);
         if (!group || !target || target instanceof Failure) return [];
@@ -121,9 +121,9 @@ export function tellJobEnds(timeoutMs: number, notifyDefaults: readonly NotifyTa
   };
 }
 
-async function readEnds(access: GiteaAccess, { scope }: GiteaTarget, asked: readonly AskedJob[]) {
+async function readEnds(access: GiteaAccess, { scope }: GiteaTarget, jobs: readonly AskedJob[]) {
   const api = new GiteaApi(access);
-  const repositories = asked.map(({ job }) => job.repository);
+  const repositories = jobs.map(({ job }) => job.repository);
   const levels = await levelsOf(api, scope, repositories);
   const ends = await Promise.all(levels.map((level) => readJobEnds(api, level)));
   // A message without the workflow's name is better than none.
@@ -199,26 +199,26 @@ export class EndedJobs {
 
   /** Takes all plans of one reconcile, and answers the jobs that have ended since the last one, each once. Without a plan nothing is known. */
   take(verdicts: readonly Pick<AppVerdict, 'application' | 'planning'>[]): readonly OurJob[] {
-    const seen = new Map<string, Seen>();
-    const found: OurJob[] = [];
+    const seenByApplication = new Map<string, Seen>();
+    const newJobs: OurJob[] = [];
     for (const { application, planning } of verdicts) {
       const before = this.#seen.get(application);
       if (planning.is === 'planned') {
         const { plan, atMs } = planning;
-        const known = before ?? { sinceMs: atMs, active: new Map() };
-        const own = jobsOfOurRunners(plan);
-        const ended = this.#endedIn(plan, own, known);
+        const earlier = before ?? { sinceMs: atMs, active: new Map() };
+        const ourJobs = jobsOfOurRunners(plan);
+        const endedJobs = this.#endedIn(plan, ourJobs, earlier);
         // Jobs that are done in the first plan had ended before it.
-        if (before) found.push(...ended);
-        const active = new Map([...own].filter(([, { job }]) => job.status !== 'completed'));
-        seen.set(application, { sinceMs: known.sinceMs, active });
-      } else if (before) seen.set(application, before);
+        if (before) newJobs.push(...endedJobs);
+        const active = new Map([...ourJobs].filter(([, { job }]) => job.status !== 'completed'));
+        seenByApplication.set(application, { sinceMs: earlier.sinceMs, active });
+      } else if (before) seenByApplication.set(application, before);
     }
-    this.#seen = seen;
-    return found;
+    this.#seen = seenByApplication;
+    return newJobs;
   }
 
-  #endedIn(plan: Plan, own: ReadonlyMap<string, OurJob>, { sinceMs, active }: Seen): readonly OurJob[] {
+  #endedIn(plan: Plan, ourJobs: ReadonlyMap<string, OurJob>, { sinceMs, active }: Seen): readonly OurJob[] {
     const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(stayKey));
     const gone = [...active].filter(([key]) => !listed.has(key));
     // A look reads no completed jobs while nothing is queued or runs. So a plan may list jobs for the first time that
@@ -226,7 +226,7 @@ export class EndedJobs {
     // by an earlier leader, so it is not reported.
     const sinceSecondMs = Math.floor(sinceMs / 1000) * 1000;
     const isNew = ({ completedAtMs = Number.POSITIVE_INFINITY }: Job): boolean => completedAtMs > sinceSecondMs;
-    const done = [...own].filter(([, { job }]) => job.status === 'completed' && isNew(job));
+    const done = [...ourJobs].filter(([, { job }]) => job.status === 'completed' && isNew(job));
     return [...gone, ...done].flatMap(([key, job]) => {
       if (this.#ended.has(key)) return [];
       this.#ended.set(key, true);

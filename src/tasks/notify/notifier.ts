@@ -184,7 +184,7 @@ export async function readSecretFile(file: string): Promise<string> {
 
 /** Reads the file `--notify-file`: the default of `spec.notify`. @throws Failure exit 2 */
 export async function readNotifyFile(file: string): Promise<readonly NotifyTarget[]> {
-  const wrong = (what: string): Failure =>
-    new Failure('GR-NOTIFY-06', 2, `read --notify-file ${file}: ${what}. Write a list like spec.notify.`);
+  const wrong = (detail: string): Failure =>
+    new Failure('GR-NOTIFY-06', 2, `read --notify-file ${file}: ${detail}. Write a list like spec.notify.`);
   return (await readSmallYaml(file, NotifyTargets.nullable(), wrong)) ?? [];
 }

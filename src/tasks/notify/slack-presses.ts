@@ -53,7 +53,12 @@ export function interactiveListener(
 ): RequestListener {
   const readBody = bodyReader(MAX_PRESS_BYTES, MEMORY_BYTES);
   const perf = { now: nowMs };
-  const seen = new LRUCache<string, true>({ max: MOST_REMEMBERED, ttl: 2 * WINDOW_MS, ttlResolution: 0, perf });
+  const takenSignatures = new LRUCache<string, true>({
+    max: MOST_REMEMBERED,
+    ttl: 2 * WINDOW_MS,
+    ttlResolution: 0,
+    perf,
+  });
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const refuse = (status: number, why: string): void => answer(request, response, plain(status, why));
     if (request.method !== 'POST') return refuse(405, 'Slack sends POST.');
@@ -66,10 +71,10 @@ export function interactiveListener(
     if (!(Math.abs(nowMs() - sentMs) <= WINDOW_MS)) return refuse(401, 'The request is too old.');
     const signature = header(request, 'x-slack-signature');
     if (!isSigned(signature, time, body, secret)) return refuse(401, 'The signature is wrong.');
-    if (seen.has(signature)) return refuse(409, 'This request was taken before.');
+    if (takenSignatures.has(signature)) return refuse(409, 'This request was taken before.');
     const press = Press.safeParse(parseJson(new URLSearchParams(body.toString()).get('payload') ?? '')).data;
     if (!press) return refuse(422, 'This is no press of our button.');
-    seen.set(signature, true);
+    takenSignatures.set(signature, true);
     answer(request, response, plain(200, ''));
     void onPress(press);
   };
@@ -77,10 +82,10 @@ export function interactiveListener(
 }
 
 function isSigned(signature: string, time: string, body: Uint8Array, secret: string): boolean {
-  const given = /^v0=([0-9a-f]{64})$/.exec(signature)?.[1];
-  if (given === undefined) return false;
+  const digest = /^v0=([0-9a-f]{64})$/.exec(signature)?.[1];
+  if (digest === undefined) return false;
   const right = createHmac('sha256', secret).update(`v0:${time}:`).update(body).digest();
-  return timingSafeEqual(Buffer.from(given, 'hex'), right);
+  return timingSafeEqual(Buffer.from(digest, 'hex'), right);
 }
 
 const Id = z.string().regex(/^[A-Z0-9]{2,32}$/);
@@ -167,13 +172,13 @@ async function holdConnection(
   if ('failure' in opened) return opened.failure;
   const url = parseUrl(opened.url ?? '');
   if (!url || signal.aborted) return failed('its answer has no address');
-  const own = new AbortController();
-  const life = AbortSignal.any([signal, own.signal]);
+  const ownEnd = new AbortController();
+  const life = AbortSignal.any([signal, ownEnd.signal]);
   const socket = connect(url, env, life);
   try {
     return await new Promise((resolve) => {
       let beganMs: number | undefined;
-      const over = (): void => {
+      const end = (): void => {
         if (beganMs === undefined) resolve(failed('the connection failed'));
         else if (clock.steadyMs() - beganMs < SHORT_MS) resolve(failed('Slack ended the connection at once'));
         else resolve(undefined);
@@ -181,16 +186,16 @@ async function holdConnection(
       void pause(clock, OPEN_MS, life).then(() => {
         if (beganMs === undefined) resolve(failed(`no greeting within ${OPEN_MS / 1000} s`));
       });
-      socket.addEventListener('close', over);
+      socket.addEventListener('close', end);
       socket.addEventListener('message', ({ data }) => {
         const message = Message.safeParse(typeof data === 'string' ? parseJson(data) : undefined).data;
         switch (message?.type) {
           case 'hello':
             beganMs ??= clock.steadyMs();
-            void untilDead(socket, clock, pingMs, life).then(over);
+            void untilDead(socket, clock, pingMs, life).then(end);
             return;
           case 'disconnect':
-            over();
+            end();
             return;
           case 'interactive': {
             socket.send(JSON.stringify({ envelope_id: message.envelope_id }));
@@ -206,7 +211,7 @@ async function holdConnection(
       });
     });
   } finally {
-    own.abort();
+    ownEnd.abort();
   }
 }
 

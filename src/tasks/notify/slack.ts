@@ -65,8 +65,8 @@ export async function openSlack(
     const kept = await orFailure(extend({ namespace, name: runner }));
     const isFailed = kept instanceof Failure;
     if (isFailed) tell('slack', 'extend-failed', kept);
-    const told = isFailed ? `it cannot be kept longer (${kept.code}). The log of serve says why.` : kept;
-    post(messageTo(channel, namespace, { text: `<@${person}> ${told}`, thread_ts: thread }));
+    const text = isFailed ? `it cannot be kept longer (${kept.code}). The log of serve says why.` : kept;
+    post(messageTo(channel, namespace, { text: `<@${person}> ${text}`, thread_ts: thread }));
   };
   const signing = await watchSecrets(signingSecretFile);
   const listener = interactiveListener(() => signing()[0], clock.now, onPress);
@@ -75,9 +75,9 @@ export async function openSlack(
       const { group, namespace } = notice;
       if (!slack) return undefined;
       if (tokenFile !== undefined) return messageTo(slack.channel, namespace, slackMessage(notice, hasButton));
-      const what = `notify for RunnerGroup ${namespace}/${group}: no Slack token is configured`;
+      const subject = `notify for RunnerGroup ${namespace}/${group}: no Slack token is configured`;
       const page = manual('notifications.md#the-button-keep-1-h-longer');
-      return new Failure('GR-NOTIFY-02', 1, `${what}. Give serve a bot token: --slack-token-file, ${page}.`);
+      return new Failure('GR-NOTIFY-02', 1, `${subject}. Give serve a bot token: --slack-token-file, ${page}.`);
     },
     requests: { path: INTERACTIVE_PATH, listener },
     run: async (signal) => {
@@ -129,9 +129,9 @@ async function callSlack(
   token: string,
   fields: Fields,
 ): Promise<Answer | Refusal> {
-  const refused = (received: string, again: boolean): Refusal => ({
+  const refused = (received: string, mayRetry: boolean): Refusal => ({
     failure: new Failure(code, 1, `${what}: ${received}. ${remedy}.`),
-    again,
+    again: mayRetry,
   });
   const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
   const texts = Object.entries(fields).map(([name, value]): [string, string] => [name, textOf(value)]);

@@ -18,15 +18,20 @@ export function webhookReceiver(
   allowedUrls: readonly URL[],
   secretFile?: string,
 ): Receiver {
-  const call = async (url: string, what: string, notice: JobNotice): Promise<Refusal | undefined> => {
+  const call = async (url: string, subject: string, notice: JobNotice): Promise<Refusal | undefined> => {
     const secret = secretFile === undefined ? undefined : await readSignerOf(secretFile, url);
-    const request = { what, method: 'POST', url: new URL(url), ...signedBody(notice, clock.now(), secret) } as const;
+    const request = {
+      what: subject,
+      method: 'POST',
+      url: new URL(url),
+      ...signedBody(notice, clock.now(), secret),
+    } as const;
     // A POST is not led on: a redirect is an answer like others.
     const { status } = await http.send(request, new Deadline(ATTEMPT_MS, clock));
     if (status >= 200 && status < 300) return undefined;
     const redirect = status >= 300 && status < 400;
     const remedy = redirect ? 'Redirects are not followed: write the final address' : 'Look at the receiver';
-    const failure = new Failure('GR-NOTIFY-04', 1, `${what}: the webhook answered ${status}. ${remedy}.`);
+    const failure = new Failure('GR-NOTIFY-04', 1, `${subject}: the webhook answered ${status}. ${remedy}.`);
     return { failure, again: status >= 500 || status === 429 };
   };
   return {
@@ -34,15 +39,15 @@ export function webhookReceiver(
       if (!webhook) return undefined;
       const { url } = webhook;
       const { group, namespace } = notice;
-      const what = `notify for RunnerGroup ${namespace}/${group}`;
+      const subject = `notify for RunnerGroup ${namespace}/${group}`;
       if (!isAllowedUrl(url, allowedUrls)) {
         const remedy = 'Add its prefix to --notify-urls of serve, or change spec.notify.';
         const why = 'serve is not allowed to send to this webhook URL';
-        return new Failure('GR-NOTIFY-03', 1, `${what}: ${why}. ${remedy}`);
+        return new Failure('GR-NOTIFY-03', 1, `${subject}: ${why}. ${remedy}`);
       }
       // The path may be its secret, and addressees are printed.
       const addressee = `webhook ${parseUrl(url)?.origin ?? ''} ${hash('sha256', url).slice(0, 8)}`;
-      return { to: 'webhook', addressee, namespace, send: () => call(url, what, notice) };
+      return { to: 'webhook', addressee, namespace, send: () => call(url, subject, notice) };
     },
   };
 }
@@ -52,8 +57,8 @@ async function readSignerOf(file: string, url: string): Promise<string> {
   const text = await readSecretFile(file);
   const lines = text.split('\n').map((line) => secretLine(line.trim()));
   if (lines.every(({ base }) => base === undefined)) return text;
-  const own = lines.find(({ base }) => base !== undefined && isBelow(new URL(url), base));
-  if (own) return own.secret;
+  const ownLine = lines.find(({ base }) => base !== undefined && isBelow(new URL(url), base));
+  if (ownLine) return ownLine.secret;
   throw unusable(file, `no line is for ${new URL(url).origin}. Add a line: the address, a space, a secret of its own`);
 }
 

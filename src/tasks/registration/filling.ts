@@ -55,10 +55,10 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
     };
 
     const ask = async (access: GiteaAccess, tokenKey: TokenKey, target: GiteaTarget) => {
-      const found = await readRegistrationToken(access, target.scope);
-      if (found) return found;
-      const what = `Gitea gives the registration token of ${describeScope(target.scope)} to that user alone`;
-      throw refused(tokenKey, `${what}. Use an API token of that user with scope write:user`);
+      const token = await readRegistrationToken(access, target.scope);
+      if (token) return token;
+      const subject = `Gitea gives the registration token of ${describeScope(target.scope)} to that user alone`;
+      throw refused(tokenKey, `${subject}. Use an API token of that user with scope write:user`);
     };
 
     /** Gitea is asked only for a Secret that can be read and is bound to no other Gitea. */
@@ -66,25 +66,27 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
       const { annotations, keys, version } = await readSecret(client, tokenKey, new Deadline(timeoutMs, client.clock));
       const bound = keys(URL_KEY)?.trim() || undefined;
       if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
-        const what = `its key ${URL_KEY} names another Gitea than ${target.url}`;
-        throw refused(tokenKey, `${what}. Correct gitea.url, or name another Secret`);
+        const subject = `its key ${URL_KEY} names another Gitea than ${target.url}`;
+        throw refused(tokenKey, `${subject}. Correct gitea.url, or name another Secret`);
       }
       const marked = Holders.parse(parseJson(annotations[REGISTRATION_MARK] ?? ''));
       const holders = Object.entries(marked).filter(([key]) => keys(key)?.trim());
       const holder = new Map(holders).get(tokenKey.key);
       if (holder === undefined) checkHolder(tokenKey, '', holder);
       const { token, now } = await giteas.ask(target, timeoutMs, (access) => ask(access, tokenKey, target), signal);
-      const own = holderOf({ giteaUrl: target.url, scope: { ...target.scope, now } });
+      const expectedHolder = holderOf({ giteaUrl: target.url, scope: { ...target.scope, now } });
       const isSame = keys(tokenKey.key)?.trim() === token;
       // An equal token belongs to this scope, whatever the scope's name was when it was written.
-      if (!isSame) checkHolder(tokenKey, own, holder);
-      if (isSame && bound !== undefined && holder === own) return 'same';
+      if (!isSame) checkHolder(tokenKey, expectedHolder, holder);
+      if (isSame && bound !== undefined && holder === expectedHolder) return 'same';
       if (signal.aborted) return 'changed';
-      const wanted = {
+      const content = {
         data: { [tokenKey.key]: token, ...(bound === undefined && { [URL_KEY]: target.url }) },
-        annotations: { [REGISTRATION_MARK]: JSON.stringify(Object.fromEntries([...holders, [tokenKey.key, own]])) },
+        annotations: {
+          [REGISTRATION_MARK]: JSON.stringify(Object.fromEntries([...holders, [tokenKey.key, expectedHolder]])),
+        },
       };
-      return await fillSecret(client, tokenKey, version, wanted, new Deadline(timeoutMs, client.clock));
+      return await fillSecret(client, tokenKey, version, content, new Deadline(timeoutMs, client.clock));
     };
 
     const keep = async (id: string, { signal }: Turn): Promise<Again | undefined> => {
@@ -117,9 +119,9 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
       byId = new Map(tokenKeys(groups, targets, names).map((tokenKey) => [tokenKey.id, tokenKey]));
       line.keepOnly(byId);
       for (const [id, { target }] of byId) {
-        const known = before.get(id)?.target;
+        const earlierTarget = before.get(id)?.target;
         // A new API token may do what the old one could not.
-        const isOther = target instanceof Failure ? !(known instanceof Failure) : known !== target;
+        const isOther = target instanceof Failure ? !(earlierTarget instanceof Failure) : earlierTarget !== target;
         if (isOther) line.set(id, 0);
       }
     };
@@ -127,15 +129,15 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
 }
 
 /** @throws Failure when the key is for another scope, or may be. */
-function checkHolder(tokenKey: TokenKey, own: string, holder: string | undefined): void {
-  if (holder === own) return;
+function checkHolder(tokenKey: TokenKey, expectedHolder: string, holder: string | undefined): void {
+  if (holder === expectedHolder) return;
   if (holder !== undefined) {
-    const what = `it holds the token of ${holder}, not of ${own}`;
-    throw refused(tokenKey, `${what}. To give it to these groups, remove the key`);
+    const reason = `it holds the token of ${holder}, not of ${expectedHolder}`;
+    throw refused(tokenKey, `${reason}. To give it to these groups, remove the key`);
   }
   if (tokenKey.unclear === undefined) return;
-  const what = `RunnerGroup ${tokenKey.unclear} of this namespace is not valid, so it may name this key for another scope`;
-  throw refused(tokenKey, `${what}. Correct that group`);
+  const doubt = `RunnerGroup ${tokenKey.unclear} of this namespace is not valid, so it may name this key for another scope`;
+  throw refused(tokenKey, `${doubt}. Correct that group`);
 }
 
 /** Time until Gitea is asked for the same token again, ms: 5 minutes after none, else 15 s, 30 s … 10 minutes after so many failures in a row. */
@@ -171,30 +173,37 @@ export function tokenKeys(
   targetOf: TargetOf,
   names: ReadonlySet<string>,
 ): readonly TokenKey[] {
-  const known = groups.filter((one): one is Known => one.group !== undefined);
+  const soundGroups = groups.filter((one): one is Known => one.group !== undefined);
   const unclear = new Map(
     groups.flatMap(({ group, object: { metadata } }) => (group ? [] : [[metadata.namespace, metadata.name]])),
   );
-  const byPod = known.filter((one): one is ByPod => one.group.registrationToken !== undefined);
+  const byPod = soundGroups.filter((one): one is ByPod => one.group.registrationToken !== undefined);
   const members = groupBy(byPod, ({ group: { namespace, registrationToken } }) =>
     names.has(registrationToken.name) ? `${namespace}/${registrationToken.name} ${registrationToken.key}` : undefined,
   );
   if (members.size === 0) return [];
   const uses = new Map(
-    [...groupBy(known, ({ group }) => group.namespace)].map(([at, all]) => [at, all.flatMap(usesOf)]),
+    [...groupBy(soundGroups, ({ group }) => group.namespace)].map(([namespace, all]) => [
+      namespace,
+      all.flatMap(usesOf),
+    ]),
   );
   return [...members].flatMap(([id, unordered]) => {
     const sharing = unordered.toSorted((a, b) => (a.group.name < b.group.name ? -1 : 1));
     const [{ group }] = sharing as [ByPod];
     const targets = sharing.map((each) => targetOf.get(each.group));
-    const found = targets.find((target) => target !== undefined && !(target instanceof Failure));
-    if (!found) return [];
+    const goodTarget = targets.find((target) => target !== undefined && !(target instanceof Failure));
+    if (!goodTarget) return [];
     const { namespace, registrationToken } = group;
     const why = conflict(group, sharing) ?? otherUse(registrationToken, uses.get(namespace) ?? []);
     const tokenKey = { id, namespace, ...registrationToken, objects: sharing.map(({ object }) => object) };
     const broken = unclear.get(namespace);
     return [
-      { ...tokenKey, target: why ? refused(tokenKey, why) : found, ...(broken !== undefined && { unclear: broken }) },
+      {
+        ...tokenKey,
+        target: why ? refused(tokenKey, why) : goodTarget,
+        ...(broken !== undefined && { unclear: broken }),
+      },
     ];
   });
 }
@@ -213,10 +222,10 @@ type Use = Omit<SecretRef, 'path'> & { readonly why: string };
 /** Returns the values that a group reads besides its registration token. */
 function usesOf({ group }: Known): readonly Use[] {
   const inPod = templateAsks(group, 'secret').map(({ path, value }) => ({ path, name: value }));
-  const others = [...otherSecrets(group.manifest['spec']), ...inPod];
+  const otherRefs = [...otherSecrets(group.manifest['spec']), ...inPod];
   return [
     { ...group.authToken, why: 'a RunnerGroup names it under authToken, so it holds an API token' },
-    ...others.map(({ path, ...ref }) => ({ ...ref, why: `RunnerGroup ${group.name} names it in ${path}` })),
+    ...otherRefs.map(({ path, ...ref }) => ({ ...ref, why: `RunnerGroup ${group.name} names it in ${path}` })),
   ];
 }
 

@@ -70,14 +70,15 @@ export function wishesOf(
       const key = keyOfDecision(decision);
       const live = liveOf.get(key);
       const member = members.get(keyText(decision.group));
-      const { registeredAt: at, size } = decision.emit ? decision : { ...live?.job };
-      if (!member?.group || at === undefined || !(live || missing.has(key)) || waitsInQueue(decision, live)) continue;
+      const { registeredAt: level, size } = decision.emit ? decision : { ...live?.job };
+      if (!member?.group || level === undefined || !(live || missing.has(key)) || waitsInQueue(decision, live))
+        continue;
       const { group, object } = member;
       const uid = live?.uid ?? '';
       const isFree = !isTaken(key, uid);
       if (!live && !isFree) continue;
-      const own = withSizes(group).find((each) => each.size?.name === size) ?? group;
-      const around = { runner: decision.runner, at, uid, object, group, own };
+      const groupOfSize = withSizes(group).find((each) => each.size?.name === size) ?? group;
+      const around = { runner: decision.runner, at: level, uid, object, group, own: groupOfSize };
       const renamedTo = renamed.get(keyText(decision.group));
       wishes.set(key, { ...around, is: stateOf(decision, live, isFree), target: targetOf.get(group), renamedTo });
     }
@@ -114,22 +115,22 @@ export function unused(before: Wishes, now: Wishes): readonly Wish[] {
  * @throws Failure for another one
  */
 export function levelOf({ at, group, renamedTo, runner }: Wish): Scope {
-  const own = { ...group.scope, now: renamedTo };
-  if (group.registration.for === 'scope' && [own, group.scope].map(scopeWord).includes(at)) return group.scope;
+  const scope = { ...group.scope, now: renamedTo };
+  if (group.registration.for === 'scope' && [scope, group.scope].map(scopeWord).includes(at)) return group.scope;
   const repository = repositoriesOf(group, renamedTo)(boundTo(at) ?? '');
   if (repository) return repository;
-  const what = `register runner ${runner}: its Job asks for ${printable(at).slice(0, 100)} (annotation ${REGISTERED_AT}), which its RunnerGroup does not give`;
+  const subject = `register runner ${runner}: its Job asks for ${printable(at).slice(0, 100)} (annotation ${REGISTERED_AT}), which its RunnerGroup does not give`;
   const remedy = 'The next sync corrects or removes the Job. If this comes again after it, delete the Job';
-  throw new Failure('GR-REG-02', 1, `${what}. ${remedy}.`);
+  throw new Failure('GR-REG-02', 1, `${subject}. ${remedy}.`);
 }
 
 /** Finds the repositories at which a group may register runners. */
 function repositoriesOf(group: RunnerGroup, renamedTo: string | undefined): (name: string) => Scope | undefined {
-  const own = { ...group.scope, now: renamedTo };
+  const scope = { ...group.scope, now: renamedTo };
   const chosenBy = choosersFinder([toPlanned(group, '', '')], new Map([['', { ...(renamedTo && { renamedTo }) }]]));
   return (name) => {
     const [owner = '', repo, ...more] = name.split('/');
-    const isOne = repo && more.length === 0 && hasJobsOf(own, owner, repo) && chosenBy(name).size > 0;
+    const isOne = repo && more.length === 0 && hasJobsOf(scope, owner, repo) && chosenBy(name).size > 0;
     return isOne ? { kind: 'repo', owner, repo } : undefined;
   };
 }
@@ -153,8 +154,8 @@ export function levelsSeen({ planning }: AppVerdict): (group: RunnerGroup) => re
     const [origin, renamedTo, covers] = [group.giteaUrl, nowOf().get(keyText(group)), coverOf(group.scope)];
     const owners = covers === undefined ? [] : [...new Set([covers, renamedTo ?? covers].map(ownerOf))];
     const keys = covers === undefined ? [origin] : owners.map((owner) => `${origin} ${owner}`);
-    const seen = keys.flatMap((key) => names().get(key) ?? []);
-    return seen
+    const rows = keys.flatMap((key) => names().get(key) ?? []);
+    return rows
       .map(({ name }) => name)
       .filter(repositoriesOf(group, renamedTo))
       .map((name) => `repo:${name}`);

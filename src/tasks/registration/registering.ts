@@ -67,10 +67,10 @@ interface Refused {
 /** @param levels each with its group, where Jobs wait @returns whether there were others */
 function forgetAllBut(levels: ReadonlySet<string>, unregistered: TaskContext['unregistered']): boolean {
   const before = [...unregistered];
-  for (const [group, { failures, ...of }] of before) {
-    const left = new Map([...failures].filter(([at]) => levels.has(`${group} ${at}`)));
-    if (left.size === 0) unregistered.delete(group);
-    else if (left.size < failures.size) unregistered.set(group, { failures: left, ...of });
+  for (const [group, { failures, ...state }] of before) {
+    const remaining = new Map([...failures].filter(([at]) => levels.has(`${group} ${at}`)));
+    if (remaining.size === 0) unregistered.delete(group);
+    else if (remaining.size < failures.size) unregistered.set(group, { failures: remaining, ...state });
   }
   return before.some(([group, is]) => unregistered.get(group) !== is);
 }
@@ -106,16 +106,16 @@ export function registerRunners(timeoutMs: number): StartTask {
       for (const { live } of verdict.groups) {
         const { group, object } = live;
         if (!group || guessed.has(group)) continue;
-        for (const at of levelsOf(group)) {
+        for (const level of levelsOf(group)) {
           guessed.add(group);
-          leave({ at, object, target: targetOf().get(group) }, { isGuess: true });
+          leave({ at: level, object, target: targetOf().get(group) }, { isGuess: true });
         }
       }
     };
 
     const tokenFor = async (access: GiteaAccess, key: string, scope: Scope): Promise<string> => {
-      const known = tokens.get(key);
-      if (known !== undefined) return known;
+      const token = tokens.get(key);
+      if (token !== undefined) return token;
       const refused = refusals.get(key);
       if (refused && clock.steadyMs() < refused.untilMs) throw refused.failure;
       const read = await orFailure(readRegistrationToken(access, scope));
@@ -126,8 +126,8 @@ export function registerRunners(timeoutMs: number): StartTask {
         throw read;
       }
       refusals.delete(key);
-      const what = `ask for the registration token of ${scopeWord(scope)}: Gitea gives it to that user alone`;
-      if (read === undefined) throw new Failure('GR-REG-03', 1, `${what}. Use an API token of that user.`);
+      const subject = `ask for the registration token of ${scopeWord(scope)}: Gitea gives it to that user alone`;
+      if (read === undefined) throw new Failure('GR-REG-03', 1, `${subject}. Use an API token of that user.`);
       tokens.set(key, read.token);
       return read.token;
     };

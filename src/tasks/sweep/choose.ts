@@ -105,8 +105,8 @@ export function deadRegistrations(evidence: SweepEvidence, earlier: RowObservati
   const observations = new Map<string, RowObservation>();
   /** Notes the observation of a row, and returns for how long it has been the same, ms. */
   const seenMs = (key: string, name: string, seems: RowObservation['seems']): number => {
-    const known = earlier.get(key);
-    const sinceMs = known?.name === name && known.seems === seems ? known.sinceMs : evidence.nowMs;
+    const earlierRow = earlier.get(key);
+    const sinceMs = earlierRow?.name === name && earlierRow.seems === seems ? earlierRow.sinceMs : evidence.nowMs;
     observations.set(key, { name, seems, sinceMs });
     return evidence.nowMs - sinceMs;
   };
@@ -146,7 +146,7 @@ function findOwn({ instance, groups, looks, areAll = false }: SweepEvidence) {
     groups.map((group) => [`${group.look} ${namePrefix(group.name)} ${groupHash(instance, group)}`, group]),
   );
   const vanished = areAll ? vanishedFinder(instance, groups) : () => undefined;
-  const own = new Map<string, OwnRow>();
+  const ownRows = new Map<string, OwnRow>();
   const all = new Set<string>();
   for (const { look, giteaUrl } of groups) {
     for (const row of looks.get(look)?.runners ?? []) {
@@ -154,13 +154,13 @@ function findOwn({ instance, groups, looks, areAll = false }: SweepEvidence) {
       all.add(key);
       const made = parseRunnerName(row.name);
       const group = made && (places.get(`${look} ${made.prefix} ${made.groupHash}`) ?? vanished(look, giteaUrl, made));
-      if (group) own.set(key, { key, group, row });
+      if (group) ownRows.set(key, { key, group, row });
     }
   }
-  const inOrder = [...own.values()].sort(
+  const inOrder = [...ownRows.values()].sort(
     (a, b) => compareText(a.group.giteaUrl, b.group.giteaUrl) || a.row.id - b.row.id,
   );
-  return { own: inOrder, foreign: all.size - own.size };
+  return { own: inOrder, foreign: all.size - ownRows.size };
 }
 
 /**

@@ -100,13 +100,15 @@ export class Sweeper {
   async pass({ groups, areAll = false, liveJobs, mayAsk }: SweepContext, signal?: AbortSignal) {
     const { ask, budget } = this.#options;
     const targets = new Map(groups.map(({ target }) => [target.key, target]));
-    const asked = [...targets.values()].filter((target) => mayAsk?.(target) ?? true);
+    const allowedTargets = [...targets.values()].filter((target) => mayAsk?.(target) ?? true);
     // The failure of one scope does not stop the others.
-    const found = await Promise.all(asked.map((target) => orFailure(ask(target, (access) => lookAt(access, target)))));
-    const failures = found.flatMap((each) => (each instanceof Failure ? each : []));
-    const unlisted = asked.flatMap(({ scope }, at) => (found[at] ? [] : describeScope(scope)));
-    const seen = found.flatMap((each) => (each && !(each instanceof Failure) ? each : []));
-    const looks = new Map(seen.map((each) => [each.target.key, each]));
+    const results = await Promise.all(
+      allowedTargets.map((target) => orFailure(ask(target, (access) => lookAt(access, target)))),
+    );
+    const failures = results.flatMap((each) => (each instanceof Failure ? each : []));
+    const unlisted = allowedTargets.flatMap(({ scope }, at) => (results[at] ? [] : describeScope(scope)));
+    const scopeLooks = results.flatMap((each) => (each && !(each instanceof Failure) ? each : []));
+    const looks = new Map(scopeLooks.map((each) => [each.target.key, each]));
     const choice = deadRegistrations(
       {
         instance: this.#options.instance,
@@ -123,22 +125,22 @@ export class Sweeper {
     const outcomes = new Map<JudgedRegistration, SweepOutcome>();
     const stopped = new Set<string>();
     let deletions = 0;
-    for (const judged of inTurns(choice.registrations)) {
-      const { look } = judged.group;
+    for (const registration of inTurns(choice.registrations)) {
+      const { look } = registration.group;
       const mayDelete = !stopped.has(look) && deletions < budget;
-      const done = await this.#actOn(judged, mayDelete ? looks.get(look) : undefined, signal);
+      const done = await this.#actOn(registration, mayDelete ? looks.get(look) : undefined, signal);
       const isFailed = done instanceof Failure;
       if (!isFailed && done.is === 'deleted') deletions += 1;
       // A right that the token lacks is missing for the next row, too, and a failing server is left alone.
       if (isFailed) stopped.add(look);
       if (isFailed) failures.push(done);
-      outcomes.set(judged, isFailed ? { is: 'failed', code: done.code } : done);
+      outcomes.set(registration, isFailed ? { is: 'failed', code: done.code } : done);
     }
     return {
       /** By Gitea and id. */
-      registrations: choice.registrations.flatMap((judged) => {
-        const { group, id, name } = judged;
-        const outcome = outcomes.get(judged);
+      registrations: choice.registrations.flatMap((registration) => {
+        const { group, id, name } = registration;
+        const outcome = outcomes.get(registration);
         return outcome
           ? { namespace: group.namespace, group: group.name, gitea: group.giteaUrl, id, name, outcome }
           : [];
@@ -153,17 +155,17 @@ export class Sweeper {
   }
 
   async #actOn(
-    judged: JudgedRegistration,
+    registration: JudgedRegistration,
     scope: ScopeLook | undefined,
     signal: AbortSignal | undefined,
   ): Promise<SweepOutcome | Failure> {
-    if (judged.verdict.is === 'kept') return judged.verdict;
-    if (this.#options.dryRun && !judged.group.byServe) return { is: 'would-delete' };
+    if (registration.verdict.is === 'kept') return registration.verdict;
+    if (this.#options.dryRun && !registration.group.byServe) return { is: 'would-delete' };
     if (!scope) return { is: 'postponed' };
     const waitMs = this.#nextDeletionMs - this.#options.clock.steadyMs();
     if (waitMs > 0) await pause(this.#options.clock, waitMs, signal);
     if (signal?.aborted) return { is: 'postponed' };
-    return await orFailure(this.#options.ask(scope.target, (access) => this.#delete(access, judged, scope)));
+    return await orFailure(this.#options.ask(scope.target, (access) => this.#delete(access, registration, scope)));
   }
 
   async #delete(access: GiteaAccess, { id, name }: JudgedRegistration, { level }: ScopeLook): Promise<SweepOutcome> {
@@ -216,7 +218,7 @@ const MOST_GUESSED = 500;
 export function sweepDeadRows(deletes: boolean, instance: string, timeoutMs: number): StartTask {
   return ({ clock, cluster, giteas, isWell, queue, targetOf, tell }) => {
     const groups = new SweptGroups();
-    let known: TargetOf | undefined;
+    let lastTargetOf: TargetOf | undefined;
     const places = new Map<
       string,
       { readonly group: SweepGroup; readonly passes: number; readonly isGuess: boolean }
@@ -251,8 +253,8 @@ export function sweepDeadRows(deletes: boolean, instance: string, timeoutMs: num
         return isSeen ? cluster.runners().map(({ job }) => job) : undefined;
       };
       const mayAsk = (target: GiteaTarget): boolean => isWell(target) && giteas.pauseMs(target) === 0;
-      const found = await sweeper.pass({ groups: readable, areAll: true, mayAsk, liveJobs }, signal);
-      const { registrations, failures } = found;
+      const result = await sweeper.pass({ groups: readable, areAll: true, mayAsk, liveJobs }, signal);
+      const { registrations, failures } = result;
       tell({ is: 'dead-registrations', rows: registrations.filter(({ outcome }) => LEFT.has(outcome.is)) });
       for (const { gitea, name, outcome } of registrations) {
         if (outcome.is === 'deleted') tell({ is: 'registration-deleted', gitea, runner: name });
@@ -273,8 +275,8 @@ export function sweepDeadRows(deletes: boolean, instance: string, timeoutMs: num
     return subscriberOf({
       reconciled: () => {
         const now = targetOf();
-        if (now === known) return;
-        known = now;
+        if (now === lastTargetOf) return;
+        lastTargetOf = now;
         const existing = [...now].flatMap(([{ namespace, name, registration }, target]) =>
           target instanceof Failure ? [] : [{ namespace, name, target, byServe: registration.by === 'serve' }],
         );

@@ -127,12 +127,14 @@ function isUnsaid({ said, text }: Wait): boolean {
 }
 
 /** Returns the waiting jobs, and those that ended and still need a last status. Known facts stay. */
-function followed(verdicts: readonly AppVerdict[], known: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
-  const waits = verdicts.flatMap((verdict) => waitsIn(verdict, known, targetOf));
-  const shown = waits.filter(([key], at) => known.has(key) || at < MOST_FOLLOWED);
+function followed(verdicts: readonly AppVerdict[], waitByKey: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
+  const waits = verdicts.flatMap((verdict) => waitsIn(verdict, waitByKey, targetOf));
+  const shown = waits.filter(([key], at) => waitByKey.has(key) || at < MOST_FOLLOWED);
   const next = new Map(shown.map(([key, waitNow]) => [key, waitNow()]));
-  const groups = new Map(verdicts.flatMap(({ groups: of }) => of.map((group) => [group.live.key, group] as const)));
-  for (const [key, wait] of known) {
+  const groups = new Map(
+    verdicts.flatMap(({ groups: members }) => members.map((group) => [group.live.key, group] as const)),
+  );
+  for (const [key, wait] of waitByKey) {
     const group = groups.get(wait.group);
     if (next.has(key) || !group || !asks(group)) continue;
     // While a group is in trouble, its jobs are unknown.
@@ -148,7 +150,7 @@ function asks({ live: { group } }: GroupVerdict): boolean {
 }
 
 /** Jobs that wait, and those that did and of which something was said, by key. Words are made for those that are followed. */
-function waitsIn({ groups, planning }: AppVerdict, known: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
+function waitsIn({ groups, planning }: AppVerdict, waitByKey: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
   const wanting = new Map(groups.filter(asks).flatMap(({ live: { group, key } }) => (group ? [[key, group]] : [])));
   if (wanting.size === 0 || planning.is !== 'planned') return [];
   const { atMs } = planning;
@@ -159,7 +161,7 @@ function waitsIn({ groups, planning }: AppVerdict, known: ReadonlyMap<string, Wa
     const target = group && targetOf.get(group);
     if (!group || !target || target instanceof Failure) return [];
     const key = stayKey(decision);
-    const before = known.get(key);
+    const before = waitByKey.get(key);
     if (verdict === 'held' || verdict === 'served') {
       const wait = before ?? { group: keyText(group), sinceMs: atMs, saidMs: 0, failures: 0 };
       const isLate = atMs - wait.sinceMs >= group.commitStatusAfterSeconds * 1000;

@@ -36,12 +36,12 @@ export const TRACING_BOUNDS = {
 
 /** @param exporter default: OTLP over HTTP with JSON. */
 export function openSink(settings: TracingSettings, exporter?: SpanExporter): SpanSink {
-  let given: Partial<TraceIds> = {};
+  let nextIds: Partial<TraceIds> = {};
   const out = exporter ?? new OTLPTraceExporter({ url: settings.url.href, timeoutMillis: TRACING_BOUNDS.sendMs });
   const sink: SpanSink = {
     record: (root, ids) => {
       if (!isKept(settings, ids.traceId)) return;
-      given = ids;
+      nextIds = ids;
       write(tracer, root, ROOT_CONTEXT);
     },
     onLost: () => undefined,
@@ -63,10 +63,10 @@ export function openSink(settings: TracingSettings, exporter?: SpanExporter): Sp
     spanLimits: { attributeValueLengthLimit: TRACING_BOUNDS.longestValue },
     // A root span has the ids of its CI job. The others have its trace id, and a span id by chance.
     idGenerator: {
-      generateTraceId: () => given.traceId ?? randomHex(16),
+      generateTraceId: () => nextIds.traceId ?? randomHex(16),
       generateSpanId: () => {
-        const { spanId = randomHex(8), traceId } = given;
-        given = traceId === undefined ? {} : { traceId };
+        const { spanId = randomHex(8), traceId } = nextIds;
+        nextIds = traceId === undefined ? {} : { traceId };
         return spanId;
       },
     },

@@ -66,10 +66,10 @@ function connect(url: URL): (body: string | undefined) => Promise<void> {
   sent.on('error', () => undefined);
   return async (body) => {
     if (isOpen && body !== undefined) {
-      const over = new AbortController();
-      const end = (): void => over.abort();
+      const wait = new AbortController();
+      const end = (): void => wait.abort();
       sent.once('response', end).once('close', end).end(body);
-      await pause(systemClock, ANSWER_MS, over.signal);
+      await pause(systemClock, ANSWER_MS, wait.signal);
     }
     sent.destroy();
   };
