@@ -230,6 +230,7 @@ const ARGOCD_REMEDIES: Remedies = [
     /waiting for (?:healthy state of|completion of hook) [\w.-]*\/(?<kind>\w+)\/(?<name>[\w.-]+)/,
     'see why <kind> <name> is not ready, and mend it: kubectl get <kind> -A --field-selector metadata.name=<name> -o yaml',
   ],
+  [/Operation terminated/, 'sync it again: somebody has ended that sync'],
   [/syncOptions has/, 'remove that option from spec.syncPolicy.syncOptions'],
   [/permitted to use project/, 'add the namespace of the Application to spec.sourceNamespaces of that AppProject'],
   [
@@ -244,7 +245,7 @@ const ARGOCD_REMEDIES: Remedies = [
   ],
   [/is not managed/, 'add that namespace to those of the cluster in Argo CD: argocd cluster set --namespace'],
   [
-    /CRD is installed|could not find the requested resource|RunnerGroup\S* "[^"]*" is invalid/,
+    /CRD is installed|API could not find|could not find the requested resource|RunnerGroup\S* "[^"]*" is invalid/,
     'install the CRD of this version: gitea-runners doctor has the command. Of another kind: the CRD that it names',
   ],
   [/currently unable to handle/, 'see which API of the cluster does not answer: kubectl get apiservices'],

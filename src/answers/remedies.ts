@@ -96,6 +96,11 @@ const REMEDIES: Remedies = [
     /^(?!ImageInspect)\w*Image.* (?:dial|timeout|deadline|reset|EOF)\b/,
     'see whether node <NODE> reaches the registry: network, DNS, proxy',
   ],
+  // containerd 2.4: core/content, pkg/archive.
+  [
+    /^\w*Image.*(?:unexpected (?:commit )?(?:digest|size)|invalid tar header|failed size validation)/,
+    'push that image again, or empty the cache of the mirror or proxy before its registry: a layer comes damaged',
+  ],
   [/^(?:InvalidImageName|\w*Image.*(?:not found|not exist|no such image|unknown|invalid))/, IMAGE],
   // kubelet 1.37: pkg/kubelet/util/manager (the object exists, and the kubelet cannot read it), pkg/kubelet/token.
   [
@@ -326,7 +331,14 @@ const REMEDIES: Remedies = [
     /^NoPod.* cannot \w+ resource/,
     'give the account that it names this right, by a Role and a RoleBinding in that namespace',
   ],
-  [/^NoPod.*service ?account/, 'make that ServiceAccount, or correct spec.podTemplate'],
+  [
+    /^NoPod.*security context constraint/, // OpenShift
+    'let the ServiceAccount of these pods use a constraint that admits them, or take another containerMode or securityProfile',
+  ],
+  [
+    /^NoPod.*(?:looking up service account|service ?accounts? "[^"]*" not found)/,
+    'make that ServiceAccount, or correct spec.podTemplate',
+  ],
   [
     /^NoPod.*PriorityClass with name (?<class>[\w.-]+)/,
     'make PriorityClass <class>, or correct spec.priorityTiers or spec.podTemplate',

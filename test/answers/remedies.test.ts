@@ -24,6 +24,18 @@ describe('what helps against a pod that does not start', () => {
     ],
     ['FailedMount', 'references non-existent secret key: x', 'or the key'],
     ['NoPod', 'forbidden: exceeded quota: pods', 'raise that quota'],
+    [
+      'NoPod',
+      'forbidden: unable to validate against any security context constraint: [provider restricted-v2: Forbidden: not usable by user or serviceaccount]',
+      'a constraint that admits them',
+    ],
+    ['NoPod', 'error looking up service account runners/x: serviceaccount "x" not found', 'make that ServiceAccount'],
+    [
+      'ErrImagePull',
+      'failed commit on ref "layer-x": unexpected commit digest sha256:1, expected sha256:2: failed',
+      'damaged',
+    ],
+    ['ErrImagePull', 'failed to extract layer: archive/tar: invalid tar header: unknown', 'damaged'],
     ['NoPod', 'violates PodSecurity "restricted:latest"', 'securityProfile'],
     ['NoPod', 'admission webhook "x.example.com" denied the request: zzz', 'who runs that admission webhook'],
     ['ImagePullBackOff', 'pull access denied, repository does not exist', 'imagePullSecrets. Or correct'],

@@ -454,6 +454,37 @@ describe('explain, at 3 a.m., when', () => {
       next: 'start serve again',
     },
     {
+      when: 'a sync has failed, and only the result of an object has the reason',
+      application: application({
+        conditions: [{ type: 'SyncError', message: 'Failed last sync attempt to [7c1e0b2]: tasks are not valid' }],
+        operationState: {
+          phase: 'Failed',
+          message: 'one or more synchronization tasks are not valid',
+          syncResult: {
+            resources: [
+              {
+                status: 'SyncFailed',
+                message: 'The Kubernetes API could not find version "v1beta2" of kueue.x-k8s.io/LocalQueue',
+              },
+            ],
+          },
+        },
+      }),
+      code: 4,
+      cause: 'tasks are not valid: The Kubernetes API could not find version "v1beta2" of kueue.x-k8s.io/LocalQueue',
+      next: 'install the CRD',
+    },
+    {
+      when: 'somebody has ended the sync',
+      application: application({
+        conditions: [{ type: 'SyncError', message: 'Failed last sync attempt to [7c1e0b2]: Operation terminated' }],
+        operationState: { phase: 'Failed', message: 'Operation terminated' },
+      }),
+      code: 4,
+      cause: 'its last sync has ended with Failed: Operation terminated',
+      next: 'sync it again: somebody has ended that sync',
+    },
+    {
       when: 'automated sync is switched off in place and no replica of serve leads',
       lease: { spec: { holderIdentity: '' } },
       application: application({}, { prune: true, enabled: false }),

@@ -192,10 +192,11 @@ const groupsOf = ({ status }: Application): readonly string[] =>
   status.resources.filter(({ kind }) => kind === KIND).map(keyText);
 
 export function applications(seen: Installation): Judgements {
-  const { applications: read, groups: all } = seen;
+  const { applications: read, groups: all, argocdNamespace } = seen;
   return judged(read, fixes.NO_ARGOCD, (found) => {
     const concerned = found.filter((each) => hasPlugin(each) || groupsOf(each).length > 0);
-    if (concerned.length === 0) return bad(`no Application has the plugin ${PLUGIN}`, fixes.STEP_3);
+    if (concerned.length === 0)
+      return bad(`no Application of namespace ${argocdNamespace} has the plugin ${PLUGIN}`, fixes.STEP_3);
     const namespaces = new Set(concerned.map(({ spec }) => spec.destination.namespace));
     const alone = [...new Set(all.map(({ namespace }) => namespace))].filter((namespace) => !namespaces.has(namespace));
     const owners = groupBySeveral(concerned, groupsOf);
@@ -246,7 +247,8 @@ function application(found: Application, { gitea, nowMs }: Installation): Judgem
     const patch = JSON.stringify(patchFor(found));
     return bad(wrong.join('; '), `kubectl -n ${namespace} patch application ${name} --type=merge -p '${patch}'`);
   }
-  const error = status.conditions.find(({ type }) => type.endsWith('Error'));
+  // A sync that has failed is told by its operation, which has the reason.
+  const error = status.conditions.find(({ type }) => type.endsWith('Error') && type !== 'SyncError');
   const [said] = status.conditions;
   if (error === undefined && failure) return bad(failure.why, failure.next);
   if (error === undefined)

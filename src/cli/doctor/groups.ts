@@ -280,10 +280,16 @@ function nodesOf(group: RunnerGroup, { autoscaler, nodePools, nodes: read }: Ins
   if (fitting > 0) return good(`${fitting} of ${reasons.length} can take its pod (${note})`);
   const why = reasons.length === 0 ? '' : `: ${counted(reasons.flatMap((reason) => reason ?? []))}`;
   const text = `none of ${reasons.length} can take its pod${why}`;
-  const fix = 'Correct podTemplate in git, or label, untaint or add a node: kubectl get nodes --show-labels';
+  const areIll = reasons.length > 0 && reasons.every((reason) => OF_ILL_NODES.test(reason ?? ''));
+  const fix = areIll
+    ? 'Mend those nodes: kubectl describe nodes; a toleration does not help. Or add one'
+    : 'Correct podTemplate in git, or label, untaint or add a node: kubectl get nodes --show-labels';
   const nodesMayCome = 'value' in autoscaler || ('value' in nodePools && nodePools.value.length > 0);
   return nodesMayCome ? unknown(`${text}. The autoscaler may add one`, fix) : bad(text, fix);
 }
+
+/** Taints of Kubernetes itself, such as disk-pressure and not-ready. */
+const OF_ILL_NODES = /^taint node\.(?:cloudprovider\.)?kubernetes\.io\/(?!unschedulable)/;
 
 /** Most reasons in a line. Further ones become `…`. */
 const MOST_REASONS = 3;

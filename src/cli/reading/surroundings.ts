@@ -93,7 +93,10 @@ export function applicationSeen(json: unknown, called: string, nowMs: number): A
     const { says: doing, ...lasting } = operationWords(app, nowMs) ?? {};
     const says = [doing ?? [], warnings].flat().join('; ');
     const failed = operation?.phase === 'Failed' || operation?.phase === 'Error' ? operation : undefined;
-    const [error] = errors.map(({ type, message }) => `${type}: ${message}`);
+    // The operation itself has the reason of its objects. `SyncError` repeats its message without that.
+    const [error] = errors
+      .filter(({ type }) => !(failed && type === 'SyncError'))
+      .map(({ type, message }) => `${type}: ${message}`);
     const git = InGit.safeParse(json).data?.spec.source;
     const parent = parentOf(json);
     const told = error ?? (failed && `its last sync has ended with ${failed.phase}: ${failed.message}`);

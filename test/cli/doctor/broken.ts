@@ -19,6 +19,7 @@ import {
   manifest,
   metrics,
   NAMESPACE,
+  NODES,
   PROJECTS,
   put,
   RBAC,
@@ -332,7 +333,12 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     'Application: runners and more both have RunnerGroup runners/ci',
     'one of them',
   ],
-  ['no Application', put([APPLICATIONS], { items: [] }), 'Application: no Application has the plugin', 'step 3'],
+  [
+    'no Application',
+    put([APPLICATIONS], { items: [] }),
+    'Application: no Application of namespace argocd has the plugin',
+    'step 3',
+  ],
   [
     'an Application that does not prune',
     put([...SYNC_POLICY, 'automated', 'prune'], undefined),
@@ -450,6 +456,12 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     put([...SPEC, 'podTemplate'], { spec: { hostUsers: false } }),
     'RunnerGroup runners/ci, nodes: none of 1 can take its pod: 1 with no user namespaces',
     'Correct podTemplate in git, or label, untaint',
+  ],
+  [
+    'nodes that are ill',
+    put([NODES, 'items', 0, 'spec', 'taints'], [{ key: 'node.kubernetes.io/disk-pressure', effect: 'NoSchedule' }]),
+    'RunnerGroup runners/ci, nodes: none of 1 can take its pod: 1 with taint node.kubernetes.io/disk-pressure:NoSchedule',
+    'Mend those nodes',
   ],
   [
     'nodes that are too small for a size',
