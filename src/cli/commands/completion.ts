@@ -73,27 +73,28 @@ function zshScript(): string {
   const bracketed = (text: string) => text.replace(/[[\]:]/g, '\\$&');
   const flags = (command: CommandName) =>
     flagsWithPaths(command).map(([name, flag]) => {
-      const of = choicesOf(flag, command);
-      const value = flag.value === undefined ? '' : `:${flag.value}:${of.length > 0 ? `(${of.join(' ')})` : '_files'}`;
+      const choices = choicesOf(flag, command);
+      const value =
+        flag.value === undefined ? '' : `:${flag.value}:${choices.length > 0 ? `(${choices.join(' ')})` : '_files'}`;
       const [first = '', ...more] = spellings([name, flag]);
       const text = quoted(`[${bracketed(helpOf(flag, command))}]${value}`);
       // `-R` and `--recursive` are one flag: the other is not offered again. A path may be named as often as wanted.
       if (longName(name) === PATH.long) return `'*'{${PATH.short},${PATH.long}}${text}`;
       return more.length === 0 ? `${first}${text}` : `'(${first} ${more[0]})'{${first},${more[0]}}${text}`;
     });
-  const rest = (command: CommandName) => {
+  const argumentsOf = (command: CommandName) => {
     if (command === 'completion') return [quoted(`1:shell:(${SHELLS.join(' ')})`)];
     return hasPaths(command) ? [quoted('*:path:_files')] : [];
   };
   const lines = COMMANDS.map(
-    (command) => `    ${command}) _arguments ${[...flags(command), ...rest(command)].join(' ')} ;;`,
+    (command) => `    ${command}) _arguments ${[...flags(command), ...argumentsOf(command)].join(' ')} ;;`,
   );
-  const named = COMMANDS.map((command) => quoted(`${command}:${bracketed(HELP[command].description)}`));
+  const commandLines = COMMANDS.map((command) => quoted(`${command}:${bracketed(HELP[command].description)}`));
   return `#compdef ${NAME}
 # zsh: source <(${NAME} completion zsh)
 _gitea_runners() {
   if (( CURRENT == 2 )); then
-    local -a commands=(${named.join(' ')})
+    local -a commands=(${commandLines.join(' ')})
     _describe command commands
     return
   fi
@@ -116,8 +117,8 @@ function fishScript(): string {
   );
   const flags = COMMANDS.flatMap((command) =>
     flagsWithPaths(command).map(([name, flag]) => {
-      const of = choicesOf(flag, command);
-      const oneOf = of.length > 0 ? ` -x -a ${quoted(of.join(' '))}` : ' -r';
+      const choices = choicesOf(flag, command);
+      const oneOf = choices.length > 0 ? ` -x -a ${quoted(choices.join(' '))}` : ' -r';
       const value = flag.value === undefined ? '' : oneOf;
       const short = flag.short === undefined ? '' : ` -s ${flag.short.slice(1)}`;
       return `complete -c ${NAME} -n '__fish_seen_subcommand_from ${command}'${short} -l ${longName(name).slice(2)}${value} -d ${quoted(helpOf(flag, command))}`;

@@ -18,9 +18,9 @@ export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode
   const argocdNamespace = flagValue('argocdNamespace', flags, io);
   const isBefore = flagValue('pre', flags, io) ?? false;
   const findings = await askCluster(source, argocdNamespace, async (reader) => {
-    const seen = await readInstallation(source, reader);
-    const more = isBefore ? await onlyBefore(seen, reader, source.settings) : [];
-    return [...findingsOf(seen, isBefore), ...more];
+    const installation = await readInstallation(source, reader);
+    const installFindings = isBefore ? await onlyBefore(installation, reader, source.settings) : [];
+    return [...findingsOf(installation, isBefore), ...installFindings];
   });
   const isBad = findings.some(({ is }) => is === 'bad');
   io.out(asJson ? jsonText({ findings }) : text(findings, paperOf(io)));
@@ -35,6 +35,6 @@ function text(findings: readonly DoctorFinding[], paper: Paper): string {
     const line = `${painted(colour, sign, paper)} ${printable(check)}: ${printable(seen)}\n`;
     return fix === undefined ? [line] : [line, `    ${printable(fix)}\n`];
   });
-  const count = (is: DoctorFinding['is']): number => findings.filter((each) => each.is === is).length;
+  const count = (verdict: DoctorFinding['is']): number => findings.filter((each) => each.is === verdict).length;
   return `${lines.join('')}\n${count('good')} good, ${count('bad')} bad, ${count('unknown')} not known\n`;
 }

@@ -32,10 +32,10 @@ import { readAndPlan } from '../reading/read-and-plan.ts';
  * @throws Failure exit 2 if there is no RunnerGroup: Gitea is not asked then, and "nothing is queued" would be a guess
  */
 export async function explain(args: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExitCode> {
-  const asked = askedFrom(args, flags, io);
+  const request = askedFrom(args, flags, io);
   const once = async () => {
     try {
-      return await answer(asked, flags, io);
+      return await answer(request, flags, io);
     } catch (error) {
       // A person's own token.
       if (error instanceof Failure && error.kind === 'forbidden' && io.env['GITEA_TOKEN'])
@@ -47,9 +47,9 @@ export async function explain(args: readonly string[], flags: FlagsOf<'explain'>
   };
   const exitCode = flagValue('exitCode', flags, io);
   if (flagValue('watch', flags, io)) {
-    const other = exitCode ? '--exit-code' : asked.format === 'json' && '-o json';
-    const message = `read --watch: it does not go with ${other}, because it never ends by itself. Leave one of them out.`;
-    if (other) throw new Failure('GR-FLAG-19', 2, message);
+    const conflictingFlag = exitCode ? '--exit-code' : request.format === 'json' && '-o json';
+    const message = `read --watch: it does not go with ${conflictingFlag}, because it never ends by itself. Leave one of them out.`;
+    if (conflictingFlag) throw new Failure('GR-FLAG-19', 2, message);
     return await watch(async () => (await once()).text, io);
   }
   const { text, isUnserved } = await once();
@@ -70,15 +70,21 @@ function askedFrom(args: readonly string[], flags: FlagsOf<'explain'>, io: Io) {
 }
 
 /** `isUnserved`: a job that is shown is unserved. */
-async function answer(asked: ReturnType<typeof askedFrom>, flags: FlagsOf<'explain'>, io: Io) {
-  const { paths, format, filter, what, written = '' } = asked;
-  const found = await look(paths, flags, io);
-  const seen = { ...found, groups: withNamesNow(found.groups, found.plan) };
-  const planned = explanationOf(seen.groups, seen.plan, seen.nowMs, seen.seen);
-  const placed = withNotCreated({ ...planned, ...(seen.where && { where: seen.where }) });
-  const named = await withNamesBefore(await withEvents(placed, seen.settings), seen.groups, seen.settings);
-  const all = what ? named : await withRuns(named, await targetsOf(seen), seen.settings);
-  const scopes = seen.groups.map(({ scope }) => scope);
+async function answer(request: ReturnType<typeof askedFrom>, flags: FlagsOf<'explain'>, io: Io) {
+  const { paths, format, filter, what, written = '' } = request;
+  const foundPlan = await look(paths, flags, io);
+  const explainedPlan = { ...foundPlan, groups: withNamesNow(foundPlan.groups, foundPlan.plan) };
+  const planned = explanationOf(explainedPlan.groups, explainedPlan.plan, explainedPlan.nowMs, explainedPlan.seen);
+  const placed = withNotCreated({ ...planned, ...(explainedPlan.where && { where: explainedPlan.where }) });
+  const withFormerNames = await withNamesBefore(
+    await withEvents(placed, explainedPlan.settings),
+    explainedPlan.groups,
+    explainedPlan.settings,
+  );
+  const all = what
+    ? withFormerNames
+    : await withRuns(withFormerNames, await targetsOf(explainedPlan), explainedPlan.settings);
+  const scopes = explainedPlan.groups.map(({ scope }) => scope);
   const { repository } = filter;
   const explanation = filtered(all, { ...filter, repository: repository && nameNow(repository, scopes) });
   const paper = paperOf(io);
@@ -88,12 +94,18 @@ async function answer(asked: ReturnType<typeof askedFrom>, flags: FlagsOf<'expla
     if (format === 'json') return { text: jsonText(withSentences(explanation, all)), isUnserved };
     return { text: explainText(explanation, { ...paper, wide: format === 'wide' }, all), isUnserved };
   }
-  const places = { explanation, plan: seen.plan, groups: seen.groups, findRun: (run: RunWanted) => runOf(run, seen) };
+  const places = {
+    explanation,
+    plan: explainedPlan.plan,
+    groups: explainedPlan.groups,
+    findRun: (run: RunWanted) => runOf(run, explainedPlan),
+  };
   const subject = await findSubject(namedNow(what, scopes), written, places);
   const isUnserved = isUnservedSubject(subject, explanation);
   const { checkedAt } = explanation;
-  const told = subject.is === 'jobs' ? withSentences(subject, explanation) : withRunnerSentences(subject, explanation);
-  if (format === 'json') return { text: jsonText({ checkedAt, ...told }), isUnserved };
+  const answerFields =
+    subject.is === 'jobs' ? withSentences(subject, explanation) : withRunnerSentences(subject, explanation);
+  if (format === 'json') return { text: jsonText({ checkedAt, ...answerFields }), isUnserved };
   return { text: answerText(subject, explanation, paper), isUnserved };
 }
 
@@ -115,17 +127,17 @@ function isUnservedSubject(subject: Subject, explanation: Explanation): boolean 
 /** Plans the RunnerGroups of files. Without PATH and without any in the current folder: those of the cluster. */
 async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExplainedPlan> {
   const ofFiles = async (settings: Settings): Promise<ExplainedPlan | undefined> => {
-    const asked = { includeBlocked: true, isOnlyRead: true, settings };
-    const { read, ...planned } = await readAndPlan(paths, flags, io, asked);
+    const planOptions = { includeBlocked: true, isOnlyRead: true, settings };
+    const { read, ...planned } = await readAndPlan(paths, flags, io, planOptions);
     return read.groups.length > 0 ? { ...planned, groups: read.groups, settings } : undefined;
   };
   return await fromFilesOrCluster(paths, flags, io, ofFiles, async (source, reader) => {
     const planned = await planOfCluster(source, reader, flags, io);
     const { server, namespaces, broken } = planned.where;
     if (planned.groups.length + broken.length > 0) return planned;
-    const where = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
-    const more = namespaces.length === 0 ? '' : 'give another one with -n, all with -A, or ';
-    const message = `find RunnerGroups: no RunnerGroup ${where} of ${server}, and none in the current folder. To look elsewhere, ${more}name files.`;
+    const namespaceText = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
+    const advice = namespaces.length === 0 ? '' : 'give another one with -n, all with -A, or ';
+    const message = `find RunnerGroups: no RunnerGroup ${namespaceText} of ${server}, and none in the current folder. To look elsewhere, ${advice}name files.`;
     throw new Failure('GR-INPUT-09', 2, message);
   });
 }
@@ -143,22 +155,23 @@ async function targetsOf({ groups, settings, troubles }: ExplainedPlan, fits = (
 }
 
 /** Asks each Gitea whose groups may have jobs of the repository. */
-async function runOf(wanted: RunWanted, planned: ExplainedPlan): Promise<Run | undefined> {
+async function runOf(runReference: RunWanted, planned: ExplainedPlan): Promise<Run | undefined> {
   const { settings } = planned;
-  const [owner = '', name = ''] = wanted.repository.split('/');
+  const [owner = '', name = ''] = runReference.repository.split('/');
   const targets = await targetsOf(planned, ({ scope }) => hasJobsOf(scope, owner, name));
   for (const target of targets) {
-    const run = await findRun(target, wanted, requestOptions(settings));
+    const run = await findRun(target, runReference, requestOptions(settings));
     if (run) return run;
   }
-  const [target] = 'number' in wanted ? targets : [];
-  const now = target && (await orFailure(nameOfRepositoryNow(target, wanted.repository, requestOptions(settings))));
-  if (typeof now !== 'string' || !('number' in wanted)) return undefined;
-  const ask = `gitea-runners explain ${now}#${wanted.number}`;
+  const [target] = 'number' in runReference ? targets : [];
+  const now =
+    target && (await orFailure(nameOfRepositoryNow(target, runReference.repository, requestOptions(settings))));
+  if (typeof now !== 'string' || !('number' in runReference)) return undefined;
+  const ask = `gitea-runners explain ${now}#${runReference.number}`;
   throw new Failure(
     'GR-EXPLAIN-03',
     2,
-    `explain ${wanted.repository}#${wanted.number}: it is ${now} in Gitea now: ${ask}.`,
+    `explain ${runReference.repository}#${runReference.number}: it is ${now} in Gitea now: ${ask}.`,
   );
 }
 

@@ -22,8 +22,8 @@ const NAME = /^(?:pods?\/|jobs?(?:\.batch)?\/)?([a-z0-9](?:[a-z0-9.-]{0,251}[a-z
  * Runs the command.
  * @throws Failure exit 2: no waiting runner is named; exit 1: no runner has this name, or the cluster refuses
  */
-export async function extend(written: string, flags: FlagsOf<'extend'>, io: Io): Promise<ExitCode> {
-  const name = NAME.exec(written)?.[1];
+export async function extend(podName: string, flags: FlagsOf<'extend'>, io: Io): Promise<ExitCode> {
+  const name = NAME.exec(podName)?.[1];
   if (name === undefined)
     throw new Failure('GR-EXTEND-06', 2, 'extend: the name must be that of a pod or Job, e.g. ci-7-1-9c31e0aa-x2x4z.');
   const forMs = flagValue('for', flags, io);
@@ -32,8 +32,8 @@ export async function extend(written: string, flags: FlagsOf<'extend'>, io: Io):
   const { config: cluster } = await clusterByHand(byHand(choice));
   if (!cluster) throw noCluster('GR-EXTEND-05', 'extend');
   const namespace = flagValue('namespace', flags, io) ?? cluster.context?.namespace ?? 'default';
-  const told = await extendIn(cluster, { namespace, name, forMs, timeoutMs, now: io.now });
-  io.out(`${told}\n`);
+  const extension = await extendIn(cluster, { namespace, name, forMs, timeoutMs, now: io.now });
+  io.out(`${extension}\n`);
   return 0;
 }
 
@@ -74,10 +74,10 @@ export async function extendIn(config: ClusterConfig, request: ExtendRequest): P
 
 /** Returns when the runner's CI job failed. @throws Failure exit 2: the runner does not wait */
 function keptSince({ live: { namespace, name, state, endedAtMs, keepUntilMs } }: NamedJob): number {
-  const ended = isOver(state);
+  const hasEnded = isOver(state);
   // A stay of no length: its CI job did not fail.
-  if (!ended && endedAtMs !== undefined && keepUntilMs !== endedAtMs) return endedAtMs;
-  const why = ended
+  if (!hasEnded && endedAtMs !== undefined && keepUntilMs !== endedAtMs) return endedAtMs;
+  const why = hasEnded
     ? 'it has ended'
     : 'no CI job of it is known to have failed, or Argo CD has not synced since (some seconds)';
   const message = `extend Job ${name} of namespace ${namespace}: it does not stay for a look: ${why}. Only runners of groups with keepFailedSeconds stay.`;

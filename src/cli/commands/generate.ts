@@ -26,8 +26,8 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
   const pieces = piecesOf(planned, { others, env: io.env });
   refuseLargeOutput(pieces);
   // From here on, only the writing itself can fail.
-  for (let at = 0; at < pieces.length; at += PIECES_AT_ONCE) {
-    await io.out(pieces.slice(at, at + PIECES_AT_ONCE).join(''));
+  for (let position = 0; position < pieces.length; position += PIECES_AT_ONCE) {
+    await io.out(pieces.slice(position, position + PIECES_AT_ONCE).join(''));
   }
   io.err(`${countsLine(plan)}\n`);
   if (endTrace) {
@@ -83,8 +83,8 @@ function countsLine(plan: Plan): string {
     const { short } = HELD[decision.because];
     return short && `${short}${decision.group ? ` of ${keyText(decision.group)}` : ''}`;
   });
-  const held = [...causes].map(([cause, jobs]) => `; ${jobs.length} ${cause}`).join('');
+  const heldCounts = [...causes].map(([cause, jobs]) => `; ${jobs.length} ${cause}`).join('');
   const { runners, uses } = runnerCounts(plan.groups);
   const unread = Math.max(0, ...plan.groups.map(({ unreadJobs = 0 }) => unreadJobs));
-  return `${runners}: ${uses}${held}${unread > 0 ? `; ${unreadText(unread)}` : ''}`;
+  return `${runners}: ${uses}${heldCounts}${unread > 0 ? `; ${unreadText(unread)}` : ''}`;
 }

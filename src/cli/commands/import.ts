@@ -32,7 +32,7 @@ import {
 import { fromPod, ofDefaultRunner, otherForge } from '../import/import-pod.ts';
 import { fromRunnerFile } from '../import/import-runner-file.ts';
 import { filled, fittingTemplate, lostNote, withoutNulls } from '../import/import-template.ts';
-import { LOOSE_FILE, named } from '../import/import-variables.ts';
+import { LOOSE_FILE, objectNamed } from '../import/import-variables.ts';
 import { toScope, type WhoseJobs } from '../init/answers.ts';
 
 /**
@@ -44,33 +44,33 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
   const word = flagValue('scope', flags, io);
   const isSaid = owner !== undefined || word === 'global';
   const scope = isSaid ? toScope('import', word, owner ?? '') : undefined;
-  const known: Known = { scope, gitea: flagValue('gitea', flags, io) };
+  const flagSettings: Known = { scope, gitea: flagValue('gitea', flags, io) };
   const namespace = flagValue('groupNamespace', flags, io);
   const objects = files.flatMap((file) => read(file, io));
-  const all = (each: readonly unknown[]) => each.map((object) => fromObject(object, known, objects));
+  const all = (each: readonly unknown[]) => each.map((object) => fromObject(object, flagSettings, objects));
   const ofObjects = all(objects);
-  const isMade = (each: ReturnType<typeof fromObject>) => typeof each === 'object';
-  const results = ofObjects.some(isMade) ? ofObjects : [...ofObjects, ...all(objects.flatMap(ofFileAlone))];
-  const found = results.filter(isMade);
+  const isGroup = (each: ReturnType<typeof fromObject>) => typeof each === 'object';
+  const results = ofObjects.some(isGroup) ? ofObjects : [...ofObjects, ...all(objects.flatMap(ofFileAlone))];
+  const importedGroups = results.filter(isGroup);
   const foreign = results.filter((each) => typeof each === 'string');
-  if (found.length === 0) {
+  if (importedGroups.length === 0) {
     const why = `no Gitea runner was found in ${files.join(', ')}. Known are the operator's RunnerGroup, KEDA's ScaledJob, all that has a pod template, and a runner's config.yaml. A runner is known by its image (act_runner, gitea/runner) or by GITEA_INSTANCE_URL. For any other, start with 'gitea-runners init'.`;
     throw new Failure('GR-IMPORT-02', 2, `import: ${[...new Set(foreign)].join(' ') || why}`);
   }
-  const missing = new Set(found.flatMap((each) => each.missing));
+  const missing = new Set(importedGroups.flatMap((each) => each.missing));
   if (missing.size > 0)
     throw new Failure('GR-IMPORT-03', 2, `import: ${[...missing].join(', ')} must be given: no file says it.`);
-  const made = await Promise.all(found.map((each) => withTemplate(inNamespace(namespace, each))));
+  const made = await Promise.all(importedGroups.map((each) => withTemplate(inNamespace(namespace, each))));
   const twins = [...groupBy(made, ({ metadata }) => keyText(metadata)).values()].flatMap(([, ...others]) => others);
   const texts = made.map((each) => textOf(each, twins.includes(each)));
   const bad = texts.flatMap(({ problem }) => problem ?? []);
-  if (bad.length === found.length) throw new Failure('GR-IMPORT-04', 2, bad.join('\n'));
+  if (bad.length === importedGroups.length) throw new Failure('GR-IMPORT-04', 2, bad.join('\n'));
   io.out(texts.map(({ text }) => text).join('---\n'));
   io.err(
-    `${count(found.length - bad.length, 'RunnerGroup')}. What was not carried over stands above each as a comment.\n`,
+    `${count(importedGroups.length - bad.length, 'RunnerGroup')}. What was not carried over stands above each as a comment.\n`,
   );
-  const isUnread = (object: unknown, at: number) =>
-    typeof results[at] !== 'string' && !found.some((group) => group.read.includes(object));
+  const isUnread = (object: unknown, offset: number) =>
+    typeof results[offset] !== 'string' && !importedGroups.some((group) => group.read.includes(object));
   const names = objects
     .filter(isUnread)
     .map(nameOf)
@@ -119,9 +119,9 @@ function read(file: string, io: Io): readonly unknown[] {
       const object: unknown = error ? undefined : document.toJS({ maxAliasCount: 100 });
       if (other !== undefined && typeof object !== 'object') throw new Error(other);
       // The words of `validate`, which reads less at once.
-      const wrong =
+      const problem =
         error && readAll({ name: file, text }).flatMap((each) => ('problem' in each ? each.problem : []))[0];
-      if (error) throw new Error(wrong ? `line ${wrong.place.line} ${wrong.message}` : error.message);
+      if (error) throw new Error(problem ? `line ${problem.place.line} ${problem.message}` : error.message);
       const data = fromRunnerFile(object) && { [LOOSE_FILE]: JSON.stringify(object) };
       if (data) return [{ kind: LOOSE_FILE, metadata: { name: basename(file) }, data }];
       return (List.safeParse(object).data?.items ?? [object]).map(withoutNulls);
@@ -148,9 +148,13 @@ async function withTemplate(group: ImportedGroup): Promise<ImportedGroup> {
   const { metadata, spec, notes, isMoved } = group;
   if (!spec['podTemplate']) return group;
   const { podTemplate, notes: lost } = await fittingTemplate(metadata, spec);
-  const named = isMoved ? [...new Set(namedIn(podTemplate))].join(', ') : '';
-  const note = `Namespace ${metadata.namespace} must have what the pods name: ${named}.`;
-  return { ...group, spec: filled({ ...spec, podTemplate }), notes: [...notes, ...lost, ...(named ? [note] : [])] };
+  const namedObjects = isMoved ? [...new Set(namedIn(podTemplate))].join(', ') : '';
+  const note = `Namespace ${metadata.namespace} must have what the pods name: ${namedObjects}.`;
+  return {
+    ...group,
+    spec: filled({ ...spec, podTemplate }),
+    notes: [...notes, ...lost, ...(namedObjects ? [note] : [])],
+  };
 }
 
 /** `Secret pull`, `ConfigMap ca`: what a pod takes from its own namespace. */
@@ -165,10 +169,10 @@ function namedIn(value: unknown, key = ''): readonly string[] {
 /** An object without a namespace goes to ours, and a Secret is read in its own namespace only: the installation's are there. */
 function inNamespace(byDefault: string, group: ImportedGroup): ImportedGroup {
   if (group.metadata.namespace !== '') return group;
-  const own = [group.spec['registrationToken'], group.spec['authToken']].flatMap(
+  const secretNames = [group.spec['registrationToken'], group.spec['authToken']].flatMap(
     (token) => SecretRef.safeParse(token).data?.secretRef.name ?? [],
   );
-  const lost = own.filter((name) => name !== REGISTRATION_SECRET && name !== API_SECRET);
+  const lost = secretNames.filter((name) => name !== REGISTRATION_SECRET && name !== API_SECRET);
   const note = `The file names no namespace, so the group is in ${byDefault}, with the Secrets that ${manual('install.md')} makes there: ${REGISTRATION_SECRET} and ${API_SECRET}. If ${byDefault} has ${[...new Set(lost)].join(', ')}, too, write that name.`;
   return {
     ...group,
@@ -183,8 +187,8 @@ function inNamespace(byDefault: string, group: ImportedGroup): ImportedGroup {
 function textOf({ metadata, spec, notes }: ImportedGroup, isTwin: boolean) {
   const result = runnerGroupFromObject({ ...metadata, spec });
   const faults = 'group' in result ? faultsOfPods(result.group) : [];
-  const wrong = faults.map(({ path, message }) => `${pathText(path)} ${message}`);
-  const all = [...(isTwin ? ['another one above has its name: change one'] : []), ...wrong];
+  const faultTexts = faults.map(({ path, message }) => `${pathText(path)} ${message}`);
+  const all = [...(isTwin ? ['another one above has its name: change one'] : []), ...faultTexts];
   const why = 'problem' in result ? result.problem : all.join('; ');
   const comments = notes.map((note) => `# ${printable(note)}\n`).join('');
   const text = `${comments}${yamlText({ apiVersion: API_VERSION, kind: KIND, metadata, spec })}`;
@@ -236,33 +240,38 @@ const OperatorGroup = z.looseObject({
 });
 
 /** A sentence: its runners are another forge's, or it cannot be read. Undefined: it starts none. */
-function fromObject(object: unknown, known: Known, beside: readonly unknown[]): ImportedGroup | string | undefined {
-  const runners = runnersOf(object, beside);
+function fromObject(
+  object: unknown,
+  flagSettings: Known,
+  otherObjects: readonly unknown[],
+): ImportedGroup | string | undefined {
+  const runners = runnersOf(object, otherObjects);
   if (typeof runners === 'string') return runners;
-  if (runners) return fromRunners(runners, known, beside);
+  if (runners) return fromRunners(runners, flagSettings, otherObjects);
   const group = OperatorGroup.safeParse(object);
-  return group.success ? fromOperator(group.data, known, object) : strangerOf(object, beside);
+  return group.success ? fromOperator(group.data, flagSettings, object) : strangerOf(object, otherObjects);
 }
 
 function ofOtherForge({ kind, metadata, template }: OldRunners): string | undefined {
   const whose = otherForge(template.spec);
-  const what = `${kind} ${printable(metadata.name)} starts ${whose} runner`;
-  return whose && `${what}, which does not register at Gitea: it is not served.`;
+  const subject = `${kind} ${printable(metadata.name)} starts ${whose} runner`;
+  return whose && `${subject}, which does not register at Gitea: it is not served.`;
 }
 
 function fromRunners(
   runners: OldRunners,
-  known: Known,
-  beside: readonly unknown[],
+  flagSettings: Known,
+  otherObjects: readonly unknown[],
 ): ImportedGroup | string | undefined {
   const { kind, metadata, template, scaler } = runners;
-  const pod = fromPod(template, beside);
+  const pod = fromPod(template, otherObjects);
   if (!pod) return ofOtherForge(runners);
   const { trigger, asked, others } = triggersOf(runners, pod.said);
-  const scope = known.scope ?? scopeOf(asked);
-  const gitea = known.gitea ?? pod.gitea ?? asked['address'] ?? asked['githubApiURL']?.replace(/\/api\/v1\/?$/, '');
+  const scope = flagSettings.scope ?? scopeOf(asked);
+  const gitea =
+    flagSettings.gitea ?? pod.gitea ?? asked['address'] ?? asked['githubApiURL']?.replace(/\/api\/v1\/?$/, '');
   const { name, kind: ofAuth = 'TriggerAuthentication' } = trigger?.authenticationRef ?? {};
-  const object = named(ofAuth, name, beside);
+  const object = objectNamed(ofAuth, name, otherObjects);
   const refs = TriggerAuthentication.safeParse(object).data?.spec.secretTargetRef ?? [];
   const auth = refs.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken');
   const ofOperator = ofDefaultRunner(runners.labels ?? []);
@@ -307,15 +316,15 @@ function fromRunners(
 /** The trigger that asks a Gitea, with what it takes from variables of the runner; and a sentence for each other one. */
 function triggersOf(
   { scaler }: OldRunners,
-  said: (name: string) => { readonly value?: string | undefined } | undefined,
+  variableOf: (name: string) => { readonly value?: string | undefined } | undefined,
 ) {
   const all = scaler?.spec.triggers ?? [];
   const trigger = all.find(asksForge);
-  const asked = Object.entries(trigger?.metadata ?? {}).flatMap(([key, of]): [string, string][] => {
-    const value = key.endsWith('FromEnv') ? said(of)?.value : of;
+  const metadata = Object.entries(trigger?.metadata ?? {}).flatMap(([key, text]): [string, string][] => {
+    const value = key.endsWith('FromEnv') ? variableOf(text)?.value : text;
     return value === undefined ? [] : [[key.replace(/FromEnv$/, ''), value]];
   });
-  const others = all
+  const otherTriggerNotes = all
     .filter((each) => each !== trigger)
     .map((each) =>
       lostNote(
@@ -324,7 +333,11 @@ function triggersOf(
         each.type === 'cron' ? 'use spec.idleSchedule' : 'queued CI jobs start runners',
       ),
     );
-  return { trigger, asked: Object.fromEntries(asked) as Readonly<Record<string, string>>, others };
+  return {
+    trigger,
+    asked: Object.fromEntries(metadata) as Readonly<Record<string, string>>,
+    others: otherTriggerNotes,
+  };
 }
 
 /** Returns the number of runners, and the field that it comes from. A pod of a ScaledJob takes one CI job. */
@@ -334,66 +347,66 @@ function capOf(
 ): readonly [number, ...string[]] {
   if (maxRunners !== undefined) return [maxRunners];
   // KEDA's own default.
-  const most = scaler && (scaler.spec.maxReplicaCount ?? scaler.spec.maxReplicas ?? 100);
-  if (kind === 'ScaledJob' && most !== undefined) {
-    const times = `maxActiveRunners is maxReplicaCount, ${most}, times parallelism, ${parallelism}.`;
-    return [most * parallelism, ...(parallelism > 1 ? [times] : [])];
+  const maxReplicas = scaler && (scaler.spec.maxReplicaCount ?? scaler.spec.maxReplicas ?? 100);
+  if (kind === 'ScaledJob' && maxReplicas !== undefined) {
+    const times = `maxActiveRunners is maxReplicaCount, ${maxReplicas}, times parallelism, ${parallelism}.`;
+    return [maxReplicas * parallelism, ...(parallelism > 1 ? [times] : [])];
   }
   if (kind === 'DaemonSet')
     return [10, 'maxActiveRunners is a guess: a DaemonSet has as many runners as there are nodes.'];
-  const pods = most ?? Math.max(1, replicas ?? parallelism);
+  const pods = maxReplicas ?? Math.max(1, replicas ?? parallelism);
   if (replicas === 0 && !scaler) return [pods, 'maxActiveRunners is a guess: replicas is 0, and so suspend is true.'];
   const ofPods = parallelism > 1 ? `parallelism, ${parallelism}` : 'the number of replicas, 1 where none is written';
   const ofReplicas = replicas === undefined ? ofPods : `the number of replicas, ${replicas}`;
-  const where = scaler ? `that of ${scaler.kind} ${scaler.metadata.name}, ${pods}` : ofReplicas;
+  const source = scaler ? `that of ${scaler.kind} ${scaler.metadata.name}, ${pods}` : ofReplicas;
   const times =
     ofFile === undefined
       ? `. If the runner's capacity was more than 1, multiply it.`
       : `, times the capacity of a runner, ${ofFile}.`;
-  return [pods * (ofFile ?? 1), `maxActiveRunners is ${where}${times}`];
+  return [pods * (ofFile ?? 1), `maxActiveRunners is ${source}${times}`];
 }
 
 /**
  * Returns the scope of KEDA's triggers `forgejo-runner` (`global`, `org`, `owner` with `repo`) and `github-runner`
  * (`runnerScope`, `owner`, `repos`).
  */
-function scopeOf(asked: Readonly<Record<string, string>>): Known['scope'] {
-  const { owner, org } = asked;
-  const repo = asked['repo'] ?? asked['repos']?.split(',')[0];
-  if (asked['global'] === 'true') return { scope: 'global' };
+function scopeOf(metadata: Readonly<Record<string, string>>): Known['scope'] {
+  const { owner, org } = metadata;
+  const repo = metadata['repo'] ?? metadata['repos']?.split(',')[0];
+  if (metadata['global'] === 'true') return { scope: 'global' };
   if (org) return { scope: 'org', org };
   if (owner === undefined) return undefined;
   if (repo !== undefined && repo !== '') return { scope: 'repo', repo: `${owner}/${repo}` };
   // KEDA does not say whether the owner is an organization: a person must.
-  return asked['runnerScope'] === 'org' ? { scope: 'org', org: owner } : undefined;
+  return metadata['runnerScope'] === 'org' ? { scope: 'org', org: owner } : undefined;
 }
 
 function fromOperator(
   { metadata, spec }: z.output<typeof OperatorGroup>,
-  known: Known,
+  flagSettings: Known,
   object: unknown,
 ): ImportedGroup {
-  const { giteaURL, registrationToken, authToken, ...same } = spec;
-  const { kept, note } = ofDefaultRunner(z.array(z.string()).safeParse(same['labels']).data ?? []);
-  const lost = same['image'] === undefined && note !== undefined;
-  const { scope, org, user, repo, ...others } = same;
-  const before = filled({ scope, org, user, repo });
-  const url = known.gitea ?? giteaURL;
-  const differs = known.scope && JSON.stringify(known.scope) !== JSON.stringify(before);
+  const { giteaURL, registrationToken, authToken, ...commonFields } = spec;
+  const { kept, note } = ofDefaultRunner(z.array(z.string()).safeParse(commonFields['labels']).data ?? []);
+  const lost = commonFields['image'] === undefined && note !== undefined;
+  const { scope, org, user, repo, ...otherFields } = commonFields;
+  const ownScope = filled({ scope, org, user, repo });
+  const url = flagSettings.gitea ?? giteaURL;
+  const differs = flagSettings.scope && JSON.stringify(flagSettings.scope) !== JSON.stringify(ownScope);
   return {
     metadata: placeOf(metadata),
     read: [object],
     spec: filled({
-      ...(known.scope ?? before),
-      ...others,
+      ...(flagSettings.scope ?? ownScope),
+      ...otherFields,
       ...(lost && { labels: kept }),
-      gitea: (known.gitea === undefined && same['gitea']) || (url === undefined ? undefined : { url }),
+      gitea: (flagSettings.gitea === undefined && commonFields['gitea']) || (url === undefined ? undefined : { url }),
       registrationToken: selector(registrationToken),
       authToken: selector(authToken),
     }),
     notes: [
       ...(lost ? [note] : []),
-      ...(differs ? [lostNote('spec', before, '--scope and --owner say otherwise')] : []),
+      ...(differs ? [lostNote('spec', ownScope, '--scope and --owner say otherwise')] : []),
       ...aroundThePod([{ ...Object(object), spec: undefined }]),
       URL_NOTE,
       'Stop the operator first: both would start runners for the same jobs.',

@@ -26,15 +26,15 @@ export async function init(
   ask: AskPerson | undefined,
 ): Promise<ExitCode> {
   const answers = await answersOf(flags, io, ask, (answer) => problemsOf({ ...GOOD, ...answer })[0]);
-  const wrong = problemsOf(answers);
-  if (wrong.length > 0) throw new Failure('GR-INIT-03', 2, `init: ${wrong.join('; ')}.`);
+  const problems = problemsOf(answers);
+  if (problems.length > 0) throw new Failure('GR-INIT-03', 2, `init: ${problems.join('; ')}.`);
   const files = filesOf(answers);
   const root = resolve(io.cwd, folder);
   const force = flagValue('force', flags, io);
   refuseLinks(folder, root, Object.keys(files));
-  const there = Object.keys(files).filter((name) => existsSync(join(root, name)));
-  if (there.length > 0 && !force) {
-    const message = `init: ${there.join(', ')} in ${folder}: there already. --force writes over ${there.length === 1 ? 'it' : 'them'}.`;
+  const existingFiles = Object.keys(files).filter((name) => existsSync(join(root, name)));
+  if (existingFiles.length > 0 && !force) {
+    const message = `init: ${existingFiles.join(', ')} in ${folder}: there already. --force writes over ${existingFiles.length === 1 ? 'it' : 'them'}.`;
     throw new Failure('GR-INIT-04', 2, message);
   }
   for (const [name, text] of Object.entries(files)) write(join(folder, name), join(root, name), text, force);
@@ -98,8 +98,8 @@ function isLink(path: string): boolean {
   }
 }
 
-/** @param written the file as the person calls it */
-function write(written: string, file: string, text: string, force: boolean): void {
+/** @param displayName the file as the person calls it */
+function write(displayName: string, file: string, text: string, force: boolean): void {
   try {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text, { mode: file.endsWith('.sh') ? 0o755 : 0o644, flag: force ? 'w' : 'wx' });
@@ -108,7 +108,7 @@ function write(written: string, file: string, text: string, force: boolean): voi
     const why = ['EEXIST', 'ENOTDIR'].includes(code)
       ? `a file stands where a folder is needed (${code})`
       : systemReason(error);
-    throw new Failure('GR-INIT-06', 1, `init: write ${printable(written)}: ${why}. Choose another folder.`);
+    throw new Failure('GR-INIT-06', 1, `init: write ${printable(displayName)}: ${why}. Choose another folder.`);
   }
 }
 
@@ -164,9 +164,9 @@ const FORMS: readonly (readonly ['git' | 'path' | 'registration' | 'secretStore'
 function problemsOf(answers: Answers): readonly string[] {
   const { group: name, namespace } = answers;
   const read = runnerGroupFromObject({ name, namespace, spec: manifestFrom(answers).spec });
-  const wrong = FORMS.flatMap(([key, form, must]) => (form.test(answers[key]) ? [] : [must]));
-  if (!('problem' in read)) return wrong;
+  const problems = FORMS.flatMap(([key, form, must]) => (form.test(answers[key]) ? [] : [must]));
+  if (!('problem' in read)) return problems;
   // The message names flags, as the person knows them: the file is not written yet.
   const inFlags = read.problem.replaceAll(/(?<=^|; )(?:metadata|spec)\.[\w.]+/g, (path) => FLAG_OF[path] ?? path);
-  return [inFlags, ...wrong];
+  return [inFlags, ...problems];
 }

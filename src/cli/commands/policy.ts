@@ -23,7 +23,7 @@ import { askerFrom, pathsFrom, policyFrom } from '../reading/command-settings.ts
 import { noGroups, readGroups } from '../reading/read-groups.ts';
 import levels from './policy-levels.json' with { type: 'json' };
 
-function wrong(message: string): Failure {
+function policyFailure(message: string): Failure {
   return new Failure('GR-POLICY-07', 2, message);
 }
 
@@ -33,17 +33,19 @@ export async function policyCommand(words: readonly string[], flags: Flags, io: 
   if (wanted === 'init') {
     const level = Object.entries(levels).find(([name]) => name === (args[0] ?? 'shared'));
     if (!level)
-      throw wrong(`policy init: there is no level "${printable(args[0] ?? '')}". Name open, shared or hostile.`);
+      throw policyFailure(
+        `policy init: there is no level "${printable(args[0] ?? '')}". Name open, shared or hostile.`,
+      );
     io.out(level[1]);
     return 0;
   }
   const installed = await policyFrom(flags, io);
-  if (!installed) throw wrong(`policy ${wanted}: no policy is named. Give it with --policy FILE.`);
+  if (!installed) throw policyFailure(`policy ${wanted}: no policy is named. Give it with --policy FILE.`);
   if (wanted === 'test') return await testPolicy(installed, args, flags, io);
   const { paths, recursive } = pathsFrom(args, flags, io);
   const { groups } = await readGroups({ paths, recursive, defaults: installed.defaults }, io);
-  const only = flagValue('group', flags, io);
-  const chosen = groups.filter((each) => only === undefined || [each.name, keyText(each)].includes(only));
+  const groupName = flagValue('group', flags, io);
+  const chosen = groups.filter((each) => groupName === undefined || [each.name, keyText(each)].includes(groupName));
   if (chosen.length === 0) throw noGroups({ paths, recursive, cwd: io.cwd });
   const texts = chosen.map((each) => explained(installed, each, askerFrom(io, true), io));
   io.out((await Promise.all(texts)).join('\n'));
@@ -55,25 +57,31 @@ async function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker:
   const { levelsOf, rowsOf } = await import('../../config/policy/check.ts');
   const all = [...levelsOf(policy, group).entries, policy];
   const whereOf = (level: object): string => {
-    const at = (list: readonly object[] = []): number => list.indexOf(level);
-    const [ofGroups, ofNamespaces] = [at(policy.groups), at(policy.namespaces)];
+    const indexOf = (list: readonly object[] = []): number => list.indexOf(level);
+    const [ofGroups, ofNamespaces] = [indexOf(policy.groups), indexOf(policy.namespaces)];
     if (ofGroups >= 0) return `groups[${ofGroups}]`;
     return ofNamespaces >= 0 ? `namespaces[${ofNamespaces}]` : 'policy';
   };
   const rows = rowsOf(policy, group, asker).map(({ rule, found }) => {
     const field = rule.replace('namespaces.', '');
-    const said = (level: object): unknown => (level as Readonly<Record<string, unknown>>)[field];
-    const level = all.find((each) => said(each) !== undefined);
+    const valueIn = (level: object): unknown => (level as Readonly<Record<string, unknown>>)[field];
+    const level = all.find((each) => valueIn(each) !== undefined);
     const saw = found.map(({ found: { path, message } }) => `${path} ${message}`.trim());
     const results = [...new Set(found.map(({ is }) => is))].join(', ');
-    const says = level ? cut(JSON.stringify(said(level)), 60) : '';
-    return [rule, level ? whereOf(level) : '', says, results || (level ? 'allowed' : 'not restricted'), saw.join('; ')];
+    const valueText = level ? cut(JSON.stringify(valueIn(level)), 60) : '';
+    return [
+      rule,
+      level ? whereOf(level) : '',
+      valueText,
+      results || (level ? 'allowed' : 'not restricted'),
+      saw.join('; '),
+    ];
   });
   const fields = new Set(all.flatMap(({ defaults = {} }) => Object.keys(defaults) as (keyof typeof defaults)[]));
   for (const field of fields) {
     const level = all.find(({ defaults }) => defaults?.[field] !== undefined) ?? policy;
-    const own = field === 'images' ? ['image'] : [field];
-    const isOwn = valueAt(group.manifest, ['spec', ...own]) !== undefined;
+    const fields = field === 'images' ? ['image'] : [field];
+    const isOwn = valueAt(group.manifest, ['spec', ...fields]) !== undefined;
     const ownCounts = field === 'podTemplate' ? 'the group counts over it' : 'the group says its own';
     const result = isOwn ? ownCounts : 'taken';
     rows.push([`defaults.${field}`, whereOf(level), cut(JSON.stringify(level.defaults?.[field]), 60), result, '']);
@@ -118,25 +126,30 @@ async function testPolicy(installed: InstalledPolicy, args: readonly string[], f
     recursive: flagValue('recursive', flags, io),
     cwd: io.cwd,
   });
-  const found = read.files.flatMap((source) => readAll(source));
+  const documents = read.files.flatMap((source) => readAll(source));
   const results = await Promise.all(
-    found.map(async (each): Promise<CaseResult> => {
+    documents.map(async (each): Promise<CaseResult> => {
       if ('problem' in each)
-        throw wrong(`read cases: ${each.problem.place.file}:${each.problem.place.line}: ${each.problem.message}`);
+        throw policyFailure(
+          `read cases: ${each.problem.place.file}:${each.problem.place.line}: ${each.problem.message}`,
+        );
       const { place, value } = each.document;
       const { data, error } = Case.safeParse(value);
-      if (error) throw wrong(`read cases: ${place.file}:${place.line}: ${printable(problemOf(error, Case, value))}`);
+      if (error)
+        throw policyFailure(`read cases: ${place.file}:${place.line}: ${printable(problemOf(error, Case, value))}`);
       return { file: place.file, line: place.line, name: data.name, failure: await failureOf(installed, data, io) };
     }),
   );
   if (results.length === 0)
-    throw wrong(`read cases: there is none. Name a file or a folder with cases: ${manual('policy.md#test-a-policy')}`);
+    throw policyFailure(
+      `read cases: there is none. Name a file or a folder with cases: ${manual('policy.md#test-a-policy')}`,
+    );
   const failed = results.filter(({ failure }) => failure !== undefined).length;
   if (askedOutput('policy', flags, io) === 'junit') io.out(junit(results, failed));
   else {
     const lines = results.map(({ failure, ...at }) => {
-      const where = `${at.file}:${at.line}: ${at.name}`;
-      return printable(failure === undefined ? `ok    ${where}` : `FAIL  ${where}: ${failure}`);
+      const place = `${at.file}:${at.line}: ${at.name}`;
+      return printable(failure === undefined ? `ok    ${place}` : `FAIL  ${place}: ${failure}`);
     });
     io.out(
       `${[...lines, `${count(results.length, 'case')} of ${printable(installed.file)}, ${failed} failed`].join('\n')}\n`,
@@ -163,13 +176,13 @@ async function failureOf(
     repository,
     nowMs,
   });
-  const said = (word: string, got: readonly { readonly rule: RuleName }[], wanted: readonly RuleName[]) => {
-    const [is, be] = [got.map(({ rule }) => rule), wanted].map(
+  const differenceText = (word: string, got: readonly { readonly rule: RuleName }[], expected: readonly RuleName[]) => {
+    const [is, be] = [got.map(({ rule }) => rule), expected].map(
       (names) => [...new Set(names)].sort().join(', ') || 'nothing',
     );
     return is === be ? [] : [`${word} is ${is}, expected ${be}`];
   };
-  const differences = [...said('denied', denials, denied), ...said('warned', warnings, warned)];
+  const differences = [...differenceText('denied', denials, denied), ...differenceText('warned', warnings, warned)];
   return differences.length === 0 ? undefined : differences.join('; ');
 }
 

@@ -39,7 +39,7 @@ import { readGroups } from '../reading/read-groups.ts';
 /** @throws Failure */
 export async function report(args: readonly string[], flags: FlagsOf<'report'>, io: Io): Promise<ExitCode> {
   const format = askedOutput('report', flags, io) ?? 'text';
-  const by = flagValue('by', flags, io);
+  const grouping = flagValue('by', flags, io);
   const toMs = io.now();
   const period = { fromMs: toMs - flagValue('since', flags, io), toMs };
   const file = flagValue('prices', flags, io);
@@ -50,23 +50,23 @@ export async function report(args: readonly string[], flags: FlagsOf<'report'>, 
   const namespaces = groups.map(({ namespace }) => namespace);
   const live = cluster && (await observeCluster(namespaces, cluster, requestOptions(settings)));
   const runners = live?.flatMap(endedRunner);
-  const histories = await readHistories(groups, settings, { ...period, workflows: by === 'workflow' });
+  const histories = await readHistories(groups, settings, { ...period, workflows: grouping === 'workflow' });
   const cut = histories.filter(({ isWhole }) => !isWhole);
   const evidence = { instance: settings.instance, groups, histories, runners, period };
-  const usage = usageOf({ ...evidence, ...(prices && { priceOf: prices.priceOf }) }, by);
+  const usage = usageOf({ ...evidence, ...(prices && { priceOf: prices.priceOf }) }, grouping);
   const result: Report = {
     from: new Date(period.fromMs).toISOString(),
     to: new Date(period.toMs).toISOString(),
-    by,
+    by: grouping,
     ...(prices && { currency: prices.currency }),
     isWhole: cut.length === 0,
     isClusterSeen: runners !== undefined,
     ...usage,
   };
   for (const { scope, url } of cut) {
-    const of = `${describeScope(scope)} at ${new URL(url).origin}`;
+    const sourceText = `${describeScope(scope)} at ${new URL(url).origin}`;
     const why = 'it is too long, or it moved while it was read. Figures are too small. Choose a shorter --since.';
-    io.err(`${printable(`warning: GR-REPORT-02 the history of ${of} is not whole: ${why}`)}\n`);
+    io.err(`${printable(`warning: GR-REPORT-02 the history of ${sourceText} is not whole: ${why}`)}\n`);
   }
   if (format === 'json') io.out(jsonText(result));
   else io.out(format === 'csv' ? csvText(result) : reportText(result, paperOf(io)));
@@ -92,12 +92,12 @@ async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io:
     return groups.length > 0 ? { groups, settings } : undefined;
   };
   type Found = Pick<ExplainedPlan, 'groups' | 'settings'>;
-  return await fromFilesOrCluster<Found>(args, flags, io, ofFiles, async (source, reader, none) => {
-    const found = await groupsOfCluster(source, reader, flags, io);
-    for (const { group, problem } of found.broken)
+  return await fromFilesOrCluster<Found>(args, flags, io, ofFiles, async (source, reader, noGroupsFailure) => {
+    const clusterGroups = await groupsOfCluster(source, reader, flags, io);
+    for (const { group, problem } of clusterGroups.broken)
       io.err(`${printable(`warning: RunnerGroup ${group} is left out: ${problem}`)}\n`);
-    if (found.groups.length === 0) throw none;
-    return found;
+    if (clusterGroups.groups.length === 0) throw noGroupsFailure;
+    return clusterGroups;
   });
 }
 
@@ -105,9 +105,9 @@ async function groupsFrom(args: readonly string[], flags: FlagsOf<'report'>, io:
 function endedRunner(job: LiveJob): readonly EndedRunner[] {
   const { namespace, name, createdAtMs, finishedAtMs: endedAtMs, repository, size, spec, state } = job;
   if (!hasEnded(state) || endedAtMs === undefined) return [];
-  const asked = askedIn((spec as { template?: { spec?: unknown } } | undefined)?.template?.spec);
+  const requests = askedIn((spec as { template?: { spec?: unknown } } | undefined)?.template?.spec);
   const made = { ...(repository && { repository }), ...(size !== undefined && { size }) };
-  return [{ namespace, name, createdAtMs, endedAtMs, ...asked, ...made }];
+  return [{ namespace, name, createdAtMs, endedAtMs, ...requests, ...made }];
 }
 
 /** Bytes of the rows of all scopes together. */
@@ -117,7 +117,7 @@ const MOST_BYTES = 128 * 1024 * 1024;
 async function readHistories(
   groups: readonly RunnerGroup[],
   settings: Settings,
-  wanted: Period & { readonly workflows: boolean },
+  question: Period & { readonly workflows: boolean },
 ): Promise<readonly GiteaHistory[]> {
   const { targets } = await findTargets(groups, settings);
   const http = giteaClient(requestOptions(settings));
@@ -126,7 +126,7 @@ async function readHistories(
   try {
     for (const { url, token, scope, labels } of targets) {
       const api = new GiteaApi({ ...around, url, token, shelf: new Shelf(MOST_BYTES / targets.length, labels) });
-      histories.push({ url, scope, ...(await readScopeHistory(api, scope, wanted)) });
+      histories.push({ url, scope, ...(await readScopeHistory(api, scope, question)) });
     }
     return histories;
   } finally {
@@ -223,11 +223,17 @@ const PriceFile = z.strictObject({
 
 /** Reads the prices of an hour of a runner, a CPU and a GiB of memory from a file. @throws Failure exit 2 */
 async function readPrices(file: string) {
-  const wrong = (what: string): Failure =>
-    new Failure('GR-REPORT-01', 2, `read --prices ${file}: ${what}. ${manual('report.md#prices')} shows such a file.`);
-  const { currency, groups, ...all } = await readSmallYaml(file, PriceFile, wrong);
-  const own = new Map(Object.entries(groups));
+  const pricesFailure = (problem: string): Failure =>
+    new Failure(
+      'GR-REPORT-01',
+      2,
+      `read --prices ${file}: ${problem}. ${manual('report.md#prices')} shows such a file.`,
+    );
+  const { currency, groups, ...all } = await readSmallYaml(file, PriceFile, pricesFailure);
+  const groupPrices = new Map(Object.entries(groups));
   const priceOf = (group: GroupKey, size: string | undefined): Price =>
-    (size === undefined ? undefined : own.get(`${keyText(group)}/${size}`)) ?? own.get(keyText(group)) ?? all;
+    (size === undefined ? undefined : groupPrices.get(`${keyText(group)}/${size}`)) ??
+    groupPrices.get(keyText(group)) ??
+    all;
   return { currency, priceOf };
 }

@@ -26,13 +26,13 @@ export function schema(flags: FlagsOf<'schema'>, io: Io): ExitCode {
  */
 function withPodTemplate(group: JsonSchema): JsonSchema {
   const { template, definitions } = podTemplateSchema();
-  const { spec, ...others } = group.properties ?? {};
+  const { spec, ...otherProperties } = group.properties ?? {};
   const { sizes, ...fields } = described(spec, template)?.properties ?? {};
   const { items, ...list } = sizes ?? {};
   const withOwn = { ...list, items: described(items as JsonSchema | undefined, template) };
   return {
     ...group,
-    properties: { ...others, spec: { ...spec, properties: { ...fields, sizes: withOwn } } },
+    properties: { ...otherProperties, spec: { ...spec, properties: { ...fields, sizes: withOwn } } },
     definitions,
   };
 }

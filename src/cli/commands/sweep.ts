@@ -65,10 +65,10 @@ export async function sweep(
   try {
     const sweeper = new Sweeper({ instance, ask: atOnce(http, timeoutMs), budget, dryRun, clock });
     const { failures, ...report } = await passes(sweeper, context, io, clock);
-    const [failure, ...others] = failures;
+    const [failure, ...otherFailures] = failures;
     const deleted = report.registrations.filter(({ outcome }) => outcome.is === 'deleted').length;
     const before = deleted > 0 ? [`${count(deleted, 'registration')} deleted before that; the others stay.`] : [];
-    if (failure) throw joinFailures([failure, ...others], before);
+    if (failure) throw joinFailures([failure, ...otherFailures], before);
     const result: SweepResult = { dryRun, groups: groups.length, ...report };
     io.out(asJson ? jsonText(result) : sweepText(result, paperOf(io)));
     return 0;
@@ -83,21 +83,21 @@ export async function sweep(
  */
 async function passes(sweeper: Sweeper, context: SweepContext, io: Io, clock: SweepClock): Promise<SweepReport> {
   const done: SweptRegistration[] = [];
-  for (let waited = false; ; ) {
+  for (let hasWaited = false; ; ) {
     const report = await sweeper.pass(context);
     done.push(...report.registrations.filter(({ outcome }) => outcome.is === 'deleted' || outcome.is === 'gone'));
     const outcomes = report.registrations.map(({ outcome }) => outcome);
     const young = outcomes.filter((each) => each.is === 'kept' && each.because === 'seen-too-briefly').length;
-    if (report.failures.length === 0 && young > 0 && !waited) {
+    if (report.failures.length === 0 && young > 0 && !hasWaited) {
       const seconds = SIGHTINGS_APART_MS / 1000;
       io.err(`${count(young, 'registration')} seem${young === 1 ? 's' : ''} dead; looking again in ${seconds} s\n`);
       await pause(clock, SIGHTINGS_APART_MS);
-      waited = true;
+      hasWaited = true;
       continue;
     }
     if (report.failures.length === 0 && outcomes.some(({ is }) => is === 'postponed')) continue;
-    const rest = report.registrations.filter((row) => !done.includes(row));
-    return { ...report, registrations: [...done, ...rest] };
+    const remainingRows = report.registrations.filter((row) => !done.includes(row));
+    return { ...report, registrations: [...done, ...remainingRows] };
   }
 }
 
@@ -157,7 +157,7 @@ function summary({ dryRun, registrations, foreign }: SweepResult): string {
   const dead = dryRun
     ? `Dry run: ${count(amount('would-delete'), 'registration')} would be deleted`
     : `Sweep: ${count(amount('deleted'), 'registration')} deleted`;
-  const others = foreign > 0 ? `; ${count(foreign, 'registration')} of other runners left alone` : '';
+  const foreignText = foreign > 0 ? `; ${count(foreign, 'registration')} of other runners left alone` : '';
   const staying = amount('kept', 'postponed', 'failed');
-  return `${dead}${gone}, ${staying} ${staying === 1 ? 'stays' : 'stay'}${others}.\n`;
+  return `${dead}${gone}, ${staying} ${staying === 1 ? 'stays' : 'stay'}${foreignText}.\n`;
 }

@@ -21,7 +21,7 @@ type Read = Pick<ReadResult, 'groups' | 'sources'>;
 
 /** Undefined, and told on stderr: the groups that are there now are not valid. @throws Failure when the cluster cannot be looked at */
 export async function compareAgainst(
-  { path, ...how }: Pick<ReadOptions, 'recursive' | 'defaults'> & { readonly path: string },
+  { path, ...readOptions }: Pick<ReadOptions, 'recursive' | 'defaults'> & { readonly path: string },
   read: Read,
   flags: FlagsOf<'validate'>,
   io: Io,
@@ -33,7 +33,7 @@ export async function compareAgainst(
   };
   const after = await sideOf(read);
   try {
-    const before = await sideOf(await readGroups({ paths: [path], ...how }, io));
+    const before = await sideOf(await readGroups({ paths: [path], ...readOptions }, io));
     const jobs = await livingJobs([...before.groups, ...after.groups], flags, io);
     const instance = io.env['GITEA_RUNNERS_INSTANCE'] ?? '';
     const comparison = compareGroups({ before, after }, { instance, nowMs: io.now(), jobs });
@@ -123,8 +123,8 @@ function fateText({ now, outcome, because, heir, jobHeld }: RunnerFate): string 
     replaced: 'goes, and a new runner comes',
     removed: goesText(because),
   };
-  const of = heir === undefined ? '' : `; takes a slot of ${heir}`;
+  const heirText = heir === undefined ? '' : `; takes a slot of ${heir}`;
   const short = jobHeld && HELD[jobHeld].short;
-  const held = short === undefined ? '' : `; its CI job: ${short}`;
-  return `${texts[outcome]}${of}${held}`;
+  const jobText = short === undefined ? '' : `; its CI job: ${short}`;
+  return `${texts[outcome]}${heirText}${jobText}`;
 }

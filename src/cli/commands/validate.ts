@@ -39,20 +39,20 @@ interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sour
  * @throws Failure exit 2 if there is no RunnerGroup: a check of nothing must not look good
  */
 export async function validate(args: readonly string[], flags: FlagsOf<'validate'>, io: Io): Promise<ExitCode> {
-  const where = pathsFrom(args, flags, io);
+  const paths = pathsFrom(args, flags, io);
   const policy = await policyFrom(flags, io);
   // A value that `generate` would refuse is refused here, too.
   await installationFrom(flags, io);
   const format = askedOutput('validate', flags, io) ?? 'text';
   const isStrict = flagValue('strict', flags, io);
-  const checked = await check(io, where, policy);
+  const checked = await check(io, paths, policy);
   const { problems } = checked;
   const code = exitCodeOfReport(checked, isStrict);
   const base = flagValue('against', flags, io);
   const against =
     base !== undefined && problems.length === 0
       ? await (await import('./validate-against.ts')).compareAgainst(
-          { path: base, recursive: where.recursive, defaults: policy?.defaults },
+          { path: base, recursive: paths.recursive, defaults: policy?.defaults },
           checked,
           flags,
           io,
@@ -75,16 +75,19 @@ function exitCodeOfReport({ problems, denials, warnings }: Checked, isStrict: bo
   return isStrict && warnings.length > 0 ? 2 : 0;
 }
 
-async function check(io: Io, where: Paths, policy: InstalledPolicy | undefined): Promise<Checked> {
-  const { problems: ofFiles, others, ...read } = await readInSpite(io, where, policy);
+async function check(io: Io, paths: Paths, policy: InstalledPolicy | undefined): Promise<Checked> {
+  const { problems: ofFiles, others, ...read } = await readInSpite(io, paths, policy);
   const problems = [...ofFiles, ...(await problemsOfPods([...read.groups, ...read.pods], read.sources))].sort(byPlace);
-  const beside = isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS) ? [] : warningsAbout(others);
-  const found = await warningsOf(read.groups, policy !== undefined);
-  const warnings = found.length === 0 ? beside : [...beside, ...(await placed(found, read.sources))].sort(byPlace);
+  const workloadWarnings = isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS) ? [] : warningsAbout(others);
+  const groupWarnings = await warningsOf(read.groups, policy !== undefined);
+  const warnings =
+    groupWarnings.length === 0
+      ? workloadWarnings
+      : [...workloadWarnings, ...(await placed(groupWarnings, read.sources))].sort(byPlace);
   if (problems.length > 0 || !policy) return { ...read, problems, denials: [], warnings };
-  const { denials, note, ...judged } = await judgeByPolicy(policy, read.groups, askerFrom(io, true));
+  const { denials, note, ...judgement } = await judgeByPolicy(policy, read.groups, askerFrom(io, true));
   if (note !== undefined) io.err(`${note}\n`);
-  const warned = await problemsOfDenials(judged.warnings, read.sources, 'GR-WARN-15');
+  const warned = await problemsOfDenials(judgement.warnings, read.sources, 'GR-WARN-15');
   return {
     ...read,
     problems,
@@ -94,10 +97,10 @@ async function check(io: Io, where: Paths, policy: InstalledPolicy | undefined):
 }
 
 /** Reads the valid groups, and the problems of the rest. @throws Failure exit 2 if there is no RunnerGroup */
-async function readInSpite(io: Io, where: Paths, policy: InstalledPolicy | undefined) {
+async function readInSpite(io: Io, paths: Paths, policy: InstalledPolicy | undefined) {
   try {
-    const { groups, files, sources, others } = await readGroups({ ...where, defaults: policy?.defaults }, io);
-    if (groups.length === 0) throw noGroups({ ...where, cwd: io.cwd });
+    const { groups, files, sources, others } = await readGroups({ ...paths, defaults: policy?.defaults }, io);
+    if (groups.length === 0) throw noGroups({ ...paths, cwd: io.cwd });
     return { count: groups.length, files, groups, pods: [], sources, problems: [], others };
   } catch (error) {
     if (!(error instanceof InputProblems) || !error.read) throw error;
@@ -128,8 +131,8 @@ async function printText(io: Io, checked: Checked, policyFile: string | undefine
       `note: ${which} without metadata.namespace: Argo CD takes the destination namespace, here it is ${first.namespace}\n`,
     );
   }
-  const more = warnings.length === 0 ? '' : `; ${count(warnings.length, 'warning')}`;
-  io.out(`${count(groups, 'RunnerGroup')} in ${count(files, 'file')} ${be} valid${allowed}${more}\n`);
+  const warningsText = warnings.length === 0 ? '' : `; ${count(warnings.length, 'warning')}`;
+  io.out(`${count(groups, 'RunnerGroup')} in ${count(files, 'file')} ${be} valid${allowed}${warningsText}\n`);
 }
 
 /** Errors and warnings are counted. `groups`: broken ones too. `findings`: in the order of files, lines and columns. */
@@ -158,7 +161,7 @@ function summaryText({ errors, warnings, groups, files }: Report): string {
   return `${count(groups, 'RunnerGroup')} in ${count(files, 'file')}: ${counts.join(', ') || 'no errors'}`;
 }
 
-const said = (path: string, message: string): string => (path === '' ? message : `${path}: ${message}`);
+const messageAt = (path: string, message: string): string => (path === '' ? message : `${path}: ${message}`);
 
 /** Formats the comparison for people. It is printed below the line that counts the groups. */
 async function comparisonText(against: Comparison, io: Io): Promise<string> {
@@ -167,8 +170,8 @@ async function comparisonText(against: Comparison, io: Io): Promise<string> {
   return `${summary}\n${texts.join('')}`;
 }
 
-function restText(rest: number): string {
-  return rest > 0 ? `… and ${rest} more: -o json\n` : '';
+function restText(restCount: number): string {
+  return restCount > 0 ? `… and ${restCount} more: -o json\n` : '';
 }
 
 /** `validate -o markdown`: a comment on a pull request. Its first line tells a workflow which comment is its own. */
@@ -177,8 +180,8 @@ async function markdown(report: Report): Promise<string> {
   // references like &#64;.
   const code = (text: string) => `\`${printable(text).replaceAll('`', "'")}\``;
   const rowText = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
-  const found = report.findings.map(({ level, file, line, path, message }) => {
-    return `* ${level}: ${code(`${file}:${line}: ${said(path, message)}`)}\n`;
+  const findingLines = report.findings.map(({ level, file, line, path, message }) => {
+    return `* ${level}: ${code(`${file}:${line}: ${messageAt(path, message)}`)}\n`;
   });
   const compared = report.against && (await import('./validate-against.ts')).comparisonParts(report.against);
   const tables = compared?.tables.map(({ head, rows, rest }) => {
@@ -187,7 +190,7 @@ async function markdown(report: Report): Promise<string> {
   });
   const parts = [
     `${summaryText(report)}.${compared ? ` ${compared.summary}.` : ''}\n`,
-    found.join(''),
+    findingLines.join(''),
     ...(tables ?? []),
   ];
   return `<!-- gitea-runners validate -->\n${parts.filter((part) => part !== '').join('\n')}`;
@@ -200,7 +203,7 @@ function annotations({ findings }: Report): string {
   const data = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
   const property = (text: string) => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
   const texts = findings.map(({ level, file, line, column, path, message, code }) => {
-    const text = printable(said(path, message));
+    const text = printable(messageAt(path, message));
     return `::${level} file=${property(file)},line=${line},col=${column},title=${code}::${data(text)}\n`;
   });
   return texts.join('');
@@ -231,7 +234,7 @@ function sarif({ findings }: Report): string {
             ruleId: code,
             ruleIndex: rules.indexOf(code),
             level,
-            message: { text: said(path, message) },
+            message: { text: messageAt(path, message) },
             locations: [{ physicalLocation: { artifactLocation, region } }],
           };
         }),
@@ -250,13 +253,13 @@ async function problemsOfDenials(
   code: Problem['code'] = 'GR-POLICY-04',
 ): Promise<readonly Problem[]> {
   const ofFields: LateProblem[] = [];
-  const others: Problem[] = [];
-  for (const { group, path, message: said, rule } of denials) {
-    const what = { message: `${said} [${rule}]`, code };
-    if (group) ofFields.push({ group, path: stepsOf(path), ...what });
-    else others.push({ place: { file: '.', line: 1, column: 1 }, path, ...what });
+  const otherProblems: Problem[] = [];
+  for (const { group, path, message: denialMessage, rule } of denials) {
+    const problem = { message: `${denialMessage} [${rule}]`, code };
+    if (group) ofFields.push({ group, path: stepsOf(path), ...problem });
+    else otherProblems.push({ place: { file: '.', line: 1, column: 1 }, path, ...problem });
   }
-  return [...others, ...(await placed(ofFields, sources))];
+  return [...otherProblems, ...(await placed(ofFields, sources))];
 }
 
 /** `spec.labels[0]` -> `spec`, `labels`, 0 */

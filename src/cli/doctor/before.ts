@@ -24,9 +24,14 @@ import {
 import { type ClusterReader, readObject, shaped } from '../reading/read-object.ts';
 import type { Installation } from './installation.ts';
 
-export async function onlyBefore(seen: Installation, reader: ClusterReader, settings: Settings) {
+export async function onlyBefore(installation: Installation, reader: ClusterReader, settings: Settings) {
   const gitea = named('Gitea', await giteaSeen(settings));
-  return [named('Argo CD', argocd(seen)), named('nodes', nodes(seen)), named('you', await you(reader)), gitea].flat();
+  return [
+    named('Argo CD', argocd(installation)),
+    named('nodes', nodes(installation)),
+    named('you', await you(reader)),
+    gitea,
+  ].flat();
 }
 
 function argocd({ repoServer, deployments, argocdNamespace }: Installation): Judgements {
@@ -64,8 +69,8 @@ async function giteaSeen(settings: Settings): Promise<Judgement> {
   const http = giteaClient(requestOptions(settings));
   const around = { http, url, deadline: new Deadline(settings.timeoutMs), versions: new Map() };
   const api = new GiteaApi({ ...around, token: new Token(secret, url, 'token', 'GITEA_TOKEN') });
-  const found = await orFailure(api.version()).finally(() => http.close());
-  if (found instanceof Failure) return bad(found.message, remedyOfFailure(found));
+  const giteaVersion = await orFailure(api.version()).finally(() => http.close());
+  if (giteaVersion instanceof Failure) return bad(giteaVersion.message, remedyOfFailure(giteaVersion));
   const next = `The token needs the scopes of ${manual('commands.md#token-scopes')}. Whether pods reach Gitea is seen later, without --pre`;
-  return { ...good(`${found.text} answers this machine, and does not refuse the token`), fix: next };
+  return { ...good(`${giteaVersion.text} answers this machine, and does not refuse the token`), fix: next };
 }

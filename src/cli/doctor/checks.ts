@@ -31,7 +31,7 @@ import { groups } from './groups.ts';
 import { type Installation, serveIsDown } from './installation.ts';
 import { shards } from './sibling-shards.ts';
 
-const CHECKS: readonly (readonly [check: string, judge: (seen: Installation) => Judgements])[] = [
+const CHECKS: readonly (readonly [check: string, judge: (installation: Installation) => Judgements])[] = [
   ['Kubernetes', kubernetes],
   ['CustomResourceDefinition', crd],
   ['sidecar in argocd-repo-server', sidecar],
@@ -55,8 +55,8 @@ const CHECKS: readonly (readonly [check: string, judge: (seen: Installation) => 
 /** Names of the checks that also work before an installation. */
 const BEFORE = new Set(['Kubernetes', 'tracking in Argo CD', 'what Argo CD watches']);
 
-export function findingsOf(seen: Installation, isBefore = false): readonly DoctorFinding[] {
-  return CHECKS.flatMap(([check, judge]) => (isBefore && !BEFORE.has(check) ? [] : named(check, judge(seen))));
+export function findingsOf(installation: Installation, isBefore = false): readonly DoctorFinding[] {
+  return CHECKS.flatMap(([check, judge]) => (isBefore && !BEFORE.has(check) ? [] : named(check, judge(installation))));
 }
 
 /** Native sidecars (containerMode dind and buildkit) are on since this one. */
@@ -68,8 +68,8 @@ function kubernetes({ version }: Installation): Judgements {
   const text = `${major}.${minor}`;
   const isOld = Number.parseInt(major, 10) === 1 && Number.parseInt(minor, 10) < OLDEST_MINOR;
   if (!isOld) return good(text);
-  const needs = `${text}: containerMode dind and buildkit need 1.${OLDEST_MINOR}`;
-  return unknown(needs, 'Upgrade, or use dind-rootless or host');
+  const requirement = `${text}: containerMode dind and buildkit need 1.${OLDEST_MINOR}`;
+  return unknown(requirement, 'Upgrade, or use dind-rootless or host');
 }
 
 function crd({ crd: read }: Installation): Judgements {
@@ -81,8 +81,8 @@ function crd({ crd: read }: Installation): Judgements {
       const text = ours?.served ? 'a conversion webhook stands before it' : `it serves no ${API_VERSION}`;
       return bad(`it is of another product: ${text}`, `Remove that product, or: ${fixes.NEW_CRD}`);
     }
-    const there = new Set(spec.versions.flatMap(({ schema }) => specFieldsOf(schema)));
-    const lacking = Object.keys(Spec.shape).filter((field) => !there.has(field));
+    const servedFields = new Set(spec.versions.flatMap(({ schema }) => specFieldsOf(schema)));
+    const lacking = Object.keys(Spec.shape).filter((field) => !servedFields.has(field));
     return lacking.length === 0
       ? good(`has the fields of ${packageJson.version}`)
       : bad(`is older than this program: it lacks ${lacking.join(', ')}`, fixes.NEW_CRD);
@@ -91,17 +91,17 @@ function crd({ crd: read }: Installation): Judgements {
 
 function sidecar({ repoServer, deployments, argocdNamespace }: Installation): Judgements {
   return judged(repoServer, fixes.noRepoServer(deployments, argocdNamespace), (deployment) => {
-    const found = deployment.spec.template.spec.containers.find(({ name }) => name === NAME);
-    if (!found) return bad(`there is no container ${NAME}`, fixes.STEP_1);
-    const mounted = new Set(found.volumeMounts.map(({ mountPath }) => mountPath.replace(/\/+$/, '')));
+    const sidecarContainer = deployment.spec.template.spec.containers.find(({ name }) => name === NAME);
+    if (!sidecarContainer) return bad(`there is no container ${NAME}`, fixes.STEP_1);
+    const mounted = new Set(sidecarContainer.volumeMounts.map(({ mountPath }) => mountPath.replace(/\/+$/, '')));
     const folders = [PLUGIN_SERVER_DIR, PLUGIN_SOCKETS_DIR].filter((folder) => !mounted.has(folder));
     const lacking = [
       ...folders.map((folder) => `no ${folder}`),
-      ...(found.command.includes(PLUGIN_SERVER) ? [] : [`its command is not ${PLUGIN_SERVER}`]),
+      ...(sidecarContainer.command.includes(PLUGIN_SERVER) ? [] : [`its command is not ${PLUGIN_SERVER}`]),
     ];
     return lacking.length > 0
       ? bad(`Argo CD cannot know the plugin: ${lacking.join('; ')}`, fixes.STEP_1)
-      : running(deployment, found.image, argocdNamespace);
+      : running(deployment, sidecarContainer.image, argocdNamespace);
   });
 }
 
@@ -112,10 +112,10 @@ function serve({ serve: read, repoServer, argocdNamespace }: Installation): Judg
       return bad('it has 0 replicas: nobody wakes Argo CD', fix);
     }
     const image = deployment.spec.template.spec.containers[0]?.image ?? '';
-    const beside = 'value' in repoServer ? repoServer.value.spec.template.spec.containers : [];
-    const other = beside.find(({ name }) => name === NAME)?.image ?? image;
-    if (other === image) return running(deployment, image, argocdNamespace);
-    const text = `its image is ${image}, and that of the sidecar ${other}: they may plan differently`;
+    const repoServerContainers = 'value' in repoServer ? repoServer.value.spec.template.spec.containers : [];
+    const sidecarImage = repoServerContainers.find(({ name }) => name === NAME)?.image ?? image;
+    if (sidecarImage === image) return running(deployment, image, argocdNamespace);
+    const text = `its image is ${image}, and that of the sidecar ${sidecarImage}: they may plan differently`;
     return bad(text, fixes.STEP_1);
   });
 }
@@ -129,15 +129,15 @@ function running({ metadata, spec, status }: Deployment, image: string, argocdNa
   const isObserved = observedGeneration === metadata.generation;
   if (isObserved && (observedGeneration === undefined || updatedReplicas >= spec.replicas)) return good(text);
   const newest = `${isObserved ? updatedReplicas : 0} of ${spec.replicas} pods are of the newest template`;
-  const stuck = conditions.find(({ type, status: is }) => type === 'Progressing' && is === 'False');
+  const stuck = conditions.find(({ type, status }) => type === 'Progressing' && status === 'False');
   if (stuck) return bad(`${newest}: ${stuck.message}`, describe);
   return unknown(newest, `Wait: kubectl -n ${argocdNamespace} rollout status deployment/${metadata.name}`);
 }
 
-function leader(seen: Installation): Judgements {
-  const { lease, argocdNamespace } = seen;
+function leader(installation: Installation): Judgements {
+  const { lease, argocdNamespace } = installation;
   const logs = serveLogs(argocdNamespace);
-  if (serveIsDown(seen)) return unknown('serve does not run');
+  if (serveIsDown(installation)) return unknown('serve does not run');
   if ('unread' in lease) return unknown(lease.unread, logs);
   return lease.isLate ? bad(`${lease.leader} does not renew its Lease`, logs) : good(lease.leader);
 }
@@ -164,14 +164,14 @@ function access({ access: all }: Installation): Judgements {
   return all.map((read) => {
     if ('unread' in read) return unknown(read.unread, fixes.AS_ADMINISTRATOR);
     const { part, namespace, lacks, beyond, lacksHandOver } = read.value;
-    const who = `${part} in namespace ${namespace}`;
-    if (lacks.length > 0) return bad(`${who} may not ${lacks.join(', ')}`, fixes.newBindings(namespace));
+    const subject = `${part} in namespace ${namespace}`;
+    if (lacks.length > 0) return bad(`${subject} may not ${lacks.join(', ')}`, fixes.newBindings(namespace));
     if (lacksHandOver)
-      return bad(`${who} may not create secrets, but registers runners there`, fixes.newHandOver(namespace));
+      return bad(`${subject} may not create secrets, but registers runners there`, fixes.newHandOver(namespace));
     return beyond.length === 0
-      ? good(`${who}: what it needs, and no making of Jobs`)
+      ? good(`${subject}: what it needs, and no making of Jobs`)
       : bad(
-          `${who} may ${beyond.join(', ')}, which it never needs`,
+          `${subject} may ${beyond.join(', ')}, which it never needs`,
           'Remove the binding: kubectl get rolebindings,clusterrolebindings -A -o wide shows those of its service account',
         );
   });
@@ -180,10 +180,10 @@ function access({ access: all }: Installation): Judgements {
 /** Dead rows of runners: how many there seem to be, and whether `serve` deletes them. Nothing when no Gitea was seen. */
 function deadRows({ argocdNamespace, gitea, liveJobs, settings }: Installation): Judgements {
   const looks = new Map<string, Look>();
-  const rows = gitea.scopes.flatMap(({ groups: ofScope, look: found, name, url }) => {
-    if (found instanceof Failure) return [];
+  const rows = gitea.scopes.flatMap(({ groups: ofScope, look: giteaLook, name, url }) => {
+    if (giteaLook instanceof Failure) return [];
     const look = `${url} ${name}`;
-    looks.set(look, found);
+    looks.set(look, giteaLook);
     return ofScope.map((group) => ({ namespace: group.namespace, name: group.name, giteaUrl: url, look }));
   });
   if (rows.length === 0) return [];

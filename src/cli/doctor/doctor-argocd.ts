@@ -52,10 +52,11 @@ const Filters = z.array(z.looseObject({ apiGroups: PATTERNS, kinds: PATTERNS }))
 
 export function watched({ accounts, argocdNamespace }: Installation): Judgements {
   return judged(accounts, fixes.NO_ARGOCD, ({ data }) => {
-    const has = (all: readonly string[], text: string) => all.length === 0 || all.some((each) => covers(each, text));
+    const isCovered = (all: readonly string[], text: string) =>
+      all.length === 0 || all.some((each) => covers(each, text));
     const isIn = (key: string, group: string, kind: string): boolean | undefined => {
       const { data: filters } = Filters.safeParse(parseDocument(data[`resource.${key}`] ?? '').toJS());
-      return filters?.some(({ apiGroups, kinds }) => has(apiGroups, group) && has(kinds, kind));
+      return filters?.some(({ apiGroups, kinds }) => isCovered(apiGroups, group) && isCovered(kinds, kind));
     };
     const unseen = [JOBS.kind, RUNNER_GROUPS.kind].filter((each = '') => {
       const [group = '', kind = ''] = each.split('/');
@@ -102,13 +103,13 @@ export function rights({ rights: read, applications: apps, argocdNamespace }: In
     );
     if (denying) return bad(`the line "${denying.join(', ')}" denies what it needs`, `Remove this line: ${edit}`);
     const isAdmin = map.data['policy.default']?.trim() === 'role:admin';
-    const more = [
+    const lackingRights = [
       ...ours.filter(([, , resource, action = '']) => resource !== 'applications' || !NEEDED.includes(action)),
       ...roles,
       ...(isAdmin ? [['policy.default: role:admin']] : []),
     ];
-    if (more.length === 0) return good('get and sync of Applications, and nothing more');
-    const text = `${ACCOUNT} may do more than it needs: ${more.map((words) => words.join(', ')).join('; ')}`;
+    if (lackingRights.length === 0) return good('get and sync of Applications, and nothing more');
+    const text = `${ACCOUNT} may do more than it needs: ${lackingRights.map((words) => words.join(', ')).join('; ')}`;
     return bad(text, `Remove these lines: ${edit}`);
   });
 }
@@ -144,11 +145,11 @@ function refusal(
   { spec: { destination, project: name } }: Application,
   all: readonly AppProject[],
 ): string | undefined {
-  const found = all.find(({ metadata }) => metadata.name === name);
-  if (!found) return 'it does not exist, and an Application is of it';
-  const { namespaceResourceBlacklist: denied, namespaceResourceWhitelist: allowed } = found.spec;
+  const project = all.find(({ metadata }) => metadata.name === name);
+  if (!project) return 'it does not exist, and an Application is of it';
+  const { namespaceResourceBlacklist: denied, namespaceResourceWhitelist: allowed } = project.spec;
   const { namespace } = destination;
-  if (namespace !== undefined && !mayDeployTo(namespace, found.spec)) return `it lacks the destination ${namespace}`;
+  if (namespace !== undefined && !mayDeployTo(namespace, project.spec)) return `it lacks the destination ${namespace}`;
   // As Argo CD does it: no list of what is allowed allows all (IsGroupKindNamePermitted).
   const isIn = (list: typeof denied, kind: string): boolean =>
     list?.some((each) => covers(`${each.group}/${each.kind}`, kind)) ?? false;
@@ -159,15 +160,15 @@ function refusal(
 }
 
 /** Judges the projects. A wide project is not a fault: its users are not known here. */
-export function projects(seen: Installation): Judgements {
-  const { projects: read, applications: apps, groups, argocdNamespace } = seen;
-  const own = 'value' in apps ? apps.value.filter(hasPlugin) : [];
-  const ours = new Set(own.map(({ spec }) => spec.project));
+export function projects(installation: Installation): Judgements {
+  const { projects: read, applications: apps, groups, argocdNamespace } = installation;
+  const pluginApps = 'value' in apps ? apps.value.filter(hasPlugin) : [];
+  const ours = new Set(pluginApps.map(({ spec }) => spec.project));
   if (ours.size === 0) return [];
   const namespaces = [...new Set(groups.map(({ namespace }) => namespace))];
   return judged(read, fixes.NO_ARGOCD, (all) => {
     const refusing = new Map(
-      own.flatMap((each) => {
+      pluginApps.flatMap((each) => {
         const why = refusal(each, all);
         return why === undefined ? [] : [[each.spec.project, why] as const];
       }),
@@ -186,22 +187,22 @@ export function projects(seen: Installation): Judgements {
 
 /** Sources that run the plugin. Several work, but one can take over runners of another (docs/adr/0054). */
 export const pluginSources = ({ spec }: Application) => sourcesOf(spec).filter(({ plugin }) => plugin?.name === PLUGIN);
-const hasPlugin = (found: Application): boolean => pluginSources(found).length > 0;
+const hasPlugin = (app: Application): boolean => pluginSources(app).length > 0;
 /** `runners/ci`, as the last comparison has found them. */
 const groupsOf = ({ status }: Application): readonly string[] =>
   status.resources.filter(({ kind }) => kind === KIND).map(keyText);
 
-export function applications(seen: Installation): Judgements {
-  const { applications: read, groups: all, argocdNamespace } = seen;
-  return judged(read, fixes.NO_ARGOCD, (found) => {
-    const concerned = found.filter((each) => hasPlugin(each) || groupsOf(each).length > 0);
+export function applications(installation: Installation): Judgements {
+  const { applications: read, groups: all, argocdNamespace } = installation;
+  return judged(read, fixes.NO_ARGOCD, (app) => {
+    const concerned = app.filter((each) => hasPlugin(each) || groupsOf(each).length > 0);
     if (concerned.length === 0)
       return bad(`no Application of namespace ${argocdNamespace} has the plugin ${PLUGIN}`, fixes.STEP_3);
     const namespaces = new Set(concerned.map(({ spec }) => spec.destination.namespace));
     const alone = [...new Set(all.map(({ namespace }) => namespace))].filter((namespace) => !namespaces.has(namespace));
     const owners = groupBySeveral(concerned, groupsOf);
     return [
-      ...concerned.flatMap((each) => named(`Application ${each.metadata.name}`, application(each, seen))),
+      ...concerned.flatMap((each) => named(`Application ${each.metadata.name}`, application(each, installation))),
       ...[...owners].flatMap(([group, apps]) => {
         const names = apps.map(({ metadata }) => metadata.name).join(' and ');
         const text = `${names} both have RunnerGroup ${group}, and take it from each other with each sync`;
@@ -216,36 +217,36 @@ export function applications(seen: Installation): Judgements {
 }
 
 /** Returns what is wrong with the source of the manifests. Undefined: they come from the plugin. */
-function sourceTrouble(found: Application): string | undefined {
-  if (found.spec.sourceHydrator) return 'its source hydrator commits what is printed, and no wake runs the plugin';
-  const count = pluginSources(found).length;
+function sourceTrouble(app: Application): string | undefined {
+  if (app.spec.sourceHydrator) return 'its source hydrator commits what is printed, and no wake runs the plugin';
+  const count = pluginSources(app).length;
   if (count > 1) return `${count} of its sources have the plugin: one can take over runners of another`;
   return count === 0 ? `it has RunnerGroups, and no source with the plugin ${PLUGIN}` : undefined;
 }
 
-function application(found: Application, { gitea, nowMs }: Installation): Judgement {
-  const { metadata, spec, status } = found;
-  const trouble = sourceTrouble(found);
+function application(app: Application, { gitea, nowMs }: Installation): Judgement {
+  const { metadata, spec, status } = app;
+  const trouble = sourceTrouble(app);
   if (trouble !== undefined) return bad(trouble, `See ${manual('beside-argo-cd.md#sources')}`);
-  const failure = failureOf(applicationSeen(found, keyText(metadata), nowMs));
+  const failure = failureOf(applicationSeen(app, keyText(metadata), nowMs));
   if (failure && metadata['deletionTimestamp'] !== undefined) return bad(failure.why, failure.next);
   const { automated, syncOptions = [] } = spec.syncPolicy ?? {};
-  const wrong = [
+  const faults = [
     ...(automated?.prune === true ? [] : ['automated.prune must be true']),
     ...(automated?.allowEmpty === true ? [] : ['automated.allowEmpty must be true']),
     ...(automated?.selfHeal === true ? ['automated.selfHeal must not be true'] : []),
     ...WANTED.syncPolicy.syncOptions.filter((each) => !syncOptions.includes(each)).map((each) => `${each} is missing`),
     ...syncOptions.flatMap((each) => HARMFUL_OPTIONS.get(each)?.replace(/^/, `${each} must go: `) ?? []),
     ...(metadata.annotations[SKIP_RECONCILE] === undefined ? [] : [`annotation ${SKIP_RECONCILE} must go`]),
-    ...(ignoresJobs(found) ? [] : ['ignoreDifferences of Job /spec is missing']),
-    ...(comparedBy(found).some((text) => text.trim() === OPTION)
+    ...(ignoresJobs(app) ? [] : ['ignoreDifferences of Job /spec is missing']),
+    ...(comparedBy(app).some((text) => text.trim() === OPTION)
       ? []
       : [`annotation ${COMPARE_OPTIONS}: ${OPTION} is missing`]),
   ];
-  if (wrong.length > 0) {
+  if (faults.length > 0) {
     const { namespace, name } = metadata;
-    const patch = JSON.stringify(patchFor(found));
-    return bad(wrong.join('; '), `kubectl -n ${namespace} patch application ${name} --type=merge -p '${patch}'`);
+    const patch = JSON.stringify(patchFor(app));
+    return bad(faults.join('; '), `kubectl -n ${namespace} patch application ${name} --type=merge -p '${patch}'`);
   }
   // A sync that has failed is told by its operation, which has the reason.
   const error = status.conditions.find(({ type }) => type.endsWith('Error') && type !== 'SyncError');
@@ -270,21 +271,21 @@ function comparedBy({ metadata }: Application): readonly string[] {
 }
 
 /** Returns a patch that adds the missing parts. */
-function patchFor(found: Application) {
+function patchFor(app: Application) {
   const keyOf = (option: string): string | undefined => option.split('=')[0];
   const { syncPolicy, ignoreDifferences } = WANTED;
   const judgedBy = new Set([...syncPolicy.syncOptions, ...HARMFUL_OPTIONS.keys()].map(keyOf));
-  const others = (found.spec.syncPolicy?.syncOptions ?? []).filter((option) => !judgedBy.has(keyOf(option)));
-  const compared = comparedBy(found).filter((text) => !text.includes('ServerSideDiff='));
+  const otherOptions = (app.spec.syncPolicy?.syncOptions ?? []).filter((option) => !judgedBy.has(keyOf(option)));
+  const compared = comparedBy(app).filter((text) => !text.includes('ServerSideDiff='));
   return {
     // A merge patch removes fields that are null.
     metadata: { annotations: { [COMPARE_OPTIONS]: [...compared, OPTION].join(','), [SKIP_RECONCILE]: null } },
     spec: {
       syncPolicy: {
         automated: { ...syncPolicy.automated, selfHeal: null },
-        syncOptions: [...others, ...syncPolicy.syncOptions],
+        syncOptions: [...otherOptions, ...syncPolicy.syncOptions],
       },
-      ...(!ignoresJobs(found) && { ignoreDifferences }),
+      ...(!ignoresJobs(app) && { ignoreDifferences }),
     },
   };
 }

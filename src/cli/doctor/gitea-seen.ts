@@ -69,8 +69,8 @@ export async function lookAtGitea(questions: GiteaQuestions) {
     for (const [{ key, scope, token, url }, groups] of targets) {
       const access: GiteaAccess = { http, url, token, deadline, versions };
       const look = looks.get(key) ?? new Failure('GR-GITEA-09', 1, 'look at Gitea: no answer.');
-      const found = await orFailure(ownLevel(new GiteaApi(access), scope));
-      const level = found instanceof Failure ? undefined : found;
+      const levelOrFailure = await orFailure(ownLevel(new GiteaApi(access), scope));
+      const level = levelOrFailure instanceof Failure ? undefined : levelOrFailure;
       const version = await orFailure(new GiteaApi(access).version());
       scopes.push({
         name: describeScope(scope),
@@ -99,14 +99,14 @@ async function tokensOf({ groups, secrets, settings }: GiteaQuestions) {
   const tokens = new Map<RunnerGroup, Token>();
   const byHand = new Map<RunnerGroup, Token>();
   const withoutToken = new Map<RunnerGroup, Failure>();
-  const { GITEA_TOKEN: given, ...env } = settings.env;
+  const { GITEA_TOKEN: environmentToken, ...env } = settings.env;
   const sources = { ...settings, env, ...(secrets && { clusterSecrets: secrets }) };
   for (const group of groups) {
-    const own = await orFailure(findToken(group, sources));
-    const hand = given ? await orFailure(findToken(group, settings)) : own;
-    if (given && !(hand instanceof Failure)) byHand.set(group, hand);
+    const ownToken = await orFailure(findToken(group, sources));
+    const hand = environmentToken ? await orFailure(findToken(group, settings)) : ownToken;
+    if (environmentToken && !(hand instanceof Failure)) byHand.set(group, hand);
     // A token from the command line replaces only one that this user may not read.
-    const token = own instanceof Failure && isUnread(own) ? hand : own;
+    const token = ownToken instanceof Failure && isUnread(ownToken) ? hand : ownToken;
     if (token instanceof Failure) withoutToken.set(group, token);
     else tokens.set(group, token);
   }
@@ -120,8 +120,8 @@ function targetsOf(tokens: ReadonlyMap<RunnerGroup, Token>): ReadonlyMap<GiteaTa
   const targets = new Map<GiteaTarget, RunnerGroup[]>();
   for (const [group, token] of tokens) {
     const { giteaUrl: url, scope } = group;
-    const same = [...targets].find(([target]) => isTargetOf(target, group, token));
-    if (same) same[1].push(group);
+    const knownTarget = [...targets].find(([target]) => isTargetOf(target, group, token));
+    if (knownTarget) knownTarget[1].push(group);
     else targets.set({ key: String(targets.size), url, scope, token, hasPool: true }, [group]);
   }
   return targets;

@@ -41,27 +41,27 @@ const OF_GROUP = [
   ['', nodes] as const,
 ];
 
-export function groups(seen: Installation): Judgements {
-  const { broken, gitea, groups: all, groupsUnread, inNamespaces } = seen;
+export function groups(installation: Installation): Judgements {
+  const { broken, gitea, groups: all, groupsUnread, inNamespaces } = installation;
   if (groupsUnread) return unknown(`${groupsUnread.code} ${groupsUnread.message}`);
   if (all.length + broken.length === 0) {
-    const where = inNamespaces.length === 0 ? '' : ` in namespace ${inNamespaces.join(', ')}`;
-    const fix = `Commit one: gitea-runners init writes it${where && '. Or look in all namespaces: -A'}`;
-    return unknown(`there is none${where}`, fix);
+    const namespaceText = inNamespaces.length === 0 ? '' : ` in namespace ${inNamespaces.join(', ')}`;
+    const fix = `Commit one: gitea-runners init writes it${namespaceText && '. Or look in all namespaces: -A'}`;
+    return unknown(`there is none${namespaceText}`, fix);
   }
-  const asked = all.slice(0, MOST_GROUPS);
-  const more = `the first ${asked.length} of ${all.length} were looked at`;
+  const shownGroups = all.slice(0, MOST_GROUPS);
+  const restNote = `the first ${shownGroups.length} of ${all.length} were looked at`;
   return [
     ...broken.flatMap(({ group, problem }) =>
       named(`RunnerGroup ${group}`, bad(problem, 'Correct it in git: gitea-runners validate shows the place')),
     ),
     ...gitea.scopes.flatMap((scope) =>
-      OF_SCOPE.flatMap(([of, judge]) => named(`${of} ${scope.name}`, judge(scope, seen) ?? [])),
+      OF_SCOPE.flatMap(([of, judge]) => named(`${of} ${scope.name}`, judge(scope, installation) ?? [])),
     ),
-    ...asked.flatMap((group) =>
-      OF_GROUP.flatMap(([what, judge]) => named(`RunnerGroup ${keyText(group)}${what}`, judge(group, seen))),
+    ...shownGroups.flatMap((group) =>
+      OF_GROUP.flatMap(([what, judge]) => named(`RunnerGroup ${keyText(group)}${what}`, judge(group, installation))),
     ),
-    ...(all.length > asked.length ? [unknown(more, 'Look at the others with -n')] : []),
+    ...(all.length > shownGroups.length ? [unknown(restNote, 'Look at the others with -n')] : []),
   ];
 }
 
@@ -70,31 +70,31 @@ function isOff({ actions: read }: ScopeSeen): boolean {
   return read !== undefined && !(read instanceof Failure) && read.off.length === read.repositories;
 }
 
-function look(scope: ScopeSeen, seen: Installation): Judgements {
-  const { look: found, url, version } = scope;
+function look(scope: ScopeSeen, installation: Installation): Judgements {
+  const { look: giteaLook, url, version } = scope;
   const which = version === undefined ? url : `${url} (Gitea ${version})`;
-  if (!(found instanceof Failure)) return good(`${which} answers, and shows its jobs and runners`);
+  if (!(giteaLook instanceof Failure)) return good(`${which} answers, and shows its jobs and runners`);
   if (isOff(scope)) return unknown(`${which} answers, and has no list of its jobs`);
-  const text = `${found.code} ${found.message}`;
-  if (!isOfConnection(found) || isRateLimit(found))
-    return bad(text, `${manual('errors.md')} has ${found.code}. ${fixes.remedyOfFailure(found)}`);
+  const text = `${giteaLook.code} ${giteaLook.message}`;
+  if (!isOfConnection(giteaLook) || isRateLimit(giteaLook))
+    return bad(text, `${manual('errors.md')} has ${giteaLook.code}. ${fixes.remedyOfFailure(giteaLook)}`);
   // This machine may be unable to reach Gitea although the cluster reaches it.
-  return scope.groups.every((group) => ofServe(group, seen).is === 'good')
+  return scope.groups.every((group) => ofServe(group, installation).is === 'good')
     ? unknown(`not reached from here: ${text}`, 'serve reaches it from the cluster, see below')
     : bad(
         text,
-        scope.groups.some((group) => statusOf(group, seen)?.notReady)
+        scope.groups.some((group) => statusOf(group, installation)?.notReady)
           ? correctText(text)
-          : `${manual('errors.md')} has ${found.code}. ${fixes.fromWithin(seen.argocdNamespace)}`,
+          : `${manual('errors.md')} has ${giteaLook.code}. ${fixes.fromWithin(installation.argocdNamespace)}`,
       );
 }
 
 /** Longer than any start takes. */
 const WAITS_LONG_MS = 900_000;
 
-function queue({ look: found }: ScopeSeen, { nowMs }: Installation): Judgements {
-  if (found instanceof Failure) return [];
-  const queued = found.jobs.filter(({ status }) => status === 'queued');
+function queue({ look: giteaLook }: ScopeSeen, { nowMs }: Installation): Judgements {
+  if (giteaLook instanceof Failure) return [];
+  const queued = giteaLook.jobs.filter(({ status }) => status === 'queued');
   const [oldest] = queued.sort((a, b) => a.createdAtMs - b.createdAtMs);
   if (!oldest) return good('none waits');
   const ageMs = nowMs - oldest.createdAtMs;
@@ -129,12 +129,12 @@ function token(group: RunnerGroup, { gitea }: Installation): Judgements {
 }
 
 /** Judges the condition Ready. Known faults of Gitea or the token are not reported twice. */
-function ready(group: RunnerGroup, seen: Installation): Judgements {
-  const { scopes, withoutToken } = seen.gitea;
+function ready(group: RunnerGroup, installation: Installation): Judgements {
+  const { scopes, withoutToken } = installation.gitea;
   const failure = withoutToken.get(group);
   if (failure && !isUnread(failure)) return [];
   const scope = scopes.find(({ groups: sharing }) => sharing.includes(group));
-  return scope?.look instanceof Failure && !isOfConnection(scope.look) ? [] : ofServe(group, seen);
+  return scope?.look instanceof Failure && !isOfConnection(scope.look) ? [] : ofServe(group, installation);
 }
 
 function statusOf(group: RunnerGroup, { statuses }: Installation) {
@@ -142,11 +142,11 @@ function statusOf(group: RunnerGroup, { statuses }: Installation) {
 }
 
 /** Returns the judgement of `serve`, which reaches Gitea from within the cluster. */
-function ofServe(group: RunnerGroup, seen: Installation): Judgement {
-  const { nowMs } = seen;
-  if (serveIsDown(seen)) return unknown('serve does not run');
-  const { lastCheckTime, notReady, reason } = statusOf(group, seen) ?? {};
-  const fix = `${manual('serve.md#is-all-well')} has the reason; ${serveLogs(seen.argocdNamespace)}`;
+function ofServe(group: RunnerGroup, installation: Installation): Judgement {
+  const { nowMs } = installation;
+  if (serveIsDown(installation)) return unknown('serve does not run');
+  const { lastCheckTime, notReady, reason } = statusOf(group, installation) ?? {};
+  const fix = `${manual('serve.md#is-all-well')} has the reason; ${serveLogs(installation.argocdNamespace)}`;
   if (reason === 'InvalidSpec' && notReady !== undefined)
     return bad(notReady, 'Correct it in git: gitea-runners validate shows the line');
   if (notReady !== undefined) return bad(notReady, ERROR_CODE.test(notReady) ? correctText(notReady) : fix);
@@ -158,8 +158,8 @@ function ofServe(group: RunnerGroup, seen: Installation): Judgement {
 }
 
 /** Conditions that are not well although the group is ready. */
-function unwell(group: RunnerGroup, seen: Installation): Judgements {
-  const { stuck, full, unregisteredText } = statusOf(group, seen) ?? {};
+function unwell(group: RunnerGroup, installation: Installation): Judgements {
+  const { stuck, full, unregisteredText } = statusOf(group, installation) ?? {};
   const see = `gitea-runners explain ${keyText(group)} says which`;
   return [
     ...(stuck
@@ -171,8 +171,8 @@ function unwell(group: RunnerGroup, seen: Installation): Judgements {
 }
 
 /** Failed Jobs are the memory of the back-off, and must outlive its longest pause. Others may change Jobs as they are created. */
-function records({ name: group, namespace, ...own }: RunnerGroup, { liveJobs }: Installation): Judgements {
-  const least = Math.min(own.spawnTimeoutSeconds, own.ttlSecondsAfterFinished);
+function records({ name: group, namespace, ...ownFields }: RunnerGroup, { liveJobs }: Installation): Judgements {
+  const least = Math.min(ownFields.spawnTimeoutSeconds, ownFields.ttlSecondsAfterFinished);
   const prefix = namePrefix(group);
   const ttls = (liveJobs instanceof Failure ? [] : liveJobs).flatMap((live) => {
     const isOwn = live.namespace === namespace && parseRunnerName(live.name)?.prefix === prefix;
@@ -180,7 +180,7 @@ function records({ name: group, namespace, ...own }: RunnerGroup, { liveJobs }: 
     return isOwn && ttl < least ? [ttl] : [];
   });
   if (ttls.length === 0) return [];
-  const text = `its Jobs have ttlSecondsAfterFinished ${Math.min(...ttls)}, and the RunnerGroup says ${own.ttlSecondsAfterFinished}: a policy of this cluster changes Jobs, and the back-off forgets what has failed`;
+  const text = `its Jobs have ttlSecondsAfterFinished ${Math.min(...ttls)}, and the RunnerGroup says ${ownFields.ttlSecondsAfterFinished}: a policy of this cluster changes Jobs, and the back-off forgets what has failed`;
   return bad(text, `Except Jobs of runners from that policy: ${manual('beside-argo-cd.md#policies-that-change-jobs')}`);
 }
 
@@ -221,8 +221,8 @@ function meshProxy({ namespace, podTemplate = {} }: RunnerGroup, { namespaces }:
   const { labels, annotations } = read.value.metadata;
   const isIstio = labels['istio-injection'] === 'enabled' || labels['istio.io/rev'] !== undefined;
   const isLinkerd = ['enabled', 'ingress'].includes(annotations['linkerd.io/inject'] ?? '');
-  const own = podTemplate['metadata'] as Namespace['metadata'] | undefined;
-  const isTold = own?.labels?.['sidecar.istio.io/inject'] ?? own?.annotations?.['linkerd.io/inject'];
+  const podMetadata = podTemplate['metadata'] as Namespace['metadata'] | undefined;
+  const isTold = podMetadata?.labels?.['sidecar.istio.io/inject'] ?? podMetadata?.annotations?.['linkerd.io/inject'];
   if (isTold !== undefined || !(isIstio || isLinkerd)) return [];
   const text = `namespace ${namespace} puts the proxy of a service mesh into its pods: runners register only if it is a native sidecar`;
   return unknown(text, `Keep runners out of the mesh: ${manual('install.md#service-mesh')}`);
@@ -239,8 +239,8 @@ function registration(group: RunnerGroup, { gitea, secrets }: Installation): Jud
   }
   if (!read) return [];
   const secret = `Secret ${registrationToken.name}`;
-  const told = 'unread' in read ? { ...read, unread: `${secret}: ${read.unread}` } : read;
-  return judged(told, fixes.STEP_2, (value) => {
+  const secretRead = 'unread' in read ? { ...read, unread: `${secret}: ${read.unread}` } : read;
+  return judged(secretRead, fixes.STEP_2, (value) => {
     if (secretValue(value, registrationToken.key) === '')
       return bad(`${secret} has no value at ${registrationToken.key}`, fixes.STEP_2);
     if (/[\r\n]$/.test(rawValue(value, registrationToken.key))) {
@@ -252,22 +252,25 @@ function registration(group: RunnerGroup, { gitea, secrets }: Installation): Jud
       const fix = `Correct gitea.url, or: ${fixes.STEP_2} for that Gitea`;
       return bad(`${secret} is for another Gitea than ${giteaUrl}`, fix);
     }
-    const same = gitea.registrations.get(group);
-    const has = `${secret} has a registration token`;
-    if (same === undefined) return good(has);
-    if (same instanceof Failure) {
-      const text = `${has}; whether it is that of its scope was not compared: ${same.code} ${same.message}`;
+    const registrationOfGroup = gitea.registrations.get(group);
+    const tokenText = `${secret} has a registration token`;
+    if (registrationOfGroup === undefined) return good(tokenText);
+    if (registrationOfGroup instanceof Failure) {
+      const text = `${tokenText}; whether it is that of its scope was not compared: ${registrationOfGroup.code} ${registrationOfGroup.message}`;
       return unknown(text, 'Run doctor with GITEA_URL and GITEA_TOKEN set: the token needs the write scope');
     }
-    return same
-      ? good(`${has}, and it is that of its scope`)
+    return registrationOfGroup
+      ? good(`${tokenText}, and it is that of its scope`)
       : bad(`${secret} has not the registration token of its scope: its runners get no CI jobs`, fixes.STEP_2);
   });
 }
 
-function nodes(group: RunnerGroup, seen: Installation): Judgements {
+function nodes(group: RunnerGroup, installation: Installation): Judgements {
   return withSizes(group).flatMap((each) =>
-    named(`RunnerGroup ${keyText(group)}${each.size ? `, size ${each.size.name}` : ''}, nodes`, nodesOf(each, seen)),
+    named(
+      `RunnerGroup ${keyText(group)}${each.size ? `, size ${each.size.name}` : ''}, nodes`,
+      nodesOf(each, installation),
+    ),
   );
 }
 
@@ -312,18 +315,18 @@ const LOOK_IN_GITEA = 'Gitea shows its deliveries and their errors under Setting
  * older than the last end of a CI job. Without such an end since `serve` started, nothing can be said. Undefined:
  * nothing was asked.
  */
-export function webhook(scope: ScopeSeen, seen: Installation): Judgement | undefined {
+export function webhook(scope: ScopeSeen, installation: Installation): Judgement | undefined {
   const { hooks } = scope;
   if (hooks === undefined) return undefined;
   if (hooks instanceof Failure) {
     const fix = 'Look in Gitea under Settings → Webhooks, or let doctor use a token that may read them';
     return unknown(`could not look: ${hooks.code} ${hooks.message}`, fix);
   }
-  const { deliveries, serveSecret } = seen;
+  const { deliveries, serveSecret } = installation;
   if ('value' in serveSecret && secretValue(serveSecret.value, 'webhook-secret') === '')
     return unknown('serve has no webhook secret: it looks every few seconds', MANUAL);
   const delivered = deliveredSince(scope, deliveries);
-  const leading = hooks.filter(({ url }) => leadsToServe(url, seen));
+  const leading = hooks.filter(({ url }) => leadsToServe(url, installation));
   const usable = leading.find((hook) => faultsOf(hook).length === 0);
   if (usable === undefined) {
     const text = noneText(hooks, leading);
@@ -351,10 +354,10 @@ const faultsOf = ({ isActive, hasJobEvents, contentType }: Hook): readonly strin
 function noneText(hooks: readonly Hook[], leading: readonly Hook[]): string {
   const [hook] = leading;
   if (hook) return `to ${addressOf(hook.url)}, but ${faultsOf(hook).join(', ')}`;
-  const others = hooks.filter(({ hasJobEvents }) => hasJobEvents).map(({ url }) => addressOf(url));
-  return others.length === 0
+  const otherAddresses = hooks.filter(({ hasJobEvents }) => hasJobEvents).map(({ url }) => addressOf(url));
+  return otherAddresses.length === 0
     ? 'there is none here: serve hears of a CI job only when it looks'
-    : `none here leads to serve: those for CI jobs go to ${others.join(', ')}`;
+    : `none here leads to serve: those for CI jobs go to ${otherAddresses.join(', ')}`;
 }
 
 /** Returns the address without parts that may be secret. */
@@ -380,11 +383,12 @@ const REFUSED: Readonly<Record<string, readonly [string, string]>> = {
   'media-type': ['its content type is not application/json', 'Correct that in Gitea'],
 };
 
-function deliveredSince({ look: seen }: ScopeSeen, deliveries: Deliveries | string): Judgement {
+function deliveredSince({ look: giteaLook }: ScopeSeen, deliveries: Deliveries | string): Judgement {
   if (typeof deliveries === 'string') return unknown(deliveries, LOOK_IN_GITEA);
   const { lastMs, sinceMs } = deliveries;
   const acceptedMs = Math.max(lastMs.get('accepted') ?? 0, lastMs.get('forwarded') ?? 0);
-  const endedMs = seen instanceof Failure ? 0 : Math.max(0, ...seen.jobs.map(({ completedAtMs = 0 }) => completedAtMs));
+  const endedMs =
+    giteaLook instanceof Failure ? 0 : Math.max(0, ...giteaLook.jobs.map(({ completedAtMs = 0 }) => completedAtMs));
   const [reason] = Object.keys(REFUSED)
     .filter((result) => (lastMs.get(result) ?? 0) > acceptedMs)
     .sort((a, b) => (lastMs.get(b) ?? 0) - (lastMs.get(a) ?? 0));

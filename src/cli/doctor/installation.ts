@@ -50,13 +50,13 @@ export async function readInstallation(source: ClusterSource, reader: ClusterRea
   const objects = listed instanceof Failure ? [] : listed;
   const { groups, broken } = sortedOut(objects);
   const [reads, lease] = await Promise.all([readAll(reader), readLease(reader)]);
-  const asked = groups.slice(0, MOST_GROUPS);
-  const { namespaces, secrets } = await readNamespaces(reader, asked);
-  const access = await readAccesses(reader, reads, [...namespaces.keys()], asked);
+  const shownGroups = groups.slice(0, MOST_GROUPS);
+  const { namespaces, secrets } = await readNamespaces(reader, shownGroups);
+  const access = await readAccesses(reader, reads, [...namespaces.keys()], shownGroups);
   const gitea = await lookAtGitea({
-    groups: asked,
+    groups: shownGroups,
     settings,
-    registrationTokens: new Map(asked.flatMap((group) => registrationOf(group, secrets))),
+    registrationTokens: new Map(shownGroups.flatMap((group) => registrationOf(group, secrets))),
     secrets: secretsOf(source, reads, reader),
   });
   const ofRunners = { deadlineMs: deadline.remainingMs() };
@@ -160,15 +160,15 @@ async function readAccesses(
 ) {
   const byServe = new Set(groups.flatMap(({ namespace, registration: { by } }) => (by === 'serve' ? namespace : [])));
   const parts = [['sidecar', repoServer] as const, ['serve', serve] as const];
-  const found: Awaited<ReturnType<typeof readAccess>>[] = [];
+  const accesses: Awaited<ReturnType<typeof readAccess>>[] = [];
   for (const namespace of namespaces)
     for (const [part, deployment] of parts) {
       if (!('value' in deployment)) continue;
       const { serviceAccountName } = deployment.value.spec.template.spec;
       const handsOver = part === 'serve' && byServe.has(namespace);
-      found.push(await readAccess(reader, part, serviceAccountName, namespace, handsOver));
+      accesses.push(await readAccess(reader, part, serviceAccountName, namespace, handsOver));
     }
-  return found;
+  return accesses;
 }
 
 /** Returns how the rights of a part in a namespace differ from the right ones. Each is a deed: `list jobs.batch`. */
@@ -181,15 +181,17 @@ async function readAccess(
 ) {
   const ask = async (deed: Deed) => ({ deed, review: await review(reader, deed, account, namespace) });
   const allowed = new Set<Deed>();
-  const asked = [...NEEDED[part], ...FORBIDDEN, ...(handsOver ? [HAND_OVER] : [])];
-  for (const { deed, review: read } of await Promise.all(asked.map(ask))) {
+  const deeds = [...NEEDED[part], ...FORBIDDEN, ...(handsOver ? [HAND_OVER] : [])];
+  for (const { deed, review: read } of await Promise.all(deeds.map(ask))) {
     if ('unread' in read) return read;
     if (read.value) allowed.add(deed);
   }
   const textOf = ({ verb, group, resource }: Deed): string => `${verb} ${resource}${group && `.${group}`}`;
-  const lacks = NEEDED[part].filter((deed) => !allowed.has(deed)).map(textOf);
+  const lackingDeeds = NEEDED[part].filter((deed) => !allowed.has(deed)).map(textOf);
   const beyond = FORBIDDEN.filter((deed) => allowed.has(deed)).map(textOf);
-  return { value: { part, namespace, lacks, beyond, lacksHandOver: handsOver && !allowed.has(HAND_OVER) } };
+  return {
+    value: { part, namespace, lacks: lackingDeeds, beyond, lacksHandOver: handsOver && !allowed.has(HAND_OVER) },
+  };
 }
 
 const Review = z
@@ -236,8 +238,8 @@ const ServePod = z.looseObject({
  */
 async function readDeliveries({ client, argocdNamespace, deadline }: ClusterReader): Promise<Deliveries | string> {
   const pods = `/api/v1/namespaces/${encodeURIComponent(argocdNamespace)}/pods`;
-  const get = async (what: string, path: string, query = {}): Promise<string | { readonly status: number }> => {
-    const { status, text } = await client.send({ what, path, query }, deadline);
+  const get = async (objectName: string, path: string, query = {}): Promise<string | { readonly status: number }> => {
+    const { status, text } = await client.send({ what: objectName, path, query }, deadline);
     return status === 200 ? text : { status };
   };
   try {

@@ -52,8 +52,8 @@ function byLabels({ nodeSelector, affinity }: PodPlace, { metadata: { labels, na
   const fits = terms.some(
     ({ matchExpressions, matchFields }) =>
       matchExpressions.length + matchFields.length > 0 &&
-      matchExpressions.every((expression) => holds(expression, labels)) &&
-      matchFields.every((expression) => holds(expression, fields)),
+      matchExpressions.every((expression) => matchesExpression(expression, labels)) &&
+      matchFields.every((expression) => matchesExpression(expression, fields)),
   );
   return fits ? undefined : 'its labels do not fit nodeAffinity';
 }
@@ -70,7 +70,7 @@ const OPERATORS = new Map<string, (label: string | undefined, values: readonly s
 ]);
 
 /** True if the expression holds. An unknown operator may hold: a doubt is not a fault. */
-function holds({ key, operator, values }: Expression, labels: Readonly<Record<string, string>>): boolean {
+function matchesExpression({ key, operator, values }: Expression, labels: Readonly<Record<string, string>>): boolean {
   return OPERATORS.get(operator)?.(labels[key], values) ?? true;
 }
 
@@ -80,7 +80,7 @@ const KEEPS_AWAY = ['NoSchedule', 'NoExecute'];
 const CORDONED = { key: 'node.kubernetes.io/unschedulable', value: '', effect: 'NoSchedule' };
 
 function byTaints({ tolerations }: PodPlace, { spec: { taints, unschedulable } }: Node): string | undefined {
-  const found = [...taints, ...(unschedulable ? [CORDONED] : [])].find(
+  const blockingTaint = [...taints, ...(unschedulable ? [CORDONED] : [])].find(
     (taint) =>
       KEEPS_AWAY.includes(taint.effect) &&
       !tolerations.some(
@@ -90,7 +90,10 @@ function byTaints({ tolerations }: PodPlace, { spec: { taints, unschedulable } }
           (operator === 'Exists' || value === taint.value),
       ),
   );
-  return found && `taint ${found.key}${found.value === '' ? '' : `=${found.value}`}:${found.effect}`;
+  return (
+    blockingTaint &&
+    `taint ${blockingTaint.key}${blockingTaint.value === '' ? '' : `=${blockingTaint.value}`}:${blockingTaint.effect}`
+  );
 }
 
 function bySize(pod: PodPlace, { status: { allocatable } }: Node): string | undefined {
@@ -109,6 +112,6 @@ function byUserNamespaces(
   const [major = Number.NaN, minor = Number.NaN] = kernel.split('.').map(Number.parseFloat);
   const isOld = major < KERNEL.major || (major === KERNEL.major && minor < KERNEL.minor);
   if (hostUsers || (!isOld && runtimeHandlers.some(({ features }) => features.userNamespaces))) return undefined;
-  const needs = `Linux ${KERNEL.major}.${KERNEL.minor}, containerd 2 and runc 1.2, or CRI-O`;
-  return `no user namespaces, which need Kubernetes 1.33, ${needs} (it has Linux ${kernel}, ${runtime})`;
+  const requirement = `Linux ${KERNEL.major}.${KERNEL.minor}, containerd 2 and runc 1.2, or CRI-O`;
+  return `no user namespaces, which need Kubernetes 1.33, ${requirement} (it has Linux ${kernel}, ${runtime})`;
 }

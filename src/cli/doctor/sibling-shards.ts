@@ -26,14 +26,14 @@ export function shards({ applications }: Installation): Judgements {
   const ofSets = all.filter(({ name, shard }) => shard !== undefined && /-\d+$/.test(name));
   const alone = all.filter(({ shard }) => shard === undefined);
   return [...groupBy(ofSets, ({ name }) => siblingOf(name, 0))].flatMap(([first, set]) => {
-    const found = [...numbersOf(first, set), ...placesOf(set), ...finalizersOf(set), ...besides(set, alone)];
-    return found.length > 0 ? found : good(`${namesOf(set)}: all are there`);
+    const judgements = [...numbersOf(first, set), ...placesOf(set), ...finalizersOf(set), ...besides(set, alone)];
+    return judgements.length > 0 ? judgements : good(`${namesOf(set)}: all are there`);
   });
 }
 
-function printingOf(found: Application): readonly Printing[] {
-  const { metadata, spec } = found;
-  return pluginSources(found).flatMap((source) => {
+function printingOf(app: Application): readonly Printing[] {
+  const { metadata, spec } = app;
+  return pluginSources(app).flatMap((source) => {
     if (!source) return [];
     const { path, plugin, repoURL, targetRevision } = source;
     const place = {
@@ -62,24 +62,24 @@ function numbersOf(first: string, set: readonly Printing[]): readonly Judgement[
   const count = Math.max(...(ofFirst.length > 0 ? ofFirst : set.map(countOf)));
   const names = shardNames(first, count);
   const missing = names.filter((name) => set.every((each) => each.name !== name));
-  const wrong = set.filter(({ name, shard }) => shard !== `${names.indexOf(name)}/${count}`);
+  const misnumbered = set.filter(({ name, shard }) => shard !== `${names.indexOf(name)}/${count}`);
   const lost = missing.includes(first)
     ? 'nobody prints RunnerGroups'
     : 'CI jobs that fall to it wait for a spawn timeout';
-  const said = wrong.map(({ name, shard }) => `${name} is told ${shard}`).join(', ');
+  const numberTexts = misnumbered.map(({ name, shard }) => `${name} is told ${shard}`).join(', ');
   return [
     ...(missing.length > 0 ? [bad(`of ${count} shards ${missing.join(', ')} is missing: ${lost}`, ONE_SET)] : []),
-    ...(wrong.length > 0
-      ? [bad(`of ${count} shards ${said}: each must be told its number, and the same count`, ONE_SET)]
+    ...(misnumbered.length > 0
+      ? [bad(`of ${count} shards ${numberTexts}: each must be told its number, and the same count`, ONE_SET)]
       : []),
   ];
 }
 
 function placesOf(set: readonly Printing[]): readonly Judgement[] {
   return PLACE.flatMap((part) => {
-    const said = set.map(({ name, place }) => `${name} has ${place[part]}`).join(', ');
+    const placeTexts = set.map(({ name, place }) => `${name} has ${place[part]}`).join(', ');
     const isOne = new Set(set.map(({ place }) => place[part])).size === 1;
-    return isOne ? [] : bad(`shards must have the same ${part}: ${said}`, ONE_SET);
+    return isOne ? [] : bad(`shards must have the same ${part}: ${placeTexts}`, ONE_SET);
   });
 }
 

@@ -60,16 +60,16 @@ export function asksForge(trigger: unknown): boolean {
   return /^(?:forgejo|github)-runner$/.test(String(valueAt(trigger, ['type'])));
 }
 
-/** A sentence for each field that is not carried over. @param what what the field is of */
-export function untold(value: unknown, what: string, path = ''): readonly string[] {
+/** A sentence for each field that is not carried over. @param owner what the field is of */
+export function untold(value: unknown, owner: string, path = ''): readonly string[] {
   const fate = FATES.get(`${path}=${JSON.stringify(value)}`) ?? FATES.get(path);
   const isEmpty = value === undefined || value === '' || (typeof value === 'object' && !Object.keys(value ?? {})[0]);
   if (fate === '' || isEmpty) return [];
   const base = path === '' ? '' : `${path}.`;
-  const isOnWay = fate === undefined && [...FATES.keys()].some((known) => known.startsWith(base));
+  const isOnWay = fate === undefined && [...FATES.keys()].some((knownPath) => knownPath.startsWith(base));
   if (isOnWay && Array.isArray(value))
-    return value.flatMap((each) => (path === 'spec.triggers' && !asksForge(each) ? [] : untold(each, what, path)));
+    return value.flatMap((each) => (path === 'spec.triggers' && !asksForge(each) ? [] : untold(each, owner, path)));
   if (isOnWay && isMapping(value))
-    return Object.entries(value).flatMap(([key, of]) => untold(of, what, `${base}${key}`));
-  return [lostNote(`${what} ${path}`, value, fate ?? 'import does not know what it means')];
+    return Object.entries(value).flatMap(([key, inner]) => untold(inner, owner, `${base}${key}`));
+  return [lostNote(`${owner} ${path}`, value, fate ?? 'import does not know what it means')];
 }

@@ -5,7 +5,7 @@ import { RUNNER_IMAGE } from '../../config/runnergroup/words.ts';
 import { printable } from '../../shared/printable.ts';
 import { untold } from './import-fates.ts';
 import { Pod } from './import-shapes.ts';
-import { LOOSE_FILE, named } from './import-variables.ts';
+import { LOOSE_FILE, objectNamed } from './import-variables.ts';
 
 export const Metadata = z.looseObject({ name: z.string(), namespace: z.string().optional() });
 const Head = z.looseObject({ kind: z.string(), metadata: Metadata });
@@ -45,21 +45,21 @@ const AROUND_TEMPLATE = [['spec'], ['spec', 'jobTargetRef'], ['spec', 'jobTempla
 export type OldRunners = Exclude<ReturnType<typeof runnersOf>, string | undefined>;
 
 /** Undefined: no object with pods. A sentence: it has a runner, and cannot be read. */
-export function runnersOf(written: unknown, beside: readonly unknown[]) {
-  const object = asWorkload(written);
+export function runnersOf(value: unknown, otherObjects: readonly unknown[]) {
+  const object = asWorkload(value);
   const around = AROUND_TEMPLATE.find((path) => isMapping(valueAt(object, [...path, 'template', 'spec'])));
-  if (!isMapping(object) || !around || isOwned(object, beside)) return undefined;
+  if (!isMapping(object) || !around || isOwned(object, otherObjects)) return undefined;
   const { kind, metadata } = object;
   const read = Workload.safeParse({ ...Object(object['spec']), ...Object(valueAt(object, around)), kind, metadata });
   if (!read.success) return unreadable(object, around, read.error);
   const isOf = (target: z.output<typeof Target>) => target?.kind === kind && target?.name === read.data.metadata.name;
-  const scalers = beside.flatMap((other) => {
+  const scalers = otherObjects.flatMap((other) => {
     const { data } = Scaler.safeParse(other);
     return data && (isOf(data.spec.scaleTargetRef) || isOf(data.spec.targetRef)) ? [{ ...data, object: other }] : [];
   });
-  const own = kind === 'ScaledJob' ? { ...read.data, spec: read.data } : undefined;
-  const scaler = own ?? scalers.find(({ spec }) => isOf(spec.scaleTargetRef));
-  return { ...read.data, scaler, read: [written, ...scalers.map((each) => each.object)] };
+  const jobTemplate = kind === 'ScaledJob' ? { ...read.data, spec: read.data } : undefined;
+  const scaler = jobTemplate ?? scalers.find(({ spec }) => isOf(spec.scaleTargetRef));
+  return { ...read.data, scaler, read: [value, ...scalers.map((each) => each.object)] };
 }
 
 /** A bare pod is the template of itself. */
@@ -72,10 +72,10 @@ function asWorkload(object: unknown): unknown {
 }
 
 /** `kubectl get all` shows what a Deployment has made, too. */
-function isOwned(object: unknown, beside: readonly unknown[]): boolean {
+function isOwned(object: unknown, otherObjects: readonly unknown[]): boolean {
   const owners = z.array(z.looseObject({ kind: z.string(), name: z.string() }));
   const { data = [] } = owners.safeParse(valueAt(object, ['metadata', 'ownerReferences']));
-  return data.some(({ kind, name }) => named(kind, name, beside) !== undefined);
+  return data.some(({ kind, name }) => objectNamed(kind, name, otherObjects) !== undefined);
 }
 
 function unreadable(object: unknown, around: readonly string[], { issues: [issue] }: z.ZodError): string | undefined {
@@ -111,25 +111,25 @@ const MEANT: Readonly<Record<string, string>> = {
 
 /** Returns lines such as `maxActiveRunners: 12` by our field. The last of two words for one field counts. */
 function meantBy(value: object): ReadonlyMap<string, string> {
-  const found = Object.entries(value).flatMap(([key, of]: [string, unknown]): (readonly [string, string])[] => {
+  const fields = Object.entries(value).flatMap(([key, of]: [string, unknown]): (readonly [string, string])[] => {
     const ours = Object.hasOwn(MEANT, key) ? MEANT[key] : undefined;
     const text = valueAt(of, ['name']) ?? (Array.isArray(of) ? `[${of.join(', ')}]` : of);
     if (ours && typeof text !== 'object') return [[ours, `${ours}: ${text}`]];
     return typeof of === 'object' && of ? [...meantBy(of)] : [];
   });
-  return new Map(found);
+  return new Map(fields);
 }
 
 const isOfOtherTool = (object: unknown) =>
   isMapping(object) && /runner|garm|gitea|forgejo|actions/i.test(`${object['apiVersion']} ${object['kind']}`);
 
 /** Returns a sentence about an object of runners that is not read. All objects of other tools get the same one. */
-export function strangerOf(object: unknown, beside: readonly unknown[]): string | undefined {
+export function strangerOf(object: unknown, otherObjects: readonly unknown[]): string | undefined {
   if (Array.isArray(object) && /runner/i.test(JSON.stringify(object)))
     return `This is a list, as tasks of Ansible are, and no object of Kubernetes: ${INIT}. GITEA_RUNNER_LABELS are labels; import reads the runner's config.yaml.`;
   if (!isMapping(object)) return undefined;
   const { kind, services } = object;
-  const what = nameOf(object);
+  const objectName = nameOf(object);
   if ('githubConfigUrl' in object)
     return `Values of ARC say nothing of Gitea: ${INIT}. maxRunners is maxActiveRunners, minRunners is minIdleRunners, and the scale set's name is a label.`;
   if (isMapping(services)) {
@@ -141,10 +141,10 @@ export function strangerOf(object: unknown, beside: readonly unknown[]): string 
   if (kind === LOOSE_FILE || !/runner/i.test(JSON.stringify(object))) return undefined;
   if (kind === undefined) return `This has no kind, as values of a chart have none. ${RENDER}`;
   if (/^(?:HelmRelease|HelmChart|Application|ApplicationSet|Kustomization)$/.test(String(kind)))
-    return `${what} says where objects come from. ${RENDER.replace(':', ': kustomize build FOLDER, or')}`;
+    return `${objectName} says where objects come from. ${RENDER.replace(':', ': kustomize build FOLDER, or')}`;
   if (!isOfOtherTool(object)) return undefined;
-  const all = beside.filter((each) => isOfOtherTool(each) && /runner/i.test(JSON.stringify(each)));
+  const all = otherObjects.filter((each) => isOfOtherTool(each) && /runner/i.test(JSON.stringify(each)));
   const fields = [...meantBy(all.map((each) => valueAt(each, ['spec']) ?? {})).values()].join(', ');
-  const said = fields && ` What they say is here: ${printable(fields)}.`;
-  return `Objects of another tool (${all.map(nameOf).join(', ')}): ${INIT}.${said}`;
+  const fieldsText = fields && ` What they say is here: ${printable(fields)}.`;
+  return `Objects of another tool (${all.map(nameOf).join(', ')}): ${INIT}.${fieldsText}`;
 }

@@ -37,9 +37,9 @@ const PROXY = /^(?:https?|no)_proxy$/i;
  * Returns the proxy as a RunnerGroup has it, because the container that registers needs it, too. Undefined: there is
  * none, or it has another form.
  */
-function proxyOf(said: ReturnType<typeof variablesOf>) {
+function proxyOf(variableOf: ReturnType<typeof variablesOf>) {
   const [http, https, direct] = ['http_proxy', 'https_proxy', 'no_proxy'].map(
-    (name) => said(name.toUpperCase())?.value ?? said(name)?.value,
+    (name) => variableOf(name.toUpperCase())?.value ?? variableOf(name)?.value,
   );
   const read = proxy().safeParse(filled({ http, https, noProxy: direct && readList(direct) }));
   return (http ?? https) === undefined ? undefined : read.data;
@@ -59,53 +59,53 @@ interface Told {
  * Undefined: no container of this pod is a Gitea runner. Labels of its config.yaml come first in the runner, too.
  * `podTemplate` is all that the old pod has and no other field tells: `fittingTemplate` takes away what a runner cannot have.
  */
-export function fromPod({ metadata, spec }: Pod, beside: readonly unknown[]) {
+export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[]) {
   const parts = partsOf(spec);
   if (!parts) return undefined;
   const { runner, registers } = parts;
-  const registrations = [runner, ...registers].map((each) => registrationOf(each, beside));
-  const heard = registrations.map(({ told }) => told);
-  const said = variablesOf(heard, beside);
-  const path = said('CONFIG_FILE')?.value ?? CONFIG_OPTION.exec([...runner.command, ...runner.args].join(' '))?.[1];
-  const { file, state, ...own } = ownFilesOf(spec, path, beside);
-  const token = tokenOf(spec, heard, beside);
-  const ofVariable = readList(said('GITEA_RUNNER_LABELS')?.value ?? '');
-  const written = [file?.labels, state?.labels, ofVariable].find((each) => each?.length) ?? [];
-  const { kept: labels, note } = ofDefaultRunner(written.map((label) => label.trim()));
-  const otherwise = OTHERWISE.filter(([name, is]) => is.test(said(name)?.value ?? ''));
+  const registrations = [runner, ...registers].map((each) => registrationOf(each, otherObjects));
+  const registeredContainers = registrations.map(({ told }) => told);
+  const variable = variablesOf(registeredContainers, otherObjects);
+  const path = variable('CONFIG_FILE')?.value ?? CONFIG_OPTION.exec([...runner.command, ...runner.args].join(' '))?.[1];
+  const { file, state, ...ownFiles } = ownFilesOf(spec, path, otherObjects);
+  const token = tokenOf(spec, registeredContainers, otherObjects);
+  const ofVariable = readList(variable('GITEA_RUNNER_LABELS')?.value ?? '');
+  const labelTexts = [file?.labels, state?.labels, ofVariable].find((each) => each?.length) ?? [];
+  const { kept: labels, note } = ofDefaultRunner(labelTexts.map((label) => label.trim()));
+  const otherwise = OTHERWISE.filter(([name, is]) => is.test(variable(name)?.value ?? ''));
   const [containerMode, why] = modeOf(spec, parts, labels);
   const { name, key } = token.ref ?? { name: REGISTRATION_SECRET, key: 'registration-token' };
-  const gitea = (said('GITEA_INSTANCE_URL') ?? said('GITEA_URL') ?? { value: state?.address }).value?.trim();
+  const gitea = (variable('GITEA_INSTANCE_URL') ?? variable('GITEA_URL') ?? { value: state?.address }).value?.trim();
   const { requests, limits } = runner.resources ?? {};
-  const out = proxyOf(said);
-  const certificates = said('DOCKER_CERT_PATH')?.value?.replace(/\/$/, '');
+  const proxySettings = proxyOf(variable);
+  const certificates = variable('DOCKER_CERT_PATH')?.value?.replace(/\/$/, '');
   const ofClient = runner.volumeMounts.filter(({ mountPath }) => mountPath === certificates).map((each) => each.name);
   const { template, notes } = templateOf(spec, parts, {
-    volumes: [...own.volumes, ...ofClient],
-    isProxied: !!out,
+    volumes: [...ownFiles.volumes, ...ofClient],
+    isProxied: !!proxySettings,
     ofToken: token.ref,
     handed: registrations.flatMap(({ names }) => names),
   });
   const ofFile = ofMode(file ?? { spec: {}, notes: [] }, containerMode);
   return {
     gitea: /^https?:\/\/[^\s<>{}$?#@]+$/.exec(gitea ?? '')?.[0],
-    said,
+    said: variable,
     capacity: file?.capacity,
-    read: [...own.read, ...mapsOf([runner, ...registers], beside)],
+    read: [...ownFiles.read, ...mapsOf([runner, ...registers], otherObjects)],
     spec: filled({
       ...ofFile.spec,
       labels,
       // A runner that names its labels has no others.
       defaultLabels: labels.length > 0 ? false : undefined,
       containerMode,
-      proxy: out,
+      proxy: proxySettings,
       registrationToken: { secretRef: { name, key } },
       resources: filled({ requests, limits }),
       podTemplate: filled({ metadata: filled(metadata), spec: template }),
     }),
     notes: [
       why,
-      ...otherwise.map(([name, , instead]) => lostNote(name, said(name)?.value, instead)),
+      ...otherwise.map(([name, , instead]) => lostNote(name, variable(name)?.value, instead)),
       note,
       ...ofFile.notes,
       token.isWritten &&
@@ -114,8 +114,8 @@ export function fromPod({ metadata, spec }: Pod, beside: readonly unknown[]) {
       !token.ref &&
         !token.isWritten &&
         `registrationToken names the Secret ${REGISTRATION_SECRET}, which ${manual('install.md')} makes: no file says where the token is.`,
-      own.secret.length > 0 &&
-        `What registered the old runner is not carried over (volume ${own.secret.join(', ')}): CI jobs could read its token. ${state ? 'Its labels and its address are.' : 'Write the labels of its file .runner into labels.'}`,
+      ownFiles.secret.length > 0 &&
+        `What registered the old runner is not carried over (volume ${ownFiles.secret.join(', ')}): CI jobs could read its token. ${state ? 'Its labels and its address are.' : 'Write the labels of its file .runner into labels.'}`,
       !file &&
         path !== undefined &&
         'The config.yaml of the runner was in none of the files. Give it, too, or put its keys into runnerConfig, its labels into labels, and multiply maxActiveRunners by its capacity.',
@@ -149,19 +149,19 @@ const OF_MODE = 'containerMode sets user and privileges. Write other fields into
 const OF_A_HOME = /^\/(?:root|home\/[^/]+)\//;
 
 /** Returns the old pod as a podTemplate, and the parts that are not tried. */
-function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, told: Told) {
-  const { volumes: own, isProxied, ofToken, handed } = told;
-  const { securityContext, serviceAccountName, restartPolicy: _always, serviceAccount, ...others } = pod;
+function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, replacedParts: Told) {
+  const { volumes: ownVolumes, isProxied, ofToken, handed } = replacedParts;
+  const { securityContext, serviceAccountName, restartPolicy: _always, serviceAccount, ...otherFields } = pod;
   const isKept = ({ name, persistentVolumeClaim }: PodSpec['volumes'][number]) =>
-    persistentVolumeClaim === undefined && !own.includes(name);
+    persistentVolumeClaim === undefined && !ownVolumes.includes(name);
   const volumes = pod.volumes.filter(isKept);
   const claims = pod.volumes.filter(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined);
   const isMounted = (mount: { readonly name: string }) => volumes.some(({ name }) => name === mount.name);
   const all = [...pod.initContainers, ...pod.containers];
   const used = [runner, ...(docker ? [docker] : [])];
-  const beside = all.filter((each) => !used.includes(each) && !registers.includes(each));
-  const inits = beside.filter((each) => pod.initContainers.includes(each) && !isRunner(each));
-  const left = beside.filter((each) => !inits.includes(each));
+  const otherContainers = all.filter((each) => !used.includes(each) && !registers.includes(each));
+  const inits = otherContainers.filter((each) => pod.initContainers.includes(each) && !isRunner(each));
+  const leftContainers = otherContainers.filter((each) => !inits.includes(each));
   // A mount is removed with its volume: a volume of ours may have the same name.
   const lostMounts = [...used, ...inits].flatMap((each) => each.volumeMounts.filter((mount) => !isMounted(mount)));
   const isTheToken = ({ name, valueFrom }: OldContainer['env'][number]) => {
@@ -197,10 +197,10 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, told: To
   const homes = runner.volumeMounts.filter(
     (mount) => OF_A_HOME.test(mount.mountPath) && !mount.mountPath.startsWith(`${home}/`) && isMounted(mount),
   );
-  const say = (lost: readonly { readonly name: string }[], what: string, instead: string) =>
-    lost.length === 0 ? [] : [`${what} not carried over (${lost.map(({ name }) => name).join(', ')}): ${instead}.`];
-  const secured = (place: string, of: unknown) =>
-    of === undefined ? [] : [lostNote(`${place}securityContext`, of, OF_MODE)];
+  const say = (lost: readonly { readonly name: string }[], subject: string, advice: string) =>
+    lost.length === 0 ? [] : [`${subject} not carried over (${lost.map(({ name }) => name).join(', ')}): ${advice}.`];
+  const secured = (place: string, context: unknown) =>
+    context === undefined ? [] : [lostNote(`${place}securityContext`, context, OF_MODE)];
   const place = (each: OldContainer) => (pod.containers.includes(each) ? 'containers' : 'initContainers');
   const probed = Object.keys(NO_PROBES).filter((field) => runner[field] !== undefined);
   const ofRunner = `spec.${place(runner)}[${runner.name}].`;
@@ -220,13 +220,13 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, told: To
     ),
     ...homes.map(({ mountPath }) => {
       const ofClient = 'Mount it elsewhere and name the place, e.g. DOCKER_CONFIG=/docker for /docker/config.json';
-      const instead = mountPath.endsWith('/daemon.json') ? `See ${manual('recipes/daemon.md')}` : ofClient;
-      return `The home of a runner is ${home}, so nothing looks for ${mountPath}. ${instead}.`;
+      const advice = mountPath.endsWith('/daemon.json') ? `See ${manual('recipes/daemon.md')}` : ofClient;
+      return `The home of a runner is ${home}, so nothing looks for ${mountPath}. ${advice}.`;
     }),
-    ...say(left.filter(isRunner), 'Other runners of the pod are', 'make a RunnerGroup for each'),
+    ...say(leftContainers.filter(isRunner), 'Other runners of the pod are', 'make a RunnerGroup for each'),
     ...say(registers, 'What registered the old runner is', 'each runner registers by itself'),
     ...say(
-      left.filter((each) => !isRunner(each)),
+      leftContainers.filter((each) => !isRunner(each)),
       'Containers beside the runner are',
       'add each to podTemplate.spec.initContainers, with restartPolicy: Always',
     ),
@@ -240,7 +240,7 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, told: To
     ...used.flatMap((each) => secured(`spec.${place(each)}[${each.name}].`, each['securityContext'])),
   ];
   const template = filled({
-    ...others,
+    ...otherFields,
     volumes,
     containers: ours(runner, 'runner'),
     initContainers: [...(docker ? ours(docker, 'docker') : []), ...inits.map((each) => carried(each))],
@@ -250,10 +250,10 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, told: To
 
 /** Containers have no place in mode host. */
 function ofMode({ spec, notes }: Pick<FromRunnerFile, 'spec' | 'notes'>, mode: Mode) {
-  const { container, ...others } = z.looseObject({}).safeParse(spec['runnerConfig']).data ?? {};
+  const { container, ...otherSections } = z.looseObject({}).safeParse(spec['runnerConfig']).data ?? {};
   if (mode !== 'host' || container === undefined) return { spec, notes };
   const note = lostNote('container', container, 'containerMode host starts no containers');
-  return { spec: { ...spec, runnerConfig: others }, notes: [...notes, note] };
+  return { spec: { ...spec, runnerConfig: otherSections }, notes: [...notes, note] };
 }
 
 /** Runners of other forges, by their images. */
@@ -286,7 +286,9 @@ function starts({ command, args }: OldContainer, programs: string): boolean {
     `(?:^|[\\n;&|(]|(?:\\b(?:exec|then|do|else)|\\s--)\\s)\\s*(?:[\\w./-]*/)?(?:${programs})(?=\\s|$)`,
   );
   const argv = [...command, ...args];
-  return argv.some((word, at) => (at === 0 || /^(?:-\w*c|--|exec)$/.test(argv[at - 1] ?? '')) && first.test(word));
+  return argv.some(
+    (word, index) => (index === 0 || /^(?:-\w*c|--|exec)$/.test(argv[index - 1] ?? '')) && first.test(word),
+  );
 }
 
 const CONFIG_OPTION = /(?:--config|\b(?:act_runner|gitea-runner)\s+(?:\w+\s+)?-c)[\s=]+["']?([^\s"';]+)/;

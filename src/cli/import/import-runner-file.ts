@@ -36,12 +36,12 @@ const OF_THE_OLD_POD: Readonly<Record<string, (value: unknown) => boolean>> = {
 const SECTIONS = ['log', 'runner', 'cache', 'container', 'host', 'metrics', 'server', 'health_check'];
 
 /** Returns what `import` does with a key. `silent`: the key has no meaning, or another field replaces it. */
-function fateOf(section: string, key: string, of: unknown, isRead: boolean): 'kept' | 'silent' | 'old' | 'lost' {
+function fateOf(section: string, key: string, value: unknown, isRead: boolean): 'kept' | 'silent' | 'old' | 'lost' {
   const name = `${section}.${key}`;
   const isLeftOut = LEFT_OUT.has(name) || LEFT_OUT.has(section);
-  if (isRead || of === '' || name === 'runner.file' || (of === false && isLeftOut)) return 'silent';
-  if (OF_THE_OLD_POD[name]?.(of)) return 'old';
-  return !isLeftOut && RunnerConfigKeys.safeParse({ [section]: { [key]: of } }).success ? 'kept' : 'lost';
+  if (isRead || value === '' || name === 'runner.file' || (value === false && isLeftOut)) return 'silent';
+  if (OF_THE_OLD_POD[name]?.(value)) return 'old';
+  return !isLeftOut && RunnerConfigKeys.safeParse({ [section]: { [key]: value } }).success ? 'kept' : 'lost';
 }
 
 /** Keys by which the values of a chart are recognized: they may have a `runner` of their own. */
@@ -53,31 +53,37 @@ export function fromRunnerFile(value: unknown) {
   const file = withoutNulls(value);
   if (!isMapping(file) || !SECTIONS.some((name) => isMapping(file[name]))) return undefined;
   if (Object.keys(file).some((name) => name === 'kind' || OF_CHARTS.test(name))) return undefined;
-  const told = Told.parse(isMapping(file['runner']) ? file['runner'] : {});
-  const seconds = Math.round(durationMs(told.timeout ?? '') / 1000) || undefined;
-  const found = Object.entries(file).flatMap(([section, keys]) =>
+  const runnerSettings = Told.parse(isMapping(file['runner']) ? file['runner'] : {});
+  const seconds = Math.round(durationMs(runnerSettings.timeout ?? '') / 1000) || undefined;
+  const settings = Object.entries(file).flatMap(([section, keys]) =>
     Object.entries(filled(isMapping(keys) ? keys : { '': keys })).map(([key, of]) => {
       const name = key === '' ? section : `${section}.${key}`;
-      return { section, key, of, name, fate: fateOf(section, key, of, READ.has(name) && told[key] !== undefined) };
+      return {
+        section,
+        key,
+        of,
+        name,
+        fate: fateOf(section, key, of, READ.has(name) && runnerSettings[key] !== undefined),
+      };
     }),
   );
   const kept: Record<string, Record<string, unknown>> = {};
-  for (const { section, key, of } of found.filter(({ fate }) => fate === 'kept'))
+  for (const { section, key, of } of settings.filter(({ fate }) => fate === 'kept'))
     kept[section] = { ...kept[section], [key]: of };
   const namesIn = (of: unknown) => (isMapping(of) ? ` (${Object.keys(of).join(', ')})` : '');
-  const lost = found.filter(({ fate }) => fate === 'lost').map(({ name, of }) => `${name}${namesIn(of)}`);
-  const old = found.filter(({ fate }) => fate === 'old');
+  const lost = settings.filter(({ fate }) => fate === 'lost').map(({ name, of }) => `${name}${namesIn(of)}`);
+  const old = settings.filter(({ fate }) => fate === 'old');
   const notes = [
     ...(seconds ? ['activeDeadlineSeconds is runner.timeout: here the wait for a CI job counts, too.'] : []),
     ...old.map(({ name, of }) => lostNote(name, of, 'it names places, addresses or networks of the old pod')),
     ...(lost.length > 0 ? [`Of the runner's config.yaml these are not carried over: ${lost.join(', ')}.`] : []),
   ];
   return {
-    labels: told.labels ?? [],
+    labels: runnerSettings.labels ?? [],
     /** CI jobs that one runner took at once. */
-    capacity: told.capacity ?? 1,
+    capacity: runnerSettings.capacity ?? 1,
     /** File of the old runner's registration. */
-    place: told.file,
+    place: runnerSettings.file,
     spec: filled({ activeDeadlineSeconds: seconds, runnerConfig: kept }),
     notes,
   };

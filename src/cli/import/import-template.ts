@@ -52,21 +52,23 @@ function holdsSecret(value: unknown, name: string): boolean {
   if (typeof value !== 'object' || value === null) return mayBeSecret(name, String(value));
   if (Array.isArray(value) && value.every((each) => typeof each !== 'object'))
     return mayBeSecret(name, value.join(' '));
-  const own = String(valueAt(value, ['name']) ?? name);
+  const ownName = String(valueAt(value, ['name']) ?? name);
   const isOwn = (key: string) => Array.isArray(value) || key === 'value';
-  return Object.entries(value).some(([key, each]) => holdsSecret(each, isOwn(key) ? own : key));
+  return Object.entries(value).some(([key, each]) => holdsSecret(each, isOwn(key) ? ownName : key));
 }
 
 /** The podTemplate of this spec, without what a runner cannot have. `notes`: a sentence for each field that is lost, or needs a policy. */
 export async function fittingTemplate(
-  written: Omit<Written, 'spec'>,
+  groupFields: Omit<Written, 'spec'>,
   spec: Readonly<Record<string, unknown>>,
 ): Promise<{ readonly podTemplate: Mapping; readonly notes: readonly string[] }> {
   const template = structuredClone(spec['podTemplate'] ?? {}) as Mapping;
   const notes: string[] = [];
-  const shared = mountsOf(template).filter(({ name }, at, all) => all.findIndex((each) => each.name === name) < at);
+  const shared = mountsOf(template).filter(
+    ({ name }, index, all) => all.findIndex((each) => each.name === name) < index,
+  );
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
-    const read = runnerGroupFromObject({ ...written, spec: { ...spec, podTemplate: template } });
+    const read = runnerGroupFromObject({ ...groupFields, spec: { ...spec, podTemplate: template } });
     if ('problem' in read) break;
     const ofPods = faultsOfPods(read.group).filter(({ path }) => path[1] === 'podTemplate');
     const faults = [...plainSecrets(template), ...ofPods.map((each) => ({ ...each, path: each.path.slice(2) }))];
@@ -74,9 +76,9 @@ export async function fittingTemplate(
     const lost = fault ? remove(template, fault.path, fault.message) : unmounted(template, shared);
     notes.push(...lost);
     if (lost.length > 0) continue;
-    const asked = await askedWithoutPolicy([read.group]);
+    const permissions = await askedWithoutPolicy([read.group]);
     const why = `only a policy can allow it (${manual('policy.md')}).`;
-    notes.push(...asked.map(({ path }) => `${path.slice(2).join('.')}: ${why}`));
+    notes.push(...permissions.map(({ path }) => `${path.slice(2).join('.')}: ${why}`));
     break;
   }
   return { podTemplate: template, notes };
@@ -88,7 +90,7 @@ function mountsOf(template: Mapping) {
   return (['containers', 'initContainers'] as const).flatMap((list) =>
     (spec?.[list] ?? []).flatMap((container, index) =>
       (['volumeMounts', 'volumeDevices'] as const).flatMap((field) =>
-        container[field].map(({ name }, at) => ({ name, path: ['spec', list, index, field, at] })),
+        container[field].map(({ name }, mountIndex) => ({ name, path: ['spec', list, index, field, mountIndex] })),
       ),
     ),
   );
@@ -98,9 +100,9 @@ function mountsOf(template: Mapping) {
 function unmounted(template: Mapping, shared: ReturnType<typeof mountsOf>): readonly string[] {
   const { volumes = [] } = Shape.parse(template).spec ?? {};
   const mounts = mountsOf(template);
-  const faults = volumes.flatMap(({ name, emptyDir }, at) => {
+  const faults = volumes.flatMap(({ name, emptyDir }, volumeIndex) => {
     const [one, another] = mounts.filter((mount) => mount.name === name);
-    if (!one) return [{ path: ['spec', 'volumes', at], message: 'nothing mounts it here' }];
+    if (!one) return [{ path: ['spec', 'volumes', volumeIndex], message: 'nothing mounts it here' }];
     const isHalf = !another && emptyDir !== undefined && shared.some((mount) => mount.name === name);
     return isHalf ? [{ path: one.path, message: 'what shared its volume is not carried over' }] : [];
   });
@@ -151,9 +153,10 @@ function takeAway(template: Mapping, path: FieldPath): void {
   const last = path.at(-1) ?? '';
   if (Array.isArray(parent)) parent.splice(Number(last), 1);
   else delete (parent as Record<string, unknown>)[last];
-  const left = Object.keys(parent ?? {});
+  const keptKeys = Object.keys(parent ?? {});
   const isContainer = typeof above.at(-1) === 'number' && /^(?:containers|initContainers)$/.test(String(above.at(-2)));
-  if (above.length > 0 && (left.length === 0 || (isContainer && left.join() === 'name'))) takeAway(template, above);
+  if (above.length > 0 && (keptKeys.length === 0 || (isContainer && keptKeys.join() === 'name')))
+    takeAway(template, above);
 }
 
 /** A sentence where variables name a place that nothing is mounted at any more. */
@@ -162,8 +165,8 @@ export function pointsInto(
   lost: OldContainer['volumeMounts'],
 ): readonly string[] {
   const env = containers.flatMap((container) => (container.env ?? []) as OldContainer['env']);
-  const found = env.filter(({ value = '' }) => lost.some(({ mountPath }) => value.includes(mountPath)));
-  const names = [...new Set(found.map(({ name }) => name))].join(', ');
+  const danglingVariables = env.filter(({ value = '' }) => lost.some(({ mountPath }) => value.includes(mountPath)));
+  const names = [...new Set(danglingVariables.map(({ name }) => name))].join(', ');
   return names === '' ? [] : [`These variables name places that are not mounted: ${names}. Remove or correct them.`];
 }
 

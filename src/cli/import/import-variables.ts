@@ -11,9 +11,9 @@ export const TOKEN = 'GITEA_RUNNER_REGISTRATION_TOKEN';
 export const LOOSE_FILE = 'config.yaml';
 
 /** The object of this kind and name in the files. Namespaces are not compared: manifests often leave them out. */
-export function named(kind: string, name: string | undefined, beside: readonly unknown[]): unknown {
+export function objectNamed(kind: string, name: string | undefined, otherObjects: readonly unknown[]): unknown {
   const wanted = z.looseObject({ kind: z.literal(kind), metadata: z.looseObject({ name: z.literal(name ?? '') }) });
-  return beside.find((object) => wanted.safeParse(object).success);
+  return otherObjects.find((object) => wanted.safeParse(object).success);
 }
 
 const Texts = z.record(z.string(), z.string()).default({});
@@ -33,17 +33,18 @@ interface Said {
 }
 
 /** The container's own variable, else one of all that its envFrom brings. */
-function variableOf({ env, envFrom }: OldContainer, name: string, beside: readonly unknown[]): Said | undefined {
-  const own = env.findLast((each) => each.name === name);
-  const { secretKeyRef, configMapKeyRef } = own?.valueFrom ?? {};
+function variableOf({ env, envFrom }: OldContainer, name: string, otherObjects: readonly unknown[]): Said | undefined {
+  const ownVariable = env.findLast((each) => each.name === name);
+  const { secretKeyRef, configMapKeyRef } = ownVariable?.valueFrom ?? {};
   const ref = secretKeyRef ?? configMapKeyRef;
   const kindOf = (isSecret: boolean) => (isSecret ? 'Secret' : 'ConfigMap');
-  if (own && !ref) return { value: own.value };
-  if (ref) return { value: textsOf(named(kindOf(!!secretKeyRef), ref.name, beside))[ref.key], secretKeyRef };
+  if (ownVariable && !ref) return { value: ownVariable.value };
+  if (ref)
+    return { value: textsOf(objectNamed(kindOf(!!secretKeyRef), ref.name, otherObjects))[ref.key], secretKeyRef };
   for (const { prefix = '', configMapRef, secretRef } of envFrom.toReversed()) {
     const from = secretRef ?? configMapRef;
     const key = name.slice(prefix.length);
-    const value = textsOf(named(kindOf(!!secretRef), from?.name, beside))[key];
+    const value = textsOf(objectNamed(kindOf(!!secretRef), from?.name, otherObjects))[key];
     if (value !== undefined && name === `${prefix}${key}`)
       return { value, secretKeyRef: secretRef && { name: secretRef.name, key } };
   }
@@ -55,40 +56,46 @@ const OPTIONS = Object.entries({ token: TOKEN, instance: 'GITEA_INSTANCE_URL', l
 const WORD = String.raw`"(?:[^"\\]|\\.)*"|'[^']*'|\$\([^)]*\)|[^\s"';&|]+`;
 
 /** Returns what a command passes to `register`, as variables of the runner. `names` are those that it uses. */
-export function registrationOf(container: OldContainer, beside: readonly unknown[]) {
+export function registrationOf(container: OldContainer, otherObjects: readonly unknown[]) {
   const text = [...container.command, ...container.args].join(' ').replaceAll('\\\n', ' ');
   const options = /\bregister\s.*/.exec(text)?.[0] ?? '';
-  const found = OPTIONS.flatMap(([option, name]): { from: string; variable: OldContainer['env'][number] }[] => {
-    const word = new RegExp(`--${option}(?:=|\\s+)(${WORD})`).exec(options)?.[1]?.replace(/^(["'])(.*)\1$/, '$2') ?? '';
-    const file = name === TOKEN && /^(?:\$\(|`)\s*(?:cat\s|<)\s*["']?([^\s"'|)`]+)/.exec(word)?.[1];
-    const from = /^\$(?:[({](?=\w+[)}:])|(?=\w+$))(\w+)/.exec(word)?.[1];
-    if (file) return [{ from: '', variable: { name: `${name}_FILE`, value: file } }];
-    if (from === undefined)
-      return word === '' || word.includes('$') ? [] : [{ from: '', variable: { name, value: word } }];
-    const guess = name === TOKEN ? container.envFrom.find(({ secretRef }) => secretRef) : undefined;
-    const ofAll = guess?.secretRef && { name: guess.secretRef.name, key: from.slice(guess.prefix?.length ?? 0) };
-    const { value, secretKeyRef = ofAll } = variableOf(container, from, beside) ?? {};
-    return (value ?? secretKeyRef) === undefined
-      ? []
-      : [{ from, variable: { name, value, valueFrom: { secretKeyRef } } }];
-  });
-  const told: OldContainer = { ...container, env: [...container.env, ...found.map(({ variable }) => variable)] };
-  return { told, names: found.map(({ from }) => from) };
+  const registrationVariables = OPTIONS.flatMap(
+    ([option, name]): { from: string; variable: OldContainer['env'][number] }[] => {
+      const word =
+        new RegExp(`--${option}(?:=|\\s+)(${WORD})`).exec(options)?.[1]?.replace(/^(["'])(.*)\1$/, '$2') ?? '';
+      const file = name === TOKEN && /^(?:\$\(|`)\s*(?:cat\s|<)\s*["']?([^\s"'|)`]+)/.exec(word)?.[1];
+      const from = /^\$(?:[({](?=\w+[)}:])|(?=\w+$))(\w+)/.exec(word)?.[1];
+      if (file) return [{ from: '', variable: { name: `${name}_FILE`, value: file } }];
+      if (from === undefined)
+        return word === '' || word.includes('$') ? [] : [{ from: '', variable: { name, value: word } }];
+      const guess = name === TOKEN ? container.envFrom.find(({ secretRef }) => secretRef) : undefined;
+      const ofAll = guess?.secretRef && { name: guess.secretRef.name, key: from.slice(guess.prefix?.length ?? 0) };
+      const { value, secretKeyRef = ofAll } = variableOf(container, from, otherObjects) ?? {};
+      return (value ?? secretKeyRef) === undefined
+        ? []
+        : [{ from, variable: { name, value, valueFrom: { secretKeyRef } } }];
+    },
+  );
+  const told: OldContainer = {
+    ...container,
+    env: [...container.env, ...registrationVariables.map(({ variable }) => variable)],
+  };
+  return { told, names: registrationVariables.map(({ from }) => from) };
 }
 
 /** ConfigMaps from which these containers have variables. */
-export function mapsOf(containers: readonly OldContainer[], beside: readonly unknown[]): readonly unknown[] {
+export function mapsOf(containers: readonly OldContainer[], otherObjects: readonly unknown[]): readonly unknown[] {
   const refs = containers.flatMap(({ env, envFrom }) => [
     ...env.map(({ valueFrom }) => valueFrom?.configMapKeyRef),
     ...envFrom.map(({ configMapRef }) => configMapRef),
   ]);
-  return refs.flatMap((ref) => named('ConfigMap', ref?.name, beside) ?? []);
+  return refs.flatMap((ref) => objectNamed('ConfigMap', ref?.name, otherObjects) ?? []);
 }
 
 /** Reads each variable from the first container that has it: an init container may register the runner. */
-export function variablesOf(containers: readonly OldContainer[], beside: readonly unknown[]) {
+export function variablesOf(containers: readonly OldContainer[], otherObjects: readonly unknown[]) {
   return (name: string): Said | undefined =>
-    containers.flatMap((container) => variableOf(container, name, beside) ?? []).at(0);
+    containers.flatMap((container) => variableOf(container, name, otherObjects) ?? []).at(0);
 }
 
 /** ConfigMaps and Secrets behind a volume, with the names that their keys have there. */
@@ -104,10 +111,10 @@ function sourcesOf({ configMap, secret, projected }: PodSpec['volumes'][number])
  * Returns the place of the registration token: a variable, a file in a volume, or some key of a Secret whose keys all
  * are variables.
  */
-export function tokenOf(pod: PodSpec, containers: readonly OldContainer[], beside: readonly unknown[]) {
-  const said = variablesOf(containers, beside);
-  const token = said(TOKEN);
-  const file = said(`${TOKEN}_FILE`)?.value;
+export function tokenOf(pod: PodSpec, containers: readonly OldContainer[], otherObjects: readonly unknown[]) {
+  const variable = variablesOf(containers, otherObjects);
+  const token = variable(TOKEN);
+  const file = variable(`${TOKEN}_FILE`)?.value;
   const ref = token?.secretKeyRef ?? (file === undefined ? undefined : secretOfFile(pod, containers, file));
   const isWritten = token?.value !== undefined && !ref;
   const all = containers.flatMap(({ envFrom }) => envFrom);
@@ -133,14 +140,19 @@ function secretOfFile({ volumes }: PodSpec, containers: readonly OldContainer[],
 }
 
 /** The old runner's config.yaml, and what Gitea has given it. `volumes` hold no more than these; `secret` ones hold its token. */
-export function ownFilesOf(pod: PodSpec, path: string | undefined, beside: readonly unknown[]) {
+export function ownFilesOf(pod: PodSpec, path: string | undefined, otherObjects: readonly unknown[]) {
   const inVolumes = pod.volumes.flatMap((volume) =>
     sourcesOf(volume).map(({ kind, name, items = [] }) => {
-      return { volume: volume.name, object: named(kind, name, beside), paths: items.map((item) => item.path) };
+      return {
+        volume: volume.name,
+        object: objectNamed(kind, name, otherObjects),
+        paths: items.map((item) => item.path),
+      };
     }),
   );
-  const loose = beside.filter((object) => Data.safeParse(object).data?.kind === LOOSE_FILE);
-  const ofName = named(LOOSE_FILE, posix.basename(path ?? ''), beside) ?? (loose.length === 1 ? loose[0] : undefined);
+  const loose = otherObjects.filter((object) => Data.safeParse(object).data?.kind === LOOSE_FILE);
+  const ofName =
+    objectNamed(LOOSE_FILE, posix.basename(path ?? ''), otherObjects) ?? (loose.length === 1 ? loose[0] : undefined);
   const all = [...inVolumes, { volume: '', object: ofName, paths: [] }].map(({ paths, ...each }) => {
     const texts = textsOf(each.object);
     const read = Object.values(texts).map(ownFileIn);

@@ -47,7 +47,7 @@ type Rule = (answer: string) => string | undefined;
  * @throws Failure exit 2 that names all missing values
  */
 export async function answersOf(
-  given: FlagsOf<'init'>,
+  givenFlags: FlagsOf<'init'>,
   io: Io,
   ask: AskPerson | undefined,
   check: (answer: Partial<Answers>) => string | undefined,
@@ -56,24 +56,24 @@ export async function answersOf(
   const answered = async (question: string, byDefault: string | undefined, wrongIn: Rule): Promise<string> => {
     for (;;) {
       const answer = (await ask?.(question, byDefault)) || byDefault || '';
-      const wrong = answer === '' ? 'an answer is needed' : wrongIn(answer);
-      if (ask === undefined || wrong === undefined) return answer;
+      const problem = answer === '' ? 'an answer is needed' : wrongIn(answer);
+      if (ask === undefined || problem === undefined) return answer;
       // A person who answers a question has not written a flag.
-      io.err(`${printable(wrong.replace(/^.*?--[a-z-]+ must /, 'It must '))}\n`);
+      io.err(`${printable(problem.replace(/^.*?--[a-z-]+ must /, 'It must '))}\n`);
     }
   };
   const need = async (name: 'gitea' | 'owner' | 'git', question: string, wrongIn: Rule): Promise<string> => {
-    const known = flagValue(name, given, io) || (await answered(question, undefined, wrongIn));
-    if (known === '') missing.push(longName(name));
-    return known;
+    const answer = flagValue(name, givenFlags, io) || (await answered(question, undefined, wrongIn));
+    if (answer === '') missing.push(longName(name));
+    return answer;
   };
   const choose = async (
     name: 'groupName' | 'scope' | 'cap' | 'containerMode' | 'registration',
     question: string,
     wrongIn: Rule,
   ): Promise<string> => {
-    const byDefault = String(flagValue(name, given, io));
-    return given[name] === undefined ? answered(question, byDefault, wrongIn) : byDefault;
+    const byDefault = String(flagValue(name, givenFlags, io));
+    return givenFlags[name] === undefined ? answered(question, byDefault, wrongIn) : byDefault;
   };
 
   const valid =
@@ -104,11 +104,11 @@ export async function answersOf(
     mode,
     registration,
     git,
-    namespace: flagValue('groupNamespace', given, io),
-    path: flagValue('gitPath', given, io),
-    secretTool: flagValue('secretTool', given, io),
-    secretStore: flagValue('secretStore', given, io),
-    webhook: flagValue('webhookUrl', given, io),
+    namespace: flagValue('groupNamespace', givenFlags, io),
+    path: flagValue('gitPath', givenFlags, io),
+    secretTool: flagValue('secretTool', givenFlags, io),
+    secretStore: flagValue('secretStore', givenFlags, io),
+    webhook: flagValue('webhookUrl', givenFlags, io),
   };
 }
 
@@ -124,7 +124,7 @@ function ownerProblem(scope: string, owner: string): string | undefined {
 /** @throws Failure exit 2 for another word, or for a repository without its owner */
 export function toScope(command: 'init' | 'import', word: string, owner: string): WhoseJobs {
   const scope = SCOPES.find((each) => each === word);
-  const wrong = scope === undefined ? SCOPE_RULE : ownerProblem(scope, owner);
-  if (scope === undefined || wrong !== undefined) throw new Failure('GR-INIT-02', 2, `${command}: ${wrong}.`);
+  const problem = scope === undefined ? SCOPE_RULE : ownerProblem(scope, owner);
+  if (scope === undefined || problem !== undefined) throw new Failure('GR-INIT-02', 2, `${command}: ${problem}.`);
   return (scope === 'global' ? { scope } : { scope, [scope]: owner }) as WhoseJobs;
 }

@@ -15,8 +15,8 @@ import { API_VERSION, KIND } from '../../shared/marks.ts';
 import type { Answers, WhoseJobs } from './answers.ts';
 
 /** Returns the value only for groups whose pods register their runners. */
-function ifByPod<T>({ registration }: Pick<Answers, 'registration'>, given: T): readonly T[] {
-  return registration === 'pod' ? [given] : [];
+function ifByPod<T>({ registration }: Pick<Answers, 'registration'>, value: T): readonly T[] {
+  return registration === 'pod' ? [value] : [];
 }
 
 export function manifestFrom({ group, namespace, gitea, scope, cap, mode, registration }: Answers) {
@@ -117,8 +117,8 @@ export function setupScript(answers: Answers): string {
 
 function head({ gitea, registration, scope }: Answers): string {
   const [reads, owner] = RIGHTS[scope.scope];
-  const both = scope.scope === 'repo' ? owner : reads.replace(',', ' and write:repository,');
-  const writes = registration === 'serve' ? owner : both;
+  const readsAndWrites = scope.scope === 'repo' ? owner : reads.replace(',', ' and write:repository,');
+  const writes = registration === 'serve' ? owner : readsAndWrites;
   const api = registration === 'pod' ? reads : writes;
   return `#!/bin/sh
 # Makes the Secrets and the webhook of the runners. Run it after the installation (step 1 of ${manual('install.md#install-three-steps')}). It can be run again.
