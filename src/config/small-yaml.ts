@@ -9,16 +9,20 @@ import { problemOf } from './runnergroup/field-problem.ts';
 /** Most characters of the file. A longer one is refused. */
 const LONGEST_FILE = 262_144;
 
-/** Parses the file. @param wrong makes the failure for a fault of the file */
-export async function readSmallYaml<T>(file: string, shape: z.ZodType<T>, wrong: (what: string) => Error): Promise<T> {
+/** Parses the file. @param toError makes the failure for a fault of the file */
+export async function readSmallYaml<T>(
+  file: string,
+  shape: z.ZodType<T>,
+  toError: (problem: string) => Error,
+): Promise<T> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw wrong(`it cannot be read: ${systemCode(error)}`);
+    throw toError(`it cannot be read: ${systemCode(error)}`);
   });
-  if (text.length > LONGEST_FILE) throw wrong(`it has more than ${LONGEST_FILE} characters`);
+  if (text.length > LONGEST_FILE) throw toError(`it has more than ${LONGEST_FILE} characters`);
   const document = parseDocument(text);
-  if (document.errors.length > 0) throw wrong('it is no YAML');
+  if (document.errors.length > 0) throw toError('it is no YAML');
   const value: unknown = document.toJS({ maxAliasCount: 10 });
   const { data, error } = shape.safeParse(value);
   if (!error) return data;
-  throw wrong(printable(problemOf(error, shape, value)));
+  throw toError(printable(problemOf(error, shape, value)));
 }

@@ -17,7 +17,7 @@ import { groupJob } from './group-job.ts';
 import { type Container, type FinishPod, type JobManifest, sorted } from './job-manifest.ts';
 import { groupManifest, type ObjectManifest, type Output } from './output.ts';
 import { sortedByKey, stamp } from './stamp.ts';
-import { document, ended } from './yaml.ts';
+import { document, withFinalNewline } from './yaml.ts';
 
 /** Above this number V8 collects garbage sooner: 3,000 groups, the most of one run, take 130 MB instead of 160, and a quarter more time. */
 const MANY_GROUPS = 1_000;
@@ -40,11 +40,11 @@ export class RunnersApp extends App {
     if (groups.length > MANY_GROUPS)
       process.getBuiltinModule('node:v8').setFlagsFromString('--heap-growing-percent=50');
     // A dot, which no namespace and no group name holds, keeps a-b/c and a/b-c apart.
-    const named = groups
+    const namedGroups = groups
       .flatMap(withSizes)
       .map((group) => ({ group, id: [group.namespace, group.name, group.size?.name ?? []].flat().join('.') }));
-    named.sort((a, b) => (a.id < b.id ? -1 : 1));
-    this.groupCharts = named.map(({ group, id }) => new RunnerGroupChart(this, id, group, finish));
+    namedGroups.sort((a, b) => (a.id < b.id ? -1 : 1));
+    this.groupCharts = namedGroups.map(({ group, id }) => new RunnerGroupChart(this, id, group, finish));
     this.problems = groups.find(({ platform }) => platform)?.platform?.apply(this) ?? [];
   }
 
@@ -203,7 +203,7 @@ class PassThroughDocument extends Construct {
  */
 export function renderManifests(root: IConstruct): string {
   const texts = root.node.findAll().flatMap((construct) => {
-    if (construct instanceof PassThroughDocument) return [ended(construct.text)];
+    if (construct instanceof PassThroughDocument) return [withFinalNewline(construct.text)];
     return ApiObject.isApiObject(construct) ? [document(construct.toJson())] : [];
   });
   return texts.map((text) => `---\n${text}`).join('');

@@ -85,7 +85,7 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
   const image = { image: group.image, ...resourcesOf(group) };
 
   /** Sidecar that starts while `register` runs. */
-  const beside: k8s.Container | undefined = sidecar && {
+  const sidecarContainer: k8s.Container | undefined = sidecar && {
     name: sidecar.name,
     image: sidecar.image,
     args: [...sidecar.args],
@@ -139,12 +139,16 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
   };
 
   const setups = group.setupCommand.length > 0 ? [setup] : [];
-  const before = [...(beside ? [beside] : []), ...setups, ...(group.registrationToken || prepare ? [register] : [])];
+  const initContainers = [
+    ...(sidecarContainer ? [sidecarContainer] : []),
+    ...setups,
+    ...(group.registrationToken || prepare ? [register] : []),
+  ];
   return {
     automountServiceAccountToken: false,
     containers: [runner],
     enableServiceLinks: false,
-    ...(before.length > 0 && { initContainers: before }),
+    ...(initContainers.length > 0 && { initContainers }),
     restartPolicy: 'Never',
     securityContext: { fsGroup: RUNNER_ID },
     terminationGracePeriodSeconds: terminationGraceSeconds(group),
@@ -204,19 +208,19 @@ function fromSecret(variable: string, { name, key }: SecretKey, options: { optio
   return { name: variable, valueFrom: { secretKeyRef: { name, key, ...options } } };
 }
 
-function mounts(of: readonly Mount[]): readonly k8s.VolumeMount[] {
-  return of.map(({ name, path }) => ({ name, mountPath: path }));
+function mounts(folders: readonly Mount[]): readonly k8s.VolumeMount[] {
+  return folders.map(({ name, path }) => ({ name, mountPath: path }));
 }
 
-function emptyDirs(of: readonly Mount[]): readonly k8s.Volume[] {
+function emptyDirs(folders: readonly Mount[]): readonly k8s.Volume[] {
   const inMemory = { medium: 'Memory', sizeLimit: k8s.Quantity.fromString('1Mi') };
-  return of.map(({ name, memory }) => ({ name, emptyDir: memory ? inMemory : {} }));
+  return folders.map(({ name, memory }) => ({ name, emptyDir: memory ? inMemory : {} }));
 }
 
 /** Returns the requested resources only. */
 function resourcesOf({ resources }: JobGroup): { readonly resources?: k8s.ResourceRequirements } {
-  const asked = Object.entries(resources).filter(([, quantities]) => Object.keys(quantities).length > 0);
-  const typed = asked.map(([kind, quantities]) => [
+  const filledResources = Object.entries(resources).filter(([, quantities]) => Object.keys(quantities).length > 0);
+  const typed = filledResources.map(([kind, quantities]) => [
     kind,
     Object.fromEntries(Object.entries(quantities).map(([name, text]) => [name, k8s.Quantity.fromString(text)])),
   ]);

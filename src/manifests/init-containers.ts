@@ -42,9 +42,9 @@ const TRY_SECONDS = 60;
  *
  * No `bash`, no `tini`: an image of a user's own may lack them.
  */
-const registerScript = (program: string, before: string) => `trap 'exit 143' TERM INT
+const registerScript = (program: string, preparation: string) => `trap 'exit 143' TERM INT
 cd /data || exit 1
-${before}[ -s .runner ] && exit 0
+${preparation}[ -s .runner ] && exit 0
 bound=$(printf %s "\${${BOUND_VARIABLE}-$GITEA_INSTANCE_URL}")
 path=\${bound#*://}
 host=\${path%%/*}
@@ -69,9 +69,9 @@ echo "Not registered: the lines above say why. Check that this pod reaches Gitea
 exit 1
 `;
 
-/** Returns the command of `register`. @param before shell lines that run first, e.g. of proxy-and-ca.ts */
-export function registerCommand(program: string, before: string): readonly string[] {
-  return ['sh', '-c', withoutExpansion(registerScript(program, before))];
+/** Returns the command of `register`. @param preparation shell lines that run first, e.g. of proxy-and-ca.ts */
+export function registerCommand(program: string, preparation: string): readonly string[] {
+  return ['sh', '-c', withoutExpansion(registerScript(program, preparation))];
 }
 
 /** Name of the container that replaces `register` if `serve` registers and the pod needs preparation. */
@@ -89,9 +89,9 @@ const SETUP_SCRIPT = `trap 'exit 143' TERM INT
 wait $!
 `;
 
-/** Returns the command of `setup`. @param words the command and its arguments, passed on unchanged */
-export function setupCommand(words: readonly string[]): readonly string[] {
-  return ['sh', '-c', SETUP_SCRIPT, SETUP, ...words].map(withoutExpansion);
+/** Returns the command of `setup`. @param command the command and its arguments, passed on unchanged */
+export function setupCommand(command: readonly string[]): readonly string[] {
+  return ['sh', '-c', SETUP_SCRIPT, SETUP, ...command].map(withoutExpansion);
 }
 
 // The secret of a shared cache server. The runner 1.0.8 reads it from its configuration file only. That file is in an

@@ -28,12 +28,15 @@ export interface Output {
 /** The object as it was written, with the namespace that was found for it. */
 export function groupManifest({ manifest, name, namespace }: RunnerGroup, shards?: number): ObjectManifest {
   const { metadata } = manifest;
-  const written: { readonly annotations?: object } = typeof metadata === 'object' && metadata !== null ? metadata : {};
-  const annotations = shards !== undefined && { annotations: { ...written.annotations, [SHARDS]: String(shards) } };
+  const metadataFields: { readonly annotations?: object } =
+    typeof metadata === 'object' && metadata !== null ? metadata : {};
+  const annotations = shards !== undefined && {
+    annotations: { ...metadataFields.annotations, [SHARDS]: String(shards) },
+  };
   return {
     ...manifest,
     apiVersion: API_VERSION,
     kind: KIND,
-    metadata: { ...written, ...annotations, name, namespace },
+    metadata: { ...metadataFields, ...annotations, name, namespace },
   };
 }

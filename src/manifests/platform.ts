@@ -52,7 +52,7 @@ export function loadPlatform(
 
 function problemsOf(app: RunnersApp, configure: (app: RunnersApp) => unknown, judge: JudgeJob): readonly string[] {
   const charts = [...app.groupCharts];
-  const known = new Set(app.node.findAll());
+  const knownNodes = new Set(app.node.findAll());
   if (configure(app) !== undefined) return ['it must answer nothing: what it does later is not seen'];
   if (app.groupCharts.length !== charts.length) return ['groupCharts has changed; leave it as it is'];
   const all = app.node.findAll();
@@ -61,13 +61,13 @@ function problemsOf(app: RunnersApp, configure: (app: RunnersApp) => unknown, ju
     const { group, ours = {}, job, node } = chart;
     const namesakes = charts.filter((each) => each.group.namespace === group.namespace);
     const secrets = namesakes.flatMap((each) => tokenSecrets(each.group));
-    const judged = judge(group, plain(ours), plain(job?.toJson()), secrets);
-    if ('problems' in judged) return judged.problems.map((text) => `${node.path}/job: ${text}`);
-    chart.take(sorted(judged.job) as JobManifest);
+    const judgement = judge(group, plain(ours), plain(job?.toJson()), secrets);
+    if ('problems' in judgement) return judgement.problems.map((text) => `${node.path}/job: ${text}`);
+    chart.take(sorted(judgement.job) as JobManifest);
     node.tryRemoveChild('job');
     return [];
   });
-  const added = all.filter((each) => !known.has(each) && cdk8s.ApiObject.isApiObject(each)) as cdk8s.ApiObject[];
+  const added = all.filter((each) => !knownNodes.has(each) && cdk8s.ApiObject.isApiObject(each)) as cdk8s.ApiObject[];
   app.added = added.map((each) => plain<ObjectManifest>(each.toJson()));
   // Made once: it says the same in every output.
   for (const [index, each] of added.entries()) Object.defineProperty(each, 'toJson', { value: () => app.added[index] });
@@ -84,7 +84,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 const OUR_KEY = /^(?:gitea\.bpg\.pw\/|app\.kubernetes\.io\/instance$)/;
 
 function addedProblems(added: readonly ObjectManifest[]): readonly string[] {
-  const seen = new Set<string>();
+  const messages = new Set<string>();
   return added.flatMap(({ apiVersion, kind, metadata: { name, namespace, ...texts } }) => {
     const key = JSON.stringify([apiVersion.split('/')[0], kind, namespace, name]);
     const ours = Object.values(texts)
@@ -92,10 +92,10 @@ function addedProblems(added: readonly ObjectManifest[]): readonly string[] {
       .find((text) => OUR_KEY.test(text));
     const problems = [
       ...(REFUSED[kind] === undefined ? [] : [`is a ${kind}: ${REFUSED[kind]}`]),
-      ...(seen.has(key) ? ['is there twice'] : []),
+      ...(messages.has(key) ? ['is there twice'] : []),
       ...(ours === undefined ? [] : [`has ${ours}, by which runners are found; use a name of your own`]),
     ];
-    seen.add(key);
+    messages.add(key);
     return problems.map((text) => `${kind} ${namespace ?? ''}/${name} ${text}`);
   });
 }

@@ -71,14 +71,14 @@ export function podParts({ proxy, caBundle }: JobGroup) {
 function proxyVariables(proxy: PodProxy | undefined): readonly k8s.EnvVar[] {
   if (proxy === undefined) return [];
   const { http, https, direct, secret } = proxy;
-  const both = (name: string, value: string): readonly k8s.EnvVar[] => [
+  const inBothCases = (name: string, value: string): readonly k8s.EnvVar[] => [
     { name, value },
     { name: name.toUpperCase(), value: `$(${name})` },
   ];
   const login = secret === undefined ? '' : `$(${USERNAME}):$(${PASSWORD})@`;
   const ofUrl = (name: string, url: string | undefined): readonly k8s.EnvVar[] => {
     const withLogin = url && withoutExpansion(url).replace('://', () => `://${login}`);
-    return withLogin === undefined ? [] : both(name, withLogin);
+    return withLogin === undefined ? [] : inBothCases(name, withLogin);
   };
   const fromSecret = (variable: string, key: string): readonly k8s.EnvVar[] =>
     secret === undefined ? [] : [{ name: variable, valueFrom: { secretKeyRef: { key, name: secret } } }];
@@ -88,7 +88,7 @@ function proxyVariables(proxy: PodProxy | undefined): readonly k8s.EnvVar[] {
     { name: POD_IP, valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
     ...ofUrl('http_proxy', http),
     ...ofUrl('https_proxy', https),
-    ...both('no_proxy', [...ALWAYS_DIRECT, `$(${POD_IP})`, ...direct.map(withoutExpansion)].join(',')),
+    ...inBothCases('no_proxy', [...ALWAYS_DIRECT, `$(${POD_IP})`, ...direct.map(withoutExpansion)].join(',')),
   ];
 }
 

@@ -22,12 +22,12 @@ export const CONFIG_FILE = `${CONFIG_DIR}/config.yaml`;
  * - no `labels`: they would override `GITEA_RUNNER_LABELS` at registration.
  */
 export function runnerConfig(group: JobGroup): string {
-  const { runnerConfig: asked, cache, containerMode } = group;
+  const { runnerConfig: configOfGroup, cache, containerMode } = group;
   const { envFile, folders } = configParts(group);
-  const { options = '', valid_volumes: volumes = [] } = asked.container ?? {};
+  const { options = '', valid_volumes: volumes = [] } = configOfGroup.container ?? {};
   const mounts = folders.map((folder) => `-v ${folder}:${folder}:ro`);
   const container = {
-    ...asked.container,
+    ...configOfGroup.container,
     ...(folders.length > 0 && {
       options: [...mounts, options].join(' ').trim(),
       valid_volumes: [...folders, ...volumes],
@@ -39,19 +39,22 @@ export function runnerConfig(group: JobGroup): string {
       '  capacity: 1',
       `  timeout: ${group.activeDeadlineSeconds}s`,
       `  shutdown_timeout: ${shutdownSeconds(group)}s`,
-      ...linesOf({ ...asked.runner, ...(envFile && { env_file: envFile }) }),
+      ...linesOf({ ...configOfGroup.runner, ...(envFile && { env_file: envFile }) }),
     ],
     container: [
       ...(hasDocker(containerMode) ? ['  docker_timeout: 120s'] : []),
       ...(containerMode === 'dind' ? ['  require_docker: true'] : []),
       ...(hasDocker(containerMode) ? linesOf(container) : []),
     ],
-    host: linesOf(asked.host),
-    log: linesOf(group.keepFailedSeconds > 0 ? { level: 'debug', ...asked.log } : asked.log),
-    metrics: linesOf(asked.metrics),
-    health_check: linesOf(asked.health_check),
+    host: linesOf(configOfGroup.host),
+    log: linesOf(group.keepFailedSeconds > 0 ? { level: 'debug', ...configOfGroup.log } : configOfGroup.log),
+    metrics: linesOf(configOfGroup.metrics),
+    health_check: linesOf(configOfGroup.health_check),
     // The last one: the secret of the cache server is added to it in the pod (init-containers.ts).
-    cache: [...linesOf(asked.cache), ...linesOf(cache && { external_server: `${cache.url.replace(/\/+$/, '')}/` })],
+    cache: [
+      ...linesOf(configOfGroup.cache),
+      ...linesOf(cache && { external_server: `${cache.url.replace(/\/+$/, '')}/` }),
+    ],
   };
   const lines = Object.entries(sections).flatMap(([name, inner]) => (inner.length > 0 ? [`${name}:`, ...inner] : []));
   return `${lines.join('\n')}\n`;

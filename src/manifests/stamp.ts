@@ -58,7 +58,7 @@ function specOf(ofGroup: JobManifest, parts: RunnerParts): JobManifest['spec'] {
   const jobSpec = warmSeconds === undefined ? ofGroup.spec : warmSpec(ofGroup.spec, warmSeconds);
   const pod = jobSpec.template;
   // Containers of a podTemplate may have a variable of that name, too: it stays unchanged.
-  const named = (container: Container): Container => {
+  const withOwnImage = (container: Container): Container => {
     if (!OURS.includes(container.name)) return container;
     const env = (container.env ?? []).map((entry) =>
       entry.name === NAME_VARIABLE ? { ...entry, value: name } : entry,
@@ -76,8 +76,8 @@ function specOf(ofGroup: JobManifest, parts: RunnerParts): JobManifest['spec'] {
   const { containers, initContainers, volumes } = pod.spec;
   const spec = {
     ...pod.spec,
-    containers: containers.map(named),
-    ...(initContainers && { initContainers: initContainers.map(named) }),
+    containers: containers.map(withOwnImage),
+    ...(initContainers && { initContainers: initContainers.map(withOwnImage) }),
     volumes: volumes.map(ofRunner),
   };
   return {

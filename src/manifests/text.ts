@@ -10,7 +10,7 @@ import type { RunnerGroupChart } from './app.ts';
 import type { JobManifest } from './job-manifest.ts';
 import { groupManifest, type Output } from './output.ts';
 import { type RunnerParts, stamp } from './stamp.ts';
-import { document, ended, quote } from './yaml.ts';
+import { document, quote, withFinalNewline } from './yaml.ts';
 
 /**
  * Returns the whole output in pieces to be joined: each document after a line `---`. Each group has its object (if
@@ -30,7 +30,7 @@ export function manifestPieces(
     if (runners.length > 0) writeJobs(templateJson, runners, pieces);
   }
   for (const object of output.kept) pieces.push(`---\n${document(object)}`);
-  for (const text of output.others) pieces.push(`---\n${ended(text)}`);
+  for (const text of output.others) pieces.push(`---\n${withFinalNewline(text)}`);
   return pieces;
 }
 
@@ -56,9 +56,9 @@ function writeJobs(json: string, runners: readonly RunnerParts[], pieces: string
       continue;
     }
     const values = Object.values(labels);
-    const has = { priorityClass: priorityClass !== undefined, queue, warmSeconds };
-    const key = `${values.length} ${has.priorityClass} ${warmSeconds !== undefined} ${queue}`;
-    const form = forms.get(key) ?? formOf(template, Object.keys(labels), mark, has);
+    const partsPresent = { priorityClass: priorityClass !== undefined, queue, warmSeconds };
+    const key = `${values.length} ${partsPresent.priorityClass} ${warmSeconds !== undefined} ${queue}`;
+    const form = forms.get(key) ?? formOf(template, Object.keys(labels), mark, partsPresent);
     forms.set(key, form);
     fill(form, [name, ...values, annotationLines(annotations), priorityClass ?? ''], pieces);
   }
@@ -70,21 +70,21 @@ type JobForm = ReturnType<typeof formOf>;
 /** End of the line with the marked annotation. */
 const MARKED = ': "x"';
 
-/** @param mark stands nowhere in the template. @param has what some runners have. */
+/** @param mark stands nowhere in the template. @param partsPresent what some runners have. */
 function formOf(
   template: JobManifest,
   labels: readonly string[],
   mark: string,
-  has: { readonly priorityClass: boolean } & Pick<RunnerParts, 'queue' | 'warmSeconds'>,
+  partsPresent: { readonly priorityClass: boolean } & Pick<RunnerParts, 'queue' | 'warmSeconds'>,
 ) {
   const ofAnnotations = labels.length + 1;
   const marked = stamp(template, {
     name: `${mark}0`,
     labels: Object.fromEntries(labels.map((label, index) => [label, `${mark}${index + 1}`])),
     annotations: { [`${mark}${ofAnnotations}`]: 'x' },
-    priorityClass: has.priorityClass ? `${mark}${ofAnnotations + 1}` : undefined,
-    queue: has.queue,
-    warmSeconds: has.warmSeconds,
+    priorityClass: partsPresent.priorityClass ? `${mark}${ofAnnotations + 1}` : undefined,
+    queue: partsPresent.queue,
+    warmSeconds: partsPresent.warmSeconds,
   });
   const [head = '', ...pieces] = document(marked).split(mark);
   return {
@@ -102,13 +102,13 @@ const LONG = 256;
 
 function fill({ head, pieces }: JobForm, values: readonly string[], into: string[]): void {
   let text = head;
-  for (const { value, text: after } of pieces) {
+  for (const { value, text: textAfter } of pieces) {
     text += values[value];
-    if (after.length < LONG) {
-      text += after;
+    if (textAfter.length < LONG) {
+      text += textAfter;
       continue;
     }
-    into.push(text, after);
+    into.push(text, textAfter);
     text = '';
   }
   if (text !== '') into.push(text);

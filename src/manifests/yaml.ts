@@ -36,7 +36,7 @@ export function document(value: unknown): string {
 }
 
 /** A document's text with the newline that the next `---` needs. */
-export function ended(text: string): string {
+export function withFinalNewline(text: string): string {
   return text.endsWith('\n') ? text : `${text}\n`;
 }
 

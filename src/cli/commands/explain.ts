@@ -21,7 +21,14 @@ import { answerText } from '../explain/explain-answer.ts';
 import { explainText } from '../explain/explain-text.ts';
 import { withNamesBefore } from '../explain/names-before.ts';
 import { withRuns } from '../explain/runs-of-jobs.ts';
-import { filtered, findSubject, namedNow, nameNow, type Subject, splitArguments } from '../explain/subject.ts';
+import {
+  currentNameOf,
+  filtered,
+  findSubject,
+  type Subject,
+  splitArguments,
+  withCurrentName,
+} from '../explain/subject.ts';
 import { askedOutput, type FlagsOf, flagValue } from '../flags/flags.ts';
 import { type ExplainedPlan, fromFilesOrCluster, planOfCluster } from '../reading/cluster-source.ts';
 import { fromWithin } from '../reading/finding.ts';
@@ -86,7 +93,7 @@ async function answer(request: ReturnType<typeof askedFrom>, flags: FlagsOf<'exp
     : await withRuns(withFormerNames, await targetsOf(explainedPlan), explainedPlan.settings);
   const scopes = explainedPlan.groups.map(({ scope }) => scope);
   const { repository } = filter;
-  const explanation = filtered(all, { ...filter, repository: repository && nameNow(repository, scopes) });
+  const explanation = filtered(all, { ...filter, repository: repository && currentNameOf(repository, scopes) });
   const paper = paperOf(io);
   if (!what) {
     const isUnserved = explanation.jobs.some(awaitedIn(all).isUnserved);
@@ -100,7 +107,7 @@ async function answer(request: ReturnType<typeof askedFrom>, flags: FlagsOf<'exp
     groups: explainedPlan.groups,
     findRun: (run: RunWanted) => runOf(run, explainedPlan),
   };
-  const subject = await findSubject(namedNow(what, scopes), written, places);
+  const subject = await findSubject(withCurrentName(what, scopes), written, places);
   const isUnserved = isUnservedSubject(subject, explanation);
   const { checkedAt } = explanation;
   const answerFields =

@@ -15,27 +15,27 @@ import {
   good,
   type Judgement,
   type Judgements,
-  judged,
-  named,
+  judgeRead,
   noRepoServer,
   remedyOfFailure,
   unknown,
+  withCheckName,
 } from '../reading/finding.ts';
 import { type ClusterReader, readObject, shaped } from '../reading/read-object.ts';
 import type { Installation } from './installation.ts';
 
 export async function onlyBefore(installation: Installation, reader: ClusterReader, settings: Settings) {
-  const gitea = named('Gitea', await giteaSeen(settings));
+  const gitea = withCheckName('Gitea', await giteaSeen(settings));
   return [
-    named('Argo CD', argocd(installation)),
-    named('nodes', nodes(installation)),
-    named('you', await you(reader)),
+    withCheckName('Argo CD', argocd(installation)),
+    withCheckName('nodes', nodes(installation)),
+    withCheckName('you', await you(reader)),
     gitea,
   ].flat();
 }
 
 function argocd({ repoServer, deployments, argocdNamespace }: Installation): Judgements {
-  return judged(repoServer, noRepoServer(deployments, argocdNamespace), ({ spec }) => {
+  return judgeRead(repoServer, noRepoServer(deployments, argocdNamespace), ({ spec }) => {
     const image = spec.template.spec.containers.find(({ name }) => name === 'argocd-repo-server')?.image ?? 'no image';
     return /:v?3\.\d/.test(image) ? good(image) : unknown(`${image}: 3.x was tried`, manual('compatibility.md'));
   });
@@ -43,7 +43,7 @@ function argocd({ repoServer, deployments, argocdNamespace }: Installation): Jud
 
 /** Labels and sizes are judged for RunnerGroups, when there are some. */
 function nodes({ nodes: read }: Installation): Judgements {
-  return judged(read, 'Add a node', (all) => {
+  return judgeRead(read, 'Add a node', (all) => {
     const open = all.filter(({ spec: { taints, unschedulable } }) => !unschedulable && taints.length === 0).length;
     const text = `${open} of ${all.length} take pods without tolerations`;
     return open > 0 ? good(text) : unknown(text, 'Add a node, or tolerations in spec.podTemplate');

@@ -21,9 +21,9 @@ import {
   good,
   type Judgement,
   type Judgements,
-  judged,
-  named,
+  judgeRead,
   unknown,
+  withCheckName,
 } from '../reading/finding.ts';
 import { type Deployment, secretValue } from '../reading/reads.ts';
 import { account, applications, projects, rights, tracking, watched } from './doctor-argocd.ts';
@@ -56,7 +56,9 @@ const CHECKS: readonly (readonly [check: string, judge: (installation: Installat
 const BEFORE = new Set(['Kubernetes', 'tracking in Argo CD', 'what Argo CD watches']);
 
 export function findingsOf(installation: Installation, isBefore = false): readonly DoctorFinding[] {
-  return CHECKS.flatMap(([check, judge]) => (isBefore && !BEFORE.has(check) ? [] : named(check, judge(installation))));
+  return CHECKS.flatMap(([check, judge]) =>
+    isBefore && !BEFORE.has(check) ? [] : withCheckName(check, judge(installation)),
+  );
 }
 
 /** Native sidecars (containerMode dind and buildkit) are on since this one. */
@@ -73,7 +75,7 @@ function kubernetes({ version }: Installation): Judgements {
 }
 
 function crd({ crd: read }: Installation): Judgements {
-  return judged(read, fixes.NEW_CRD, ({ metadata, spec }) => {
+  return judgeRead(read, fixes.NEW_CRD, ({ metadata, spec }) => {
     if (metadata.deletionTimestamp !== undefined)
       return bad('it is being deleted, and all RunnerGroups with it', `When it is gone: ${fixes.NEW_CRD}`);
     const ours = spec.versions.find(({ name }) => API_VERSION.endsWith(`/${name}`));
@@ -90,7 +92,7 @@ function crd({ crd: read }: Installation): Judgements {
 }
 
 function sidecar({ repoServer, deployments, argocdNamespace }: Installation): Judgements {
-  return judged(repoServer, fixes.noRepoServer(deployments, argocdNamespace), (deployment) => {
+  return judgeRead(repoServer, fixes.noRepoServer(deployments, argocdNamespace), (deployment) => {
     const sidecarContainer = deployment.spec.template.spec.containers.find(({ name }) => name === NAME);
     if (!sidecarContainer) return bad(`there is no container ${NAME}`, fixes.STEP_1);
     const mounted = new Set(sidecarContainer.volumeMounts.map(({ mountPath }) => mountPath.replace(/\/+$/, '')));
@@ -106,7 +108,7 @@ function sidecar({ repoServer, deployments, argocdNamespace }: Installation): Ju
 }
 
 function serve({ serve: read, repoServer, argocdNamespace }: Installation): Judgements {
-  return judged(read, fixes.STEP_1, (deployment) => {
+  return judgeRead(read, fixes.STEP_1, (deployment) => {
     if (deployment.spec.replicas === 0) {
       const fix = `kubectl -n ${argocdNamespace} scale deployment/${NAME} --replicas=2`;
       return bad('it has 0 replicas: nobody wakes Argo CD', fix);
@@ -143,7 +145,7 @@ function leader(installation: Installation): Judgements {
 }
 
 function serveSecret({ serveSecret: read }: Installation): Judgements {
-  return judged(read, fixes.STEP_2, (secret) => {
+  return judgeRead(read, fixes.STEP_2, (secret) => {
     const empty = ['argocd-token', 'webhook-secret'].filter((key) => secretValue(secret, key) === '');
     return empty.length === 0
       ? good('has a token for Argo CD and a secret for webhooks')
@@ -152,7 +154,7 @@ function serveSecret({ serveSecret: read }: Installation): Judgements {
 }
 
 function service({ service: read }: Installation): Judgements {
-  return judged(read, fixes.NEW_OWN, ({ spec }) => good(spec.clusterIP ?? 'it is there'));
+  return judgeRead(read, fixes.NEW_OWN, ({ spec }) => good(spec.clusterIP ?? 'it is there'));
 }
 
 /** The chart can leave it out (`networkPolicy.enabled`). */

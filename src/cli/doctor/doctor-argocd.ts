@@ -15,13 +15,13 @@ import { ACCOUNT, manual, PLUGIN, SETTINGS, TRACKING_SETTING } from '../../share
 import { groupBySeveral, keyText } from '../../shared/keys.ts';
 import { COMPARE_OPTIONS, KIND, SKIP_RECONCILE, TRACKING_LABEL } from '../../shared/marks.ts';
 import * as fixes from '../reading/finding.ts';
-import { bad, good, type Judgement, type Judgements, judged, named, unknown } from '../reading/finding.ts';
+import { bad, good, type Judgement, type Judgements, judgeRead, unknown, withCheckName } from '../reading/finding.ts';
 import type { Application, AppProject, WithData } from '../reading/reads.ts';
 import { applicationSeen } from '../reading/surroundings.ts';
 import type { Installation } from './installation.ts';
 
 export function account({ accounts, argocdNamespace }: Installation): Judgements {
-  return judged(accounts, fixes.NO_ARGOCD, ({ data }) => {
+  return judgeRead(accounts, fixes.NO_ARGOCD, ({ data }) => {
     const may = data[`accounts.${ACCOUNT}`];
     if (may === undefined) return bad(`argocd-cm has no accounts.${ACCOUNT}`, fixes.NEW_ACCOUNT);
     const switched = `accounts.${ACCOUNT}.enabled`;
@@ -36,7 +36,7 @@ export function account({ accounts, argocdNamespace }: Installation): Judgements
 }
 
 export function tracking({ accounts, settings }: Installation): Judgements {
-  return judged(accounts, fixes.NO_ARGOCD, ({ data }) => {
+  return judgeRead(accounts, fixes.NO_ARGOCD, ({ data }) => {
     const method = data['application.resourceTrackingMethod'] || 'annotation';
     const label = data['application.instanceLabelKey'] || TRACKING_LABEL;
     const ours = ('value' in settings && settings.value.data[TRACKING_SETTING]) || TRACKING_LABEL;
@@ -51,7 +51,7 @@ const PATTERNS = z.array(z.string()).default([]);
 const Filters = z.array(z.looseObject({ apiGroups: PATTERNS, kinds: PATTERNS }));
 
 export function watched({ accounts, argocdNamespace }: Installation): Judgements {
-  return judged(accounts, fixes.NO_ARGOCD, ({ data }) => {
+  return judgeRead(accounts, fixes.NO_ARGOCD, ({ data }) => {
     const isCovered = (all: readonly string[], text: string) =>
       all.length === 0 || all.some((each) => covers(each, text));
     const isIn = (key: string, group: string, kind: string): boolean | undefined => {
@@ -75,7 +75,7 @@ const NEEDED = ['get', 'sync'];
 
 export function rights({ rights: read, applications: apps, argocdNamespace }: Installation): Judgements {
   const edit = `kubectl -n ${argocdNamespace} edit configmap argocd-rbac-cm`;
-  return judged(read, fixes.NO_ARGOCD, (map) => {
+  return judgeRead(read, fixes.NO_ARGOCD, (map) => {
     const lines = policyLines(map);
     const ours = lines.filter(([kind, subject]) => kind === 'p' && subject === ACCOUNT);
     const allowed = ours.filter(([, , resource, , , effect]) => resource === 'applications' && effect === 'allow');
@@ -166,7 +166,7 @@ export function projects(installation: Installation): Judgements {
   const ours = new Set(pluginApps.map(({ spec }) => spec.project));
   if (ours.size === 0) return [];
   const namespaces = [...new Set(groups.map(({ namespace }) => namespace))];
-  return judged(read, fixes.NO_ARGOCD, (all) => {
+  return judgeRead(read, fixes.NO_ARGOCD, (all) => {
     const refusing = new Map(
       pluginApps.flatMap((each) => {
         const why = refusal(each, all);
@@ -194,15 +194,17 @@ const groupsOf = ({ status }: Application): readonly string[] =>
 
 export function applications(installation: Installation): Judgements {
   const { applications: read, groups: all, argocdNamespace } = installation;
-  return judged(read, fixes.NO_ARGOCD, (app) => {
-    const concerned = app.filter((each) => hasPlugin(each) || groupsOf(each).length > 0);
+  return judgeRead(read, fixes.NO_ARGOCD, (allApps) => {
+    const concerned = allApps.filter((each) => hasPlugin(each) || groupsOf(each).length > 0);
     if (concerned.length === 0)
       return bad(`no Application of namespace ${argocdNamespace} has the plugin ${PLUGIN}`, fixes.STEP_3);
     const namespaces = new Set(concerned.map(({ spec }) => spec.destination.namespace));
     const alone = [...new Set(all.map(({ namespace }) => namespace))].filter((namespace) => !namespaces.has(namespace));
     const owners = groupBySeveral(concerned, groupsOf);
     return [
-      ...concerned.flatMap((each) => named(`Application ${each.metadata.name}`, application(each, installation))),
+      ...concerned.flatMap((each) =>
+        withCheckName(`Application ${each.metadata.name}`, application(each, installation)),
+      ),
       ...[...owners].flatMap(([group, apps]) => {
         const names = apps.map(({ metadata }) => metadata.name).join(' and ');
         const text = `${names} both have RunnerGroup ${group}, and take it from each other with each sync`;

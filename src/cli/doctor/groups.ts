@@ -17,7 +17,7 @@ import { timeText } from '../../shared/marks.ts';
 import { duration } from '../../shared/printable.ts';
 import { normalBase, parseUrl } from '../../shared/url.ts';
 import * as fixes from '../reading/finding.ts';
-import { bad, good, type Judgement, type Judgements, judged, named, unknown } from '../reading/finding.ts';
+import { bad, good, type Judgement, type Judgements, judgeRead, unknown, withCheckName } from '../reading/finding.ts';
 import { type Namespace, rawValue, secretValue } from '../reading/reads.ts';
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
 import { type Deliveries, type Installation, MOST_GROUPS, registrationSecret, serveIsDown } from './installation.ts';
@@ -53,13 +53,15 @@ export function groups(installation: Installation): Judgements {
   const restNote = `the first ${shownGroups.length} of ${all.length} were looked at`;
   return [
     ...broken.flatMap(({ group, problem }) =>
-      named(`RunnerGroup ${group}`, bad(problem, 'Correct it in git: gitea-runners validate shows the place')),
+      withCheckName(`RunnerGroup ${group}`, bad(problem, 'Correct it in git: gitea-runners validate shows the place')),
     ),
     ...gitea.scopes.flatMap((scope) =>
-      OF_SCOPE.flatMap(([of, judge]) => named(`${of} ${scope.name}`, judge(scope, installation) ?? [])),
+      OF_SCOPE.flatMap(([of, judge]) => withCheckName(`${of} ${scope.name}`, judge(scope, installation) ?? [])),
     ),
     ...shownGroups.flatMap((group) =>
-      OF_GROUP.flatMap(([what, judge]) => named(`RunnerGroup ${keyText(group)}${what}`, judge(group, installation))),
+      OF_GROUP.flatMap(([what, judge]) =>
+        withCheckName(`RunnerGroup ${keyText(group)}${what}`, judge(group, installation)),
+      ),
     ),
     ...(all.length > shownGroups.length ? [unknown(restNote, 'Look at the others with -n')] : []),
   ];
@@ -194,7 +196,7 @@ function podSecurity(group: RunnerGroup, { namespaces }: Installation): Judgemen
   if (!read) return [];
   if ('unread' in read && read.isMissing)
     return bad(`namespace ${namespace} does not exist`, `${create}. ${fixes.STEP_2}`);
-  return judged(read, create, ({ metadata: { deletionTimestamp, labels } }) => {
+  return judgeRead(read, create, ({ metadata: { deletionTimestamp, labels } }) => {
     if (deletionTimestamp !== undefined) {
       const fix = `When it is gone: ${create}. Its Secrets are gone, too. ${fixes.STEP_2}`;
       return bad(`namespace ${namespace} is being deleted: it takes no Jobs`, fix);
@@ -240,7 +242,7 @@ function registration(group: RunnerGroup, { gitea, secrets }: Installation): Jud
   if (!read) return [];
   const secret = `Secret ${registrationToken.name}`;
   const secretRead = 'unread' in read ? { ...read, unread: `${secret}: ${read.unread}` } : read;
-  return judged(secretRead, fixes.STEP_2, (value) => {
+  return judgeRead(secretRead, fixes.STEP_2, (value) => {
     if (secretValue(value, registrationToken.key) === '')
       return bad(`${secret} has no value at ${registrationToken.key}`, fixes.STEP_2);
     if (/[\r\n]$/.test(rawValue(value, registrationToken.key))) {
@@ -267,7 +269,7 @@ function registration(group: RunnerGroup, { gitea, secrets }: Installation): Jud
 
 function nodes(group: RunnerGroup, installation: Installation): Judgements {
   return withSizes(group).flatMap((each) =>
-    named(
+    withCheckName(
       `RunnerGroup ${keyText(group)}${each.size ? `, size ${each.size.name}` : ''}, nodes`,
       nodesOf(each, installation),
     ),

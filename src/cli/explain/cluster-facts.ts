@@ -159,8 +159,8 @@ async function withTroubles(
   };
   // All Jobs in a namespace share one answer.
   const namespaces = new Set([...new Set(needing.map(({ namespace }) => namespace))].slice(0, MOST_JOBS));
-  const asked = needing.filter((job) => namespaces.has(job.namespace));
-  const troubles = new Map(await Promise.all(asked.map(async (job) => [job.name, await tell(job)] as const)));
+  const askableJobs = needing.filter((job) => namespaces.has(job.namespace));
+  const troubles = new Map(await Promise.all(askableJobs.map(async (job) => [job.name, await tell(job)] as const)));
   return {
     ...explanation,
     jobs: explanation.jobs.map((job): ExplainedJob => {
@@ -197,14 +197,14 @@ async function withLastTries(explanation: Explanation, ask: AskEvents): Promise<
     const events = await ask(group.namespace)(`involvedObject.kind=${KIND},involvedObject.name=${group.name}`);
     return [keyText(group), events.filter(({ reason }) => COULD_NOT_START.has(reason ?? ''))] as const;
   });
-  const told = new Map(await Promise.all(read));
+  const eventsOfGroup = new Map(await Promise.all(read));
   return jobs.map((job): ExplainedJob => {
     const { id, attempt } = job.job;
     const isOfJob = (event: Event): boolean => {
       const { madeFor } = parseRunnerName(TOLD.exec(event.message ?? '')?.[1] ?? '') ?? {};
       return madeFor !== undefined && isMadeForSame(madeFor, { id, attempt });
     };
-    const last = newest((isAgain(job) && told.get(keyText(job.group))?.filter(isOfJob)) || []);
+    const last = newest((isAgain(job) && eventsOfGroup.get(keyText(job.group))?.filter(isOfJob)) || []);
     const [, runner = '', reason = '', message] = TOLD.exec(last?.message ?? '') ?? [];
     if (reason === '') return job;
     return { ...job, state: 'unserved', ended: { runner, reason, ...(message && { message: cut(message) }) } };
@@ -216,22 +216,30 @@ async function withLastTries(explanation: Explanation, ask: AskEvents): Promise<
  * pod some five minutes later.
  */
 async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise<readonly ExplainedJob[]> {
-  const asked = new Set(jobs.filter(({ offline }) => offline).slice(0, MOST_JOBS));
-  const told = await Promise.all(
+  const offlineJobs = new Set(jobs.filter(({ offline }) => offline).slice(0, MOST_JOBS));
+  const explainedJobs = await Promise.all(
     jobs.map(async (job): Promise<ExplainedJob> => {
       const { runner } = job.job;
-      if (!asked.has(job) || job.offline?.isGone || job.verdict !== 'running' || !job.group || runner === undefined)
+      if (
+        !offlineJobs.has(job) ||
+        job.offline?.isGone ||
+        job.verdict !== 'running' ||
+        !job.group ||
+        runner === undefined
+      )
         return job;
       const ofPod = await eventsOfPod({ namespace: job.group.namespace, name: runner }, ask);
       const last = newest(ofPod.filter(({ type }) => type !== 'Normal'));
       return last?.reason ? { ...job, offline: { why: `${last.reason}: ${cut(last.message)}` } } : job;
     }),
   );
-  const away = new Map(told.flatMap(({ offline, job }) => (offline ? [[job.runner, offline] as const] : [])));
+  const away = new Map(explainedJobs.flatMap(({ offline, job }) => (offline ? [[job.runner, offline] as const] : [])));
   const toldOf = memo((holders: readonly Holder[]): readonly Holder[] =>
     holders.map((each) => ({ ...each, ...(each.offline && { offline: away.get(each.runner) ?? each.offline }) })),
   );
-  return away.size === 0 ? told : told.map((job) => ({ ...job, ...(job.holders && { holders: toldOf(job.holders) }) }));
+  return away.size === 0
+    ? explainedJobs
+    : explainedJobs.map((job) => ({ ...job, ...(job.holders && { holders: toldOf(job.holders) }) }));
 }
 
 /** Returns why Kueue does not start a Job yet, in the words of its Workload. */
@@ -240,8 +248,9 @@ async function waitOf(job: LiveJob, ask: AskWorkloads): Promise<PodTrouble | und
   const reserved = conditions?.find(({ type }) => type === 'QuotaReserved');
   // The Job has quota here. A check, for example the other clusters of MultiKueue, has not agreed.
   const check = reserved?.status === 'True' ? admissionChecks?.find(({ state }) => state !== 'Ready') : undefined;
-  const words = check && `admission check ${check.name} is ${check.state}${check.message ? `: ${check.message}` : ''}`;
-  const message = cut(words ?? reserved?.message);
+  const checkText =
+    check && `admission check ${check.name} is ${check.state}${check.message ? `: ${check.message}` : ''}`;
+  const message = cut(checkText ?? reserved?.message);
   return message === '' ? undefined : { reason: 'Suspended', message };
 }
 
@@ -264,8 +273,8 @@ async function troubleOf(job: LiveJob, ask: AskEvents, nowMs: number): Promise<T
   const isUnscheduled = trouble?.reason === UNSCHEDULABLE;
   // The pod exists, and its status has no fault.
   if (!trouble || isUnscheduled || stillSinceMs !== undefined) {
-    const wanted = isUnscheduled ? SCALING : NOT_STARTED;
-    const last = newest((await eventsOfPod(job, ask)).filter(({ reason }) => wanted.has(reason ?? '')));
+    const reasons = isUnscheduled ? SCALING : NOT_STARTED;
+    const last = newest((await eventsOfPod(job, ask)).filter(({ reason }) => reasons.has(reason ?? '')));
     if (!last || last.reason === 'Pulled') return undefined;
     const [reason, message] = [last.reason ?? '', cut(last.message).replace(/^Pulling /, '')];
     const comesByMs = Date.parse(last.lastTimestamp ?? '') + COMES_WITHIN_MS;
@@ -291,12 +300,11 @@ async function probeOf(job: LiveJob, trouble: PodTrouble, ask: AskEvents): Promi
   return last && { ...trouble, message: `${trouble.message}: ${cut(last.message)}` };
 }
 
-/** @param of the Job */
-async function eventsOfPod(of: Pick<LiveJob, 'namespace' | 'name'>, ask: AskEvents): Promise<readonly Event[]> {
-  const all = await ask(of.namespace)(OF_PODS);
+async function eventsOfPod(job: Pick<LiveJob, 'namespace' | 'name'>, ask: AskEvents): Promise<readonly Event[]> {
+  const all = await ask(job.namespace)(OF_PODS);
   // If normal Events fill the answer, warnings are read separately.
-  const warnings = all.length < MOST_EVENTS ? [] : await ask(of.namespace)('involvedObject.kind=Pod,type=Warning');
-  return [...all, ...warnings].filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${of.name}-`));
+  const warnings = all.length < MOST_EVENTS ? [] : await ask(job.namespace)('involvedObject.kind=Pod,type=Warning');
+  return [...all, ...warnings].filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${job.name}-`));
 }
 
 /**
@@ -308,10 +316,10 @@ async function itemsIn<T>(
   { api, kind, namespace, query }: Readonly<Record<'api' | 'kind' | 'namespace', string> & { query: Texts }>,
   reader: Reader,
 ): Promise<readonly T[]> {
-  const found = await reader();
-  if (!found) return [];
+  const clusterReader = await reader();
+  if (!clusterReader) return [];
   const path = `${api}/namespaces/${encodeURIComponent(namespace)}/${kind}`;
-  const read = await readObject(found, { path, query });
+  const read = await readObject(clusterReader, { path, query });
   return 'unread' in read ? [] : (list.safeParse(read.value).data?.items ?? []);
 }
 

@@ -116,12 +116,14 @@ function runLines(jobs: readonly ExplainedJob[], explanation: Explanation, run: 
 }
 
 function runTitle({ actor, branch, conclusion, event, number, repository, status, workflow }: Run): string {
-  const of = [workflow, actor ? `${event} by ${actor}` : event, ...(branch === '' ? [] : [`branch ${branch}`])].join(
-    ', ',
-  );
+  const details = [
+    workflow,
+    actor ? `${event} by ${actor}` : event,
+    ...(branch === '' ? [] : [`branch ${branch}`]),
+  ].join(', ');
   // Gitea's API says `waiting` for a blocked job.
   const word = status === 'waiting' ? 'blocked' : status.replace('_', ' ');
-  return `Run ${repository}#${number} (${of}): ${conclusion ?? word}`;
+  return `Run ${repository}#${number} (${details}): ${conclusion ?? word}`;
 }
 
 function finishedText({ jobs, run }: SubjectThat<'finished'>, { checkedAt }: Explanation, paper: Paper): string {
@@ -129,12 +131,12 @@ function finishedText({ jobs, run }: SubjectThat<'finished'>, { checkedAt }: Exp
   const title = run
     ? `${runTitle(run)}. None of its jobs waits for a runner.`
     : 'It has finished: it waits for nothing.';
-  const told = jobs.slice(0, MOST_TOLD).flatMap(({ id, name, completedAtMs, conclusion, runner }) => {
-    const ended = completedAtMs === undefined ? '' : ` ${duration(nowMs - completedAtMs)} ago`;
+  const jobTexts = jobs.slice(0, MOST_TOLD).flatMap(({ id, name, completedAtMs, conclusion, runner }) => {
+    const endedText = completedAtMs === undefined ? '' : ` ${duration(nowMs - completedAtMs)} ago`;
     const on = runner === undefined ? '' : ` on ${runner}`;
-    return line(`Job ${id}`, `"${name}" ${CONCLUDED[conclusion ?? 'success']}${ended}${on}`);
+    return line(`Job ${id}`, `"${name}" ${CONCLUDED[conclusion ?? 'success']}${endedText}${on}`);
   });
-  return paragraph(title, [...told, ...line('Link', run?.url || jobs[0]?.url)], paper);
+  return paragraph(title, [...jobTexts, ...line('Link', run?.url || jobs[0]?.url)], paper);
 }
 
 const CONCLUDED: Readonly<Record<NonNullable<Job['conclusion']> | 'success', string>> = {
@@ -147,11 +149,11 @@ const CONCLUDED: Readonly<Record<NonNullable<Job['conclusion']> | 'success', str
 function outOfScopeLines({ repository }: SubjectThat<'out-of-scope'>, explanation: Explanation): readonly Line[] {
   const { groups } = explanation;
   const scopes = groups.slice(0, MOST_TOLD).map((group) => `${keyText(group)} has ${group.scope} at ${group.gitea}`);
-  const more = groups.length > MOST_TOLD ? [`and ${groups.length - MOST_TOLD} more`] : [];
+  const restLine = groups.length > MOST_TOLD ? [`and ${groups.length - MOST_TOLD} more`] : [];
   const next = `add a RunnerGroup whose scope has ${repository}, or look where its RunnerGroup is: other files, another namespace (-A), another cluster`;
   return [
     ...line('Cause', `the scope of no RunnerGroup has ${repository}, so nothing here starts a runner for it`),
-    ...lines('Evidence', [[...scopes, ...more].join('; ')]),
+    ...lines('Evidence', [[...scopes, ...restLine].join('; ')]),
     ...brokenLines(explanation),
     ...line('Next', next),
   ];

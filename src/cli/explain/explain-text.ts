@@ -30,18 +30,22 @@ interface ExplainOptions extends TableOptions {
 }
 
 /** @param all the explanation before filters: the last line is about everything */
-export function explainText(explanation: Explanation, given: ExplainOptions, all: Explanation = explanation): string {
+export function explainText(
+  explanation: Explanation,
+  explainOptions: ExplainOptions,
+  all: Explanation = explanation,
+): string {
   const nowMs = Date.parse(explanation.checkedAt);
   const { groups, jobs, where } = explanation;
-  const options = { ...given, whole: given.wide === true };
+  const options = { ...explainOptions, whole: explainOptions.wide === true };
   const columns = options.whole ? undefined : options.columns;
   const hidden = all.jobs.length;
   const filteredOut = `No job passes the filters. They leave out ${count(hidden, 'unfinished job')}.\n`;
-  const none =
+  const noUnfinished =
     groups.length === 0 && where && where.broken.length > 0
       ? 'No RunnerGroup can be served, so Gitea was not asked for jobs.\n'
       : 'No jobs are queued or running.\n';
-  const noJobs = hidden > 0 ? filteredOut : none;
+  const noJobs = hidden > 0 ? filteredOut : noUnfinished;
   const parts = [
     ...(where ? [wrapped(whereText(where, jobs.map(({ notCreated }) => notCreated?.why).join()), columns)] : []),
     groupTable(groups, options),
@@ -74,11 +78,11 @@ export function jobTable(explanation: Explanation, options: ExplainOptions): str
   const causeOf = (job: ExplainedJob): string =>
     JSON.stringify([job.origin, job.job.runId, baseName(job.job), job.job.labels, job.state, textOf(job)]);
   const causes = [...groupBy(jobs, (job) => (options.wide ? stayKey(job) : causeOf(job))).values()];
-  const rows = causes.flatMap((same) => {
-    const [first] = same;
+  const rows = causes.flatMap((jobsOfCause) => {
+    const [first] = jobsOfCause;
     if (!first) return [];
     const { id, name, repository, createdAtMs, labels, url } = first.job;
-    const shown = same.length === 1 ? name : `${baseName(first.job)} ×${same.length}`;
+    const shown = jobsOfCause.length === 1 ? name : `${baseName(first.job)} ×${jobsOfCause.length}`;
     return [
       [
         String(id),
@@ -86,7 +90,7 @@ export function jobTable(explanation: Explanation, options: ExplainOptions): str
         labelsText(labels, ',') || '<none>',
         duration(nowMs - createdAtMs),
         ...(options.wide ? [runWords(first.job).slice(1).join(' '), first.state, url] : []),
-        same.length > 1 ? textOf(first) : verdictText(first, nowMs, emitted),
+        jobsOfCause.length > 1 ? textOf(first) : verdictText(first, nowMs, emitted),
       ],
     ];
   });
@@ -105,14 +109,14 @@ const STYLES: Readonly<Record<JobState, Style>> = {
 
 /** Runners that are seen but not needed: a reader may look for their Jobs. */
 function leftoverTable({ runners, groups }: Explanation, nowMs: number, options: TableOptions): readonly string[] {
-  const others = runners.filter(({ because }) => because !== 'used-up');
-  const rows = others.flatMap((decision) => {
+  const shownRunners = runners.filter(({ because }) => because !== 'used-up');
+  const rows = shownRunners.flatMap((decision) => {
     const text = reasonText(decision, groups, nowMs);
     if (text === undefined) return [];
     const why = decision.emit && decision.trouble ? ` (${troubleText(decision.trouble)})` : '';
     return [[decision.runner, keyText(decision.group), `${text}${why}`]];
   });
-  const usedUp = runners.length - others.length;
+  const usedUp = runners.length - shownRunners.length;
   return [
     ...(rows.length === 0 ? [] : [table(['RUNNER', 'GROUP', 'WHAT HAPPENS'], rows, options)]),
     ...(usedUp === 0 ? [] : [`Runners that have done their job: ${usedUp}.\n`]),
@@ -126,11 +130,11 @@ function leftoverTable({ runners, groups }: Explanation, nowMs: number, options:
 function adviceText(explanation: Explanation, columns = Number.POSITIVE_INFINITY): readonly string[] {
   const { jobs, groups, runners } = explanation;
   const unread = Math.max(0, ...groups.map(({ unreadJobs = 0 }) => unreadJobs));
-  const told = new Set(jobs.flatMap(toldWith));
+  const advisedRunners = new Set(jobs.flatMap(toldWith));
   const lines = new Set([
     ...(unread > 0 ? [`${unreadText(unread)}: ${UNREAD_ADVICE}`] : []),
     ...jobs.flatMap((job) => (isNotCovered(job) ? [] : adviceFor(job, groups))),
-    ...runnersAdvice(runners.filter(({ runner }) => !told.has(runner))),
+    ...runnersAdvice(runners.filter(({ runner }) => !advisedRunners.has(runner))),
     ...[downFor(jobs, explanation)?.next ?? []].flat(),
     // Jobs that were stopped come before jobs that no group covers.
     ...advicesFor(jobs.filter(isNotCovered), (job) => adviceFor(job, groups)),
@@ -141,9 +145,9 @@ function adviceText(explanation: Explanation, columns = Number.POSITIVE_INFINITY
 
 /** `Plan: 4 runners (4 busy, 0 for queued jobs), 3 jobs unserved (1 held back), 2 more held back, 1 blocked.` */
 function summary({ groups, jobs }: Explanation): string {
-  const inState = (wanted: JobState) => jobs.filter(({ state }) => state === wanted);
+  const inState = (jobState: JobState) => jobs.filter(({ state }) => state === jobState);
   const unserved = inState('unserved');
-  const [held, both] = [jobs, unserved].map((some) => some.filter(isHeldBack).length) as [number, number];
+  const [held, both] = [jobs, unserved].map((someJobs) => someJobs.filter(isHeldBack).length) as [number, number];
   const isRest = unserved.length > 0;
   const waiting = [
     ...(isRest ? [`${count(unserved.length, 'job')} unserved${both > 0 ? ` (${both} held back)` : ''}`] : []),

@@ -22,21 +22,21 @@ export async function withNamesBefore(
 ): Promise<Explanation> {
   const nearest = new Set(explanation.jobs.map(nearestOf));
   const current = new Set(explanation.jobs.map(({ job }) => job.repository.toLowerCase()));
-  const before = new Map<string, string>();
-  let asked = 0;
+  const formerNames = new Map<string, string>();
+  let requestCount = 0;
   for (const group of groups.filter((each) => nearest.has(keyText(each)))) {
     const names = namesIn(group).filter((name) => !current.has(name.toLowerCase()));
-    const found = names.length > 0 ? await orFailure(findTargets([group], settings)) : undefined;
-    const target = found instanceof Failure ? undefined : found?.targets[0];
+    const targetsOrFailure = names.length > 0 ? await orFailure(findTargets([group], settings)) : undefined;
+    const target = targetsOrFailure instanceof Failure ? undefined : targetsOrFailure?.targets[0];
     if (!target) continue;
-    for (const name of names.slice(0, MOST_ASKED - asked)) {
-      asked += 1;
+    for (const name of names.slice(0, MOST_ASKED - requestCount)) {
+      requestCount += 1;
       const now = await orFailure(nameOfRepositoryNow(target, name, requestOptions(settings)));
-      if (typeof now === 'string') before.set(`${keyText(group)} ${now.toLowerCase()}`, name);
+      if (typeof now === 'string') formerNames.set(`${keyText(group)} ${now.toLowerCase()}`, name);
     }
   }
   const jobs = explanation.jobs.map((job): ExplainedJob => {
-    const chosenBefore = before.get(`${nearestOf(job)} ${job.job.repository.toLowerCase()}`);
+    const chosenBefore = formerNames.get(`${nearestOf(job)} ${job.job.repository.toLowerCase()}`);
     return chosenBefore === undefined ? job : { ...job, chosenBefore };
   });
   return { ...explanation, jobs };

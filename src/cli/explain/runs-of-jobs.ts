@@ -27,9 +27,9 @@ export async function withRuns(
   if (!explanation.jobs.some(isAskedFor)) return explanation;
   const runs = new Map<string, Run>();
   const ask = async (target: GiteaTarget): Promise<void> => {
-    const found = await orFailure(unfinishedRuns(target, requestOptions(settings)));
-    if (found instanceof Failure) return;
-    for (const run of found) runs.set(`${target.url} ${run.id}`, run);
+    const runsOrFailure = await orFailure(unfinishedRuns(target, requestOptions(settings)));
+    if (runsOrFailure instanceof Failure) return;
+    for (const run of runsOrFailure) runs.set(`${target.url} ${run.id}`, run);
   };
   await Promise.all(targets.map(ask));
   const jobs = explanation.jobs.map((job): ExplainedJob => {

@@ -55,17 +55,17 @@ const KINDS: ReadonlyMap<string, 'group' | 'runner'> = new Map([
  */
 export function splitArguments(args: readonly string[], cwd: string): ExplainArguments {
   const paths: string[] = [];
-  let found: { readonly what: What; readonly written: string } | undefined;
+  let reference: { readonly what: What; readonly written: string } | undefined;
   for (const arg of args) {
-    const what = isPath(arg, cwd) ? undefined : readWhat(arg);
-    if (what === undefined) paths.push(arg);
-    else if (found === undefined) found = { what, written: arg };
+    const argReference = isPath(arg, cwd) ? undefined : readWhat(arg);
+    if (argReference === undefined) paths.push(arg);
+    else if (reference === undefined) reference = { what: argReference, written: arg };
     else {
-      const message = `explain ${printable(found.written)} and ${printable(arg)}: neither is a file or folder here, and only one thing is explained at a time. Name one.`;
+      const message = `explain ${printable(reference.written)} and ${printable(arg)}: neither is a file or folder here, and only one thing is explained at a time. Name one.`;
       throw new Failure('GR-EXPLAIN-01', 2, message);
     }
   }
-  return { paths, ...found };
+  return { paths, ...reference };
 }
 
 function isPath(arg: string, cwd: string): boolean {
@@ -83,8 +83,8 @@ function readWhat(arg: string): What | undefined {
   const [first = '', second, ...more] = arg.split('/');
   if (more.length > 0) return undefined;
   if (second === undefined) return { is: 'name', of: 'any', name: first };
-  const of = KINDS.get(first);
-  return of ? { is: 'name', of, name: second } : { is: 'name', of: 'any', namespace: first, name: second };
+  const kind = KINDS.get(first);
+  return kind ? { is: 'name', of: kind, name: second } : { is: 'name', of: 'any', namespace: first, name: second };
 }
 
 function readAddress(text: string): What {
@@ -115,7 +115,7 @@ interface SearchedIn {
   readonly explanation: Explanation;
   readonly plan: Plan;
   readonly groups: readonly Pick<RunnerGroup, 'scope'>[];
-  readonly findRun: (wanted: RunWanted) => Promise<Run | undefined>;
+  readonly findRun: (runReference: RunWanted) => Promise<Run | undefined>;
 }
 
 /** Returns the advice for a run or job that Gitea does not list. */
@@ -132,54 +132,62 @@ const notNewest = ({ plan }: SearchedIn): string =>
 const SHOWN = 5;
 
 /** A repository, or a path that begins with one, by the name that Gitea has for it now. */
-export function nameNow(path: string, scopes: readonly Scope[]): string {
+export function currentNameOf(path: string, scopes: readonly Scope[]): string {
   const names = scopes.flatMap((scope) => (scope.now && renamed(path, coverOf(scope) ?? '', scope.now)) ?? []);
   return names[0] ?? path;
 }
 
 /** Replaces a former name of a repository by Gitea's current name. */
-export function namedNow(what: What, scopes: readonly Scope[]): What {
-  if (what.is === 'run') return { ...what, repository: nameNow(what.repository, scopes) };
-  return what.is === 'page' ? { ...what, path: `/${nameNow(what.path.slice(1), scopes)}` } : what;
+export function withCurrentName(reference: What, scopes: readonly Scope[]): What {
+  if (reference.is === 'run') return { ...reference, repository: currentNameOf(reference.repository, scopes) };
+  return reference.is === 'page'
+    ? { ...reference, path: `/${currentNameOf(reference.path.slice(1), scopes)}` }
+    : reference;
 }
 
 /** @throws Failure exit 2 when nothing has that name. */
-export async function findSubject(what: What, written: string, places: SearchedIn): Promise<Subject> {
-  switch (what.is) {
+export async function findSubject(reference: What, argument: string, places: SearchedIn): Promise<Subject> {
+  switch (reference.is) {
     case 'run': {
-      if (!isInScope(what.repository, places)) return { is: 'out-of-scope', repository: what.repository };
-      const run = await places.findRun(what);
+      if (!isInScope(reference.repository, places)) return { is: 'out-of-scope', repository: reference.repository };
+      const run = await places.findRun(reference);
       if (run) {
-        const found = jobsWhere(places, (job) => job.runId === run.id && same(job.repository, run.repository));
-        return found.is === 'finished' ? { ...found, run } : { ...withFactsOf(run, found), run };
+        const jobsOfRun = jobsWhere(
+          places,
+          (job) => job.runId === run.id && equalsIgnoringCase(job.repository, run.repository),
+        );
+        return jobsOfRun.is === 'finished' ? { ...jobsOfRun, run } : { ...withFactsOf(run, jobsOfRun), run };
       }
-      const job = jobsWhere(places, ({ id, repository }) => id === what.number && same(repository, what.repository));
-      const meant = job.jobs.length === 0 ? '' : `. A job has this id: gitea-runners explain ${what.number}`;
-      const none = `Gitea shows no run ${what.number} of ${what.repository} among the unfinished and the newest ones`;
-      throw unknown(written, `${none}. ${whyUnseen(`OWNER/NAME#${what.number}`)}${meant}${brokenHere(places)}`);
+      const job = jobsWhere(
+        places,
+        ({ id, repository }) => id === reference.number && equalsIgnoringCase(repository, reference.repository),
+      );
+      const meant = job.jobs.length === 0 ? '' : `. A job has this id: gitea-runners explain ${reference.number}`;
+      const noRun = `Gitea shows no run ${reference.number} of ${reference.repository} among the unfinished and the newest ones`;
+      throw unknown(argument, `${noRun}. ${whyUnseen(`OWNER/NAME#${reference.number}`)}${meant}${brokenHere(places)}`);
     }
     case 'job': {
-      const found = jobsWhere(places, ({ id }) => id === what.id);
-      if (found.jobs.length > 0) return await withRunOfWaiting(found, places);
+      const jobsOfId = jobsWhere(places, ({ id }) => id === reference.id);
+      if (jobsOfId.jobs.length > 0) return await withRunOfWaiting(jobsOfId, places);
       const scopes = [...new Set(places.explanation.groups.map(({ scope }) => scope))];
-      const seen = `Jobs of these scopes are seen: ${firstNames(scopes, SHOWN) || 'none'}`;
-      const none = `there is no unfinished job of this id${notNewest(places)}`;
-      throw unknown(written, `${none}. ${seen}${brokenHere(places)}`);
+      const scopesText = `Jobs of these scopes are seen: ${firstNames(scopes, SHOWN) || 'none'}`;
+      const noJob = `there is no unfinished job of this id${notNewest(places)}`;
+      throw unknown(argument, `${noJob}. ${scopesText}${brokenHere(places)}`);
     }
     case 'page': {
-      const found = jobsOfPage(what, places);
-      if (found.jobs.length > 0) return await withRunOfWaiting(found, places);
-      const repository = /([^/]+\/[^/]+)\/actions\/runs\//.exec(what.path)?.[1];
+      const pageJobs = jobsOfPage(reference, places);
+      if (pageJobs.jobs.length > 0) return await withRunOfWaiting(pageJobs, places);
+      const repository = /([^/]+\/[^/]+)\/actions\/runs\//.exec(reference.path)?.[1];
       if (repository !== undefined && !isInScope(repository, places)) return { is: 'out-of-scope', repository };
       throw unknown(
-        written,
+        argument,
         `no unfinished job has this page${notNewest(places)}. ${whyUnseen('OWNER/NAME#NUMBER')}${brokenHere(places)}`,
       );
     }
     case 'name':
-      return findName(what, written, places);
+      return findName(reference, argument, places);
     default:
-      return what satisfies never;
+      return reference satisfies never;
   }
 }
 
@@ -197,65 +205,65 @@ function isInScope(repository: string, { groups }: SearchedIn): boolean {
 
 type JobsSubject = Subject & { readonly is: 'jobs' | 'finished' };
 
-function withFactsOf(run: Run, found: Subject & { readonly is: 'jobs' }) {
-  return { ...found, jobs: found.jobs.map((job) => (job.job.runId === run.id ? withRun(job, run) : job)) };
+function withFactsOf(run: Run, jobsSubject: Subject & { readonly is: 'jobs' }) {
+  return { ...jobsSubject, jobs: jobsSubject.jobs.map((job) => (job.job.runId === run.id ? withRun(job, run) : job)) };
 }
 
 /** Adds the run of waiting jobs. The run is not read if it adds nothing: its job runs, or needs another one. */
-async function withRunOfWaiting(found: JobsSubject, { findRun }: SearchedIn): Promise<Subject> {
-  if (found.is === 'finished') return found;
-  const waiting = found.jobs.find(({ job, runHas }) => job.status === 'queued' || runHas?.length === 0);
-  if (!waiting) return found;
+async function withRunOfWaiting(jobsSubject: JobsSubject, { findRun }: SearchedIn): Promise<Subject> {
+  if (jobsSubject.is === 'finished') return jobsSubject;
+  const waiting = jobsSubject.jobs.find(({ job, runHas }) => job.status === 'queued' || runHas?.length === 0);
+  if (!waiting) return jobsSubject;
   const { repository, runId } = waiting.job;
   const run = await findRun({ repository, id: runId });
-  if (!run) return found;
+  if (!run) return jobsSubject;
   // If the job only waits for a runner, its run adds nothing.
-  return { ...withFactsOf(run, found), ...(waiting.job.status === 'blocked' && { run }) };
+  return { ...withFactsOf(run, jobsSubject), ...(waiting.job.status === 'blocked' && { run }) };
 }
 
-function jobsWhere({ explanation, plan }: SearchedIn, is: (job: Job) => boolean): JobsSubject {
-  const jobs = explanation.jobs.filter(({ job }) => is(job));
+function jobsWhere({ explanation, plan }: SearchedIn, isWanted: (job: Job) => boolean): JobsSubject {
+  const jobs = explanation.jobs.filter(({ job }) => isWanted(job));
   if (jobs.length > 0) return { is: 'jobs', jobs };
-  const finished = plan.jobs.filter(({ job, verdict }) => verdict === 'done' && is(job));
+  const finished = plan.jobs.filter(({ job, verdict }) => verdict === 'done' && isWanted(job));
   return { is: 'finished', jobs: finished.map(({ job }) => job) };
 }
 
 /** Addresses come from Gitea's ROOT_URL, which may not be the address that people use, so the host decides only between several Giteas. */
 function jobsOfPage({ path, origin }: What & { readonly is: 'page' }, places: SearchedIn) {
   // Gitea redirects /runs/8/attempts/2 to the run.
-  const wanted = path.replace(/\/attempts\/\d+/, '').toLowerCase();
+  const pagePath = path.replace(/\/attempts\/\d+/, '').toLowerCase();
   const pathOf = ({ url }: Job): string => parseUrl(url)?.pathname.toLowerCase() ?? '';
-  const isPage = (job: Job): boolean => pathOf(job).endsWith(wanted) || pathOf(job).includes(`${wanted}/jobs/`);
+  const isPage = (job: Job): boolean => pathOf(job).endsWith(pagePath) || pathOf(job).includes(`${pagePath}/jobs/`);
   const here = jobsWhere(places, (job) => job.url.startsWith(`${origin}/`) && isPage(job));
   return here.jobs.length > 0 ? here : jobsWhere(places, isPage);
 }
 
 function findName(
   { name, of, namespace }: What & { readonly is: 'name' },
-  written: string,
+  argument: string,
   { explanation }: SearchedIn,
 ): Subject {
   const isIt = (key: GroupKey): boolean => key.name === name && (namespace ?? key.namespace) === key.namespace;
-  const isAny = (wanted: 'group' | 'runner'): boolean => of === wanted || of === 'any';
+  const isAny = (kind: 'group' | 'runner'): boolean => of === kind || of === 'any';
   const groups = isAny('group') ? explanation.groups.filter(isIt) : [];
   const runner = isAny('runner') ? findRunner(name, explanation) : undefined;
   const [group, another] = groups;
   if (another) {
     const names = groups.map(keyText).join(', ');
-    throw unknown(written, `several RunnerGroups have this name: ${names}. Write it with its namespace`);
+    throw unknown(argument, `several RunnerGroups have this name: ${names}. Write it with its namespace`);
   }
   if (group && runner)
-    throw unknown(written, `a group and a runner have this name: write group/${name} or runner/${name}`);
+    throw unknown(argument, `a group and a runner have this name: write group/${name} or runner/${name}`);
   if (group) return { is: 'group', group };
   if (runner) return runner;
   const broken = explanation.where?.broken.find((each) => isIt(keyOf(each.group)));
   if (broken && isAny('group')) return { is: 'broken', ...broken };
-  const known = namesOfGroups(explanation);
+  const knownNames = namesOfGroups(explanation);
   // OWNER/NAME is also how people write a repository, and OWNER/NAME# the begin of a run.
-  const repository = /^[\w.-]+\/[\w.-]+(?=#|$)/.exec(namespace === undefined ? '' : written)?.[0];
+  const repository = /^[\w.-]+\/[\w.-]+(?=#|$)/.exec(namespace === undefined ? '' : argument)?.[0];
   const hint = `. For a repository, give --repository ${repository}, or name a run, e.g. ${repository}#8`;
-  const none = `it is no file or folder, no RunnerGroup and no runner here. ${known}`;
-  throw unknown(written, repository === undefined ? none : none + hint);
+  const nothingNamed = `it is no file or folder, no RunnerGroup and no runner here. ${knownNames}`;
+  throw unknown(argument, repository === undefined ? nothingNamed : nothingNamed + hint);
 }
 
 function groupKeys({ groups, where }: Explanation): readonly GroupKey[] {
@@ -285,12 +293,12 @@ function keyOf(text: string): GroupKey {
   return { namespace, name };
 }
 
-function same(a: string, b: string): boolean {
+function equalsIgnoringCase(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
 
-function unknown(written: string, why: string): Failure {
-  return new Failure('GR-EXPLAIN-03', 2, `explain ${printable(written)}: ${why}.`);
+function unknown(argument: string, why: string): Failure {
+  return new Failure('GR-EXPLAIN-03', 2, `explain ${printable(argument)}: ${why}.`);
 }
 
 interface Filter {

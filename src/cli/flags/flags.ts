@@ -57,15 +57,15 @@ const OUTPUTS = {
 } as const satisfies Readonly<Partial<Record<CommandName, readonly string[]>>>;
 
 /** `json, sarif or github` */
-function anyOf(words: readonly string[]): string {
-  return words.join(', ').replace(/, (\w+)$/, ' or $1');
+function anyOf(choices: readonly string[]): string {
+  return choices.join(', ').replace(/, (\w+)$/, ' or $1');
 }
 
 type Row = Omit<Flag, 'of'>;
 /** A misspelt key of a row does not compile. */
 type Only<F> = { readonly [K in keyof F]: { readonly [P in Exclude<keyof F[K], keyof Row>]: never } };
 
-function of<const C extends readonly CommandName[], const F extends Readonly<Record<string, Row>>>(
+function flagsFor<const C extends readonly CommandName[], const F extends Readonly<Record<string, Row>>>(
   commands: C,
   flags: F & Only<F>,
 ) {
@@ -135,7 +135,7 @@ export const FLAGS = {
     help: 'limits on RunnerGroups: a RunnerPolicy',
     more: 'The variable must hold an absolute path. All fields: [policy.md](policy.md).',
   },
-  ...of(PLANNING, {
+  ...flagsFor(PLANNING, {
     runnerImage: {
       ...IMAGE,
       defaultNote: DEFAULT_IMAGES.dind,
@@ -182,7 +182,7 @@ export const FLAGS = {
     more: '[How](scale.md#shards). It is the only variable that an Application may set (`spec.source.plugin.env`). It needs access to the cluster.',
     read: readers.readShard,
   },
-  ...of(['serve'], {
+  ...flagsFor(['serve'], {
     looksListen: {
       ...ADDRESS,
       defaultNote: 'give no looks',
@@ -204,7 +204,7 @@ export const FLAGS = {
     default: 'argocd',
     help: 'namespace of Argo CD itself',
   },
-  ...of(['serve'], {
+  ...flagsFor(['serve'], {
     listen: {
       ...ADDRESS,
       default: ':8080',
@@ -321,7 +321,7 @@ export const FLAGS = {
     },
   }),
   // The standard OpenTelemetry variables count where ours are not set.
-  ...of(TRACED, {
+  ...flagsFor(TRACED, {
     tracingEndpoint: {
       value: 'URL',
       standard: ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
@@ -355,7 +355,7 @@ export const FLAGS = {
       read: readers.readAttributes,
     },
   }),
-  ...of(['serve'], {
+  ...flagsFor(['serve'], {
     sweep: {
       help: 'delete dead registrations of our runners',
       more: '[Sweeps](#sweep) once a minute. The API token then needs write rights.',
@@ -383,7 +383,7 @@ export const FLAGS = {
     help: 'deletions per minute, 1 to 600',
     read: readers.readBudget,
   },
-  ...of(['report'], {
+  ...flagsFor(['report'], {
     since: {
       value: 'TIME',
       default: '7d',
@@ -439,7 +439,7 @@ export const FLAGS = {
     defaultNote: 'all',
     help: 'only this RunnerGroup, as NAME or NAMESPACE/NAME',
   },
-  ...of(['explain'], {
+  ...flagsFor(['explain'], {
     repository: {
       value: 'OWNER/NAME',
       defaultNote: 'all',
@@ -475,7 +475,7 @@ export const FLAGS = {
   },
   speed: { of: ['demo'], value: 'FACTOR', default: 1, help: 'how many times faster', read: readers.readSpeed },
   // Flags with the values of a new installation.
-  ...of(['init', 'import'], {
+  ...flagsFor(['init', 'import'], {
     gitea: {
       value: 'URL',
       defaultNote: 'asked',
@@ -503,7 +503,7 @@ export const FLAGS = {
     defaultIn: { import: 'that of the files, else runners' },
     help: 'namespace of its runners',
   },
-  ...of(['init'], {
+  ...flagsFor(['init'], {
     cap: { value: 'N', default: 10, help: 'how many runners at most' },
     containerMode: {
       value: 'MODE',
@@ -553,15 +553,15 @@ export type FlagsOf<C extends CommandName> = GivenFlags<
 export function flagValue<N extends FlagName>(name: N, flags: GivenFlags<N>, io: Pick<Io, 'env'>): ValueOf<Flags[N]>;
 export function flagValue(name: FlagName, flags: GivenFlags<FlagName>, { env }: Pick<Io, 'env'>): unknown {
   const flag: Flag = FLAGS[name];
-  const given = flags[name];
+  const commandLineValue = flags[name];
   // An empty variable counts as not set.
-  const own = variableOf(name);
-  const variable = env[own] ? own : (flag.standard?.find((other) => env[other]) ?? own);
+  const ownVariable = variableOf(name);
+  const variable = env[ownVariable] ? ownVariable : (flag.standard?.find((other) => env[other]) ?? ownVariable);
   const fromEnv = env[variable] || undefined;
-  if (flag.value === undefined) return given ?? isOn(fromEnv, variable);
-  const text = given ?? fromEnv ?? flag.default;
+  if (flag.value === undefined) return commandLineValue ?? isOn(fromEnv, variable);
+  const text = commandLineValue ?? fromEnv ?? flag.default;
   if (text === undefined || !flag.read) return text;
-  const isVariable = given === undefined && fromEnv !== undefined;
+  const isVariable = commandLineValue === undefined && fromEnv !== undefined;
   return flag.read(String(text), { name: isVariable ? variable : longName(name), isVariable });
 }
 
@@ -575,23 +575,27 @@ type OutputOf<C extends PrintingCommand> = (typeof OUTPUTS)[C][number];
 /** Returns the format of `-o`. Undefined: none. @throws Failure exit 2 if the command does not print this format */
 export function askedOutput<C extends PrintingCommand>(
   command: C,
-  given: GivenFlags<'output'>,
+  givenFlags: GivenFlags<'output'>,
   io: Pick<Io, 'env'>,
 ): OutputOf<C> | undefined {
-  const text = flagValue('output', given, io);
+  const text = flagValue('output', givenFlags, io);
   if (text === undefined) return undefined;
   const outputs: readonly OutputOf<C>[] = OUTPUTS[command];
   const output = outputs.find((each) => each === text);
   if (output !== undefined) return output;
   // A variable is set once for all commands.
-  if (given.output === undefined && Object.values(OUTPUTS).some((each: readonly string[]) => each.includes(text)))
+  if (givenFlags.output === undefined && Object.values(OUTPUTS).some((each: readonly string[]) => each.includes(text)))
     return undefined;
-  const name = given.output === undefined ? variableOf('output') : longName('output');
+  const name = givenFlags.output === undefined ? variableOf('output') : longName('output');
   const message = `read ${name}: ${command} prints ${anyOf(outputs)}, not "${printable(text)}". Leave it out for text.`;
   throw new Failure('GR-FLAG-16', 2, message);
 }
 
 /** True if a command with text and JSON should print JSON. @throws Failure exit 2 for another format */
-export function isJson(command: PrintingCommand, given: GivenFlags<'output' | 'json'>, io: Pick<Io, 'env'>): boolean {
-  return askedOutput(command, given, io) === 'json' || flagValue('json', given, io);
+export function isJson(
+  command: PrintingCommand,
+  givenFlags: GivenFlags<'output' | 'json'>,
+  io: Pick<Io, 'env'>,
+): boolean {
+  return askedOutput(command, givenFlags, io) === 'json' || flagValue('json', givenFlags, io);
 }

@@ -250,8 +250,8 @@ const WHAT = 'WHAT: a run like acme/api#8, the page of a run or job, a job id, a
 /** `-f PATH`, as often as wanted, is the same as PATH. */
 function addPaths(command: Command, argument: string): void {
   const { short, long, help, variable, default: byDefault } = PATH;
-  const what = argument === 'PATH' ? '' : WHAT;
-  command.argument(`[${argument}...]`, `${what}${help} (env: ${variable}; default: ${byDefault})`);
+  const argumentHelp = argument === 'PATH' ? '' : WHAT;
+  command.argument(`[${argument}...]`, `${argumentHelp}${help} (env: ${variable}; default: ${byDefault})`);
   const option = new Option(`${short}, ${long} <PATH>`, 'the same as PATH');
   command.addOption(option.argParser((path: string, before: readonly string[] = []) => [...before, path]));
 }

@@ -18,22 +18,22 @@ type Reader<T> = (text: string, source: Source) => T;
 const SHOWN = /^[\w.,:+/ -]{1,20}$/;
 
 /** @param got what came; a long one may be a token, and is not shown */
-function wrong(code: string, { name }: Source, must: string, got = ''): Failure {
+function flagFailure(code: string, { name }: Source, must: string, got = ''): Failure {
   return new Failure(code, 2, `read ${name}: it must be ${must}${SHOWN.test(got) ? `, not "${got}"` : ''}.`);
 }
 
-function oneOf<const W extends string>(code: string, words: readonly W[], must: string): Reader<W> {
+function oneOf<const W extends string>(code: string, choices: readonly W[], must: string): Reader<W> {
   return (text, source) => {
-    const word = words.find((each) => each === text);
+    const word = choices.find((each) => each === text);
     if (word !== undefined) return word;
-    throw wrong(code, source, must, text);
+    throw flagFailure(code, source, must, text);
   };
 }
 
 function matching(code: string, form: RegExp, must: string): Reader<string> {
   return (text, source) => {
     if (form.test(text)) return text;
-    throw wrong(code, source, must, text);
+    throw flagFailure(code, source, must, text);
   };
 }
 
@@ -41,7 +41,7 @@ function numberOf(code: string, form: RegExp, [least, most]: readonly [number, n
   return (text, source) => {
     const value = form.test(text) ? Number(text) : Number.NaN;
     if (value >= least && value <= most) return value;
-    throw wrong(code, source, must, text);
+    throw flagFailure(code, source, must, text);
   };
 }
 
@@ -55,15 +55,15 @@ export const readSeconds = numberOf('GR-FLAG-02', DECIMAL, [0.001, 600], 'a numb
 export const readSpeed = numberOf('GR-FLAG-10', DECIMAL, [0.1, 100], 'a number from 0.1 to 100');
 export const readRatio = numberOf('GR-FLAG-22', RATIO, [0, 1], 'a number from 0 to 1, e.g. 0.1');
 export const readBudget = numberOf('GR-SWEEP-02', /^[1-9][0-9]{0,2}$/, [1, LARGEST_BUDGET], DELETIONS);
-export const readCount = (least: number, most: number): Reader<number> =>
-  numberOf('GR-FLAG-21', /^[0-9]{1,9}$/, [least, most], `a whole number from ${least} to ${most}`);
+export const readCount = (minimum: number, maximum: number): Reader<number> =>
+  numberOf('GR-FLAG-21', /^[0-9]{1,9}$/, [minimum, maximum], `a whole number from ${minimum} to ${maximum}`);
 
 /** @throws Failure exit 2: `7/7` is none, shards are counted from 0 */
 export function readShard(text: string, source: Source): Shard {
   const [, index, of = ''] = /^(0|[1-9]\d?)\/(\d+)$/.exec(text) ?? [];
   const shard = { index: Number(index), of: readShards(of) ?? 0 };
   if (shard.index < shard.of) return shard;
-  throw wrong('GR-FLAG-27', source, 'K/N, N from 1 to 100 and K from 0 to N - 1, e.g. 2/7', text);
+  throw flagFailure('GR-FLAG-27', source, 'K/N, N from 1 to 100 and K from 0 to N - 1, e.g. 2/7', text);
 }
 
 /** A value that becomes a part of a path. */
@@ -93,7 +93,7 @@ const timeUpTo = (mostMs: number, form: RegExp, must: string): Reader<number> =>
   return (text, source) => {
     const ms = form.test(text) ? durationMs(text) : 0;
     if (ms > 0 && ms <= mostMs) return ms;
-    throw wrong('GR-FLAG-02', source, must, text);
+    throw flagFailure('GR-FLAG-02', source, must, text);
   };
 };
 
@@ -107,7 +107,7 @@ export const readDimension = oneOf('GR-FLAG-02', DIMENSIONS, 'group, organizatio
 /** An absolute path if it is in a variable: Argo CD starts us in the repository, and its author could put a file there. */
 export function readTrustedPath(text: string, source: Source): string {
   if (!source.isVariable || isAbsolute(text)) return text;
-  throw wrong('GR-FLAG-09', source, 'an absolute path, as a sync starts in the repository', text);
+  throw flagFailure('GR-FLAG-09', source, 'an absolute path, as a sync starts in the repository', text);
 }
 
 /** `:8080`, `127.0.0.1:0`, `localhost:80` or `[::1]:80`. */
@@ -116,14 +116,14 @@ export function readAddress(text: string, source: Source) {
   const host = match?.[1] ?? match?.[2] ?? '';
   const port = Number(match?.[3]);
   if (match !== null && port <= 65_535) return host === '' ? { port } : { host, port };
-  throw wrong('GR-FLAG-08', source, 'an address like :8080 or 127.0.0.1:8080', text);
+  throw flagFailure('GR-FLAG-08', source, 'an address like :8080 or 127.0.0.1:8080', text);
 }
 
 /** A base URL of http or https, in its normal form. */
 export function readBaseUrl(text: string, source: Source): string {
   const base = normalBase(text);
   if (base !== undefined) return base;
-  throw wrong('GR-FLAG-25', source, 'a base URL of http or https, without login, query and fragment', text);
+  throw flagFailure('GR-FLAG-25', source, 'a base URL of http or https, without login, query and fragment', text);
 }
 
 /** Reads the URL of the page. https, or this machine: only there browsers keep its cookies safe. */
@@ -132,7 +132,7 @@ export function readPageUrl(text: string, source: Source): string {
   const { hostname, origin, protocol } = new URL(base);
   const isSafe = protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (isSafe && base === origin) return base;
-  throw wrong('GR-FLAG-25', source, 'https, or http on localhost, and have no path', text);
+  throw flagFailure('GR-FLAG-25', source, 'https, or http on localhost, and have no path', text);
 }
 
 /** Reads the URL of looks. http only: the body is encrypted, and no certificate names the address of a pod. */
@@ -140,7 +140,7 @@ export function readLooksUrl(text: string, source: Source): string {
   const base = readBaseUrl(text, source);
   const { origin, protocol } = new URL(base);
   if (protocol === 'http:' && base === origin) return base;
-  throw wrong('GR-FLAG-25', source, 'http, without a path', text);
+  throw flagFailure('GR-FLAG-25', source, 'http, without a path', text);
 }
 
 /** `NAMESPACE/NAME` of a Lease, or `off`. */
@@ -148,7 +148,7 @@ export function readLease(text: string, source: Source): 'off' | { readonly name
   if (text === 'off') return text;
   const [, namespace, name] = /^([a-z0-9-]+)\/([a-z0-9.-]+)$/.exec(text) ?? [];
   if (namespace !== undefined && name !== undefined) return { namespace, name };
-  throw wrong('GR-FLAG-07', source, 'NAMESPACE/NAME or off', text);
+  throw flagFailure('GR-FLAG-07', source, 'NAMESPACE/NAME or off', text);
 }
 
 /** Words between commas. */
@@ -164,20 +164,20 @@ export function readSecretNames(text: string, source: Source): readonly string[]
   const names = readList(text);
   const areGood = names.every((name) => name.length <= 253 && DNS_SUBDOMAIN.test(name));
   if (names.length <= MOST_SECRETS && areGood) return names;
-  throw wrong('GR-FLAG-24', source, `up to ${MOST_SECRETS} names of Secrets with commas between`, text);
+  throw flagFailure('GR-FLAG-24', source, `up to ${MOST_SECRETS} names of Secrets with commas between`, text);
 }
 
 export function readImage(text: string, source: Source): string {
   if (text.length <= LONGEST_IMAGE && IMAGE_REFERENCE.test(text)) return text;
-  throw wrong('GR-FLAG-15', source, 'an image, e.g. registry.example.com/gitea/runner:1.0.8', text);
+  throw flagFailure('GR-FLAG-15', source, 'an image, e.g. registry.example.com/gitea/runner:1.0.8', text);
 }
 
 export function readStates(text: string, source: Source): readonly JobState[] {
   // `stuck`: the word before, to go after 0.2.
-  const words = readList(text).map((word) => (word === 'stuck' ? 'unserved' : word));
-  const states = JOB_STATES.filter((state) => words.includes(state));
-  if (words.length > 0 && states.length === new Set(words).size) return states;
-  throw wrong('GR-FLAG-18', source, `one or more of ${JOB_STATES.join(', ')}, with commas between`, text);
+  const listedStates = readList(text).map((word) => (word === 'stuck' ? 'unserved' : word));
+  const states = JOB_STATES.filter((state) => listedStates.includes(state));
+  if (listedStates.length > 0 && states.length === new Set(listedStates).size) return states;
+  throw flagFailure('GR-FLAG-18', source, `one or more of ${JOB_STATES.join(', ')}, with commas between`, text);
 }
 
 /** Most attributes of a process. More are refused. */
@@ -196,7 +196,7 @@ export function readAttributes(text: string, source: Source): Readonly<Record<st
   });
   if (read.length === pairs.length && read.length <= MOST_ATTRIBUTES) return Object.fromEntries(read);
   const must = `KEY=VALUE, comma-separated, at most ${MOST_ATTRIBUTES} of them with at most ${LONGEST_ATTRIBUTE} characters each. Write other characters as %2C`;
-  throw wrong('GR-FLAG-22', source, must, text);
+  throw flagFailure('GR-FLAG-22', source, must, text);
 }
 
 function decode(value: string): string | undefined {

@@ -45,13 +45,13 @@ export interface ClusterSource {
  * @throws Failure (exit 1, 2)
  */
 export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<ClusterSource | undefined> {
-  const given = byHand(await settingsFrom(flags, io));
-  if (given.cluster === 'off') return undefined;
-  const { config, kubeconfig } = await clusterByHand(given);
+  const clusterSettings = byHand(await settingsFrom(flags, io));
+  if (clusterSettings.cluster === 'off') return undefined;
+  const { config, kubeconfig } = await clusterByHand(clusterSettings);
   if (!config) return undefined;
   const isByHand = kubeconfig !== undefined && flags.secrets === undefined && !io.env['GITEA_RUNNERS_SECRETS'];
   const settings: Settings = {
-    ...given,
+    ...clusterSettings,
     kubeconfig,
     // Outside of the cluster no Secrets are mounted.
     ...(isByHand && !io.env['GITEA_TOKEN'] && { secrets: 'api' as const }),
@@ -69,19 +69,21 @@ export async function fromFilesOrCluster<T>(
   flags: FlagsOf<'explain'>,
   io: Io,
   ofFiles: (settings: Settings) => Promise<T | undefined>,
-  ofCluster: (source: ClusterSource, reader: ClusterReader, none: Failure) => Promise<T>,
+  ofCluster: (source: ClusterSource, reader: ClusterReader, noGroupsFailure: Failure) => Promise<T>,
 ): Promise<T> {
   const isOfCluster = flagValue('allNamespaces', flags, io) || flagValue('namespace', flags, io) !== undefined;
   const arePathsGiven = paths.length > 0 || Boolean(io.env['GITEA_RUNNERS_PATH']);
-  const found = arePathsGiven || !isOfCluster ? await ofFiles(byHand(await settingsFrom(flags, io))) : undefined;
-  if (found) return found;
-  const none = noGroups({ ...pathsFrom(paths, flags, io), cwd: io.cwd, asksGitea: true });
-  if (arePathsGiven) throw none;
+  const resultOfFiles =
+    arePathsGiven || !isOfCluster ? await ofFiles(byHand(await settingsFrom(flags, io))) : undefined;
+  if (resultOfFiles) return resultOfFiles;
+  const noGroupsFailure = noGroups({ ...pathsFrom(paths, flags, io), cwd: io.cwd, asksGitea: true });
+  if (arePathsGiven) throw noGroupsFailure;
   const source = await clusterSource(flags, io);
   const remedy = 'Give --kubeconfig, or name files.';
-  if (!source) throw isOfCluster ? noCluster('GR-EXPLAIN-04', 'read RunnerGroups from the cluster', remedy) : none;
+  if (!source)
+    throw isOfCluster ? noCluster('GR-EXPLAIN-04', 'read RunnerGroups from the cluster', remedy) : noGroupsFailure;
   const argocdNamespace = flagValue('argocdNamespace', flags, io);
-  return await askCluster(source, argocdNamespace, (reader) => ofCluster(source, reader, none));
+  return await askCluster(source, argocdNamespace, (reader) => ofCluster(source, reader, noGroupsFailure));
 }
 
 /** Runs requests to the cluster within one time limit, and closes the connection. */
@@ -131,8 +133,8 @@ export async function planOfCluster(
   io: Io,
 ): Promise<ExplainedPlan & { readonly where: WhereIAm }> {
   const { config, namespaces } = source;
-  const { objects, groups, broken, settings: seen } = await groupsOfCluster(source, reader, flags, io);
-  const looking = lookAndPlan(groups, seen, {
+  const { objects, groups, broken, settings: giteaSettings } = await groupsOfCluster(source, reader, flags, io);
+  const looking = lookAndPlan(groups, giteaSettings, {
     includeBlocked: true,
     // `sortedOut` has judged them.
     pods: { finish: finishOwn, check: async () => undefined, faulty: async () => new Map() },
@@ -143,14 +145,19 @@ export async function planOfCluster(
   const [around, planned] = await Promise.allSettled([lookAround(reader, objects), looking]);
   if (around.status === 'rejected') throw around.reason;
   const context = config.context?.name;
-  const named = { server: reader.client.origin, ...(context !== undefined && { context }), namespaces, broken };
-  const where: WhereIAm = { ...named, ...around.value };
+  const knownPlace = { server: reader.client.origin, ...(context !== undefined && { context }), namespaces, broken };
+  const where: WhereIAm = { ...knownPlace, ...around.value };
   if (planned.status === 'fulfilled') {
-    const left = planned.value.troubles.map(({ failure: { code, message }, ...group }) => ({
+    const unservedGroups = planned.value.troubles.map(({ failure: { code, message }, ...group }) => ({
       group: keyText(group),
       problem: `${code} ${message.replaceAll('\n', ' ')}`,
     }));
-    return { ...planned.value, groups, settings: seen, where: { ...where, broken: [...broken, ...left] } };
+    return {
+      ...planned.value,
+      groups,
+      settings: giteaSettings,
+      where: { ...where, broken: [...broken, ...unservedGroups] },
+    };
   }
   // If Gitea does not answer, this is the only information.
   io.err(`${whereText(where)}\n`);
@@ -164,9 +171,11 @@ export async function planOfCluster(
 
 /** The shards that print all of these. Undefined: none do, or others print some. */
 function shardsOf(objects: readonly RunnerGroupObject[]): LookOptions['printedBy'] {
-  const [application, ...others] = new Set(objects.map(madeBy).map((made) => made && instanceName(made)));
+  const [application, ...otherApplications] = new Set(objects.map(madeBy).map((made) => made && instanceName(made)));
   const shards = shardCount(objects[0]?.metadata.annotations);
-  return application === undefined || shards === undefined || others.length > 0 ? undefined : { application, shards };
+  return application === undefined || shards === undefined || otherApplications.length > 0
+    ? undefined
+    : { application, shards };
 }
 
 /** RunnerGroups as Argo CD applied them, and the settings with which their Gitea is asked. @throws Failure when they cannot be listed */
@@ -183,7 +192,7 @@ export async function groupsOfCluster(
     readsSecrets ? readOne(reader, READS.repoServer) : undefined,
   ]);
   const env = { ...installed, ...io.env };
-  const seen: Settings = {
+  const giteaSettings: Settings = {
     ...settings,
     instance: env['GITEA_RUNNERS_INSTANCE'] ?? '',
     ...(readsSecrets && {
@@ -197,13 +206,15 @@ export async function groupsOfCluster(
   );
   // The policy is a file that only `serve` sees.
   const statuses = objects.map((object) => statusSeen(object));
-  const refused = new Map(statuses.flatMap((seen) => (seen.reason === DENIED ? [[seen.group, seen.notReady]] : [])));
+  const refused = new Map(
+    statuses.flatMap((status) => (status.reason === DENIED ? [[status.group, status.notReady]] : [])),
+  );
   const denied = groups.flatMap((group): readonly UnservedGroup[] => {
     const problem = refused.get(keyText(group));
     return problem === undefined ? [] : [{ group: keyText(group), problem }];
   });
   const allowed = groups.filter((group) => !refused.has(keyText(group)));
-  return { objects, groups: allowed, broken: [...broken, ...denied], settings: seen };
+  return { objects, groups: allowed, broken: [...broken, ...denied], settings: giteaSettings };
 }
 
 /** Names of runners follow from these. */
@@ -218,9 +229,11 @@ async function installedSettings(reader: ClusterReader): Promise<Readonly<Record
 }
 
 export async function listObjects(client: KubeClient, namespaces: readonly string[], deadline: Deadline) {
-  const where = namespaces.length > 0 ? namespaces : [undefined];
-  const found = await Promise.all(where.map((namespace) => listAll(client, RUNNER_GROUPS, namespace, deadline)));
-  return found.flatMap(({ items }) => items);
+  const searchedNamespaces = namespaces.length > 0 ? namespaces : [undefined];
+  const lists = await Promise.all(
+    searchedNamespaces.map((namespace) => listAll(client, RUNNER_GROUPS, namespace, deadline)),
+  );
+  return lists.flatMap(({ items }) => items);
 }
 
 export function sortedOut(objects: readonly RunnerGroupObject[], images?: InstallationPods, defaults?: GroupDefaults) {

@@ -119,9 +119,14 @@ export async function refuseDenied(settings: Settings, groups: readonly RunnerGr
  * with ARGOCD_ENV_. One of them proves that Argo CD calls. It never calls `validate`.
  */
 export function askerFrom({ env, now }: Pick<Io, 'env' | 'now'>, isValidate = false): Asker {
-  const told = (name: string) => env[`ARGOCD_APP_${name}`] || undefined;
-  const [destination, project, repository] = [told('NAMESPACE'), told('PROJECT_NAME'), told('SOURCE_REPO_URL')];
-  const isArgoCd = !isValidate && [told('NAME'), destination, project, repository].some((text) => text !== undefined);
+  const appVariable = (name: string) => env[`ARGOCD_APP_${name}`] || undefined;
+  const [destination, project, repository] = [
+    appVariable('NAMESPACE'),
+    appVariable('PROJECT_NAME'),
+    appVariable('SOURCE_REPO_URL'),
+  ];
+  const isArgoCd =
+    !isValidate && [appVariable('NAME'), destination, project, repository].some((text) => text !== undefined);
   return { isArgoCd, destination, project, repository, nowMs: now() };
 }
 
@@ -154,13 +159,15 @@ export function tracingFrom(
 /** `https` unless it is said that the connection may be plain. */
 function urlOf(endpoint: string, isInsecure: boolean): URL {
   const url = parseUrl(endpoint.includes('://') ? endpoint : `${isInsecure ? 'http' : 'https'}://${endpoint}`);
-  const wrong = (why: string): Failure => new Failure('GR-FLAG-22', 2, `read --tracing-endpoint: it ${why}.`);
+  const endpointFailure = (why: string): Failure => new Failure('GR-FLAG-22', 2, `read --tracing-endpoint: it ${why}.`);
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '' || url.search)
-    throw wrong(
+    throw endpointFailure(
       'must be the base URL of OTLP over HTTP, e.g. https://otel-collector.observability:4318, without user and password',
     );
   if (url.protocol === 'http:' && !isInsecure)
-    throw wrong('begins with http, so anybody on the way can read the spans. Use https, or add --tracing-insecure');
+    throw endpointFailure(
+      'begins with http, so anybody on the way can read the spans. Use https, or add --tracing-insecure',
+    );
   if (!url.pathname.endsWith(TRACES)) url.pathname = `${url.pathname.replace(/\/+$/, '')}${TRACES}`;
   return url;
 }

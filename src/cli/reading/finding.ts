@@ -20,12 +20,12 @@ export const good = (text: string): Judgement => ({ is: 'good', text });
 export const bad = (text: string, fix: string): Judgement => ({ is: 'bad', text, fix });
 export const unknown = (text: string, fix?: string): Judgement => ({ is: 'unknown', text, fix });
 
-export function named(check: string, judgements: Judgements): readonly DoctorFinding[] {
+export function withCheckName(check: string, judgements: Judgements): readonly DoctorFinding[] {
   return [judgements].flat().map((each) => ({ check, ...each }));
 }
 
 /** Judges an object. An object that cannot be read is bad only if it does not exist. */
-export function judged<T>(read: SeenOrNot<T>, fix: string, judge: (value: T) => Judgements): Judgements {
+export function judgeRead<T>(read: SeenOrNot<T>, fix: string, judge: (value: T) => Judgements): Judgements {
   if ('value' in read) return judge(read.value);
   return read.isMissing ? bad(read.unread, fix) : unknown(read.unread);
 }
@@ -72,9 +72,9 @@ export const NO_ARGOCD = 'Install Argo CD first, or give --argocd-namespace';
 /** The chart and the operators of Argo CD may put a prefix before its names. */
 export function noRepoServer(deployments: SeenOrNot<readonly Deployment[]>, argocdNamespace: string): string {
   const all = 'value' in deployments ? deployments.value : [];
-  const other = all.find(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === 'repo-server');
-  if (!other) return NO_ARGOCD;
-  return `In namespace ${argocdNamespace} it has the name ${other.metadata.name}, and only argocd-repo-server is known here. With Argo CD's chart: set fullnameOverride: argocd`;
+  const otherDeployment = all.find(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === 'repo-server');
+  if (!otherDeployment) return NO_ARGOCD;
+  return `In namespace ${argocdNamespace} it has the name ${otherDeployment.metadata.name}, and only argocd-repo-server is known here. With Argo CD's chart: set fullnameOverride: argocd`;
 }
 
 export const newBindings = (namespace: string): string =>

@@ -21,12 +21,15 @@ type Odd = readonly [path: Path, message: string];
 export function oddValues(group: RunnerGroup): readonly LateProblem[] {
   const spec = valueAt(group.manifest, ['spec']);
   const odd = ABOUT.flatMap((about) => about(group));
-  const told = (code: WarningCode, all: readonly Odd[]) =>
+  const problemsOf = (code: WarningCode, all: readonly Odd[]) =>
     all.map(([path, message]) => ({ group, path, message, code }));
-  return [...told('GR-WARN-14', [...within(spec, ['spec']), ...odd]), ...told('GR-WARN-11', containers(group))];
+  return [
+    ...problemsOf('GR-WARN-14', [...within(spec, ['spec']), ...odd]),
+    ...problemsOf('GR-WARN-11', containers(group)),
+  ];
 }
 
-const when = (is: boolean, path: Path, message: string): readonly Odd[] => (is ? [[path, message]] : []);
+const oddIf = (condition: boolean, path: Path, message: string): readonly Odd[] => (condition ? [[path, message]] : []);
 
 /** Returns the odd values in a value, without its surroundings. */
 function within(value: unknown, path: Path): readonly Odd[] {
@@ -77,8 +80,13 @@ function oddImage(image: string): string | undefined {
   const [, host = '', name = '', tags = ''] =
     /^((?:[^/@]*[.:A-Z][^/@]*|localhost)\/)?([^:@]*)([^@]*)/.exec(plain) ?? [];
   if (tags.indexOf(':') !== tags.lastIndexOf(':')) return `names the image ${image} with two tags: keep one`;
-  const instead = plain.replace(host + name, `${/[.:]/.test(host) ? host : host.toLowerCase()}${name.toLowerCase()}`);
-  return instead === image ? undefined : `names the image ${image}, which no registry has: write ${instead}`;
+  const correctedImage = plain.replace(
+    host + name,
+    `${/[.:]/.test(host) ? host : host.toLowerCase()}${name.toLowerCase()}`,
+  );
+  return correctedImage === image
+    ? undefined
+    : `names the image ${image}, which no registry has: write ${correctedImage}`;
 }
 
 const OF_SERVER = /^spec\.(?:gitea\.url|giteaURL|cache\.url|proxy\.\w+)$/;
@@ -107,15 +115,15 @@ const SMALL_BYTES = 32 * MEBIBYTE;
 const SMALL_CORES = 0.01;
 
 /** @param name of the resource @param isLimit a request may be as small as one likes */
-function oddAmount(name: string, written: string, isLimit: boolean): string | undefined {
-  const amount = quantityValue(written);
-  const digits = /^\d+/.exec(written)?.[0] ?? '1';
+function oddAmount(name: string, amountText: string, isLimit: boolean): string | undefined {
+  const amount = quantityValue(amountText);
+  const digits = /^\d+/.exec(amountText)?.[0] ?? '1';
   if (isLimit && name === 'cpu' && amount > 0 && amount < SMALL_CORES)
     return `is ${amount * 1000} thousandths of a core: write ${digits}`;
   if (isLimit && name === 'memory' && amount >= MEBIBYTE && amount < SMALL_BYTES)
     return `is ${amount} bytes, and no runner starts with that: write ${digits}Gi`;
-  if (name === 'cpu' && amount >= MOST_CORES && /^\d+$/.test(written))
-    return `is ${written} whole cores: write ${written}m for thousandths of a core`;
+  if (name === 'cpu' && amount >= MOST_CORES && /^\d+$/.test(amountText))
+    return `is ${amountText} whole cores: write ${amountText}m for thousandths of a core`;
   if (!/^(?:memory|ephemeral-storage)$/.test(name) || !(amount > 0 && amount < MEBIBYTE)) return undefined;
   return `is ${amount < 1 ? 'less than a byte' : `${Math.ceil(amount)} bytes`}, which no program can use: write ${digits}Mi`;
 }
@@ -123,7 +131,7 @@ function oddAmount(name: string, written: string, isLimit: boolean): string | un
 function aboutNamespace({ namespace, manifest }: RunnerGroup): readonly Odd[] {
   const path = ['metadata', ...(valueAt(manifest, ['metadata', 'namespace']) === undefined ? [] : ['namespace'])];
   const message = `is ${namespace}: CI jobs would run beside what rules the cluster. Give runners a namespace of their own, e.g. "namespace: runners"`;
-  return when(/^argocd$|^kube-/.test(namespace), path, message);
+  return oddIf(/^argocd$|^kube-/.test(namespace), path, message);
 }
 
 const OTHER_FORGES = /^(?:[\w-]+\.)?(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)$/;
@@ -152,7 +160,7 @@ const SHORT = [
 function aboutTime({ manifest }: RunnerGroup): readonly Odd[] {
   return SHORT.flatMap(([field, least, what]) => {
     const seconds = Number(valueAt(manifest, ['spec', field]));
-    return when(seconds > 0 && seconds < least, ['spec', field], `is ${seconds} s for ${what}`);
+    return oddIf(seconds > 0 && seconds < least, ['spec', field], `is ${seconds} s for ${what}`);
   });
 }
 
@@ -161,7 +169,7 @@ function aboutAnnotations({ manifest }: RunnerGroup): readonly Odd[] {
   const path = ['metadata', 'annotations', SUSPENDED];
   const value = String(valueAt(manifest, path) ?? 'since');
   const message = `is ${JSON.stringify(value)}, and suspends the group, as any value does: remove the line`;
-  return when(/^(?:|false|no|off|0|none|null)$/i.test(value), path, message);
+  return oddIf(/^(?:|false|no|off|0|none|null)$/i.test(value), path, message);
 }
 
 /** Warns of entries that a wider entry covers: repositories, and hours of a pool. */
@@ -171,19 +179,20 @@ function aboutSwallowed({ manifest }: RunnerGroup): readonly Odd[] {
     entries(field).flatMap((_, at): readonly Odd[] => {
       const wide = entries(field).indexOf('*');
       const isBehind = wide >= 0 && (field === 'order' ? at > wide : at !== wide);
-      return when(isBehind, ['spec', field, at], `never counts beside "*", which fits all: remove one of them`);
+      return oddIf(isBehind, ['spec', field, at], `never counts beside "*", which fits all: remove one of them`);
     }),
   );
   const hours = entries('idleSchedule').map((each) => (name: string) => String(valueAt(each, [name])));
-  const ofHours = hours.flatMap((own, at): readonly Odd[] => {
-    const wide = hours.findIndex((of, index) => {
-      const isSame = of('days') === own('days') && of('timeZone') === own('timeZone');
-      const isAround = own('from') < own('to') && of('from') <= own('from') && own('to') <= of('to');
-      const more = Number(of('runners')) - Number(own('runners'));
-      return isSame && isAround && (more > 0 || (more === 0 && index < at));
+  const ofHours = hours.flatMap((hoursOf, hoursIndex): readonly Odd[] => {
+    const wide = hours.findIndex((otherHours, index) => {
+      const isSame = otherHours('days') === hoursOf('days') && otherHours('timeZone') === hoursOf('timeZone');
+      const isAround =
+        hoursOf('from') < hoursOf('to') && otherHours('from') <= hoursOf('from') && hoursOf('to') <= otherHours('to');
+      const difference = Number(otherHours('runners')) - Number(hoursOf('runners'));
+      return isSame && isAround && (difference > 0 || (difference === 0 && index < hoursIndex));
     });
     const message = `never counts: idleSchedule[${wide}] has as many runners at these hours. Raise runners, or remove it`;
-    return when(wide >= 0, ['spec', 'idleSchedule', at], message);
+    return oddIf(wide >= 0, ['spec', 'idleSchedule', hoursIndex], message);
   });
   return [...ofPatterns, ...ofHours];
 }
@@ -194,23 +203,24 @@ function aboutHostPaths({ manifest, containerMode }: RunnerGroup): readonly Odd[
   const [, folder] = /(?:^|\s)(?:-v|--volume)[\s=]*(\/[^:\s]+):/.exec(String(valueAt(manifest, path) ?? '')) ?? [];
   const isMounted = JSON.stringify(valueAt(manifest, POD) ?? '').includes('"mountPath"');
   const message = `mounts ${folder} of the runner's own pod, which has nothing there, and not of the node: remove it`;
-  return when(folder !== undefined && hasDocker(containerMode) && !isMounted, path, message);
+  return oddIf(folder !== undefined && hasDocker(containerMode) && !isMounted, path, message);
 }
 
 /** Warns of names that are no repository, or are repositories of others. */
 function aboutRepositories({ manifest, scope }: RunnerGroup): readonly Odd[] {
   const { org, user, owner } = { org: '', user: '', owner: '', ...scope };
-  const own = org || user || owner;
-  const others = ['repositories', 'order'].flatMap((field) =>
+  const ownOwner = org || user || owner;
+  const foreignRepositories = ['repositories', 'order'].flatMap((field) =>
     listAt(manifest, ['spec', field]).flatMap((each, index): readonly Odd[] => {
       const [of = '', name] = String(each).split('/');
-      if (name === undefined || own === '' || of.includes('*') || of.toLowerCase() === own.toLowerCase()) return [];
-      return [[['spec', field, index], `is of ${of}, and the group has jobs of ${own} only: write "${name}"`]];
+      if (name === undefined || ownOwner === '' || of.includes('*') || of.toLowerCase() === ownOwner.toLowerCase())
+        return [];
+      return [[['spec', field, index], `is of ${of}, and the group has jobs of ${ownOwner} only: write "${name}"`]];
     }),
   );
   const [, base] = /^(.+)\.git$/i.exec(String(valueAt(manifest, ['spec', 'repo']) ?? '')) ?? [];
   const message = `ends with .git, as no repository does: write "repo: ${base}"`;
-  return [...when(base !== undefined, ['spec', 'repo'], message), ...others];
+  return [...oddIf(base !== undefined, ['spec', 'repo'], message), ...foreignRepositories];
 }
 
 function aboutLimits({ manifest, limits = [], maxActiveRunners }: RunnerGroup): readonly Odd[] {
@@ -218,7 +228,7 @@ function aboutLimits({ manifest, limits = [], maxActiveRunners }: RunnerGroup): 
     const path = ['spec', 'limits', index, 'max'];
     const message = `is ${max}, more than the cap, which is ${maxActiveRunners}, so it limits nothing: write less, or remove it`;
     // A name may be shared with other groups.
-    return when(name === undefined && max > maxActiveRunners && valueAt(manifest, path) !== undefined, path, message);
+    return oddIf(name === undefined && max > maxActiveRunners && valueAt(manifest, path) !== undefined, path, message);
   });
 }
 
@@ -231,14 +241,14 @@ const OF_PROJECT = /^(?<base>(?:.*\/)?gitea\/(?:act_)?runner:[\w.-]+?)(?<daemon>
 function aboutImage({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   const path = ['spec', 'image'];
   const image = String(valueAt(manifest, path) ?? '');
-  const none =
+  const noRunner =
     'holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line';
   const { base, daemon } = OF_PROJECT.exec(image)?.groups ?? {};
-  const lacks = base !== undefined && containerMode === 'dind-rootless' && daemon !== '-dind-rootless';
-  const instead = `"image: ${base}-dind-rootless", or "containerMode: dind"`;
+  const lacksRootless = base !== undefined && containerMode === 'dind-rootless' && daemon !== '-dind-rootless';
+  const advice = `"image: ${base}-dind-rootless", or "containerMode: dind"`;
   return [
-    ...when(NO_RUNNER.test(image), path, none),
-    ...when(lacks, path, `has no docker daemon, which containerMode dind-rootless needs: write ${instead}`),
+    ...oddIf(NO_RUNNER.test(image), path, noRunner),
+    ...oddIf(lacksRootless, path, `has no docker daemon, which containerMode dind-rootless needs: write ${advice}`),
   ];
 }
 
@@ -263,8 +273,8 @@ function aboutSecrets({ manifest }: RunnerGroup): readonly Odd[] {
   const isSecret = (value: unknown) => typeof value === 'string' && /^(?!\$\()[^\s/]{8,}$/.test(value);
   return variablesOf(manifest)
     .filter(({ name, value }) => SECRET_NAME.test(name) && isSecret(value))
-    .map(({ path: at }): Odd => {
-      const path = at[1] === 'runnerConfig' ? at : [...at, 'value'];
+    .map(({ path: variablePath }): Odd => {
+      const path = variablePath[1] === 'runnerConfig' ? variablePath : [...variablePath, 'value'];
       const write = path[1] === 'runnerConfig' ? 'a variable of container runner in podTemplate with' : 'write';
       const from = '"valueFrom: {secretKeyRef: {name: NAME, key: KEY}}"';
       return [path, `stands in git and in each Job. Revoke it, and name a Secret: ${write} ${from}`];
@@ -283,9 +293,9 @@ const ARCHITECTURES: ReadonlyMap<string, string> = new Map([
 function aboutArchitecture(value: unknown, path: Path): readonly Odd[] {
   if (Array.isArray(value)) return value.flatMap((each, index) => aboutArchitecture(each, [...path, index]));
   if (!isMapping(value)) {
-    const instead = typeof value === 'string' && ARCHITECTURES.get(value);
+    const architecture = typeof value === 'string' && ARCHITECTURES.get(value);
     const isOfKey = path.at(-1) === ARCH || path.at(-2) === 'values';
-    return instead && isOfKey ? [[path, `is ${value}, which no node says: write ${instead}`]] : [];
+    return architecture && isOfKey ? [[path, `is ${value}, which no node says: write ${architecture}`]] : [];
   }
   const isOther = value['key'] !== undefined && value['key'] !== ARCH;
   return isOther ? [] : Object.entries(value).flatMap(([key, each]) => aboutArchitecture(each, [...path, key]));
@@ -309,13 +319,13 @@ function aboutNodes({ manifest }: RunnerGroup): readonly Odd[] {
   const every = 'tolerates every taint, also of nodes that are ill: write the key of the taint that you mean';
   const tolerant = listAt(manifest, [...POD, 'tolerations']).flatMap((each, index) => {
     const isEvery = valueAt(each, ['operator']) === 'Exists' && !valueAt(each, ['key']);
-    return when(isEvery, [...POD, 'tolerations', index], every);
+    return oddIf(isEvery, [...POD, 'tolerations', index], every);
   });
   const architectures = ['nodeSelector', 'affinity'].flatMap((field) =>
     aboutArchitecture(valueAt(manifest, [...POD, field]), [...POD, field]),
   );
   const foreign = `is ${String(system)}, and runners are Linux programs: write linux, or remove it`;
-  return [...when((system ?? 'linux') !== 'linux', selector, foreign), ...tolerant, ...architectures];
+  return [...oddIf((system ?? 'linux') !== 'linux', selector, foreign), ...tolerant, ...architectures];
 }
 
 /** Warns of a spread that selects other pods than the group's own. An affinity may select others. */
@@ -324,13 +334,13 @@ function aboutSpread({ manifest, name }: RunnerGroup): readonly Odd[] {
     [...POD, 'topologySpreadConstraints'],
     ['labelSelector', 'matchLabels'],
   ];
-  const written = valueAt(manifest, ['spec', 'podTemplate', 'metadata', 'labels']) ?? {};
-  const own = new Map<string, unknown>(Object.entries({ ...groupLabels(name), ...written }));
+  const templateLabels = valueAt(manifest, ['spec', 'podTemplate', 'metadata', 'labels']) ?? {};
+  const podLabels = new Map<string, unknown>(Object.entries({ ...groupLabels(name), ...templateLabels }));
   return listAt(manifest, path).flatMap((each, index) =>
     Object.entries(valueAt(each, below) ?? {}).flatMap(([key, value]) => {
-      const instead = own.has(key) ? `${key}: ${own.get(key)}` : `${GROUP_NAME}: ${name}`;
-      const message = `is ${value}, which no pod of the group has, so nothing is spread: write "${instead}"`;
-      return when(own.get(key) !== value, [...path, index, ...below, key], message);
+      const advice = podLabels.has(key) ? `${key}: ${podLabels.get(key)}` : `${GROUP_NAME}: ${name}`;
+      const message = `is ${value}, which no pod of the group has, so nothing is spread: write "${advice}"`;
+      return oddIf(podLabels.get(key) !== value, [...path, index, ...below, key], message);
     }),
   );
 }
@@ -344,9 +354,9 @@ function aboutRootless({ manifest, containerMode }: RunnerGroup): readonly Odd[]
   const runner = containersIn(manifest).find(({ container }) => valueAt(container, ['name']) === 'runner');
   return [POD, runner?.path ?? []].flatMap((path) =>
     Object.entries({ privileged: false, runAsUser: 0 }).flatMap(([field, value]) => {
-      const at = [...path, 'securityContext', field];
+      const fieldPath = [...path, 'securityContext', field];
       const message = `is ${value}, and so the daemon of containerMode dind-rootless does not start: remove it, or write "containerMode: dind"`;
-      return when(valueAt(manifest, at) === value, at, message);
+      return oddIf(valueAt(manifest, fieldPath) === value, fieldPath, message);
     }),
   );
 }
@@ -363,7 +373,7 @@ function aboutSetup({ manifest }: RunnerGroup): readonly Odd[] {
 function aboutMachines({ manifest, labels }: RunnerGroup): readonly Odd[] {
   if (['nodeSelector', 'affinity'].some((field) => valueAt(manifest, [...POD, field]) !== undefined)) return [];
   const hasDevice = DEVICE.test(JSON.stringify(manifest));
-  const written = listAt(manifest, ['spec', 'labels']).map((text) => String(text).split(':')[0]);
+  const labelNames = listAt(manifest, ['spec', 'labels']).map((text) => String(text).split(':')[0]);
   return labels.flatMap(({ name }): readonly Odd[] => {
     const machine = machineOf(name);
     if (machine === undefined || /Windows|macOS/.test(machine) || (machine === 'GPU' && hasDevice)) return [];
@@ -371,7 +381,7 @@ function aboutMachines({ manifest, labels }: RunnerGroup): readonly Odd[] {
       ? 'arm'
       : (/s390x|ppc64le|riscv64/i.exec(name)?.[0].toLowerCase() ?? 'arm64');
     const line = machine === 'GPU' ? DEVICE_LINE : `podTemplate: {spec: {nodeSelector: {kubernetes.io/arch: ${arch}}}}`;
-    const index = written.indexOf(name);
+    const index = labelNames.indexOf(name);
     const message = `${name} asks for other machines, and nothing picks them: write "${line}"`;
     return [[['spec', 'labels', ...(index < 0 ? [] : [index])], message]];
   });
@@ -419,8 +429,8 @@ function containers({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
     const [name, image] = [valueAt(container, ['name']), String(valueAt(container, ['image']) ?? '')];
     if (typeof name !== 'string' || image === '' || OF_OURS.has(name)) return [];
     const ofDaemon = DOCKER_IMAGE.test(image) ? ofOwn : '';
-    const other = () => (list === 'containers' ? `${LASTS}${ofDaemon}` : oddBefore(container, image, ofDaemon));
-    const message = RUNNER_IMAGE.test(image) ? SECOND_RUNNER[list] : other();
+    const faultOfOther = () => (list === 'containers' ? `${LASTS}${ofDaemon}` : oddBefore(container, image, ofDaemon));
+    const message = RUNNER_IMAGE.test(image) ? SECOND_RUNNER[list] : faultOfOther();
     return message === undefined ? [] : [[path, message]];
   });
 }
@@ -428,11 +438,11 @@ function containers({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
 /** Returns the fault of an init container. */
 function oddBefore(container: unknown, image: string, ofDaemon: string): string | undefined {
   const [command, args] = [listAt(container, ['command']), listAt(container, ['args'])];
-  const said = [...command, ...args].join(' ');
+  const commandLine = [...command, ...args].join(' ');
   const isSidecar = valueAt(container, ['restartPolicy']) === 'Always';
-  const isServer = said === '' && (DOCKER_IMAGE.test(image) || SERVER.test(image));
+  const isServer = commandLine === '' && (DOCKER_IMAGE.test(image) || SERVER.test(image));
   if (ofDaemon !== '' && (isSidecar || isServer)) return `is a second docker daemon: remove it${ofDaemon}`;
-  if (isSidecar || !(isServer || FOR_EVER.test(said))) return undefined;
+  if (isSidecar || !(isServer || FOR_EVER.test(commandLine))) return undefined;
   return 'does not end, so the runner never starts: write "restartPolicy: Always" here';
 }
 
@@ -440,8 +450,8 @@ function oddBefore(container: unknown, image: string, ofDaemon: string): string 
 const OF_OURS: ReadonlySet<string> = new Set(['runner', 'docker', 'buildkit']);
 
 export function listAt(value: unknown, path: Path): readonly unknown[] {
-  const found = valueAt(value, path);
-  return Array.isArray(found) ? found : [];
+  const listOrOther = valueAt(value, path);
+  return Array.isArray(listOrOther) ? listOrOther : [];
 }
 
 const ABOUT = [

@@ -16,19 +16,19 @@ export async function clusterByHand(choice: ClusterChoice) {
   return { config: await findCluster({ ...choice, kubeconfig }), kubeconfig };
 }
 
-/** @param what `extend`, with what else helps @param todo with a full stop */
-export function noCluster(code: string, what: string, todo = 'Give --kubeconfig.'): Failure {
-  const none = 'there is no service account, no --kubeconfig, no KUBECONFIG and no ~/.kube/config';
-  return new Failure(code, 2, `${what}: ${none}. ${todo}`);
+/** @param action `extend`, with what else helps @param todo with a full stop */
+export function noCluster(code: string, action: string, todo = 'Give --kubeconfig.'): Failure {
+  const noSource = 'there is no service account, no --kubeconfig, no KUBECONFIG and no ~/.kube/config';
+  return new Failure(code, 2, `${action}: ${noSource}. ${todo}`);
 }
 
 /** Undefined in a pod with a service account: it has its own cluster. */
 async function ownKubeconfig(env: ClusterChoice['env']): Promise<string | undefined> {
   if (await findCluster({ cluster: 'auto', env })) return undefined;
   const { KUBECONFIG = '', HOME = '' } = env;
-  const named = KUBECONFIG.split(':').filter((file) => file !== '');
+  const kubeconfigFiles = KUBECONFIG.split(':').filter((file) => file !== '');
   // kubectl skips missing files, too. Unlike here, it would merge the others.
-  if (named.length > 0) return named.find((file) => existsSync(file)) ?? named[0];
+  if (kubeconfigFiles.length > 0) return kubeconfigFiles.find((file) => existsSync(file)) ?? kubeconfigFiles[0];
   const usual = join(HOME, '.kube', 'config');
   return HOME !== '' && existsSync(usual) ? usual : undefined;
 }

@@ -41,13 +41,13 @@ export async function readAndPlan(
   args: readonly string[],
   flags: LookFlags & ImageFlags & GivenFlags<'recursive'>,
   io: Io,
-  { isolate = false, settings: given, shard, plan = lookAndPlan, ...options }: PlanOptions,
+  { isolate = false, settings: givenSettings, shard, plan = lookAndPlan, ...options }: PlanOptions,
 ): Promise<{ readonly read: ReadResult; readonly others: readonly { readonly text: string }[] } & PlanOfNow> {
-  const settings = given ?? { ...(await settingsFrom(flags, io)), shard };
+  const settings = givenSettings ?? { ...(await settingsFrom(flags, io)), shard };
   const installation = await installationFrom(flags, io);
   const { defaults } = settings.policy ?? {};
-  const written = await readGroups({ ...pathsFrom(args, flags, io), isolate, defaults }, io);
-  const read = { ...written, groups: written.groups.map((group) => withImages(group, installation)) };
+  const groupFiles = await readGroups({ ...pathsFrom(args, flags, io), isolate, defaults }, io);
+  const read = { ...groupFiles, groups: groupFiles.groups.map((group) => withImages(group, installation)) };
   const refusals = await refusalsOf(settings.policy, read.groups, io);
   const allowed = read.groups.filter((group) => !refusals.of.has(group));
   if (refusals.all && allowed.length === 0) throw refusals.all;
@@ -63,8 +63,8 @@ export async function readAndPlan(
     !io.env['ARGOCD_APP_NAMESPACE'] || settings.policy?.policy.namespaces?.some((each) => each.destinations);
   if (read.hidden.length > 0 && isOpen) refuseAll([{ problems: read.hidden }, ...broken]);
   const passes = read.others.length === 0 || isOn(io.env[PASS_WORKLOADS] || undefined, PASS_WORKLOADS);
-  const others = passes ? { printed: read.others } : withoutWorkloads(read.others);
-  if (isolate && 'warning' in others) settings.onWarning?.(others.warning);
+  const passedOn = passes ? { printed: read.others } : withoutWorkloads(read.others);
+  if (isolate && 'warning' in passedOn) settings.onWarning?.(passedOn.warning);
   const pods = await podsOf({ ...read, groups: allowed });
   const planned = await plan(allowed, settings, {
     ...options,
@@ -75,5 +75,5 @@ export async function readAndPlan(
     settings.onWarning?.(`warning: left out, and what may be theirs is kept: ${problemText(read.hidden)}`);
   for (const line of troubleLines(planned.troubles)) settings.onWarning?.(line);
   if (isolate && planned.seen?.evidence.cluster.is !== 'seen') refuseUnseen(read.groups);
-  return { read, others: others.printed, ...planned };
+  return { read, others: passedOn.printed, ...planned };
 }

@@ -12,12 +12,12 @@ const SHOWN = 5;
 
 /** Reads the groups of `paths`. One line on stderr names the skipped files. @throws InputProblems exit 2 */
 export async function readGroups(
-  where: Pick<ReadOptions, 'paths' | 'recursive' | 'isolate' | 'defaults'>,
+  readOptions: Pick<ReadOptions, 'paths' | 'recursive' | 'isolate' | 'defaults'>,
   io: Io,
 ): Promise<ReadResult> {
   // Groups without a namespace go where Argo CD puts them.
   const defaultNamespace = io.env['ARGOCD_APP_NAMESPACE'] || 'default';
-  const read = await readRunnerGroups({ ...where, cwd: io.cwd, defaultNamespace });
+  const read = await readRunnerGroups({ ...readOptions, cwd: io.cwd, defaultNamespace });
   const { skipped } = read;
   if (skipped.length > 0)
     io.err(`${printable(`skipped, because not a Kubernetes manifest: ${firstNames(skipped, SHOWN)}`)}\n`);
@@ -46,11 +46,11 @@ export function noGroups(options: {
   readonly asksGitea?: boolean;
 }): Failure {
   const { paths, recursive, cwd, asksGitea = false } = options;
-  const words = new Map([
+  const placeNames = new Map([
     [STANDARD_INPUT, 'standard input'],
     ['.', `the current folder (${cwd})`],
   ]);
-  const where = paths.map((path) => words.get(path) ?? path).join(', ');
+  const searchedPlaces = paths.map((path) => placeNames.get(path) ?? path).join(', ');
   const below = recursive ? [] : filesBelow(paths, cwd);
   const ofOthers = (): string | undefined => {
     const { files } = readFiles({ paths: paths.filter((path) => path !== STANDARD_INPUT), recursive: false, cwd });
@@ -60,7 +60,7 @@ export function noGroups(options: {
     below.length === 0
       ? (ofOthers() ?? 'Name the files or folders that hold RunnerGroups, as PATH or GITEA_RUNNERS_PATH')
       : `Below it ${below.length === 1 ? 'is' : 'are'} ${firstNames(below, SHOWN)}: add --recursive (-R), or name them`;
-  const message = `find RunnerGroups: no RunnerGroup in ${where}${asksGitea ? ', Gitea was not asked' : ''}. ${remedy}.`;
+  const message = `find RunnerGroups: no RunnerGroup in ${searchedPlaces}${asksGitea ? ', Gitea was not asked' : ''}. ${remedy}.`;
   return new Failure('GR-INPUT-09', 2, message);
 }
 

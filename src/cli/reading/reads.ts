@@ -29,8 +29,8 @@ const PodSpec = z.looseObject({
   containers: z.array(Container),
   volumes: z.array(Volume).default([]),
 });
-const named = z.string().default('');
-const Condition = z.looseObject({ type: z.string(), status: named, message: named });
+const optionalText = z.string().default('');
+const Condition = z.looseObject({ type: z.string(), status: optionalText, message: optionalText });
 const Deployment = z.looseObject({
   metadata: z.looseObject({ name: z.string(), labels: texts.default({}), generation: z.int().optional() }),
   spec: z.looseObject({ replicas: z.int().default(1), template: z.looseObject({ spec: PodSpec }) }),
@@ -62,7 +62,7 @@ const Crd = z.looseObject({
   metadata: z.looseObject({ deletionTimestamp: z.string().optional() }),
   spec: z.looseObject({
     versions: z.array(z.looseObject({ name: z.string(), served: z.boolean(), schema: z.unknown() })),
-    conversion: z.looseObject({ strategy: named }).prefault({}),
+    conversion: z.looseObject({ strategy: optionalText }).prefault({}),
   }),
 });
 
@@ -71,17 +71,17 @@ const SyncPolicy = z.looseObject({
   syncOptions: strings,
 });
 const Source = z.looseObject({
-  repoURL: named,
-  path: named,
-  targetRevision: named,
+  repoURL: optionalText,
+  path: optionalText,
+  targetRevision: optionalText,
   plugin: z
     .looseObject({
       name: z.string().optional(),
-      env: z.array(z.looseObject({ name: named, value: named })).default([]),
+      env: z.array(z.looseObject({ name: optionalText, value: optionalText })).default([]),
     })
     .optional(),
 });
-const Resource = z.looseObject({ kind: named, namespace: named, name: named });
+const Resource = z.looseObject({ kind: optionalText, namespace: optionalText, name: optionalText });
 const Application = z.looseObject({
   metadata: z.looseObject({
     name: z.string(),
@@ -104,8 +104,10 @@ const Application = z.looseObject({
 });
 export type Application = z.output<typeof Application>;
 
-const Destinations = z.array(z.looseObject({ server: named, name: named, namespace: named })).default([]);
-const Kinds = z.array(z.looseObject({ group: named, kind: named }));
+const Destinations = z
+  .array(z.looseObject({ server: optionalText, name: optionalText, namespace: optionalText }))
+  .default([]);
+const Kinds = z.array(z.looseObject({ group: optionalText, kind: optionalText }));
 const AppProject = z.looseObject({
   metadata: z.looseObject({ name: z.string() }),
   spec: z.looseObject({
@@ -145,29 +147,29 @@ export const listOf = <T extends z.ZodType>(item: T) =>
 
 /** `namespace` is a part of a path: `namespaces/argocd`. */
 export const READS = {
-  crd: at(() => '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/runnergroups.gitea.bpg.pw', Crd),
-  repoServer: at((namespace) => `/apis/apps/v1/${namespace}/deployments/argocd-repo-server`, Deployment),
-  deployments: at((namespace) => `/apis/apps/v1/${namespace}/deployments`, listOf(Deployment)),
-  serve: at((namespace) => `/apis/apps/v1/${namespace}/deployments/${NAME}`, Deployment),
+  crd: objectAt(() => '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/runnergroups.gitea.bpg.pw', Crd),
+  repoServer: objectAt((namespace) => `/apis/apps/v1/${namespace}/deployments/argocd-repo-server`, Deployment),
+  deployments: objectAt((namespace) => `/apis/apps/v1/${namespace}/deployments`, listOf(Deployment)),
+  serve: objectAt((namespace) => `/apis/apps/v1/${namespace}/deployments/${NAME}`, Deployment),
   /** Secret with Argo CD's token and the secret of webhooks. */
-  serveSecret: at((namespace) => `/api/v1/${namespace}/secrets/${SERVE_SECRET}`, WithData),
-  service: at((namespace) => `/api/v1/${namespace}/services/${NAME}`, Service),
-  networkPolicy: at((namespace) => `/apis/networking.k8s.io/v1/${namespace}/networkpolicies/${NAME}`, anything),
+  serveSecret: objectAt((namespace) => `/api/v1/${namespace}/secrets/${SERVE_SECRET}`, WithData),
+  service: objectAt((namespace) => `/api/v1/${namespace}/services/${NAME}`, Service),
+  networkPolicy: objectAt((namespace) => `/apis/networking.k8s.io/v1/${namespace}/networkpolicies/${NAME}`, anything),
   /** The ConfigMap of the installation. */
-  settings: at((namespace) => `/api/v1/${namespace}/configmaps/${SETTINGS}`, WithData),
-  accounts: at((namespace) => `/api/v1/${namespace}/configmaps/argocd-cm`, WithData),
-  rights: at((namespace) => `/api/v1/${namespace}/configmaps/argocd-rbac-cm`, WithData),
-  applications: at((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/applications`, listOf(Application)),
-  projects: at((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/appprojects`, listOf(AppProject)),
-  nodes: at(() => '/api/v1/nodes', listOf(Node)),
+  settings: objectAt((namespace) => `/api/v1/${namespace}/configmaps/${SETTINGS}`, WithData),
+  accounts: objectAt((namespace) => `/api/v1/${namespace}/configmaps/argocd-cm`, WithData),
+  rights: objectAt((namespace) => `/api/v1/${namespace}/configmaps/argocd-rbac-cm`, WithData),
+  applications: objectAt((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/applications`, listOf(Application)),
+  projects: objectAt((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/appprojects`, listOf(AppProject)),
+  nodes: objectAt(() => '/api/v1/nodes', listOf(Node)),
   /** Traces of the cluster autoscaler and of Karpenter: nodes may be added when a pod needs them. */
-  autoscaler: at(() => '/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status', anything),
-  nodePools: at(() => '/apis/karpenter.sh/v1/nodepools', listOf(anything)),
+  autoscaler: objectAt(() => '/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status', anything),
+  nodePools: objectAt(() => '/apis/karpenter.sh/v1/nodepools', listOf(anything)),
 };
 
-type Read<T> = ReturnType<typeof at<T>>;
+type Read<T> = ReturnType<typeof objectAt<T>>;
 
-function at<T>(path: (namespace: string) => string, shape: z.ZodType<T>) {
+function objectAt<T>(path: (namespace: string) => string, shape: z.ZodType<T>) {
   return { path, shape };
 }
 
@@ -212,8 +214,8 @@ export function installedSecrets(
   const mounted = repoServer && 'value' in repoServer ? mountedSecrets(repoServer.value) : undefined;
   const placeOf = (namespace: string, name: string): SecretPlace => {
     const common = join(API_SECRETS_DIR, name);
-    const found = mounted ? (mounted.get(join(API_SECRETS_DIR, namespace, name)) ?? mounted.get(common)) : name;
-    if (found !== undefined) return { namespace: argocdNamespace, name: found };
+    const mountedKey = mounted ? (mounted.get(join(API_SECRETS_DIR, namespace, name)) ?? mounted.get(common)) : name;
+    if (mountedKey !== undefined) return { namespace: argocdNamespace, name: mountedKey };
     const message = `find the API token of namespace ${namespace}: no Secret is mounted into the sidecar at ${common}. If authToken is right, mount it (${manual('install.md#a-second-gitea')}).`;
     throw new Failure('GR-DOCTOR-02', 1, message, 'not-found');
   };

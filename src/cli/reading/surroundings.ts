@@ -35,10 +35,13 @@ export async function lookAround(
   reader: ClusterReader,
   objects: readonly RunnerGroupObject[],
 ): Promise<Pick<WhereIAm, 'lookedAt' | 'serve' | 'applications' | 'statuses'>> {
-  const seen = objects.map((object) => ({ object, made: applicationOfObject(object, reader.argocdNamespace) }));
-  const statuses = seen.map(({ object, made }) => statusSeen(object, made));
+  const printedObjects = objects.map((object) => ({
+    object,
+    made: applicationOfObject(object, reader.argocdNamespace),
+  }));
+  const statuses = printedObjects.map(({ object, made }) => statusSeen(object, made));
   const names = new Set(
-    seen.flatMap(({ object: { metadata }, made }) =>
+    printedObjects.flatMap(({ object: { metadata }, made }) =>
       made === undefined ? [] : shardNames(made, shardCount(metadata.annotations) ?? 1),
     ),
   );
@@ -76,22 +79,23 @@ export async function readLease(reader: ClusterReader): Promise<ServeSeen> {
   };
 }
 
-async function readApp(reader: ClusterReader, called: string): Promise<ApplicationSeen> {
-  const [namespace = '', name = ''] = called.split('/').map(encodeURIComponent);
+async function readApp(reader: ClusterReader, applicationName: string): Promise<ApplicationSeen> {
+  const [namespace = '', name = ''] = applicationName.split('/').map(encodeURIComponent);
   const read = await readObject(reader, {
     path: `/apis/argoproj.io/v1alpha1/namespaces/${namespace}/applications/${name}`,
   });
-  if ('unread' in read) return { name: called, unread: read.unread, ...(read.isMissing && { isMissing: true }) };
-  return applicationSeen(read.value, called, reader.now());
+  if ('unread' in read)
+    return { name: applicationName, unread: read.unread, ...(read.isMissing && { isMissing: true }) };
+  return applicationSeen(read.value, applicationName, reader.now());
 }
 
-/** @param called `argocd/runners` */
-export function applicationSeen(json: unknown, called: string, nowMs: number): ApplicationSeen {
+/** @param applicationName `argocd/runners` */
+export function applicationSeen(json: unknown, applicationName: string, nowMs: number): ApplicationSeen {
   try {
     const app = readApplication(json);
     const { sync, health, errors, operation, warnings, pluginless, groups } = app;
     const { says: doing, ...lasting } = operationWords(app, nowMs) ?? {};
-    const says = [doing ?? [], warnings].flat().join('; ');
+    const notices = [doing ?? [], warnings].flat().join('; ');
     const failed = operation?.phase === 'Failed' || operation?.phase === 'Error' ? operation : undefined;
     // The operation itself has the reason of its objects. `SyncError` repeats its message without that.
     const [error] = errors
@@ -99,20 +103,20 @@ export function applicationSeen(json: unknown, called: string, nowMs: number): A
       .map(({ type, message }) => `${type}: ${message}`);
     const git = InGit.safeParse(json).data?.spec.source;
     const parent = parentOf(json);
-    const told = error ?? (failed && `its last sync has ended with ${failed.phase}: ${failed.message}`);
+    const errorText = error ?? (failed && `its last sync has ended with ${failed.phase}: ${failed.message}`);
     return {
-      name: called,
+      name: applicationName,
       sync,
       ...(health !== undefined && { health }),
-      ...(told !== undefined && { error: told }),
-      ...(says !== '' && { says }),
+      ...(errorText !== undefined && { error: errorText }),
+      ...(notices !== '' && { says: notices }),
       ...lasting,
       isAutomated: IsAutomated.safeParse(json).success,
       ...(git && { source: `folder ${git.path || '.'} of ${git.repoURL}` }),
       ...defined({ pluginless, groups, parent }),
     };
   } catch (error) {
-    if (error instanceof AppShapeError) return { name: called, unread: error.message };
+    if (error instanceof AppShapeError) return { name: applicationName, unread: error.message };
     throw error;
   }
 }
@@ -151,9 +155,9 @@ export function whereText(
   const pluginless = new Set<string | undefined>(applications.flatMap((each) => (each.pluginless ? each.name : [])));
   const nowMs = Date.parse(lookedAt);
   const account = context === undefined ? 'service account of this pod' : `context ${context}`;
-  const where = namespaces.length === 0 ? 'all namespaces' : `namespace ${namespaces.join(', ')}`;
+  const namespacesText = namespaces.length === 0 ? 'all namespaces' : `namespace ${namespaces.join(', ')}`;
   const lines = [
-    `Cluster: ${server} (${account}), ${where}`,
+    `Cluster: ${server} (${account}), ${namespacesText}`,
     `serve: ${serveText(serve, nowMs)}; ${lastLookText(statuses, nowMs)}`,
     ...applications.map((application) => `Application ${application.name}: ${applicationText(application, short)}`),
     ...statuses.flatMap(({ application, group, notReady }) =>
@@ -183,6 +187,6 @@ function lastLookText(statuses: readonly StatusSeen[], nowMs: number): string {
 function applicationText(application: ApplicationSeen, short: (text: string) => string) {
   const { sync, health, error, pluginless, says, unread } = application;
   if (unread !== undefined) return `not known: ${unread}`;
-  const told = [error, says].flatMap((text) => (text === undefined ? [] : short(text)));
-  return [sync, health, pluginless, ...told].filter((part) => part !== undefined).join(', ');
+  const noticeLines = [error, says].flatMap((text) => (text === undefined ? [] : short(text)));
+  return [sync, health, pluginless, ...noticeLines].filter((part) => part !== undefined).join(', ');
 }

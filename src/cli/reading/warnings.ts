@@ -22,45 +22,50 @@ import { listAt, oddValues } from './odd-values.ts';
 export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: boolean): Promise<readonly LateProblem[]> {
   const overlaps = overlappingGroup(groups);
   const heaviest = aboutSharedLimits(groups);
-  const found = groups.flatMap((group) => [
+  const problems = groups.flatMap((group) => [
     ...[...warningsIn(group), ...aboutOverlap(overlaps.get(group))].map(
       ([field, code, message]): LateProblem => ({ group, path: ['spec', field], message, code }),
     ),
     ...heaviest(group),
     ...oddValues(group),
   ]);
-  if (hasPolicy) return found;
-  const asked = await askedWithoutPolicy(groups);
+  if (hasPolicy) return problems;
+  const unpermitted = await askedWithoutPolicy(groups);
   const message = 'only a policy can allow this: without one generate starts no runners for the group';
-  return [...found, ...asked.map(({ group, path }) => ({ group, path, message, code: 'GR-WARN-06' as const }))];
+  return [
+    ...problems,
+    ...unpermitted.map(({ group, path }) => ({ group, path, message, code: 'GR-WARN-06' as const })),
+  ];
 }
 
 /** Documents beside the groups that are not passed on at generation time. */
-export function warningsAbout(others: readonly PassThrough[]): readonly Problem[] {
-  const secrets = others.filter(({ objects }) => objects.some(({ kind }) => kind === 'Secret'));
-  const told = secrets.map(({ place }): Problem => {
+export function warningsAbout(documents: readonly PassThrough[]): readonly Problem[] {
+  const secrets = documents.filter(({ objects }) => objects.some(({ kind }) => kind === 'Secret'));
+  const secretProblems = secrets.map(({ place }): Problem => {
     const message =
       'a Secret in Git is readable to all who read the repository: make it in the cluster, or commit a SealedSecret or an ExternalSecret. If this one is real, revoke it';
     return { place, path: 'kind', message, code: 'GR-WARN-14' };
   });
-  const refused = refusedDocuments(others).map(({ place, workload }): Problem => {
-    const is =
+  const refused = refusedDocuments(documents).map(({ place, workload }): Problem => {
+    const cause =
       workload === undefined ? 'YAML readers disagree about a line break or "---" in this' : `${workload} starts pods`;
     return {
       place,
       path: 'kind',
-      message: `${is}, so generate ${workload === undefined ? 'refuses all files with exit 3' : 'leaves it as it is in the cluster'}: let an Application without this plugin deploy it, or set ${PASS_WORKLOADS}=true for gitea-runners`,
+      message: `${cause}, so generate ${workload === undefined ? 'refuses all files with exit 3' : 'leaves it as it is in the cluster'}: let an Application without this plugin deploy it, or set ${PASS_WORKLOADS}=true for gitea-runners`,
       code: 'GR-WARN-07',
     };
   });
-  return [...refused, ...told];
+  return [...refused, ...secretProblems];
 }
 
 type Warning = readonly [field: string, code: WarningCode, message: string];
 
 function warningsIn(group: RunnerGroup): readonly Warning[] {
   const { authToken, giteaUrl, image, labels, maxActiveRunners, podTemplate, registrationToken, resources } = group;
-  const others = labels.map(({ name }) => name).filter((name) => ['Windows', 'macOS'].includes(machineOf(name) ?? ''));
+  const foreignLabels = labels
+    .map(({ name }) => name)
+    .filter((name) => ['Windows', 'macOS'].includes(machineOf(name) ?? ''));
   const asking = [valueAt(podTemplate, ['spec']), ...listAt(podTemplate, ['spec', 'containers'])];
   const asksNothing =
     Object.keys({ ...resources.requests, ...resources.limits }).length === 0 &&
@@ -71,52 +76,52 @@ function warningsIn(group: RunnerGroup): readonly Warning[] {
   const { protocol, hostname } = new URL(giteaUrl);
   // Traffic on one machine is not visible to others.
   const isHere = /^(?:localhost|127\..*|\[::1\])$/.test(hostname);
-  const when = (is: boolean, ...warning: Warning): readonly Warning[] => (is ? [warning] : []);
+  const warnIf = (condition: boolean, ...warning: Warning): readonly Warning[] => (condition ? [warning] : []);
   return [
-    ...when(
+    ...warnIf(
       maxActiveRunners === 0 && !group.suspend,
       'maxActiveRunners',
       'GR-WARN-01',
       'the cap is 0, so the group starts no runners: raise it, or set suspend: true',
     ),
     ...movingImages(group),
-    ...when(
+    ...warnIf(
       protocol === 'http:' && !isHere,
       valueAt(group.manifest, ['spec', 'giteaURL']) === undefined ? 'gitea' : 'giteaURL',
       'GR-WARN-03',
       'plain http: tokens travel unencrypted. Use https, or keep this to a network that you trust',
     ),
-    ...when(
+    ...warnIf(
       asksNothing,
       'resources',
       'GR-WARN-08',
       'is missing, so runner pods ask for nothing: a node takes too many of them, and ends them first when memory is short. Write e.g. "resources: {requests: {cpu: 500m, memory: 1Gi}}"',
     ),
-    ...when(
-      others.length > 0,
+    ...warnIf(
+      foreignLabels.length > 0,
       'labels',
       'GR-WARN-09',
-      `runners are Linux pods, and jobs with runs-on ${others.join(', ')} would run there: remove the label`,
+      `runners are Linux pods, and jobs with runs-on ${foreignLabels.join(', ')} would run there: remove the label`,
     ),
-    ...when(
+    ...warnIf(
       /forgejo/i.test(image),
       'image',
       'GR-WARN-09',
       `${image} looks like Forgejo's runner, which does not register at Gitea: use gitea/runner`,
     ),
-    ...when(
+    ...warnIf(
       registration.for === 'scope' && (isPerJob || fairness === 'per-repository'),
       isPerJob ? 'limits' : 'fairness',
       'GR-WARN-12',
       'needs bound runners from the release after 0.2 on: without them Gitea gives a runner any job of the scope. Write "registration: {by: serve, for: repository}"',
     ),
-    ...when(
+    ...warnIf(
       registration.by === 'serve' && valueAt(group.manifest, ['spec', 'registrationToken']) !== undefined,
       'registrationToken',
       'GR-WARN-13',
       'is not used, because serve registers: remove it, and its Secret when no other group names it',
     ),
-    ...when(
+    ...warnIf(
       isOneKey,
       'registrationToken',
       'GR-WARN-04',
@@ -126,8 +131,8 @@ function warningsIn(group: RunnerGroup): readonly Warning[] {
 }
 
 function movingImages({ image, labels }: RunnerGroup): readonly Warning[] {
-  const named = [['image', image] as const, ...labels.map(({ text }) => ['labels', imageOf(text)] as const)];
-  return named.flatMap(([field, each]): readonly Warning[] => {
+  const imagesWithPlaces = [['image', image] as const, ...labels.map(({ text }) => ['labels', imageOf(text)] as const)];
+  return imagesWithPlaces.flatMap(([field, each]): readonly Warning[] => {
     if (each === undefined || each.includes('@') || /:(?!latest$)[^:/]+$/.test(each)) return [];
     const message = `the image ${each} has no fixed version, so runners may differ: give it a tag other than latest, or a digest`;
     return [[field, 'GR-WARN-02', message]];
@@ -184,11 +189,11 @@ function overlappingGroup(groups: readonly RunnerGroup[]): ReadonlyMap<RunnerGro
     // In lower case, as Gitea compares names. `*`: all owners.
     const owner = ownerOf(coverOf(group.scope) ?? '*');
     const all = listOf(giteaUrl);
-    const own = listOf(`${giteaUrl} ${owner}`);
-    const overlap = firstOverlap(group, owner === '*' ? all : [...own, ...listOf(`${giteaUrl} *`)]);
+    const ofOwner = listOf(`${giteaUrl} ${owner}`);
+    const overlap = firstOverlap(group, owner === '*' ? all : [...ofOwner, ...listOf(`${giteaUrl} *`)]);
     if (overlap) overlaps.set(group, overlap);
     all.push(group);
-    own.push(group);
+    ofOwner.push(group);
   }
   return overlaps;
 }

@@ -81,22 +81,22 @@ export function openCache(source: Buffer, cache: string): Buffer | undefined {
       const start = key.length + source.length;
       const length = (fstatSync(fd).size - start) / 2;
       if (!Number.isInteger(length) || length <= 0) return undefined;
-      if (!stands(fd, key, 0) || !stands(fd, source, key.length)) return undefined;
+      if (!hasBytesAt(fd, key, 0) || !hasBytesAt(fd, source, key.length)) return undefined;
       const data = Buffer.allocUnsafeSlow(length);
       readSync(fd, data, 0, length, start);
-      return stands(fd, data, start + length) ? data : undefined;
+      return hasBytesAt(fd, data, start + length) ? data : undefined;
     });
   } catch {
     return undefined;
   }
 }
 
-function stands(fd: number, bytes: Buffer, at: number): boolean {
+function hasBytesAt(fd: number, bytes: Buffer, offset: number): boolean {
   const piece = Buffer.allocUnsafe(Math.min(bytes.length, 65_536));
   for (let from = 0; from < bytes.length; from += piece.length) {
-    const read = readSync(fd, piece, 0, piece.length, at + from);
-    const wanted = bytes.subarray(from, from + piece.length);
-    if (!wanted.equals(piece.subarray(0, Math.min(read, wanted.length)))) return false;
+    const read = readSync(fd, piece, 0, piece.length, offset + from);
+    const expected = bytes.subarray(from, from + piece.length);
+    if (!expected.equals(piece.subarray(0, Math.min(read, expected.length)))) return false;
   }
   return true;
 }

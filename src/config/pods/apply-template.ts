@@ -64,8 +64,8 @@ const IDENTITY = ['runAsUser', 'runAsGroup', 'runAsNonRoot', 'seLinuxOptions'];
 /** The final pod with our init container `register` or `prepare` made like container `runner`. */
 export function followRunner(pod: Mapping, ours: Mapping): Mapping {
   const spec = fieldValue(pod, 'spec');
-  const own = listOf(fieldValue(ours, 'spec'), 'initContainers').map((container) => stringOf(container, 'name'));
-  const following = ['register', 'prepare'].filter((name) => own.includes(name));
+  const ownNames = listOf(fieldValue(ours, 'spec'), 'initContainers').map((container) => stringOf(container, 'name'));
+  const following = ['register', 'prepare'].filter((name) => ownNames.includes(name));
   const runner = listOf(spec, 'containers').find((container) => stringOf(container, 'name') === 'runner');
   const initContainers = listOf(spec, 'initContainers').map((container) => {
     if (!following.includes(stringOf(container, 'name'))) return container;
@@ -82,8 +82,8 @@ export function followRunner(pod: Mapping, ours: Mapping): Mapping {
 /** `to` with these fields as they are in `from`, also when they are absent there. */
 function taking(fields: readonly string[], to: Value | undefined, from: Value | undefined): Mapping {
   const kept = Object.entries(isMapping(to) ? to : {}).filter(([field]) => !fields.includes(field));
-  const taken = Object.entries(isMapping(from) ? from : {}).filter(([field]) => fields.includes(field));
-  return Object.fromEntries([...kept, ...taken]);
+  const takenFields = Object.entries(isMapping(from) ? from : {}).filter(([field]) => fields.includes(field));
+  return Object.fromEntries([...kept, ...takenFields]);
 }
 
 /**
@@ -108,10 +108,10 @@ export function mergeTemplates(earlier: Mapping, later: Mapping): Mapping {
 /** The template with container `runner`: prepended when it names none, so that it comes first in the pod, too. */
 export function withRunner(template: Mapping): Mapping {
   const spec = template['spec'];
-  const own = isMapping(spec) ? spec : {};
-  const containers = isList(own['containers']) ? own['containers'] : [];
+  const ownSpec = isMapping(spec) ? spec : {};
+  const containers = isList(ownSpec['containers']) ? ownSpec['containers'] : [];
   if (containers.some((container) => isMapping(container) && container['name'] === 'runner')) return template;
-  return { ...template, spec: { ...own, containers: [{ name: 'runner' }, ...containers] } };
+  return { ...template, spec: { ...ownSpec, containers: [{ name: 'runner' }, ...containers] } };
 }
 
 function typeOfField(struct: string, name: string): ValueType {
@@ -149,8 +149,8 @@ function mergeLists(
   const merged = new Map(ours.map((element) => [identity(element), element]));
   for (const element of later) {
     const id = identity(element);
-    const before = merged.get(id);
-    merged.set(id, before === undefined ? element : mergeElements(before, element, type, merge));
+    const earlierElement = merged.get(id);
+    merged.set(id, earlierElement === undefined ? element : mergeElements(earlierElement, element, type, merge));
   }
   return inOrder(ours.map(identity), later.map(identity)).map((id) => merged.get(id) ?? null);
 }
@@ -175,18 +175,18 @@ function inOrder(ours: readonly Value[], later: readonly Value[]): readonly Valu
   const place = new Map(ours.map((id, index) => [id, index]));
   const right = [...new Set(later)];
   const inLater = new Set(right);
-  const left = ours.filter((id) => !inLater.has(id));
+  const ownOnly = ours.filter((id) => !inLater.has(id));
   const ordered: Value[] = [];
   let next = 0;
   for (const id of right) {
     const limit = place.get(id) ?? -1;
-    for (let mine = left[next]; mine !== undefined && (place.get(mine) ?? 0) < limit; mine = left[next]) {
+    for (let mine = ownOnly[next]; mine !== undefined && (place.get(mine) ?? 0) < limit; mine = ownOnly[next]) {
       ordered.push(mine);
       next += 1;
     }
     ordered.push(id);
   }
-  return [...ordered, ...left.slice(next)];
+  return [...ordered, ...ownOnly.slice(next)];
 }
 
 /** Kubernetes reads null as absent. */

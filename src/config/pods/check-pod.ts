@@ -175,24 +175,24 @@ export function rootAgainstNonRoot(pod: Mapping): readonly TemplateFault[] {
   return ownContainers(pod).flatMap(({ path, container }) => {
     const [own, ofPod] = [container, pod['spec']].map((of) => fieldValue(of, 'securityContext'));
     const isSet = (field: string, to: Value) => (fieldValue(own, field) ?? fieldValue(ofPod, field)) === to;
-    const at = fieldValue(own, 'runAsUser') === undefined ? ['spec'] : path;
+    const base = fieldValue(own, 'runAsUser') === undefined ? ['spec'] : path;
     const isWrong = isSet('runAsUser', 0) && isSet('runAsNonRoot', true);
-    return isWrong ? [{ path: [...at, 'securityContext', 'runAsUser'], message }] : [];
+    return isWrong ? [{ path: [...base, 'securityContext', 'runAsUser'], message }] : [];
   });
 }
 
 function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFault[] {
-  const known = new Map(containersOf(ours).map(({ list, container }) => [stringOf(container, 'name'), list]));
+  const listOfContainer = new Map(containersOf(ours).map(({ list, container }) => [stringOf(container, 'name'), list]));
   const volumes = new Set(
     [ours, template].flatMap((pod) => listOf(fieldValue(pod, 'spec'), 'volumes')).map((one) => stringOf(one, 'name')),
   );
-  const found = containersOf(template).flatMap(({ list, path, container }) => {
+  const faults = containersOf(template).flatMap(({ list, path, container }) => {
     const name = stringOf(container, 'name');
-    const before = known.get(name);
-    known.set(name, list);
+    const earlierList = listOfContainer.get(name);
+    listOfContainer.set(name, list);
     const elsewhere = {
       path: [...path, 'name'],
-      message: `is the name of a container in ${before}, too: give it another one`,
+      message: `is the name of a container in ${earlierList}, too: give it another one`,
     };
     const noImage = { path: [...path, 'image'], message: 'is missing; to change the runner, write "name: runner"' };
     const unknown = ['volumeMounts', 'volumeDevices'].flatMap((field) =>
@@ -203,8 +203,8 @@ function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFau
       ),
     );
     return [
-      ...(before !== undefined && before !== list ? [elsewhere] : []),
-      ...(stringOf(container, 'image') === '' && before === undefined ? [noImage] : []),
+      ...(earlierList !== undefined && earlierList !== list ? [elsewhere] : []),
+      ...(stringOf(container, 'image') === '' && earlierList === undefined ? [noImage] : []),
       ...checkRestart(list, fieldValue(container, 'restartPolicy'), [...path, 'restartPolicy']),
       ...unknown,
     ];
@@ -212,9 +212,11 @@ function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFau
   const lost = entriesOf(template['metadata'], 'annotations').flatMap(([key]) => {
     const [of, name = ''] = key.split(/(?<=\/)/);
     const message = 'ends with the name of no container of this pod: correct or remove it';
-    return of === APPARMOR_ANNOTATION && !known.has(name) ? [{ path: ['metadata', 'annotations', key], message }] : [];
+    return of === APPARMOR_ANNOTATION && !listOfContainer.has(name)
+      ? [{ path: ['metadata', 'annotations', key], message }]
+      : [];
   });
-  return [...found, ...lost];
+  return [...faults, ...lost];
 }
 
 /** Kubernetes 1.34 keeps restartPolicy of init containers only, and of its values Always: a sidecar. Others it drops without a word. */

@@ -56,7 +56,7 @@ function check(value: Value, type: ValueType, path: FieldPath, suggest: Suggest)
 function checkStruct(value: Mapping, struct: string, path: FieldPath, suggest: Suggest): readonly TemplateFault[] {
   const fields = fieldsOf(struct);
   let guesses = MOST_GUESSES;
-  const written = Object.entries(value).flatMap(([name, entry]) => {
+  const entryFaults = Object.entries(value).flatMap(([name, entry]) => {
     const field = fields.get(name);
     if (!field) {
       guesses -= 1;
@@ -65,7 +65,7 @@ function checkStruct(value: Mapping, struct: string, path: FieldPath, suggest: S
     return entry === null ? [] : check(entry, field.type, [...path, name], suggest);
   });
   const missing = requiredFields(struct).filter((name) => (value[name] ?? null) === null);
-  return [...written, ...missing.map((name) => ({ path: [...path, name], message: 'is missing' }))];
+  return [...entryFaults, ...missing.map((name) => ({ path: [...path, name], message: 'is missing' }))];
 }
 
 /** `imagePullSecrets: [registry]` */
@@ -91,13 +91,13 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
 
 function unknownField(name: string, struct: string, suggest: Suggest): string {
   if (isDirective(name)) return DIRECTIVE;
-  const known = [...fieldsOf(struct).keys()];
+  const knownNames = [...fieldsOf(struct).keys()];
   const homes = (HOMES[struct] ?? []).map((text) => text.split('='));
   const [, home] = homes.find(([type = '']) => fieldsOf(type).has(name)) ?? [];
   if (home !== undefined) return `unknown field; it belongs into ${home}`;
-  const meant = suggest(name, known);
+  const meant = suggest(name, knownNames);
   if (meant !== undefined) return `unknown field; did you mean "${meant}"?`;
-  return known.length > MOST_NAMES ? 'unknown field' : `unknown field; known here: ${known.join(', ')}`;
+  return knownNames.length > MOST_NAMES ? 'unknown field' : `unknown field; known here: ${knownNames.join(', ')}`;
 }
 
 /** Elements that Kubernetes would take for one, and would merge without a word; and elements without the field that tells them apart. */
@@ -109,7 +109,7 @@ function repeated(
   const [mergeKey] = keys;
   if (mergeKey === undefined) return [];
   const toldByStruct = of.is === 'struct' && fieldsOf(of.name).get(mergeKey)?.required;
-  const seen = new Set<string>();
+  const identities = new Set<string>();
   return list.flatMap((element, index) => {
     if (!isMapping(element)) return [];
     const values = keys.map((key) => element[key] ?? null);
@@ -117,9 +117,9 @@ function repeated(
     if (values[0] === null) return toldByStruct ? [] : [noKey];
     // A port without a protocol is a TCP port.
     const identity = JSON.stringify(values.map((value, at) => (keys[at] === 'protocol' ? (value ?? 'TCP') : value)));
-    if (seen.has(identity))
+    if (identities.has(identity))
       return [{ path: [...path, index], message: `repeats an earlier element: ${keys.join(' and ')} must differ` }];
-    seen.add(identity);
+    identities.add(identity);
     return [];
   });
 }
@@ -130,11 +130,11 @@ const INT32 = 2 ** 31;
 /** Longer ones have no meaning. */
 const LONGEST_QUANTITY = 64;
 
-function wrongScalar(value: Value, wanted: string): string {
-  const wrong = `must be ${wanted}, ${wanted === 'a quantity' ? 'e.g. 500m or 2Gi' : `not ${kindOf(value)}`}`;
-  if (wanted !== 'a string' || !/^(?:number|boolean)$/.test(typeof value)) return wrong;
+function wrongScalar(value: Value, expected: string): string {
+  const message = `must be ${expected}, ${expected === 'a quantity' ? 'e.g. 500m or 2Gi' : `not ${kindOf(value)}`}`;
+  if (expected !== 'a string' || !/^(?:number|boolean)$/.test(typeof value)) return message;
   const why = typeof value === 'boolean' ? ', which YAML makes of y, n, yes, no, on and off, too' : '';
-  return `${wrong}${why}; write it in quotes`;
+  return `${message}${why}; write it in quotes`;
 }
 
 const WANTED: Readonly<Record<ScalarType, { readonly test: (value: Value) => boolean; readonly wanted: string }>> = {

@@ -58,11 +58,11 @@ const types: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map(Obj
 
 /** Returns the fields of a struct. Throws on a name that pod-schema.json does not have: a defect of this program. */
 export function fieldsOf(struct: string): Fields {
-  const known = read.get(struct);
-  if (known) return known;
-  const written = types.get(struct);
-  if (!written) throw new Error(`pod-schema.json has no type ${struct}`);
-  const fields = new Map(Object.entries(written).map(([name, text]) => [name, fieldOf(text)]));
+  const knownFields = read.get(struct);
+  if (knownFields) return knownFields;
+  const fieldTexts = types.get(struct);
+  if (!fieldTexts) throw new Error(`pod-schema.json has no type ${struct}`);
+  const fields = new Map(Object.entries(fieldTexts).map(([name, text]) => [name, fieldOf(text)]));
   read.set(struct, fields);
   return fields;
 }
@@ -81,17 +81,17 @@ function fieldOf(text: string): Field {
   return { required, type: typeOf(type, words) };
 }
 
-function typeOf(text: string, words: readonly string[]): ValueType {
+function typeOf(text: string, typeWords: readonly string[]): ValueType {
   const scalar = scalars.get(text);
   if (scalar) return { is: 'scalar', scalar: scalar[0], jsonTypes: scalar[1] };
   const inner = text.slice(1, -1);
   if (text.startsWith('{')) return { is: 'mapping', of: typeOf(inner, []) };
   if (!text.startsWith('[')) return { is: 'struct', name: text };
-  const distinctBy = words.filter((word) => !WORDS.has(word)).flatMap((word) => word.split(','));
+  const distinctBy = typeWords.filter((word) => !WORDS.has(word)).flatMap((word) => word.split(','));
   const list = { is: 'list', of: typeOf(inner, []), distinctBy } as const;
-  if (!words.includes('merge')) return list;
+  if (!typeWords.includes('merge')) return list;
   const [key] = distinctBy;
-  return { ...list, merge: { ...(key === undefined ? {} : { key }), retainKeys: words.includes('retainKeys') } };
+  return { ...list, merge: { ...(key === undefined ? {} : { key }), retainKeys: typeWords.includes('retainKeys') } };
 }
 
 const WORDS: ReadonlySet<string> = new Set(['merge', 'unique', 'retainKeys']);
@@ -249,6 +249,6 @@ function childrenOf(value: Value): Iterable<readonly [string | number, Value]> {
   return isMapping(value) ? Object.entries(value) : [];
 }
 
-function tooLarge(what: string): string {
-  return `has ${what}, and every runner's Job repeats it; put scripts and files into a ConfigMap and mount that`;
+function tooLarge(subject: string): string {
+  return `has ${subject}, and every runner's Job repeats it; put scripts and files into a ConfigMap and mount that`;
 }

@@ -58,7 +58,7 @@ function podForSecurity(template: Mapping) {
       isMapping(container) ? [{ path: ['spec', list, index], container }] : [],
     ),
   );
-  const own = { path: ['spec', 'securityContext'], context: fieldValue(spec, 'securityContext') };
+  const podContext = { path: ['spec', 'securityContext'], context: fieldValue(spec, 'securityContext') };
   const ofContainers = containers.map(({ path, container }) => ({
     path: [...path, 'securityContext'],
     context: fieldValue(container, 'securityContext'),
@@ -66,10 +66,10 @@ function podForSecurity(template: Mapping) {
   return {
     metadata: fieldValue(template, 'metadata'),
     spec,
-    own,
+    own: podContext,
     ofContainers,
     /** The pod's own first. */
-    contexts: [own, ...ofContainers],
+    contexts: [podContext, ...ofContainers],
     containers,
     isWindows: fieldValue(fieldValue(spec, 'os'), 'name') === 'windows',
   };
@@ -104,13 +104,13 @@ const notOnWindows =
 
 /** Elements of the list at `path` that are wrong. @param below the place in such an element */
 function wrongElements(
-  of: Value | undefined,
+  elements: Value | undefined,
   path: FieldPath,
   isWrong: IsWrong,
   message: string,
   ...below: FieldPath
 ): readonly TemplateFault[] {
-  return listOf(of, String(path.at(-1))).flatMap((element, index) =>
+  return listOf(elements, String(path.at(-1))).flatMap((element, index) =>
     isWrong(element) ? [{ path: [...path, index, ...below], message }] : [],
   );
 }

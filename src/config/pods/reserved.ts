@@ -197,11 +197,12 @@ function ourMounts(ours: Mapping, template: Mapping): readonly TemplateFault[] {
     .map(({ value }) => posix.dirname(String(value).replace('unix://', '')))
     .filter((room) => room.startsWith('/run/user/'));
   return lists.flatMap((pattern) => {
-    const taken = findPlaces(pattern, ours, ours).map(({ value }) => folder(value));
+    const takenFolders = findPlaces(pattern, ours, ours).map(({ value }) => folder(value));
     return findPlaces(pattern, ours, template).flatMap(({ path, value }) => {
-      const hidden = taken.find((mount) => isOurs(mount, folder(value)));
+      const hidden = takenFolders.find((mount) => isOurs(mount, folder(value)));
       const isAbove = (room: string) => room.startsWith(`${folder(value)}/`);
-      const below = hidden ?? (absolute(value) === '/var/run' ? taken.find(isAbove) : undefined) ?? rooms.find(isAbove);
+      const below =
+        hidden ?? (absolute(value) === '/var/run' ? takenFolders.find(isAbove) : undefined) ?? rooms.find(isAbove);
       if (below === undefined) return [];
       return [{ path, message: `is reserved: the runner has ${below} for itself; mount it elsewhere` }];
     });
@@ -213,9 +214,9 @@ const ROOMY = ['/data', '/var/lib/docker', '/home/user/.local/share/buildkit'];
 /** File with the runner's registration. */
 const STATE = '/data/.runner';
 
-function isOurs(mount: string, wanted: string): boolean {
-  if (wanted === mount || wanted === STATE) return true;
-  return !ROOMY.includes(mount) && wanted.startsWith(`${mount}/`);
+function isOurs(mount: string, mountPath: string): boolean {
+  if (mountPath === mount || mountPath === STATE) return true;
+  return !ROOMY.includes(mount) && mountPath.startsWith(`${mount}/`);
 }
 
 function absolute(mountPath: Value): string {
@@ -266,9 +267,9 @@ function findPlaces(pattern: readonly string[], ours: Value, template: Value): r
 function placesBelow(step: string, { value, ours, path, element }: Found): readonly Found[] {
   if (isList(value)) {
     return value.flatMap((inner, index) => {
-      const same = sameElement(inner, ours);
-      if (!isElement(step, inner, same)) return [];
-      return [{ path: [...path, index], value: inner, ours: same, element: inner }];
+      const sameOfOurs = sameElement(inner, ours);
+      if (!isElement(step, inner, sameOfOurs)) return [];
+      return [{ path: [...path, index], value: inner, ours: sameOfOurs, element: inner }];
     });
   }
   if (!isMapping(value)) return [];
@@ -278,10 +279,10 @@ function placesBelow(step: string, { value, ours, path, element }: Found): reado
     .map((key) => ({ path: [...path, key], value: value[key] ?? null, ours: fieldValue(ours, key), element }));
 }
 
-function isElement(step: string, element: Value, same: Value | undefined): boolean {
+function isElement(step: string, element: Value, elementOfOurs: Value | undefined): boolean {
   if (step === '*') return true;
-  const wanted = step.slice(1, -1);
-  return wanted === 'ours' ? same !== undefined : isNamed(wanted, mergeKeyOf(element));
+  const condition = step.slice(1, -1);
+  return condition === 'ours' ? elementOfOurs !== undefined : isNamed(condition, mergeKeyOf(element));
 }
 
 function isNamed(pattern: string, name: string): boolean {

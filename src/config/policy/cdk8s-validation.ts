@@ -42,9 +42,9 @@ export class RunnerPolicyValidation {
     const asker = { isArgoCd: false, nowMs: systemClock.now() };
     for (const rule of skippedRules(policy, asker)) logger.log(`not checked, because Argo CD does not ask: ${rule}`);
     const objects = manifests.flatMap(objectsIn);
-    const others = othersOf(objects);
-    if (others.length > 0)
-      logger.log(`warning: a policy judges RunnerGroups, Jobs and CronJobs, and not ${firstNames(others, 10)}`);
+    const otherObjects = othersOf(objects);
+    if (otherObjects.length > 0)
+      logger.log(`warning: a policy judges RunnerGroups, Jobs and CronJobs, and not ${firstNames(otherObjects, 10)}`);
     const groups = await groupsIn(manifests, defaultsOf(policy));
     const pods = new Map(objects.flatMap(podOf));
     const ofGroups = judge(policy, groups, asker);
@@ -111,9 +111,9 @@ function podOf({ document, file, object }: ReturnType<typeof objectsIn>[number])
   };
   const group = podOnly({ document, base: [], value }, { problems: [], wrong: [] }, 'job');
   if (!group) throw new Error(`${file} has a ${path} that cannot be judged`);
-  const named = (field: string) => String(valueAt(object, ['metadata', field]) ?? 'default');
+  const metadataOf = (field: string) => String(valueAt(object, ['metadata', field]) ?? 'default');
   const manifest = { metadata: valueAt(object, ['metadata']) };
-  return [[{ ...group, name: named('name'), namespace: named('namespace'), manifest }, path] as const];
+  return [[{ ...group, name: metadataOf('name'), namespace: metadataOf('namespace'), manifest }, path] as const];
 }
 
 function podPathOf(object: unknown): string | undefined {
@@ -146,6 +146,6 @@ function ofPod(denial: Denial, pods: ReadonlyMap<RunnerGroup | undefined, string
   const [, field, below] = /^spec\.(podTemplate|securityProfile)(.*)/.exec(denial.path) ?? [];
   if (field === undefined) return [];
   // The sentences after the first name fields of a RunnerGroup to change.
-  const told = rule === 'securityProfile' ? message.split('. ', 1).join('') : message;
-  return [{ ...denial, path: `${pods.get(group)}${below}`, message: told }];
+  const shortMessage = rule === 'securityProfile' ? message.split('. ', 1).join('') : message;
+  return [{ ...denial, path: `${pods.get(group)}${below}`, message: shortMessage }];
 }

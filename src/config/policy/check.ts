@@ -29,9 +29,9 @@ export interface PolicyJudgement {
 /** Rules of the policy that are skipped: nobody tells what they need, and nobody of Argo CD asks. */
 export function skippedRules(policy: Policy, { isArgoCd, project, repository }: Asker): readonly RuleName[] {
   if (isArgoCd) return [];
-  const told = { projects: project, repositories: repository } as const;
+  const argocdFields = { projects: project, repositories: repository } as const;
   return (['projects', 'repositories'] as const).filter(
-    (rule) => told[rule] === undefined && allLevels(policy).some((level) => level[rule] !== undefined),
+    (rule) => argocdFields[rule] === undefined && allLevels(policy).some((level) => level[rule] !== undefined),
   );
 }
 
@@ -81,21 +81,21 @@ export function rowsOf(policy: Policy, group: RunnerGroup, asker: Asker) {
   const { entries, rules } = levelsOf(policy, group);
   return RULES.map(([rule, judge]) => {
     const [own = NONE, ...ofSizes] = withSizes(group).map((each) =>
-      judge(rules, each, asker, policy).map((one) => ofSize(each, one)),
+      judge(rules, each, asker, policy).map((finding) => ofSize(each, finding)),
     );
-    const told = new Set(own.map(({ path, message }) => path + message));
-    const more = ofSizes.flat().filter(({ path, message }) => !told.has(path + message));
+    const ownFindings = new Set(own.map(({ path, message }) => path + message));
+    const sizeFindings = ofSizes.flat().filter(({ path, message }) => !ownFindings.has(path + message));
     const about = { rule, group, entries, nowMs: asker.nowMs };
-    return { rule, found: [...own, ...more].map((one) => settle(policy, about, one)) };
+    return { rule, found: [...own, ...sizeFindings].map((one) => settle(policy, about, one)) };
   });
 }
 
 /** Returns a finding with its place in the size. Faults of a size's podTemplate or resources are shown there. */
-function ofSize({ size }: RunnerGroup, { path, ...found }: Finding): Finding {
-  const written = size?.of.sizes[size.index];
+function ofSize({ size }: RunnerGroup, { path, ...findingFields }: Finding): Finding {
+  const sizeFields = size?.of.sizes[size.index];
   const [, field] = /^spec\.(podTemplate|resources)/.exec(path) ?? [];
-  const isOwn = field !== undefined && written?.[field as 'podTemplate' | 'resources'] !== undefined;
-  return { path: isOwn ? path.replace('spec.', `spec.sizes[${size?.index}].`) : path, ...found };
+  const isOwn = field !== undefined && sizeFields?.[field as 'podTemplate' | 'resources'] !== undefined;
+  return { path: isOwn ? path.replace('spec.', `spec.sizes[${size?.index}].`) : path, ...findingFields };
 }
 
 type Judged = Denial & Pick<Settled, 'is'>;
@@ -125,17 +125,21 @@ function ofCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: Asker
       ...settle(policy, { rule, group, entries, nowMs }, { path: `spec.${rule}`, message: '' }),
     };
   });
-  const over = (some: typeof counting, { maxActiveRunners: most = Number.POSITIVE_INFINITY }: Rules, of: string) => {
+  const excessOf = (
+    members: typeof counting,
+    { maxActiveRunners: maximum = Number.POSITIVE_INFINITY }: Rules,
+    placeText: string,
+  ) => {
     for (const is of ['denied', 'warned'] as const) {
-      const counted = some.filter((each) => each.is === 'denied' || each.is === is);
+      const counted = members.filter((each) => each.is === 'denied' || each.is === is);
       const sum = counted.reduce((total, { group }) => total + group.maxActiveRunners, 0);
-      const told = `is ${sum} over all ${counted.length} RunnerGroups${of}; the policy allows ${most}. Lower it in some of them`;
-      const judged = { is, rule, path: `spec.${rule}`, message: told } as const;
+      const message = `is ${sum} over all ${counted.length} RunnerGroups${placeText}; the policy allows ${maximum}. Lower it in some of them`;
+      const judgement = { is, rule, path: `spec.${rule}`, message } as const;
       // If there is only one group, its own rule reports it.
-      if (sum <= most || counted.length < 2) continue;
+      if (sum <= maximum || counted.length < 2) continue;
       const concerned = counted.filter((each) => each.is === is);
-      if (of === '' && concerned.length === groups.length) return [judged];
-      return concerned.map(({ group }) => ({ ...judged, group }));
+      if (placeText === '' && concerned.length === groups.length) return [judgement];
+      return concerned.map(({ group }) => ({ ...judgement, group }));
     }
     return [];
   };
@@ -143,9 +147,9 @@ function ofCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: Asker
   const ofEntries = [...fitting].flatMap((entry) => {
     const members = counting.filter(({ entries }) => entries.includes(entry));
     const namespaces = groupBy(members, ({ group }) => group.namespace);
-    return [...namespaces].flatMap(([namespace, some]) => over(some, entry, ` of namespace ${namespace}`));
+    return [...namespaces].flatMap(([namespace, some]) => excessOf(some, entry, ` of namespace ${namespace}`));
   });
-  return [...over(counting, policy, ''), ...ofEntries];
+  return [...excessOf(counting, policy, ''), ...ofEntries];
 }
 
 /**
@@ -153,17 +157,17 @@ function ofCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: Asker
  * everything is allowed. A denied group does not count for the others: its values must not deny them.
  */
 export function judge(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): PolicyJudgement {
-  const own = groups.flatMap((group) =>
+  const ofGroups = groups.flatMap((group) =>
     rowsOf(policy, group, asker).flatMap(({ rule, found }) =>
       found.map(({ is, found: one }): Judged => ({ is, rule, group, ...one })),
     ),
   );
-  const denied = new Set(own.flatMap(({ is, group }) => (is === 'denied' ? group : [])));
+  const denied = new Set(ofGroups.flatMap(({ is, group }) => (is === 'denied' ? group : [])));
   const sound = groups.filter((group) => !denied.has(group));
-  const all = [...ofApplication(policy, asker), ...ofCaps(policy, sound, asker), ...own];
-  const those = (wanted: Settled['is']): readonly Denial[] =>
-    all.flatMap(({ is, ...one }) => (is === wanted ? [one] : []));
-  return { denials: those('denied'), warnings: those('warned') };
+  const all = [...ofApplication(policy, asker), ...ofCaps(policy, sound, asker), ...ofGroups];
+  const denialsOf = (outcome: Settled['is']): readonly Denial[] =>
+    all.flatMap(({ is, ...one }) => (is === outcome ? [one] : []));
+  return { denials: denialsOf('denied'), warnings: denialsOf('warned') };
 }
 
 /** Returns the allowed uses of the groups' tokens. If several entries match, the first one counts. */
@@ -175,10 +179,10 @@ export function tokenBounds(policy: Policy) {
       tokenBindings.find((entry) => entry.secret === secret && matchesGlob(entry.namespace, namespace))?.url,
     // The group is not known here. So the values of every entry that may match hold.
     reachOf: (namespace: string) => {
-      const own = [entryOf(policy, { namespace }) ?? []].flat();
+      const entriesOfNamespace = [entryOf(policy, { namespace }) ?? []].flat();
       const entries = groups.filter(({ match }) => matchesGlob(match.namespace ?? '**', namespace));
-      const lists = [...own, ...entries].flatMap((entry) => {
-        const { is } = settle(policy, { rule, entries: [entry, ...own] }, { path: '', message: '' });
+      const lists = [...entriesOfNamespace, ...entries].flatMap((entry) => {
+        const { is } = settle(policy, { rule, entries: [entry, ...entriesOfNamespace] }, { path: '', message: '' });
         return entry.scopes && is === 'denied' ? [entry.scopes] : [];
       });
       const covers = (owner: string, repo: string) => {

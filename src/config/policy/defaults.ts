@@ -19,14 +19,14 @@ export function defaultsOf(policy: Policy): GroupDefaults | undefined {
   return (group) => {
     const { images, podTemplate, ...whole } = nearestDefaults(policy, group);
     const spec = group.manifest['spec'] as Readonly<Record<string, unknown>>;
-    const over = <T extends object>(written: T, isSize: boolean): T => {
-      const own = valueAt(written, ['podTemplate']);
-      if (podTemplate === undefined || (isSize && own === undefined)) return written;
-      return { ...written, podTemplate: mergedOver(podTemplate as Mapping, own) };
+    const withTemplate = <T extends object>(fields: T, isSize: boolean): T => {
+      const ownTemplate = valueAt(fields, ['podTemplate']);
+      if (podTemplate === undefined || (isSize && ownTemplate === undefined)) return fields;
+      return { ...fields, podTemplate: mergedOver(podTemplate as Mapping, ownTemplate) };
     };
     const sizes = valueAt(spec, ['sizes']);
-    const withSizes = Array.isArray(sizes) && { sizes: sizes.map((size: object) => over(size, true)) };
-    return { spec: { ...whole, ...over(spec, false), ...withSizes }, images };
+    const withSizes = Array.isArray(sizes) && { sizes: sizes.map((size: object) => withTemplate(size, true)) };
+    return { spec: { ...whole, ...withTemplate(spec, false), ...withSizes }, images };
   };
 }
 
@@ -40,9 +40,9 @@ function nearestDefaults(policy: Policy, group: RunnerGroup): NonNullable<Policy
  * Merges the group's podTemplate over the default. A template that cannot be read, or that already has all of the
  * default, stays as it is written.
  */
-function mergedOver(podTemplate: Mapping, own: unknown): unknown {
-  if (own === undefined) return podTemplate;
-  if (templateFault(own)) return own;
-  const merged = mergeTemplates(podTemplate, own as Mapping);
-  return isDeepStrictEqual(merged, own) ? own : merged;
+function mergedOver(podTemplate: Mapping, ownTemplate: unknown): unknown {
+  if (ownTemplate === undefined) return podTemplate;
+  if (templateFault(ownTemplate)) return ownTemplate;
+  const merged = mergeTemplates(podTemplate, ownTemplate as Mapping);
+  return isDeepStrictEqual(merged, ownTemplate) ? ownTemplate : merged;
 }

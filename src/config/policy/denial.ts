@@ -53,8 +53,8 @@ const SHOWN = 15;
 
 /** `file:line: namespace/name: field: message [rule]`, one line, safe on a terminal. */
 export function denialLine({ group, path, message, rule }: Denial): string {
-  const where = group === undefined ? [] : [`${group.place.file}:${group.place.line}`, keyText(group)];
-  return `${shortLine([...where, path, message].filter((part) => part !== '').join(': '))} [${rule}]`;
+  const placeTexts = group === undefined ? [] : [`${group.place.file}:${group.place.line}`, keyText(group)];
+  return `${shortLine([...placeTexts, path, message].filter((part) => part !== '').join(': '))} [${rule}]`;
 }
 
 /** Lines on stderr for what the policy warns of. */
@@ -70,17 +70,17 @@ export interface Refusals {
 }
 
 export function refusalsBy(file: string, groups: readonly RunnerGroup[], denials: readonly Denial[]): Refusals {
-  const of = groups.flatMap((each) => {
+  const refusals = groups.flatMap((each) => {
     const concerning = denials.filter(({ group }) => group === undefined || group === each);
     return concerning.length > 0 ? [[each, denied(file, concerning)] as const] : [];
   });
-  return { of: new Map(of), all: denials.length > 0 ? denied(file, denials) : undefined };
+  return { of: new Map(refusals), all: denials.length > 0 ? denied(file, denials) : undefined };
 }
 
 function denied(file: string, denials: readonly Denial[]): Failure {
-  const what = `${count(denials.length, 'denial')} by the policy ${printable(file)}.`;
+  const summary = `${count(denials.length, 'denial')} by the policy ${printable(file)}.`;
   const lines = firstLines(denials.map(denialLine), SHOWN, `gitea-runners validate --policy ${printable(file)}`);
-  return new Failure('GR-POLICY-04', 3, [`serve RunnerGroups: ${what}`, ...lines].join('\n'), 'policy');
+  return new Failure('GR-POLICY-04', 3, [`serve RunnerGroups: ${summary}`, ...lines].join('\n'), 'policy');
 }
 
 /**
@@ -88,7 +88,12 @@ function denied(file: string, denials: readonly Denial[]): Failure {
  * everything is refused.
  */
 export function unusablePolicy(file: string, problems: readonly string[]): Failure {
-  const what = `${count(problems.length, 'problem')}. Nothing is served without it.`;
+  const summary = `${count(problems.length, 'problem')}. Nothing is served without it.`;
   const lines = firstLines(problems.map(printable), SHOWN, 'correct these first');
-  return new Failure('GR-POLICY-05', 2, [`read the policy ${printable(file)}: ${what}`, ...lines].join('\n'), 'policy');
+  return new Failure(
+    'GR-POLICY-05',
+    2,
+    [`read the policy ${printable(file)}: ${summary}`, ...lines].join('\n'),
+    'policy',
+  );
 }

@@ -126,5 +126,5 @@ export function normalRepository(text: string): string | undefined {
 }
 
 function withoutEnding(base: string | undefined): string | undefined {
-  return base?.replace(/\/{2,}/g, (slashes, at: number) => (at < 8 ? slashes : '/')).replace(/\.git$/, '');
+  return base?.replace(/\/{2,}/g, (slashes, index: number) => (index < 8 ? slashes : '/')).replace(/\.git$/, '');
 }

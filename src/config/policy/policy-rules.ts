@@ -38,10 +38,10 @@ const destinations: GroupRule = ({ destinations: allowed = [] }, group, { isArgo
   if (isUnknown && (!isArgoCd || policy.namespaces === undefined)) return NONE;
   if (destination === group.namespace) return NONE;
   if (!isUnknown && matchesAny(allowed, destination)) return NONE;
-  const what = isUnknown
+  const subject = isUnknown
     ? 'the Application has no destination namespace'
     : `the destination namespace of the Application is ${destination}`;
-  const message = `is ${group.namespace}, but ${what}. Make an Application for that namespace, or ask for this destination to be allowed there`;
+  const message = `is ${group.namespace}, but ${subject}. Make an Application for that namespace, or ask for this destination to be allowed there`;
   return finding('metadata.namespace', message, 'closed');
 };
 
@@ -53,13 +53,13 @@ const scopes: GroupRule = ({ scopes: allowed }, group) => {
 
 const secrets: GroupRule = ({ secrets: allowed }, group) => {
   if (allowed === undefined) return NONE;
-  const named = [
+  const namedSecrets = [
     ...(group.registrationToken ? [{ path: 'spec.registrationToken', value: group.registrationToken.name }] : []),
     { path: 'spec.authToken', value: group.authToken.name },
     ...otherSecrets(group.manifest['spec']).map(({ path, name }) => ({ path, value: name })),
     ...templateAsks(group, 'secret', 'pullSecret'),
   ];
-  return notAmong(allowed, named, 'the Secret', ` in namespace ${group.namespace}. Use one of them`);
+  return notAmong(allowed, namedSecrets, 'the Secret', ` in namespace ${group.namespace}. Use one of them`);
 };
 
 /** A runner does what its Gitea says, and the pod runs here. */
@@ -73,9 +73,9 @@ const images: GroupRule = ({ images: allowed }, group) => {
   return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
     const image = parseImage(value);
     if (image && allowed.some((pattern) => coversImage(pattern, image))) return NONE;
-    const what = image ? `is ${quoted(value)}` : `is ${quoted(value)}, which is no image that can be judged`;
+    const imageText = image ? `is ${quoted(value)}` : `is ${quoted(value)}, which is no image that can be judged`;
     const hint = image?.digest === undefined ? '' : ' (a pattern with a tag covers no image by digest)';
-    return finding(path, `${what}; ${allowedBy(allowed)}${hint}. Use one of them`);
+    return finding(path, `${imageText}; ${allowedBy(allowed)}${hint}. Use one of them`);
   });
 };
 
@@ -100,25 +100,26 @@ const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
   // template.
   if (rule === undefined)
     return group.securityProfile === 'privileged' && hasTemplate(group) ? PRIVILEGED_TEMPLATE : NONE;
-  const own = neededLevel(group);
+  const groupLevel = neededLevel(group);
   const { highest, withReason = highest } = rule;
-  const most = hasReason(group) && RANK[withReason] > RANK[highest] ? withReason : highest;
-  if (RANK[own] <= RANK[most]) return RANK[own] > RANK[highest] ? OWN_REASON : NONE;
-  const is =
+  const highestAllowed = hasReason(group) && RANK[withReason] > RANK[highest] ? withReason : highest;
+  if (RANK[groupLevel] <= RANK[highestAllowed]) return RANK[groupLevel] > RANK[highest] ? OWN_REASON : NONE;
+  const stateText =
     group.securityProfile === undefined
-      ? `is not set, which means ${own} with containerMode ${group.containerMode}`
-      : `is ${own}`;
+      ? `is not set, which means ${groupLevel} with containerMode ${group.containerMode}`
+      : `is ${groupLevel}`;
   // With docker a pod is privileged, whatever the field says.
-  const meetsMost = group.containerMode === 'host' || (group.containerMode === 'buildkit' && most === 'baseline');
-  const lower = `Set it to ${most}${meetsMost ? '' : ', with containerMode: host'}`;
+  const meetsMost =
+    group.containerMode === 'host' || (group.containerMode === 'buildkit' && highestAllowed === 'baseline');
+  const lower = `Set it to ${highestAllowed}${meetsMost ? '' : ', with containerMode: host'}`;
   const advice =
-    RANK[own] <= RANK[withReason]
+    RANK[groupLevel] <= RANK[withReason]
       ? `${lower}, or say in the annotation ${PROFILE_REASON} why this group needs it`
       : lower;
   const isClosed = group.securityProfile === 'privileged' && hasTemplate(group);
   return finding(
     'spec.securityProfile',
-    `${is}; the policy allows ${most} at most. ${advice}`,
+    `${stateText}; the policy allows ${highestAllowed} at most. ${advice}`,
     isClosed ? 'closed' : undefined,
   );
 };
@@ -204,8 +205,8 @@ const priorityClasses: GroupRule = ({ priorityClasses: allowed }, group) => {
     path: `spec.priorityTiers[${index}].priorityClassName`,
     value: priorityClassName,
   }));
-  const named = notAmong(allowed ?? [], templateAsks(group, 'priorityClass'), 'the priority class').map(closed);
-  return allowed === undefined ? named : [...named, ...notAmong(allowed, tiers, 'the priority class')];
+  const classFindings = notAmong(allowed ?? [], templateAsks(group, 'priorityClass'), 'the priority class').map(closed);
+  return allowed === undefined ? classFindings : [...classFindings, ...notAmong(allowed, tiers, 'the priority class')];
 };
 
 const serviceAccounts: GroupRule = ({ serviceAccounts: allowed = [] }, group) =>
@@ -227,28 +228,28 @@ const queues: GroupRule = ({ queues: allowed }, { queue }) => {
  * denies no other.
  */
 const maxActiveRunners: GroupRule = (_, group, __, policy) => {
-  const { maxActiveRunners: own } = group;
+  const { maxActiveRunners: groupCap } = group;
   const caps = [policy, ...levelsOf(policy, group).entries].flatMap(({ maxActiveRunners: most }) => most ?? []);
-  const most = Math.min(...caps);
-  if (own <= most) return NONE;
-  const message = `is ${own}; the policy allows ${most} for all RunnerGroups together. Lower it`;
+  const policyCap = Math.min(...caps);
+  if (groupCap <= policyCap) return NONE;
+  const message = `is ${groupCap}; the policy allows ${policyCap} for all RunnerGroups together. Lower it`;
   return finding('spec.maxActiveRunners', message);
 };
 
 /** Sums of decimal fractions are not exact: 100m and 200m are more than 300m by so much. */
 const ROUNDING = 1 + 1e-9;
 
-const maxResources: GroupRule = ({ maxResources: most }, group) => {
-  if (most === undefined) return NONE;
+const maxResources: GroupRule = ({ maxResources: allowedResources }, group) => {
+  if (allowedResources === undefined) return NONE;
   const { podTemplate: _, ...bare } = group;
   const all = mostAskedOf(podOf(group)['spec']);
-  const own = mostAskedOf(podOf(bare)['spec']);
-  const { [OTHERS]: others, ...named } = most;
-  const unnamed = others === undefined ? [] : [...all.keys()].map((name) => [name, others]);
-  return Object.entries({ ...Object.fromEntries(unnamed), ...named }).flatMap(([name, allowed]) => {
+  const bareAmounts = mostAskedOf(podOf(bare)['spec']);
+  const { [OTHERS]: othersLimit, ...namedLimits } = allowedResources;
+  const unnamed = othersLimit === undefined ? [] : [...all.keys()].map((name) => [name, othersLimit]);
+  return Object.entries({ ...Object.fromEntries(unnamed), ...namedLimits }).flatMap(([name, allowed]) => {
     const isWithin = (amount = 0): boolean => amount <= quantityValue(String(allowed)) * ROUNDING;
     if (isWithin(all.get(name))) return NONE;
-    const path = isWithin(own.get(name)) ? 'spec.podTemplate' : 'spec.resources';
+    const path = isWithin(bareAmounts.get(name)) ? 'spec.podTemplate' : 'spec.resources';
     const message = `asks for more ${name} than the policy allows for one runner: ${allowed}, in requests and limits, all containers together. Ask for less`;
     return finding(path, message);
   });
@@ -269,14 +270,14 @@ function podOf(group: RunnerGroup): Mapping {
 
 function notAmong(
   allowed: readonly string[],
-  named: readonly Named[],
-  what: string,
+  references: readonly Named[],
+  subject: string,
   advice = '. Remove the field, or use one that is allowed',
 ): readonly Finding[] {
-  const denied = named.filter(({ value }) => !matchesAny(allowed, value));
+  const denied = references.filter(({ value }) => !matchesAny(allowed, value));
   return denied.map(({ path, value }) => ({
     path,
-    message: `names ${what} ${quoted(value)}; ${allowedBy(allowed)}${advice}`,
+    message: `names ${subject} ${quoted(value)}; ${allowedBy(allowed)}${advice}`,
   }));
 }
 

@@ -17,7 +17,7 @@ import { readAll, type SourceDocument } from '../runnergroup/documents.ts';
 import { described, quantities, runnerLabel, stringLike } from '../runnergroup/field-kinds.ts';
 import { problemsOfIssue } from '../runnergroup/field-problem.ts';
 import { pathText } from '../runnergroup/paths.ts';
-import { IMAGE_REFERENCE, LONGEST_IMAGE, resourceInstead, words } from '../runnergroup/words.ts';
+import { IMAGE_REFERENCE, LONGEST_IMAGE, refinementOf, resourceInstead } from '../runnergroup/words.ts';
 import { isRegistryPattern, normalRepository, wrongImagePattern } from './policy-patterns.ts';
 
 /** Entries of a list. Every group is compared with every entry. */
@@ -31,7 +31,7 @@ const pattern = () =>
     .min(1)
     .max(LONGEST_PATTERN)
     .regex(/^[\x21-\x7e]+$/, { error: 'must be visible ASCII characters without spaces' });
-const checked = (check: (text: string) => string | undefined) => pattern().superRefine(words(check));
+const checked = (check: (text: string) => string | undefined) => pattern().superRefine(refinementOf(check));
 /** Names of Kubernetes and Argo CD: a capital letter or a slash in a pattern could never fit. */
 const namePattern = () =>
   pattern().regex(/^[a-z0-9.*-]+$/, {
@@ -159,7 +159,7 @@ const OF_GROUP = {
         'Bound of one runner for each resource: `{cpu: 8, memory: 32Gi, nvidia.com/gpu: 0}`. Requests and limits of all containers of its pod count together, in each size too. `"*"` stands for each resource that is not named; without it they are not restricted.',
     }),
 };
-const image = (what: string) =>
+const image = (subject: string) =>
   described(
     stringLike(
       1,
@@ -167,7 +167,7 @@ const image = (what: string) =>
       IMAGE_REFERENCE,
       'must be an image reference, e.g. registry.example.com/gitea/runner:1.0.8',
     ),
-    what,
+    subject,
   ).optional();
 
 /** Fields of a RunnerGroup, as in runnergroup/group-schema.ts: that schema takes time to make, and this program part does not need it. */
@@ -339,10 +339,10 @@ export function readPolicyFile(file: string): ReadPolicy {
 }
 
 export function readPolicy(name: string, text: string): ReadPolicy {
-  const found = readAll({ name, text });
-  const broken = found.flatMap((read) => ('problem' in read ? [read.problem] : []));
+  const reads = readAll({ name, text });
+  const broken = reads.flatMap((read) => ('problem' in read ? [read.problem] : []));
   if (broken.length > 0) return { problems: broken.map(({ place, message }) => line(place, '', message)) };
-  const documents = found.flatMap((read) => ('document' in read ? [read.document] : []));
+  const documents = reads.flatMap((read) => ('document' in read ? [read.document] : []));
   const [document] = documents;
   if (document === undefined || documents.length > 1)
     return { problems: [`${name}: has ${documents.length} documents; a policy is exactly one`] };

@@ -33,21 +33,25 @@ const TOLD_DAYS = 14;
 export function settle(
   policy: Policy,
   { rule, group, entries = [], nowMs = Number.POSITIVE_INFINITY }: About,
-  { reach, ...found }: Finding,
+  { reach, ...findingFields }: Finding,
 ): Settled {
-  if (reach === 'unread') return { is: 'denied', found };
-  if (reach === 'told') return { is: 'warned', found };
+  if (reach === 'unread') return { is: 'denied', found: findingFields };
+  if (reach === 'told') return { is: 'warned', found: findingFields };
   const fitting = (policy.exceptions ?? []).filter(
     ({ groups, rules }) => group && rules.includes(rule) && matchesAny(groups, keyText(group)),
   );
   const [exception] = fitting.sort((a, b) => b.until.localeCompare(a.until));
   const leftMs = exception ? Date.parse(exception.until) + DAY_MS - nowMs : 0;
-  if (leftMs > TOLD_DAYS * DAY_MS) return { is: 'excepted', found };
-  const holds = leftMs > 0;
-  const ends = `${holds ? 'an exception allows it until' : 'its exception ended on'} ${exception?.until}`;
-  const told = exception ? { ...found, message: `${found.message} (${ends}: ${exception.reason})` } : found;
-  if (holds) return { is: 'warned', found: told };
-  const words = [...entries, policy].map(({ enforcement, enforcementOf }) => enforcementOf?.[rule] ?? enforcement);
-  const isWarned = reach !== 'closed' && words.find((word) => word !== undefined) === 'warn';
-  return { is: isWarned ? 'warned' : 'denied', found: told };
+  if (leftMs > TOLD_DAYS * DAY_MS) return { is: 'excepted', found: findingFields };
+  const isInForce = leftMs > 0;
+  const ends = `${isInForce ? 'an exception allows it until' : 'its exception ended on'} ${exception?.until}`;
+  const withException = exception
+    ? { ...findingFields, message: `${findingFields.message} (${ends}: ${exception.reason})` }
+    : findingFields;
+  if (isInForce) return { is: 'warned', found: withException };
+  const enforcements = [...entries, policy].map(
+    ({ enforcement, enforcementOf }) => enforcementOf?.[rule] ?? enforcement,
+  );
+  const isWarned = reach !== 'closed' && enforcements.find((word) => word !== undefined) === 'warn';
+  return { is: isWarned ? 'warned' : 'denied', found: withException };
 }

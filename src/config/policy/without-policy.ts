@@ -80,16 +80,16 @@ export function withoutWorkloads(documents: readonly PassThrough[]) {
   const hiding = 'with a line break, "---" or byte order mark that YAML readers disagree about';
   const refused = new Map(refusedDocuments(documents).map(({ place, workload = hiding }) => [place, workload]));
   if (refused.size === 0) return { printed: documents };
-  const found = [...refused].map(([{ file, line }, what]) => `${file}:${line} (${what})`);
-  const where = `the documents at ${firstNames(found, MOST_NAMED)}`;
+  const documentTexts = [...refused].map(([{ file, line }, what]) => `${file}:${line} (${what})`);
+  const placeText = `the documents at ${firstNames(documentTexts, MOST_NAMED)}`;
   const why =
     'only RunnerGroups start pods here. Remove them, or let ' +
     `an Application without this plugin deploy them. To let workloads through, set ${PASS_WORKLOADS}=true for gitea-runners.`;
-  if ([...refused.values()].includes(hiding)) throw refusal('GR-POLICY-02', `pass on ${where}: ${why}`);
+  if ([...refused.values()].includes(hiding)) throw refusal('GR-POLICY-02', `pass on ${placeText}: ${why}`);
   const printed = documents.flatMap((each) =>
     (refused.has(each.place) ? heldTexts(each.objects) : [each.text]).map((text) => ({ text })),
   );
-  return { printed, warning: `warning: GR-POLICY-02 not deployed: ${where}, because ${why}` };
+  return { printed, warning: `warning: GR-POLICY-02 not deployed: ${placeText}, because ${why}` };
 }
 
 const REFUSED: ReadonlySet<Asked['kind']> = new Set(['serviceAccount', 'priorityClass']);
@@ -101,8 +101,8 @@ export async function askedWithoutPolicy(groups: readonly RunnerGroup[]) {
   const { asksOf } = await import('../pods/asks.ts');
   return withOwn.flatMap((group) => {
     // The parsed template has only JSON values.
-    const asked = asksOf(group.podTemplate as Mapping).filter(({ kind }) => REFUSED.has(kind));
-    const paths: FieldPath[] = asked.map(({ path }) => ['spec', 'podTemplate', ...path]);
+    const refusedAsks = asksOf(group.podTemplate as Mapping).filter(({ kind }) => REFUSED.has(kind));
+    const paths: FieldPath[] = refusedAsks.map(({ path }) => ['spec', 'podTemplate', ...path]);
     if (group.securityProfile === 'privileged') paths.push(['spec', 'securityProfile']);
     return paths.map((path) => ({ group: baseOf(group), path: writtenPath(group, path) }));
   });
@@ -110,24 +110,24 @@ export async function askedWithoutPolicy(groups: readonly RunnerGroup[]) {
 
 /** @param destination Argo CD's `ARGOCD_APP_NAMESPACE`; undefined: a group may live in any namespace. */
 export async function refusalsByDefault(groups: readonly RunnerGroup[], destination?: string): Promise<Refusals> {
-  const asked = groupBy(await askedWithoutPolicy(groups), ({ group }) => group);
-  const of = groups.flatMap((group): readonly (readonly [RunnerGroup, Failure])[] => {
+  const asksOfGroup = groupBy(await askedWithoutPolicy(groups), ({ group }) => group);
+  const refusals = groups.flatMap((group): readonly (readonly [RunnerGroup, Failure])[] => {
     if (destination !== undefined && group.namespace !== destination)
       return [[group, foreignNamespace(group, destination)]];
-    const found = asked.get(group)?.map(({ path }) => path);
-    return found ? [[group, onlyByPolicy(group, found)]] : [];
+    const paths = asksOfGroup.get(group)?.map(({ path }) => path);
+    return paths ? [[group, onlyByPolicy(group, paths)]] : [];
   });
-  const [first, ...others] = of.map(([, failure]) => failure);
-  return { of: new Map(of), all: first && joinFailures([first, ...others]) };
+  const [first, ...otherFailures] = refusals.map(([, failure]) => failure);
+  return { of: new Map(refusals), all: first && joinFailures([first, ...otherFailures]) };
 }
 
 function onlyByPolicy({ namespace, name, place }: RunnerGroup, paths: readonly FieldPath[]): Failure {
-  const found = paths.map((path) => {
+  const fieldTexts = paths.map((path) => {
     const field = path.at(-1) === 'securityProfile' ? `${path.join('.')}: privileged` : path.join('.');
     return `${field} (${namespace}/${name}, ${place.file}:${place.line})`;
   });
   return refusal(
     'GR-POLICY-03',
-    `start pods with ${firstNames(found, MOST_NAMED)}: only a policy can allow that, and there is none. Remove these fields.`,
+    `start pods with ${firstNames(fieldTexts, MOST_NAMED)}: only a policy can allow that, and there is none. Remove these fields.`,
   );
 }

@@ -57,9 +57,9 @@ export function brokenGroup(
 ): BrokenGroup | undefined {
   const metadata = Metadata.safeParse(isMapping(value) ? value['metadata'] : undefined);
   if (!metadata.success || problems.some(({ path }) => OF_IDENTITY.test(path))) return undefined;
-  const { name, namespace = defaultNamespace, labels, annotations: written } = metadata.data;
-  const allowed = Object.entries(written ?? {}).filter(([key]) => !FORBIDDEN_ANNOTATION.test(key));
-  const annotations = written && Object.fromEntries(allowed);
+  const { name, namespace = defaultNamespace, labels, annotations: annotationTexts } = metadata.data;
+  const allowed = Object.entries(annotationTexts ?? {}).filter(([key]) => !FORBIDDEN_ANNOTATION.test(key));
+  const annotations = annotationTexts && Object.fromEntries(allowed);
   return { namespace, name, place, labels, annotations, problems };
 }
 

@@ -52,8 +52,8 @@ export function wordsOf(lexeme: string): number {
   return Math.ceil(lexeme.length / WORD_CHARACTERS);
 }
 
-export function tooMuchInOne(what: string): string {
-  return `${what} more than ${MOST_DOCUMENT_WORDS} words and signs: divide it, or keep it out of these files`;
+export function tooMuchInOne(subject: string): string {
+  return `${subject} more than ${MOST_DOCUMENT_WORDS} words and signs: divide it, or keep it out of these files`;
 }
 
 export function tooMuch(limit: string): string {

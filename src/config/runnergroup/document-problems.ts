@@ -54,9 +54,9 @@ export function judgeDocument(
       if (!target) return report(alias, 'this alias has no anchor before it in its document');
       meanings.set(alias, target);
       if (path.includes(target)) return report(alias, 'this alias stands inside of what it means');
-      const own = sizes.get(target) ?? sizeOf(target, sizes);
-      sizes.set(target, own).set(alias, own);
-      size += own;
+      const targetSize = sizes.get(target) ?? sizeOf(target, sizes);
+      sizes.set(target, targetSize).set(alias, targetSize);
+      size += targetSize;
       if (size <= MOST_DOCUMENT_WORDS) return undefined;
       report(alias, tooMuchInOne('with what its aliases stand for, this document has'));
       return visit.BREAK;
@@ -72,28 +72,28 @@ export function judgeDocument(
 
 /**
  * Returns how many values a node stands for.
- * @param known sizes of aliases and targets; a merge (`<<: *a`) copies all values
+ * @param sizes sizes of aliases and targets; a merge (`<<: *a`) copies all values
  */
-function sizeOf(node: unknown, known: Map<Node, number>): number {
-  if (isPair(node)) return sizeOf(node.value, known);
-  if (isAlias(node)) return known.get(node) ?? 1;
+function sizeOf(node: unknown, sizes: Map<Node, number>): number {
+  if (isPair(node)) return sizeOf(node.value, sizes);
+  if (isAlias(node)) return sizes.get(node) ?? 1;
   if (!isMap(node) && !isSeq(node)) return 1;
   let size = 1;
-  for (const item of node.items) size += sizeOf(item, known);
+  for (const item of node.items) size += sizeOf(item, sizes);
   return size;
 }
 
 /** Keys that JSON cannot have: collections, and those that stand twice (`1` and `"1"` are one key). And keys that are not clear. */
 function wrongKeys({ items }: YAMLMap, text: string): readonly { readonly key: unknown; readonly message: string }[] {
-  const seen = new Set<string>();
+  const keys = new Set<string>();
   return items.flatMap(({ key }, index) => {
     if (!isScalar(key))
       return [
         { key, message: isTemplate(key, text) ? TEMPLATE : 'a key must be a string: no list, no mapping, no alias' },
       ];
     const name = String(key.value);
-    if (seen.has(name)) return [{ key, message: `the key ${quoted(name)} is already in its mapping` }];
-    seen.add(name);
+    if (keys.has(name)) return [{ key, message: `the key ${quoted(name)} is already in its mapping` }];
+    keys.add(name);
     const message = unclearKey(key, index, text);
     return message === undefined ? [] : [{ key, message }];
   });
@@ -129,8 +129,8 @@ function hasTightColon({ range }: Scalar, text: string): boolean {
 
 /** `{{ .Values.name }}` is YAML: a mapping whose key is a mapping. */
 function isTemplate(key: unknown, text: string): boolean {
-  const at = isMap(key) ? (key.range?.[0] ?? 0) : 0;
-  return at > 0 && text.startsWith('{{', at - 1);
+  const keyOffset = isMap(key) ? (key.range?.[0] ?? 0) : 0;
+  return keyOffset > 0 && text.startsWith('{{', keyOffset - 1);
 }
 
 /** A line of the text: its number from 1, how many spaces it is indented, and where it begins. */
@@ -175,8 +175,8 @@ const WORDS: Readonly<Partial<Record<ErrorCode, Words>>> = {
     const line = lineAt(text, offset);
     const isBlank = ['\n', '\r', '#', undefined].includes(text[line.offset + line.indent]);
     const next = isBlank ? neighbour(text, line, 1) : undefined;
-    const at = next ? next.offset + next.indent : offset;
-    return { offset: at, message: comparedWithLineBefore(next ?? line, text) };
+    const problemOffset = next ? next.offset + next.indent : offset;
+    return { offset: problemOffset, message: comparedWithLineBefore(next ?? line, text) };
   },
   MISSING_CHAR: (offset, _, message) => {
     const quote = /closing (["'])/.exec(message)?.[1];
@@ -197,16 +197,16 @@ function valueBeforeKeys(offset: number, text: string): { readonly offset: numbe
   const next = neighbour(text, line, 1);
   if (next && next.indent > line.indent)
     return { offset: next.offset + next.indent, message: comparedWithLineBefore(next, text) };
-  const own = text.slice(offset, next?.offset);
-  return { offset, message: /:\s/.test(own) ? 'a string with a colon and a space in it needs quotes' : NO_COLON };
+  const valueText = text.slice(offset, next?.offset);
+  return { offset, message: /:\s/.test(valueText) ? 'a string with a colon and a space in it needs quotes' : NO_COLON };
 }
 
 function comparedWithLineBefore(line: Line, text: string): string {
-  const before = neighbour(text, line, -1);
-  if (!before || before.indent === line.indent)
+  const previousLine = neighbour(text, line, -1);
+  if (!previousLine || previousLine.indent === line.indent)
     return `line ${line.number} is indented in another way than its neighbours`;
-  const how = line.indent > before.indent ? 'more' : 'less';
-  return `line ${line.number} is indented ${how} than line ${before.number}, and the two do not fit together`;
+  const comparison = line.indent > previousLine.indent ? 'more' : 'less';
+  return `line ${line.number} is indented ${comparison} than line ${previousLine.number}, and the two do not fit together`;
 }
 
 function lineAt(text: string, offset: number): Line {
@@ -218,11 +218,11 @@ function lineAt(text: string, offset: number): Line {
 /** Returns the next line before (-1) or after (1) this one that is neither empty nor a comment. */
 function neighbour(text: string, { number }: Line, step: -1 | 1): Line | undefined {
   const lines = text.split('\n');
-  for (let at = number - 1 + step; ; at += step) {
-    const line = lines[at];
+  for (let lineIndex = number - 1 + step; ; lineIndex += step) {
+    const line = lines[lineIndex];
     if (line === undefined) return undefined;
     if (/^ *(?:[\r#]|$)/.test(line)) continue;
-    const offset = lines.slice(0, at).reduce((sum, { length }) => sum + length + 1, 0);
-    return { number: at + 1, indent: line.search(/[^ ]/), offset };
+    const offset = lines.slice(0, lineIndex).reduce((sum, { length }) => sum + length + 1, 0);
+    return { number: lineIndex + 1, indent: line.search(/[^ ]/), offset };
   }
 }

@@ -58,9 +58,9 @@ const ONLY_DIRECTIVE = /^%YAML\s+1\.1\s*$/;
 
 /** Reads all documents of a small file, with a budget of its own. */
 export function readAll(file: SourceFile): readonly Read[] {
-  const found: Read[] = [];
-  readDocuments(file, new Budget(), (read) => found.push(read));
-  return found;
+  const reads: Read[] = [];
+  readDocuments(file, new Budget(), (read) => reads.push(read));
+  return reads;
 }
 
 /**
@@ -78,8 +78,8 @@ export function readDocuments(file: SourceFile, budget: Budget, take: (read: Rea
   // The package compares each key with all others: 20,000 keys take 3 s (measured). See wrongKeys.
   const composer = new Composer({ ...AS_KUBECTL, prettyErrors: false, uniqueKeys: false });
   /** The document that the composer holds until it has seen what stands behind it. */
-  let held: CST.Document | undefined;
-  let words = 0;
+  let heldDocument: CST.Document | undefined;
+  let wordCount = 0;
 
   const placeAt = (offset: number): FilePlace => {
     const { line, col } = lines.linePos(offset);
@@ -93,9 +93,9 @@ export function readDocuments(file: SourceFile, budget: Budget, take: (read: Rea
 
   /** Reports why the file is not read on. Counts lines itself: the lexer may not have come this far. */
   const reportEnd = ({ offset, message, code }: TextProblem): void => {
-    const before = file.text.slice(0, offset);
-    const line = before.split('\n').length;
-    report(message, { file: file.name, line, column: offset - before.lastIndexOf('\n') }, code);
+    const textBefore = file.text.slice(0, offset);
+    const line = textBefore.split('\n').length;
+    report(message, { file: file.name, line, column: offset - textBefore.lastIndexOf('\n') }, code);
   };
 
   const source = (document: Document.Parsed, meanings: Meanings, value: unknown, start: number): SourceDocument => {
@@ -126,8 +126,8 @@ export function readDocuments(file: SourceFile, budget: Budget, take: (read: Rea
 
   /** Takes the document that the composer holds. Otherwise it would be in memory together with the next one. */
   const takeHeld = (): void => {
-    for (const document of composer.end()) sortOut(document, held);
-    held = undefined;
+    for (const document of composer.end()) sortOut(document, heldDocument);
+    heldDocument = undefined;
   };
 
   const compose = (tokens: Iterable<CST.Token>): TextProblem | undefined => {
@@ -140,8 +140,8 @@ export function readDocuments(file: SourceFile, budget: Budget, take: (read: Rea
         const excess = budget.addDocuments(1);
         if (excess !== undefined) return { offset, message: excess, code: 'GR-INPUT-08' };
         takeHeld();
-        held = token;
-        words = 0;
+        heldDocument = token;
+        wordCount = 0;
       }
       // The composer yields nothing here: the last document was already taken.
       for (const _ of composer.next(token));
@@ -151,19 +151,22 @@ export function readDocuments(file: SourceFile, budget: Budget, take: (read: Rea
 
   /** @returns what there is too much of */
   const count = (lexeme: string): string | undefined => {
-    const more = wordsOf(lexeme);
-    words += more;
-    return budget.addWords(more) ?? (words > MOST_DOCUMENT_WORDS ? tooMuchInOne('this document has') : undefined);
+    const wordsOfLexeme = wordsOf(lexeme);
+    wordCount += wordsOfLexeme;
+    return (
+      budget.addWords(wordsOfLexeme) ??
+      (wordCount > MOST_DOCUMENT_WORDS ? tooMuchInOne('this document has') : undefined)
+    );
   };
 
   /** @returns why the file is not read to its end */
   const readLexemes = (): TextProblem | undefined => {
     lines.addNewLine(0);
     for (const lexeme of new Lexer().lex(file.text)) {
-      const wrong = compose(parser.next(lexeme));
-      if (wrong) return wrong;
+      const parseProblem = compose(parser.next(lexeme));
+      if (parseProblem) return parseProblem;
       const { offset, stack } = parser;
-      if (held && stack[0]?.type === 'document') takeHeld();
+      if (heldDocument && stack[0]?.type === 'document') takeHeld();
       const excess = count(lexeme);
       if (excess !== undefined) return { offset, message: excess, code: 'GR-INPUT-08' };
       if (stack.length > DEEPEST)
@@ -208,14 +211,14 @@ function findNode(
   meanings: Meanings,
   path: Path,
 ): { readonly offset: number; readonly node: Node | null; readonly depth: number } {
-  let found = { offset: document.contents?.range[0] ?? 0, node: document.contents as Node | null, depth: 0 };
+  let foundNode = { offset: document.contents?.range[0] ?? 0, node: document.contents as Node | null, depth: 0 };
   for (const step of path) {
-    const inner = isAlias(found.node) ? (meanings.get(found.node) ?? null) : found.node;
+    const inner = isAlias(foundNode.node) ? (meanings.get(foundNode.node) ?? null) : foundNode.node;
     const child = childOf(inner, step);
     if (!child) break;
-    found = { offset: child.offset ?? found.offset, node: child.node, depth: found.depth + 1 };
+    foundNode = { offset: child.offset ?? foundNode.offset, node: child.node, depth: foundNode.depth + 1 };
   }
-  return found;
+  return foundNode;
 }
 
 function childOf(parent: Node | null, step: string | number) {

@@ -1,7 +1,15 @@
 /** Kinds of fields that the schema uses more than once, or that take many lines. */
 import * as z from 'zod';
 import { normalBase, parseUrl } from '../../shared/url.ts';
-import { DNS_SUBDOMAIN, isLabelValue, isQualifiedName, isQuantity, labelsIn, parseLabel, words } from './words.ts';
+import {
+  DNS_SUBDOMAIN,
+  isLabelValue,
+  isQualifiedName,
+  isQuantity,
+  labelsIn,
+  parseLabel,
+  refinementOf,
+} from './words.ts';
 
 /** Key of the text that is shown beside a field whose default is not a constant. It is not in the generated schemas. */
 export const DEFAULT_NOTE = 'defaultNote';
@@ -17,10 +25,10 @@ export function described<T extends z.ZodType>(schema: T, description: string, b
 
 /**
  * A list of mappings, empty by default. Its schema is made only when a group has the field.
- * @param what name of one element
+ * @param subject name of one element
  */
-export const listOf = <S extends z.ZodRawShape>(most: number, what: string, shape: () => S) =>
-  z.lazy(() => z.array(described(z.strictObject(shape()), what)).max(most)).default([]);
+export const listOf = <S extends z.ZodRawShape>(maximum: number, subject: string, shape: () => S) =>
+  z.lazy(() => z.array(described(z.strictObject(shape()), subject)).max(maximum)).default([]);
 
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 const DNS_LABEL_RULE = 'must be lower-case letters, digits and dashes, with a letter or digit at both ends';
@@ -31,7 +39,7 @@ const DNS_LABEL_RULE = 'must be lower-case letters, digits and dashes, with a le
  */
 export function stringLike(
   least: number,
-  most: number,
+  maximum: number,
   pattern: RegExp,
   rule: string | ((issue: { readonly input?: unknown }) => string),
   ...checks: readonly ((text: string) => string | undefined)[]
@@ -39,9 +47,9 @@ export function stringLike(
   return z.string({
     checks: [
       ...(least > 0 ? [z.minLength(least)] : []),
-      z.maxLength(most),
+      z.maxLength(maximum),
       z.regex(pattern, { error: rule }),
-      ...checks.map((check) => z.superRefine(words(check))),
+      ...checks.map((check) => z.superRefine(refinementOf(check))),
     ],
   });
 }
@@ -90,11 +98,11 @@ export const repository = () =>
 const PATTERN_RULE =
   'must be a repository, or a pattern with one "*" (any characters but "/"): "name" or "owner/name", of letters, digits and ._-';
 const PATTERN = /^(?:[-\w.]+\/)?(?:[-\w.]+|[-\w.]*\*[-\w.]*)$|^[-\w.]*\*[-\w.]*\/[-\w.]+$/;
-export const repositoryPatterns = (most: number) =>
+export const repositoryPatterns = (maximum: number) =>
   z
     .array(stringLike(1, 511, PATTERN, PATTERN_RULE))
     .min(1)
-    .max(most)
+    .max(maximum)
     .default([]);
 
 const ENDS = 'lower-case letters, digits, dashes and dots, with a letter or digit at both ends';
@@ -138,7 +146,7 @@ export const url = (example: string) => {
 const checkGiteaUrl = (text: string) =>
   /\/api\/v1\/*$/.test(text) ? 'must be the address of Gitea itself: leave out "/api/v1"' : undefined;
 
-export const giteaUrl = () => url('https://gitea.example.com').check(z.superRefine(words(checkGiteaUrl)));
+export const giteaUrl = () => url('https://gitea.example.com').check(z.superRefine(refinementOf(checkGiteaUrl)));
 
 /** Checks a label by the runner's grammar. */
 function checkLabel(text: string): string | undefined {
@@ -148,13 +156,13 @@ function checkLabel(text: string): string | undefined {
   return labels === '' ? parsed.wrong : `${parsed.wrong}; write "labels: [${labels}]"`;
 }
 
-export const runnerLabel = z.string().check(z.minLength(1), z.maxLength(512), z.superRefine(words(checkLabel)));
+export const runnerLabel = z.string().check(z.minLength(1), z.maxLength(512), z.superRefine(refinementOf(checkLabel)));
 
 const QUANTITY_RULE = 'must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"';
 const quantity = described(
   z
     .union([z.string(), z.int().min(0)])
-    .superRefine(words((value) => (isQuantity(String(value)) ? undefined : QUANTITY_RULE))),
+    .superRefine(refinementOf((value) => (isQuantity(String(value)) ? undefined : QUANTITY_RULE))),
   'Kubernetes quantity.',
 );
 export const quantities = () => z.record(z.string().max(317), quantity);

@@ -50,30 +50,30 @@ export interface Surroundings {
 export function problemsOfIssue(issue: z.core.$ZodIssue, around: Surroundings): readonly FieldProblem[] {
   const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step));
   const missing = valueAt(around.value, path) === undefined;
-  const wrong = (message: string): readonly FieldProblem[] => [
+  const problemOf = (message: string): readonly FieldProblem[] => [
     { path, message: isTokenAt(path, around) ? NEVER_IN_GIT + exampleOf(path) : message, code: 'GR-INPUT-05', missing },
   ];
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys.slice(0, MOST_FIELD_PROBLEMS).map((key) => unknownField(path, key, around));
     case 'invalid_type':
-      return wrong(wrongType(path, WANTED[issue.expected] ?? issue.expected, around));
+      return problemOf(wrongType(path, WANTED[issue.expected] ?? issue.expected, around));
     case 'invalid_value':
-      return wrong(wrongChoice(path, issue.values, around));
+      return problemOf(wrongChoice(path, issue.values, around));
     case 'invalid_union':
-      return wrong(wrongUnion(path, issue, around));
+      return problemOf(wrongUnion(path, issue, around));
     case 'too_small':
     case 'too_big':
-      return wrong(wrongSize(path, issue, around));
+      return problemOf(wrongSize(path, issue, around));
     case 'invalid_key':
-      return wrong(`has the key ${quoted(String(path.at(-1)))}, which is too long`);
+      return problemOf(`has the key ${quoted(String(path.at(-1)))}, which is too long`);
     case 'custom':
     case 'invalid_format':
-      if (issue.code === 'custom' && issue.params?.['ofKey'] === true) return wrong(issue.message);
-      return wrong(`${issue.message}${received(path, around)}${formInstead(path, around)}`);
+      if (issue.code === 'custom' && issue.params?.['ofKey'] === true) return problemOf(issue.message);
+      return problemOf(`${issue.message}${received(path, around)}${formInstead(path, around)}`);
     case 'not_multiple_of':
     case 'invalid_element':
-      return wrong(issue.message);
+      return problemOf(issue.message);
     default:
       return issue satisfies never;
   }
@@ -99,17 +99,18 @@ const WANTED: Readonly<Record<string, string>> = {
 /** Names that a message lists. More would bury the field. */
 const MOST_NAMES = 8;
 
-const named = (what: string, names: string) => Object.fromEntries(names.split(' ').map((name) => [name, what]));
+const adviceForNames = (advice: string, names: string) =>
+  Object.fromEntries(names.split(' ').map((name) => [name, advice]));
 
-const ofSpec = (what: string, names: string) => named(what, names.replace(/\w+/g, 'spec.$&'));
+const ofSpec = (advice: string, names: string) => adviceForNames(advice, names.replace(/\w+/g, 'spec.$&'));
 
 /** Other names of our fields, also from KEDA, ARC, GARM and GitLab. YAML reads a bare `no` as `false`. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   ...{ no: 'noProxy', false: 'noProxy', repository: 'repo', username: 'user', template: 'podTemplate' },
-  ...named('org', 'organization organisation owner'),
+  ...adviceForNames('org', 'organization organisation owner'),
   ...{ token: 'authToken', executor: 'containerMode', tags: 'labels', start: 'from', end: 'to' },
-  ...named('maxActiveRunners', 'maxRunners maxReplicas replicas maxReplicaCount capacity concurrent limit'),
-  ...named('minIdleRunners', 'minReplicas minRunners minReplicaCount idleReplicaCount'),
+  ...adviceForNames('maxActiveRunners', 'maxRunners maxReplicas replicas maxReplicaCount capacity concurrent limit'),
+  ...adviceForNames('minIdleRunners', 'minReplicas minRunners minReplicaCount idleReplicaCount'),
   desiredReplicas: 'runners',
 };
 
@@ -163,37 +164,41 @@ function unknownField(path: Path, key: string, around: Surroundings): FieldProbl
     if (place !== undefined) return problem(`unknown field; write it below podTemplate: "${place}"`);
     if (Object.hasOwn(OF_OTHERS, here.join('.'))) return problem(`unknown field; ${OF_OTHERS[here.join('.')]}`);
   }
-  const known = namesAt(around.schema, path);
-  const other = meantBy(key, OTHER_NAMES, known);
-  const home = other === undefined ? homeOf(around.schema, key, path) : undefined;
+  const knownNames = namesAt(around.schema, path);
+  const meantName = meantBy(key, OTHER_NAMES, knownNames);
+  const home = meantName === undefined ? homeOf(around.schema, key, path) : undefined;
   if (home) {
-    const where = home.length > 0 ? `below ${pathText(home)}` : 'beside spec';
-    return { ...problem(`unknown field; it belongs ${where}: move it there`), meant: [...home, key] };
+    const placeText = home.length > 0 ? `below ${pathText(home)}` : 'beside spec';
+    return { ...problem(`unknown field; it belongs ${placeText}: move it there`), meant: [...home, key] };
   }
-  const meant = other ?? nearestName(key, known);
+  const meant = meantName ?? nearestName(key, knownNames);
   if (meant !== undefined) return { ...problem(`unknown field; did you mean "${meant}"?`), meant: [...path, meant] };
-  if (known.length <= MOST_NAMES) return problem(`unknown field; known here: ${known.join(', ')}`);
+  if (knownNames.length <= MOST_NAMES) return problem(`unknown field; known here: ${knownNames.join(', ')}`);
   return problem(`unknown field; ${around.schemaCommand ?? 'gitea-runners schema'} lists the known ones`);
 }
 
-function wrongType(path: Path, wanted: string, around: Surroundings): string {
+function wrongType(path: Path, expected: string, around: Surroundings): string {
   const value = valueAt(around.value, path);
-  if (value === undefined) return `is required: ${wanted}${exampleOf(path)}`;
-  const written = isShown(path) ? around.writtenAt(path) : undefined;
+  if (value === undefined) return `is required: ${expected}${exampleOf(path)}`;
+  const writtenText = isShown(path) ? around.writtenAt(path) : undefined;
   const [inQuotes] = schemaAt(around.schema, path)?.safeParse(String(value)).error?.issues ?? [];
-  if (wanted === 'a string' && typeof value === 'number' && inQuotes)
+  if (expected === 'a string' && typeof value === 'number' && inQuotes)
     return `${inQuotes.message}, not ${describe(path, value)}${inSeconds(path, around)}`;
-  if (wanted === 'a string' && written !== undefined && (typeof value === 'number' || typeof value === 'boolean')) {
-    return `must be a string, but YAML reads ${written} as ${describe(path, value)}: quote it: "${written}"`;
+  if (
+    expected === 'a string' &&
+    writtenText !== undefined &&
+    (typeof value === 'number' || typeof value === 'boolean')
+  ) {
+    return `must be a string, but YAML reads ${writtenText} as ${describe(path, value)}: quote it: "${writtenText}"`;
   }
-  if (/^spec\.(?:labels|defaultLabels)\./.test(path.join('.')) && value === null && written)
-    return `must be a string, but YAML reads ${written} as nothing: quote it: "${written}"`;
-  const label = wanted === 'a string' ? labelOf(path, value) : undefined;
+  if (/^spec\.(?:labels|defaultLabels)\./.test(path.join('.')) && value === null && writtenText)
+    return `must be a string, but YAML reads ${writtenText} as nothing: quote it: "${writtenText}"`;
+  const label = expected === 'a string' ? labelOf(path, value) : undefined;
   if (label !== undefined) return `must be a string, not a mapping: quote it, without a space: ${quoted(label)}`;
-  const [only, another] = wanted === 'a mapping' && typeof value === 'string' ? namesAt(around.schema, path) : [];
+  const [only, another] = expected === 'a mapping' && typeof value === 'string' ? namesAt(around.schema, path) : [];
   const byField = only && !another ? `; write "${path.at(-1)}: {${only}: …}"` : '';
-  const example = wanted === 'a mapping' && path.length > 1 ? exampleOf(path) || byField : '';
-  return `must be ${wanted}, not ${describe(path, value)}${example}${asWanted(path, wanted, value)}`;
+  const example = expected === 'a mapping' && path.length > 1 ? exampleOf(path) || byField : '';
+  return `must be ${expected}, not ${describe(path, value)}${example}${asWanted(path, expected, value)}`;
 }
 
 /** Returns the advice for a duration without a unit. */
@@ -203,30 +208,31 @@ function inSeconds(path: Path, around: Surroundings): string {
 }
 
 /** Returns the right spelling of a string that means the right value. */
-function asWanted(path: Path, wanted: string, value: unknown): string {
+function asWanted(path: Path, expected: string, value: unknown): string {
   if (typeof value !== 'string' || !isShown(path)) return '';
-  if (wanted === 'a list') {
+  if (expected === 'a list') {
     if (path.at(-1) === 'setupCommand' && /[&|;<>$`"'\\*?~(){}#\n]/.test(value.trim()))
       return `; write ${shellLine(value)}`;
     const items = value.split(/[\s,]+/).filter((item) => item !== '');
     const isYaml = items.length > 0 && !items.some((item) => item.startsWith('*'));
     return isYaml ? `; write ${quoted(`${path.at(-1)}: [${items.join(', ')}]`)}` : '';
   }
-  return scalarInstead(String(path.at(-1)), wanted, value);
+  return scalarInstead(String(path.at(-1)), expected, value);
 }
 
 /** Returns the likely meaning of a string of another form, if there is one. */
 function formInstead(path: Path, around: Surroundings): string {
   const value = valueAt(around.value, path);
-  const where = path.join('.');
+  const pathName = path.join('.');
   if (typeof value !== 'string') return '';
-  if (/^spec\.gitea(?:\.url|URL)$/.test(where)) return urlInstead(value);
-  if (/\.(?:requests|limits)\.[^.]+$/.test(where)) return asWanted(path, 'a quantity', value);
-  if (where.startsWith('spec.idleSchedule.') && /^\d:\d\d$/.test(value)) return `; write ${path.at(-1)}: "0${value}"`;
+  if (/^spec\.gitea(?:\.url|URL)$/.test(pathName)) return urlInstead(value);
+  if (/\.(?:requests|limits)\.[^.]+$/.test(pathName)) return asWanted(path, 'a quantity', value);
+  if (pathName.startsWith('spec.idleSchedule.') && /^\d:\d\d$/.test(value))
+    return `; write ${path.at(-1)}: "0${value}"`;
   const [, sign, hours] = (path.at(-1) === 'timeZone' && /^[A-Z]*([+-])(\d{1,2})(?::?00)?$/.exec(value)) || [];
   if (sign) return `; write a city, e.g. Europe/Berlin, or "Etc/GMT${sign === '+' ? '-' : '+'}${Number(hours)}"`;
-  if (/^spec\.proxy\.https?$/.test(where) && /^[\w.-]+:\d+$/.test(value)) return `; write "http://${value}"`;
-  const [, hosts] = (where.startsWith('spec.proxy.noProxy.') && /^\*(\.[\w.-]+)$/.exec(value)) || [];
+  if (/^spec\.proxy\.https?$/.test(pathName) && /^[\w.-]+:\d+$/.test(value)) return `; write "http://${value}"`;
+  const [, hosts] = (pathName.startsWith('spec.proxy.noProxy.') && /^\*(\.[\w.-]+)$/.exec(value)) || [];
   return hosts === undefined ? nameInstead(path, around) || inSeconds(path, around) : `; write "${hosts}"`;
 }
 
@@ -282,10 +288,14 @@ function wrongChoice(path: Path, values: readonly unknown[], around: Surrounding
   return `must be ${choice}, not ${describe(path, value)}${near && choices.length > 1 ? `; did you mean "${near}"?` : ''}`;
 }
 
-/** @param others by the word that came. */
-function meantBy(word: string, others: Readonly<Record<string, string>>, known: readonly string[]): string | undefined {
-  const other = Object.hasOwn(others, word) ? others[word] : undefined;
-  return known.find((name) => name === other);
+/** @param otherWords by the word that came. */
+function meantBy(
+  word: string,
+  otherWords: Readonly<Record<string, string>>,
+  knownNames: readonly string[],
+): string | undefined {
+  const meantWord = Object.hasOwn(otherWords, word) ? otherWords[word] : undefined;
+  return knownNames.find((name) => name === meantWord);
 }
 
 /** The only unions: a list or `false`, and a quantity as a string or number. */
@@ -294,8 +304,9 @@ function wrongUnion(path: Path, issue: z.core.$ZodIssueInvalidUnion, around: Sur
   if (issue.errors.some((branch) => branch.some((inner) => inner.code === 'invalid_value'))) {
     return `must be a list of labels or false, not ${describe(path, value)}${asWanted(path, 'a list', value)}`;
   }
-  const written = around.writtenAt(path);
-  if (typeof value === 'number' && written !== undefined) return `must be a whole number or quoted: "${written}"`;
+  const writtenText = around.writtenAt(path);
+  if (typeof value === 'number' && writtenText !== undefined)
+    return `must be a whole number or quoted: "${writtenText}"`;
   return `must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi", not ${describe(path, value)}`;
 }
 
@@ -392,13 +403,13 @@ export function leftIn(text: string, path: Path): readonly FieldProblem[] {
 }
 
 /** Fields of a pod that a template may have, and that people write elsewhere. */
-const OF_POD = words(
+const OF_POD = wordSet(
   'affinity containers dnsConfig dnsPolicy hostAliases imagePullSecrets initContainers nodeSelector priorityClassName runtimeClassName ' +
     'securityContext serviceAccountName tolerations topologySpreadConstraints volumes',
 );
-const OF_CONTAINER = words('env envFrom imagePullPolicy volumeMounts');
+const OF_CONTAINER = wordSet('env envFrom imagePullPolicy volumeMounts');
 
-function words(text: string): ReadonlySet<string> {
+function wordSet(text: string): ReadonlySet<string> {
   return new Set(text.split(' '));
 }
 

@@ -24,8 +24,8 @@ export function runnerGroupFromObject(
 ): { readonly group: RunnerGroup } | { readonly problem: string; readonly isDenied?: boolean } {
   const { namespace, name, spec, annotations, labels } = object;
   // The spec of a stand-in says nothing.
-  const told = annotations?.[PROBLEM];
-  if (told !== undefined) return { problem: told, isDenied: annotations?.[PROBLEM_REASON] === DENIED };
+  const notedProblem = annotations?.[PROBLEM];
+  if (notedProblem !== undefined) return { problem: notedProblem, isDenied: annotations?.[PROBLEM_REASON] === DENIED };
   const text = jsonOf({
     apiVersion: API_VERSION,
     kind: KIND,

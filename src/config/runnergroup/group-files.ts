@@ -44,8 +44,8 @@ interface Found {
 type Where = { readonly paths: readonly string[]; readonly recursive: boolean; readonly cwd: string };
 type Search = ReturnType<typeof newSearch>;
 
-const newSearch = (where: Where) => ({
-  ...where,
+const newSearch = (options: Where) => ({
+  ...options,
   found: new Map<string, Found>(),
   folders: new Set<string>(),
   problems: [] as Problem[],
@@ -65,9 +65,9 @@ class Excess extends Error {
 }
 
 /** All files that `paths` name, in the order of their names, each once. What cannot be read becomes a problem, and no error. */
-export function readFiles(where: Where) {
-  const search = newSearch(where);
-  const { paths } = where;
+export function readFiles(options: Where) {
+  const search = newSearch(options);
+  const { paths } = options;
   try {
     for (const path of paths.length > 0 ? paths : ['.']) findPath(path, search);
     return { files: readAll(search), problems: search.problems, skipped: search.skipped };
@@ -163,9 +163,9 @@ function entriesOf(real: string, shown: string, search: Search): readonly Dirent
 type EntryPlace = Readonly<Record<'real' | 'name' | 'border', string>>;
 
 function findEntry(entry: Dirent, { real: path, name, border }: EntryPlace, search: Search): void {
-  const wanted = READ_ENDING.test(entry.name);
+  const isReadable = READ_ENDING.test(entry.name);
   const isLink = entry.isSymbolicLink();
-  if (!wanted && !(search.recursive && (entry.isDirectory() || isLink))) return;
+  if (!isReadable && !(search.recursive && (entry.isDirectory() || isLink))) return;
   try {
     const real = isLink ? realpathSync.native(path) : path;
     const isOutside = !isInside(real, border);
@@ -173,7 +173,7 @@ function findEntry(entry: Dirent, { real: path, name, border }: EntryPlace, sear
     if (isOutside)
       addProblem(name, 'is a symbolic link that leads out of the given folder: it is not followed', search);
     else if (isFolder && search.recursive) findInFolder(real, name, border, search);
-    else if (isFolder || !wanted) return;
+    else if (isFolder || !isReadable) return;
     else if (NO_MANIFESTS.test(entry.name)) search.skipped.push(name);
     else add({ real, name, is: 'file' }, search);
   } catch (error) {
@@ -191,9 +191,9 @@ function addProblem(name: string, message: string, search: Search): void {
   if (search.problems.length >= MOST_PROBLEMS) throw new Excess(name, `${MOST_PROBLEMS} problems`);
 }
 
-function add(found: Found, search: Search): void {
-  if (!search.found.has(found.real)) search.found.set(found.real, found);
-  if (search.found.size > MOST_FILES) throw new Excess(found.name, `${MOST_FILES} files`);
+function add(file: Found, search: Search): void {
+  if (!search.found.has(file.real)) search.found.set(file.real, file);
+  if (search.found.size > MOST_FILES) throw new Excess(file.name, `${MOST_FILES} files`);
 }
 
 function isInside(path: string, folder: string): boolean {
@@ -259,10 +259,10 @@ const PAUSE_MS = 5;
  * Reads like `readSync`, but waits. Standard input does not block if another process that shares it has set this
  * (EAGAIN).
  */
-function readSome(file: number, bytes: Uint8Array, at: number): number {
+function readSome(file: number, bytes: Uint8Array, offset: number): number {
   for (;;) {
     try {
-      return readSync(file, bytes, at, bytes.length - at, null);
+      return readSync(file, bytes, offset, bytes.length - offset, null);
     } catch (error) {
       if (systemCode(error) !== 'EAGAIN') throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);

@@ -117,9 +117,9 @@ function ruleRepository(repo: string, { spec: { org, user }, unclear }: Draft, r
 /** Reads Gitea's URL from both spellings. */
 function ruleGiteaUrl({ spec: { gitea, giteaURL }, unclear }: Draft, report: Report): string | undefined {
   if (unclear('gitea') || unclear('giteaURL')) return undefined;
-  const written = gitea?.url ?? giteaURL;
-  if (written === undefined) return report([], 'gitea.url is required: add "gitea: {url: https://…}"');
-  const url = normalBase(written);
+  const writtenUrl = gitea?.url ?? giteaURL;
+  if (writtenUrl === undefined) return report([], 'gitea.url is required: add "gitea: {url: https://…}"');
+  const url = normalBase(writtenUrl);
   if (url === undefined || giteaURL === undefined || normalBase(giteaURL) === url) return url;
   return report(['giteaURL'], 'differs from gitea.url: remove one of the two spellings');
 }
@@ -185,15 +185,15 @@ function hasOwnClaim(template: unknown): boolean {
 function ruleLabels(draft: Draft, report: Report): readonly RunnerLabel[] | undefined {
   const { spec, groupName, unclear } = draft;
   if (unclear('labels') || unclear('defaultLabels') || unclear('containerMode')) return undefined;
-  const given = spec.defaultLabels ?? (hasDocker(modeOf(spec)) ? DEFAULT_LABELS : false);
-  const own = (spec.labels ?? []).map(read);
-  const added = (given === false ? [] : given).map(read);
-  checkLabels('labels', own, draft, report);
+  const defaultLabels = spec.defaultLabels ?? (hasDocker(modeOf(spec)) ? DEFAULT_LABELS : false);
+  const ownLabels = (spec.labels ?? []).map(read);
+  const added = (defaultLabels === false ? [] : defaultLabels).map(read);
+  checkLabels('labels', ownLabels, draft, report);
   checkLabels('defaultLabels', added, draft, report);
-  const names = new Set(own.map(({ name }) => name));
-  const written = [...own, ...added.filter(({ name }) => !names.has(name))];
-  const isNamed = !spec.groupLabel || groupName === undefined || written.some(({ name }) => name === groupName);
-  const labels = isNamed ? written : [...written, labelLike(written, groupName)];
+  const names = new Set(ownLabels.map(({ name }) => name));
+  const allLabels = [...ownLabels, ...added.filter(({ name }) => !names.has(name))];
+  const isNamed = !spec.groupLabel || groupName === undefined || allLabels.some(({ name }) => name === groupName);
+  const labels = isNamed ? allLabels : [...allLabels, labelLike(allLabels, groupName)];
   if (labels.length > 0) return labels.map(({ name, text }) => ({ name, text }));
   return report([], 'the runners would have no label: add one to labels, e.g. "ubuntu-latest:host"');
 }
@@ -210,27 +210,27 @@ function modeOf({ containerMode = 'dind-rootless' }: Draft['spec']): ContainerMo
 function checkLabels(field: string, labels: readonly ParsedLabel[], { spec, unclear }: Draft, report: Report): void {
   const mode = modeOf(spec);
   const isOtherRunner = hasOwnImage(spec) || unclear('image');
-  const seen = new Set<string>();
+  const labelNames = new Set<string>();
   for (const [index, { name, text, schema }] of labels.entries()) {
-    const at = [field, index];
-    if (seen.has(name)) report(at, `the name ${quoted(name)} is already in this list: remove one of them`);
+    const labelPath = [field, index];
+    if (labelNames.has(name)) report(labelPath, `the name ${quoted(name)} is already in this list: remove one of them`);
     else if (schema === 'docker' && !hasDocker(mode)) {
-      const instead = `write "${name}:host", or choose another containerMode`;
-      report(at, `needs docker, which containerMode ${mode} does not have: ${instead}`);
+      const advice = `write "${name}:host", or choose another containerMode`;
+      report(labelPath, `needs docker, which containerMode ${mode} does not have: ${advice}`);
     } else if (schema === 'foreign' && !isOtherRunner) {
-      report(at, `${quoted(text)} is neither name:host nor name:docker://image; ${labelInstead(text)}`);
+      report(labelPath, `${quoted(text)} is neither name:host nor name:docker://image; ${labelInstead(text)}`);
     }
-    seen.add(name);
+    labelNames.add(name);
   }
 }
 
 /** `:doker://node` and `:node:20` are a misspelt schema and a missing one. A single word behind the name may be either. */
 function labelInstead(text: string): string {
-  const [name = '', schema = '', ...rest] = text.split(':');
+  const [name = '', schema = '', ...imageParts] = text.split(':');
   if (name === 'docker' && schema.startsWith('//'))
     return `it lacks its name: write ${quoted(`ubuntu-latest:${text}`)}`;
-  const image = rest.join(':').replace(/^\/\//, '');
-  if (rest[0]?.startsWith('//') || nearestName(schema, ['docker']) !== undefined)
+  const image = imageParts.join(':').replace(/^\/\//, '');
+  if (imageParts[0]?.startsWith('//') || nearestName(schema, ['docker']) !== undefined)
     return `did you mean ${quoted(`${name}:docker://${image}`)}?`;
   if (image !== '') return `did you mean ${quoted(`${name}:docker://${schema}:${image}`)}?`;
   return `the default runner ${RUNNER_RELEASE} would never register. Write ${quoted(`${name}-${schema}`)} here and in runs-on, or set image to a runner of 2.1 or newer. If ${quoted(schema)} is an image, write ${quoted(`${name}:docker://${schema}`)}`;
@@ -267,9 +267,9 @@ function ruleGracefulStop({ spec, unclear }: Draft, report: Report): number | un
  * Checks requests and limits. With a podTemplate, src/plan/final-pods.ts checks the pod, because the template may
  * change both.
  */
-function ruleResources(written: Pick<Draft['spec'], 'resources' | 'podTemplate'>, path: Path, report: Report) {
-  const [requests, limits] = [asTexts(written.resources?.requests ?? {}), asTexts(written.resources?.limits ?? {})];
-  for (const fault of written.podTemplate ? [] : resourceFaults(requests, limits))
+function ruleResources(fields: Pick<Draft['spec'], 'resources' | 'podTemplate'>, path: Path, report: Report) {
+  const [requests, limits] = [asTexts(fields.resources?.requests ?? {}), asTexts(fields.resources?.limits ?? {})];
+  for (const fault of fields.podTemplate ? [] : resourceFaults(requests, limits))
     report([...path, 'resources', ...fault.path], fault.message);
   return { requests, limits };
 }
@@ -285,27 +285,27 @@ function ruleSizes(draft: Draft, report: Report): NormalFields['sizes'] | undefi
   const cap = ruleCap(draft, () => undefined) ?? 0;
   return sizes.map((size, index) => {
     const { name, weight, resources, podTemplate } = size;
-    const at = ['sizes', index];
+    const sizePath = ['sizes', index];
     if (labels.some((label) => label.name === name))
-      report([...at, 'name'], `is a label of the group already, so all its runners have it: choose another name`);
+      report([...sizePath, 'name'], `is a label of the group already, so all its runners have it: choose another name`);
     if (sizes.findIndex((size) => size.name === name) < index)
-      report([...at, 'name'], 'is the name of a size before it: choose another one');
-    checkWeight(weight, 'the cap', cap, [...at, 'weight'], report);
+      report([...sizePath, 'name'], 'is the name of a size before it: choose another one');
+    checkWeight(weight, 'the cap', cap, [...sizePath, 'weight'], report);
     for (const limit of spec.limits ?? [])
-      checkWeight(weight, `the limit ${limit.name ?? limitKind(limit)}`, limit.max, [...at, 'weight'], report);
+      checkWeight(weight, `the limit ${limit.name ?? limitKind(limit)}`, limit.max, [...sizePath, 'weight'], report);
     return {
       name,
       weight,
-      ...(resources && { resources: ruleResources({ podTemplate: spec.podTemplate, ...size }, at, report) }),
+      ...(resources && { resources: ruleResources({ podTemplate: spec.podTemplate, ...size }, sizePath, report) }),
       ...(podTemplate && { podTemplate }),
     };
   });
 }
 
 /** A cap of 0 starts no runners of any size. */
-function checkWeight(weight: number, what: string, most: number, at: Path, report: Report): void {
-  if (most > 0 && weight > most)
-    report(at, `is ${weight}, more than ${what}, which is ${most}: such a job would wait for ever`);
+function checkWeight(weight: number, limitText: string, maximum: number, path: Path, report: Report): void {
+  if (maximum > 0 && weight > maximum)
+    report(path, `is ${weight}, more than ${limitText}, which is ${maximum}: such a job would wait for ever`);
 }
 
 /** `per repository of branches main, release/*` */
@@ -326,17 +326,20 @@ function ruleLimits({ spec, unclear }: Draft, report: Report): NormalFields['lim
   ];
   for (const [index, limit] of limits.entries()) {
     const { name, per, branches } = limit;
-    const at = ['limits', index];
+    const limitPath = ['limits', index];
     const isSame = (other: typeof limit): boolean =>
       other.name === name && (name !== undefined || limitKind(other) === limitKind(limit));
     const ofJobs = per ? 'per' : branches && 'branches';
     if (name === undefined && ofJobs === undefined)
-      report(at, 'needs name, per or branches: the cap of the group is maxActiveRunners');
-    else if (limits.findIndex(isSame) < index) report(at, 'is in this list already: remove one of them');
+      report(limitPath, 'needs name, per or branches: the cap of the group is maxActiveRunners');
+    else if (limits.findIndex(isSame) < index) report(limitPath, 'is in this list already: remove one of them');
     if (name !== undefined && branches)
-      report([...at, 'branches'], 'does not go with name: Jobs do not say their branch to other groups. Remove one');
+      report(
+        [...limitPath, 'branches'],
+        'does not go with name: Jobs do not say their branch to other groups. Remove one',
+      );
     for (const [what, isSet] of unfit)
-      if (ofJobs && isSet && !isBound(spec)) report([...at, ofJobs], `does not go with ${what}`);
+      if (ofJobs && isSet && !isBound(spec)) report([...limitPath, ofJobs], `does not go with ${what}`);
   }
   return limits;
 }
@@ -361,51 +364,51 @@ function ruleCap({ spec, unclear }: Draft, report: Report): number | undefined {
     const message = `is required: a whole number${exampleOf(['spec', 'maxActiveRunners'])}`;
     return report(['maxActiveRunners'], message, { code: 'GR-INPUT-05', missing: true, together: false });
   }
-  const wrong = wrongTiers(priorityTiers);
+  const faults = wrongTiers(priorityTiers);
   if (last !== undefined && valueAt(podTemplate, ['spec', 'priorityClassName']) !== undefined) {
     const message = 'does not go with priorityTiers, which set it for each runner: remove one of them';
-    wrong.push([['podTemplate', 'spec', 'priorityClassName'], message]);
+    faults.push([['podTemplate', 'spec', 'priorityClassName'], message]);
   }
   if (maxActiveRunners !== undefined && maxWorkers !== undefined && maxActiveRunners !== maxWorkers) {
-    wrong.push([['maxWorkers'], 'differs from maxActiveRunners: remove one of the two spellings']);
-  } else if (last !== undefined && last !== cap && wrong.length === 0) {
+    faults.push([['maxWorkers'], 'differs from maxActiveRunners: remove one of the two spellings']);
+  } else if (last !== undefined && last !== cap && faults.length === 0) {
     const field = maxActiveRunners === undefined ? 'maxWorkers' : 'maxActiveRunners';
     const message = `is ${cap}, but must be the last threshold of priorityTiers, which is ${last}: correct one, or remove ${field}`;
-    wrong.push([[field], message]);
+    faults.push([[field], message]);
   }
   const idle: [Path, number | undefined][] = [
     [['minIdleRunners'], minIdleRunners],
     ...(spec.idleSchedule ?? []).map(({ runners }, at): [Path, number] => [['idleSchedule', at, 'runners'], runners]),
     [['idleDemand', 'most'], spec.idleDemand?.most],
   ];
-  for (const [path, count = 0] of wrong.length === 0 ? idle : [])
+  for (const [path, count = 0] of faults.length === 0 ? idle : [])
     if (count > cap)
-      wrong.push([path, `is ${count}, but must be at most the cap, which is ${cap}: idle runners count under it`]);
-  for (const [path, message] of wrong) report(path, message);
+      faults.push([path, `is ${count}, but must be at most the cap, which is ${cap}: idle runners count under it`]);
+  for (const [path, message] of faults) report(path, message);
   return cap;
 }
 
 function wrongTiers(tiers: WrittenSpec['priorityTiers']): [Path, string][] {
   return tiers.flatMap(({ threshold, priorityClassName }, nth) => {
-    const before = tiers[nth - 1]?.threshold ?? 0;
-    const wrong: [Path, string][] = [];
-    if (threshold <= before) {
-      const message = `is ${threshold}, but must be greater than ${before}, the threshold of the tier before it`;
-      wrong.push([['priorityTiers', nth, 'threshold'], message]);
+    const previousThreshold = tiers[nth - 1]?.threshold ?? 0;
+    const faults: [Path, string][] = [];
+    if (threshold <= previousThreshold) {
+      const message = `is ${threshold}, but must be greater than ${previousThreshold}, the threshold of the tier before it`;
+      faults.push([['priorityTiers', nth, 'threshold'], message]);
     }
     if (priorityClassName.startsWith(OF_KUBERNETES)) {
       const message = "is a class of Kubernetes' own parts: a runner with it could push them off their node";
-      wrong.push([['priorityTiers', nth, 'priorityClassName'], message]);
+      faults.push([['priorityTiers', nth, 'priorityClassName'], message]);
     }
-    return wrong;
+    return faults;
   });
 }
 
 /** A pod is not late before its spawn timeout. */
 function rulePendingDeadline({ spec, unclear }: Draft, report: Report): number | undefined {
-  const { spawnTimeoutSeconds: spawn, pendingDeadlineSeconds: given } = spec;
+  const { spawnTimeoutSeconds: spawn, pendingDeadlineSeconds: pendingDeadline } = spec;
   if (spawn === undefined || unclear('pendingDeadlineSeconds')) return undefined;
-  const deadline = given ?? Math.max(PENDING_DEADLINE_SECONDS, spawn);
+  const deadline = pendingDeadline ?? Math.max(PENDING_DEADLINE_SECONDS, spawn);
   if (deadline >= spawn) return deadline;
   const message = `is ${deadline}, but must be at least spawnTimeoutSeconds, which is ${spawn}`;
   return report(['pendingDeadlineSeconds'], message);
@@ -417,23 +420,26 @@ const SHOWS_THE_END: readonly string[] = ['debug', 'trace'];
 /** Keys of the runner's configuration that the mode or another field makes useless. */
 function ruleRunnerConfig({ spec, unclear }: Draft, report: Report): NormalFields['runnerConfig'] | undefined {
   const { containerMode, cache, runnerConfig = {}, proxy, caBundle, keepFailedSeconds = 0 } = spec;
-  const wrong = (path: readonly string[], message: string) => report(['runnerConfig', ...path], message);
+  const reportField = (path: readonly string[], message: string) => report(['runnerConfig', ...path], message);
   if (keepFailedSeconds > 0 && !SHOWS_THE_END.includes(runnerConfig.log?.level ?? 'debug'))
-    return wrong(['log', 'level'], 'does not go with keepFailedSeconds, for which it is debug: remove one of them');
+    return reportField(
+      ['log', 'level'],
+      'does not go with keepFailedSeconds, for which it is debug: remove one of them',
+    );
   const isNewer = ([key]: readonly [string, string]) => valueAt(runnerConfig, key.split('.')) !== undefined;
   const newer = hasOwnImage(spec) || unclear('image') ? undefined : Object.entries(NEWER_KEYS).find(isNewer);
   if (newer) {
     const [key, since] = newer;
     const message = `came with runner ${since}, and the default runner ${RUNNER_RELEASE} ignores it: set image to a runner of ${since} or newer`;
-    return wrong(key.split('.'), message);
+    return reportField(key.split('.'), message);
   }
   if (runnerConfig.runner?.env_file !== undefined && (proxy !== undefined || caBundle !== undefined)) {
     const message =
       'does not go with spec.proxy and spec.caBundle, which need a file of their own there: use runner.envs';
-    return wrong(['runner', 'env_file'], message);
+    return reportField(['runner', 'env_file'], message);
   }
   if (runnerConfig.container && containerMode === 'host')
-    return wrong(['container'], 'does not go with containerMode host, which starts no containers');
+    return reportField(['container'], 'does not go with containerMode host, which starts no containers');
   const tokens = [spec.registrationToken, spec.authToken].map((token) => token?.secretRef ?? token);
   if (tokens.some((token) => cache && token?.name === cache.secretRef.name && token.key === cache.secretRef.key))
     report(
@@ -441,7 +447,7 @@ function ruleRunnerConfig({ spec, unclear }: Draft, report: Report): NormalField
       'is a token of Gitea; CI jobs can read the secret of the cache, so name another key',
     );
   if (cache && runnerConfig.cache?.enabled === false)
-    return wrong(['cache', 'enabled'], 'is false, but spec.cache names a cache: remove one of them');
+    return reportField(['cache', 'enabled'], 'is false, but spec.cache names a cache: remove one of them');
   return runnerConfig;
 }
 

@@ -38,7 +38,7 @@ import {
 } from './field-kinds.ts';
 import { NOTIFY_HELP, NotifyTargets } from './notify-fields.ts';
 import { RunnerConfigKeys } from './runner-config.ts';
-import { DAYS, IMAGE_REFERENCE, LONGEST_IMAGE, words } from './words.ts';
+import { DAYS, IMAGE_REFERENCE, LONGEST_IMAGE, refinementOf } from './words.ts';
 
 /**
  * Release of the runner that default images carry: 1.0.8 ran in real pods against Gitea 1.26 and 1.27, and the pod template
@@ -381,7 +381,7 @@ export const Spec = z.strictObject({
         z
           .array(stringLike(0, LONGEST_COMMAND, /^[^\0]*$/, 'must not have a NUL character'))
           .max(100)
-          .superRefine(words(checkCommand)),
+          .superRefine(refinementOf(checkCommand)),
       )
       .default([]),
     "Command and its arguments, at most 16,384 characters, run before the runner registers: in an init container `setup`, with the runner's image, in `/data`. The runner finds there what it leaves. It has no registration token. Its time counts towards `spawnTimeoutSeconds`; if it fails, the runner has failed (`kubectl logs -c setup`).",

@@ -36,7 +36,7 @@ export function editorSchema(title: string, document: z.ZodType): JsonSchema {
 
 /** Converts a zod schema to the JSON Schema of its input. Rules between fields are left out. */
 export function toJsonSchema(schema: z.ZodType): JsonSchema {
-  const { $schema: _$schema, ...rest } = z.toJSONSchema(schema, {
+  const { $schema: _$schema, ...jsonSchema } = z.toJSONSchema(schema, {
     io: 'input',
     target: 'draft-7',
     override: ({ jsonSchema: made }) => {
@@ -46,5 +46,5 @@ export function toJsonSchema(schema: z.ZodType): JsonSchema {
       if (made.minimum === Number.MIN_SAFE_INTEGER) delete made.minimum;
     },
   });
-  return rest as JsonSchema;
+  return jsonSchema as JsonSchema;
 }

@@ -5,7 +5,7 @@
 import * as z from 'zod';
 import { webhookUrlProblem } from '../../shared/url.ts';
 import { described, stringLike } from './field-kinds.ts';
-import { words } from './words.ts';
+import { refinementOf } from './words.ts';
 
 /** Kinds of addressees. An entry has the field of one. */
 export const RECEIVERS = ['slack', 'webhook'] as const;
@@ -33,7 +33,7 @@ function targets() {
   });
   const webhook = z.strictObject({
     url: described(
-      z.string().min(1).max(LONGEST_URL).superRefine(words(webhookUrlProblem)),
+      z.string().min(1).max(LONGEST_URL).superRefine(refinementOf(webhookUrlProblem)),
       'Address that gets a POST with JSON. It must begin with a prefix that `serve` allows (`--notify-urls`).',
     ),
   });

@@ -23,8 +23,8 @@ export function homeOf(document: z.ZodType, field: string, from: Path): Path | u
 const PLACES = new WeakMap<z.ZodType, ReadonlyMap<string, readonly Path[]>>();
 
 function placesIn(document: z.ZodType): ReadonlyMap<string, readonly Path[]> {
-  const known = PLACES.get(document);
-  if (known) return known;
+  const knownPlaces = PLACES.get(document);
+  if (knownPlaces) return knownPlaces;
   const places = new Map<string, Path[]>();
   const visit = (path: Path): void => {
     for (const name of namesAt(document, path)) {
@@ -89,15 +89,15 @@ const READ_ELSEWHERE = new Set(['registrationToken', 'authToken']);
 export function otherSecrets(spec: unknown): readonly SecretRef[] {
   const ref = refSchema();
   // YAML aliases show one object at several places; each is looked at once.
-  const seen = new Set<object>();
+  const visited = new Set<object>();
   const below = (value: unknown, path: string): readonly SecretRef[] => {
-    if (typeof value !== 'object' || value === null || seen.has(value)) return [];
-    seen.add(value);
+    if (typeof value !== 'object' || value === null || visited.has(value)) return [];
+    visited.add(value);
     return Object.entries(value).flatMap(([field, inner]: [string, unknown]) => {
       if (field === 'podTemplate' || (path === 'spec' && READ_ELSEWHERE.has(field))) return [];
-      const at = `${path}.${field.slice(0, 80)}`;
-      const found = field === 'secretRef' ? ref.safeParse(inner).data : undefined;
-      return [...(found ? [{ path: `${at}.name`, ...found }] : []), ...below(inner, at)];
+      const fieldPath = `${path}.${field.slice(0, 80)}`;
+      const secretRef = field === 'secretRef' ? ref.safeParse(inner).data : undefined;
+      return [...(secretRef ? [{ path: `${fieldPath}.name`, ...secretRef }] : []), ...below(inner, fieldPath)];
     });
   };
   return below(spec, 'spec');
@@ -105,8 +105,8 @@ export function otherSecrets(spec: unknown): readonly SecretRef[] {
 
 /** Returns the names of the Secrets that hold tokens of Gitea, including one that is written and not used. */
 export function tokenSecrets({ authToken, manifest, registrationToken }: RunnerGroup): readonly string[] {
-  const written = [['secretRef', 'name'], ['name']].map((path) =>
+  const secretNames = [['secretRef', 'name'], ['name']].map((path) =>
     valueAt(manifest, ['spec', 'registrationToken', ...path]),
   );
-  return [registrationToken?.name, authToken.name, ...written].filter((name) => typeof name === 'string');
+  return [registrationToken?.name, authToken.name, ...secretNames].filter((name) => typeof name === 'string');
 }

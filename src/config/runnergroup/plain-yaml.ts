@@ -57,8 +57,8 @@ class Places {
   readonly #of = new Map<unknown, Map<string, Place>>();
 
   note(parent: object, step: string | number, place: Place): void {
-    const known = this.#of.get(parent);
-    if (known) known.set(String(step), place);
+    const knownKeys = this.#of.get(parent);
+    if (knownKeys) knownKeys.set(String(step), place);
     else this.#of.set(parent, new Map([[String(step), place]]));
   }
 
@@ -169,7 +169,7 @@ class Reader {
     return value;
   }
 
-  #flow(words: RegExp, depth: number): unknown {
+  #flow(wordPattern: RegExp, depth: number): unknown {
     if (depth > DEEPEST) throw new NotPlain();
     switch (this.#sign()) {
       case '{': {
@@ -189,14 +189,14 @@ class Reader {
       case "'":
         return this.#need(QUOTED).slice(1, -1);
       default:
-        return this.#scalar(words);
+        return this.#scalar(wordPattern);
     }
   }
 
-  #scalar(words: RegExp): unknown {
+  #scalar(wordPattern: RegExp): unknown {
     const number = this.#take(WHOLE_NUMBER);
     if (number !== undefined) return Number(number);
-    const text = this.#take(QUANTITY) ?? this.#need(words);
+    const text = this.#take(QUANTITY) ?? this.#need(wordPattern);
     if (text === 'true' || text === 'false') return text === 'true';
     if (YAML_WORD.test(text)) throw new NotPlain();
     return text;
@@ -264,8 +264,8 @@ class Reader {
   }
 
   #need(pattern: RegExp): string {
-    const found = this.#take(pattern);
-    if (found === undefined) throw new NotPlain();
-    return found;
+    const token = this.#take(pattern);
+    if (token === undefined) throw new NotPlain();
+    return token;
   }
 }

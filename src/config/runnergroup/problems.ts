@@ -44,8 +44,8 @@ export class InputProblems extends Failure {
   /** Absent: the problems were found after reading. */
   readonly read?: ReadInSpite;
 
-  constructor(found: readonly Problem[], read?: ReadInSpite) {
-    const problems = [...found].sort(byPlace);
+  constructor(allProblems: readonly Problem[], read?: ReadInSpite) {
+    const problems = [...allProblems].sort(byPlace);
     super(problems[0]?.code ?? 'GR-INPUT-01', 2, summary(problems));
     this.name = 'InputProblems';
     this.problems = problems;
@@ -55,8 +55,8 @@ export class InputProblems extends Failure {
 
 /** `file:line:column: path: message [code]`, one line, safe on a terminal. */
 export function formatProblem({ place, path, message, code }: Problem): string {
-  const where = `${place.file}:${place.line}:${place.column}`;
-  return `${shortLine([where, path, message].filter((part) => part !== '').join(': '))} [${code}]`;
+  const position = `${place.file}:${place.line}:${place.column}`;
+  return `${shortLine([position, path, message].filter((part) => part !== '').join(': '))} [${code}]`;
 }
 
 /** Quotes at most 60 characters of a value from a file, for use inside a message. Leaves out credentials of a URL. */

@@ -98,8 +98,8 @@ function resultOf(
   // The unread rest of a file may contain anything.
   if ((problems.length > 0 && !canIsolate) || reader.isDone) {
     const faulty = reader.faulty + broken.length;
-    const found = [...problems, ...problemsOf(broken)].slice(0, MOST_PROBLEMS);
-    throw new InputProblems(found, { count: groups.length + faulty, files: files.length, groups, pods, sources });
+    const allProblems = [...problems, ...problemsOf(broken)].slice(0, MOST_PROBLEMS);
+    throw new InputProblems(allProblems, { count: groups.length + faulty, files: files.length, groups, pods, sources });
   }
   const isolated = isolate(groups, broken, (group) => [
     ...(duplicates.get(keyText(group)) ?? []),
@@ -134,9 +134,9 @@ const NAMED = /\b(kind|apiVersion|namespace)["']?[ \t]*:[ \t]*["']?([^\s"',}/]*)
 /** True for such a text that names no object but RunnerGroups of this namespace. No other can go missing, and be pruned. */
 function holdsGroupsAlone(text: string, isTextFaulty: boolean, { defaultNamespace }: ReadOptions): boolean {
   const meant = new Map(Object.entries({ kind: KIND, apiVersion: API_GROUP, namespace: defaultNamespace }));
-  const named = [...text.matchAll(NAMED)];
-  const isMeant = named.every(([, field = '', word]) => word === meant.get(field));
-  return isMeant && (!isTextFaulty || named.some(([, field]) => field === 'kind'));
+  const matches = [...text.matchAll(NAMED)];
+  const isMeant = matches.every(([, field = '', word]) => word === meant.get(field));
+  return isMeant && (!isTextFaulty || matches.some(([, field]) => field === 'kind'));
 }
 
 /** Characters. RunnerGroups of so many are read quickly and take some MB. */
@@ -210,15 +210,15 @@ class GroupReader {
     const { place } = problem;
     const { defaultNamespace, isolate = false } = this.#options;
     const ours = holds.filter(claimsToBeGroup);
-    const others = holds.filter((value) => !claimsToBeGroup(value));
+    const otherObjects = holds.filter((value) => !claimsToBeGroup(value));
     const groups = ours.filter((value) => valueAt(value, ['kind']) !== 'RunnerPolicy');
-    const named = groups.flatMap((value) => brokenGroup(value, place, defaultNamespace, [problem]) ?? []);
-    const kept = heldTexts(others.map(nameOf));
-    if (!isolate || ours.length === 0 || named.length + kept.length < groups.length + others.length) {
+    const brokenGroups = groups.flatMap((value) => brokenGroup(value, place, defaultNamespace, [problem]) ?? []);
+    const kept = heldTexts(otherObjects.map(nameOf));
+    if (!isolate || ours.length === 0 || brokenGroups.length + kept.length < groups.length + otherObjects.length) {
       this.problems.push(problem);
       return;
     }
-    this.broken.push(...named);
+    this.broken.push(...brokenGroups);
     this.others.push(...kept.map((text) => ({ place, text, objects: [] })));
     if (groups.length === 0) this.skipped.push(`${place.file}:${place.line} (a RunnerPolicy)`);
   }
@@ -326,8 +326,10 @@ function nameOf(value: unknown): NamedObject {
  */
 export function heldTexts(objects: readonly NamedObject[]): readonly string[] {
   const annotations = { [HOOK]: SKIP };
-  const named = objects.filter(({ name, kind, apiVersion }) => name && kind && apiVersion);
-  return named.map(({ name, namespace, ...type }) => jsonText({ ...type, metadata: { name, namespace, annotations } }));
+  const namedObjects = objects.filter(({ name, kind, apiVersion }) => name && kind && apiVersion);
+  return namedObjects.map(({ name, namespace, ...type }) =>
+    jsonText({ ...type, metadata: { name, namespace, annotations } }),
+  );
 }
 
 function claimsToBeGroup(value: unknown): boolean {
@@ -382,9 +384,9 @@ function claim(apiVersion: unknown, kind: unknown): { readonly path: string; rea
 function lackingLine(document: Readonly<Record<string, unknown>>): string | undefined {
   const { apiVersion, kind } = document;
   // Also finds a field in other capitals, or with an invisible character.
-  const has = (field: string) => Object.keys(document).some((key) => key.toLowerCase().includes(field));
-  if (kind === KIND && !has('apiversion'))
+  const hasField = (field: string) => Object.keys(document).some((key) => key.toLowerCase().includes(field));
+  if (kind === KIND && !hasField('apiversion'))
     return `is a RunnerGroup without apiVersion: add "apiVersion: ${API_VERSION}"`;
-  if (apiVersion === API_VERSION && !has('kind')) return `has no kind: add "kind: ${KIND}"`;
+  if (apiVersion === API_VERSION && !hasField('kind')) return `has no kind: add "kind: ${KIND}"`;
   return undefined;
 }

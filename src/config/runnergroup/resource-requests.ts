@@ -30,19 +30,19 @@ export function mostAskedOf(spec: unknown): Amounts {
 }
 
 /** Sidecars run beside all that starts after them. Other init containers run one at a time. */
-function together(spec: unknown, asked: (part: Asking) => NonNullable<Quantities>): Amounts {
+function together(spec: unknown, quantitiesOf: (part: Asking) => NonNullable<Quantities>): Amounts {
   const pod = (spec ?? {}) as Asking & Containers;
   const amountsOf = (part: Asking): Amounts =>
-    new Map(Object.entries(asked(part)).map(([name, amount]) => [name, quantityValue(String(amount))]));
+    new Map(Object.entries(quantitiesOf(part)).map(([name, amount]) => [name, quantityValue(String(amount))]));
   let sidecars: Amounts = new Map();
-  let most = amountsOf(pod);
+  let highestAmounts = amountsOf(pod);
   for (const container of pod.initContainers ?? []) {
     const running = joined(sidecars, amountsOf(container), sum);
     if (container.restartPolicy === 'Always') sidecars = running;
-    most = joined(most, running, Math.max);
+    highestAmounts = joined(highestAmounts, running, Math.max);
   }
   const running = (pod.containers ?? []).map(amountsOf).reduce((all, each) => joined(all, each, sum), sidecars);
-  return joined(most, running, Math.max);
+  return joined(highestAmounts, running, Math.max);
 }
 
 function joined(these: Amounts, those: Amounts, join: (a: number, b: number) => number): Amounts {

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { stringLike, whenWritten } from './field-kinds.ts';
-import { words } from './words.ts';
+import { refinementOf } from './words.ts';
 
 /**
  * Most bytes of all keys together. They are an annotation of each runner's Job, and Kubernetes allows 256 KiB of
@@ -91,7 +91,7 @@ function keys() {
       }),
     })
     .partial()
-    .superRefine(words(checkSize));
+    .superRefine(refinementOf(checkSize));
 }
 
 function checkSize(config: object): string | undefined {
@@ -146,8 +146,8 @@ export const OWNED_KEYS: Readonly<Record<string, string>> = {
 
 /** Returns the message for a key below `spec.runnerConfig` that this program sets. Undefined for other fields. */
 export function ownedKey(path: readonly (string | number)[]): string | undefined {
-  const [spec, field, ...rest] = path;
+  const [spec, field, ...keys] = path;
   if (spec !== 'spec' || field !== 'runnerConfig') return undefined;
-  const key = rest.join('.');
+  const key = keys.join('.');
   return Object.hasOwn(OWNED_KEYS, key) ? OWNED_KEYS[key] : undefined;
 }

@@ -3,13 +3,13 @@ import { valueAt } from './paths.ts';
 import type { RunnerGroup } from './runner-group.ts';
 import { labelLike } from './words.ts';
 
-const known = new WeakMap<RunnerGroup, readonly RunnerGroup[]>();
+const groupsOfSizes = new WeakMap<RunnerGroup, readonly RunnerGroup[]>();
 
 /** The group, and one more for each of its sizes. Always the same objects. */
 export function withSizes(group: RunnerGroup): readonly RunnerGroup[] {
   if (group.size || group.sizes.length === 0) return [group];
-  const made = known.get(group) ?? [group, ...group.sizes.map((_, index) => ofSize(group, index))];
-  known.set(group, made);
+  const made = groupsOfSizes.get(group) ?? [group, ...group.sizes.map((_, index) => ofSize(group, index))];
+  groupsOfSizes.set(group, made);
   return made;
 }
 
@@ -20,10 +20,10 @@ export function baseOf(group: RunnerGroup): RunnerGroup {
 
 /** A path below the document of a group that stands for a size, as it is in the document of its RunnerGroup. */
 export function writtenPath<T>({ size }: RunnerGroup, path: readonly T[]): readonly (T | string | number)[] {
-  const [root, field, ...rest] = path;
+  const [root, field, ...fieldPath] = path;
   const { podTemplate, resources } = size?.of.sizes[size.index] ?? {};
   const isOfSize = (field === 'podTemplate' && podTemplate) || (field === 'resources' && resources);
-  return size && isOfSize ? [root as T, 'sizes', size.index, field, ...rest] : path;
+  return size && isOfSize ? [root as T, 'sizes', size.index, field, ...fieldPath] : path;
 }
 
 /** A pool is of runners without a size, and only a job that names a size gets one. */

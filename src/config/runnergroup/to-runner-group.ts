@@ -59,14 +59,17 @@ export function toRunnerGroup(
   defaultNamespace: string,
   defaults?: GroupDefaults,
 ): { readonly group: RunnerGroup } | NoRunnerGroup {
-  const written = readWritten(source, defaultNamespace);
-  if (!defaults || !('group' in written)) return written;
-  const { manifest } = written.group;
-  const { spec, images } = defaults(written.group);
+  const writtenGroup = readWritten(source, defaultNamespace);
+  if (!defaults || !('group' in writtenGroup)) return writtenGroup;
+  const { manifest } = writtenGroup.group;
+  const { spec, images } = defaults(writtenGroup.group);
   const full = readWritten({ ...source, value: { ...(source.value as object), spec } }, defaultNamespace);
   if ('group' in full) return { group: withImages({ ...full.group, manifest, ...(images && { images }) }, {}) };
-  const told = (problem: Problem) => ({ ...problem, message: `${problem.message} (with the defaults of the policy)` });
-  return { ...full, problems: full.problems.map(told) };
+  const withDefaultsNote = (problem: Problem) => ({
+    ...problem,
+    message: `${problem.message} (with the defaults of the policy)`,
+  });
+  return { ...full, problems: full.problems.map(withDefaultsNote) };
 }
 
 function readWritten(source: SourceObject, defaultNamespace: string): { readonly group: RunnerGroup } | NoRunnerGroup {
@@ -118,8 +121,8 @@ function readWritten(source: SourceObject, defaultNamespace: string): { readonly
 
 /** The fields that are in the model as they were written. `NormalFields` take the place of the others. */
 function sameFields(spec: WrittenSpec): Omit<WrittenSpec, SpellingField> {
-  const same = Object.entries(spec).filter(([name]) => !(SPELLINGS as readonly string[]).includes(name));
-  return Object.fromEntries(same) as Omit<WrittenSpec, SpellingField>;
+  const commonFields = Object.entries(spec).filter(([name]) => !(SPELLINGS as readonly string[]).includes(name));
+  return Object.fromEntries(commonFields) as Omit<WrittenSpec, SpellingField>;
 }
 
 /** Finds metadata that would stop or delay every sync of the group's Application (ADR 58). */
@@ -144,8 +147,8 @@ function draftOf(value: unknown, parsed: Parsed, problems: readonly FieldProblem
     const full = ['spec', ...path];
     return problems.some((problem) => startsWith(problem.path, full) || startsWith(problem.meant ?? [], full));
   };
-  const named = Metadata.shape.name.safeParse(valueAt(value, ['metadata', 'name']));
-  const groupName = named.success ? named.data : undefined;
+  const nameResult = Metadata.shape.name.safeParse(valueAt(value, ['metadata', 'name']));
+  const groupName = nameResult.success ? nameResult.data : undefined;
   if (parsed.success) return { spec: parsed.data.spec, groupName, unclear };
   const good = Object.entries(Spec.shape).flatMap(([name, field]): [string, unknown][] => {
     const result = z.safeParse(field, valueAt(value, ['spec', name]));
@@ -156,11 +159,11 @@ function draftOf(value: unknown, parsed: Parsed, problems: readonly FieldProblem
 
 /** A key `__proto__` would vanish between two copies of an object. Aliases may show one object at several places; it is searched once. */
 function straysIn(value: unknown): readonly FieldProblem[] {
-  const seen = new Set<object>();
+  const visited = new Set<object>();
   const search = (inner: unknown, path: Path): readonly FieldProblem[] => {
     if (typeof inner === 'string') return leftIn(inner, path);
-    if (typeof inner !== 'object' || inner === null || seen.has(inner)) return [];
-    seen.add(inner);
+    if (typeof inner !== 'object' || inner === null || visited.has(inner)) return [];
+    visited.add(inner);
     if (Array.isArray(inner)) return inner.flatMap((item, index) => search(item, [...path, index]));
     return Object.entries(inner).flatMap(([key, item]): readonly FieldProblem[] =>
       key === '__proto__'
@@ -180,23 +183,23 @@ function startsWith(path: Path, start: Path): boolean {
  * is reported once.
  */
 function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProblem[] {
-  const seen = new Set<string>();
+  const paths = new Set<string>();
   const meant = new Set(problems.map(({ meant }) => JSON.stringify(meant)));
   return problems.filter(({ path, message, missing, together }) => {
-    const at = JSON.stringify(path);
-    const key = together ? at + message : at;
-    if (seen.has(key) || (missing && meant.has(at))) return false;
-    seen.add(key);
+    const pathKey = JSON.stringify(path);
+    const key = together ? pathKey + message : pathKey;
+    if (paths.has(key) || (missing && meant.has(pathKey))) return false;
+    paths.add(key);
     return true;
   });
 }
 
 function manifestOf(value: unknown): Readonly<Record<string, unknown>> {
   if (!isMapping(value)) return {};
-  const { status: _status, metadata, spec, ...rest } = value;
-  const { generateName: _generateName, ...written } = isMapping(metadata) ? metadata : {};
-  const kept = Object.entries(written).filter(([name]) => !OF_THE_SERVER.includes(name));
-  return { ...rest, metadata: Object.fromEntries(kept), spec };
+  const { status: _status, metadata, spec, ...otherFields } = value;
+  const { generateName: _generateName, ...metadataFields } = isMapping(metadata) ? metadata : {};
+  const kept = Object.entries(metadataFields).filter(([name]) => !OF_THE_SERVER.includes(name));
+  return { ...otherFields, metadata: Object.fromEntries(kept), spec };
 }
 
 /** A group with the pod of this one, to check it although its spec has mistakes elsewhere. Undefined: what decides about the pod is wrong. */

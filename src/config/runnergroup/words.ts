@@ -30,10 +30,10 @@ const PLAIN = /^[A-Za-z0-9._:/@-]*$/;
 export function parseLabel(text: string): ParsedLabel | { readonly wrong: string } {
   if (!PLAIN.test(text) && UNSAFE.test(text)) return { wrong: UNSAFE_RULE };
   if (text.startsWith('-')) return { wrong: 'must not start with "-": the runner would take it for an option' };
-  const [name = '', schema, ...rest] = text.split(':');
+  const [name = '', schema, ...imageParts] = text.split(':');
   if (name === '') return { wrong: 'must have a name before the colon' };
-  if (schema === 'host' && rest.length > 0) return { wrong: 'must end after ":host"' };
-  if (schema === 'docker' && ['', '//'].includes(rest.join(':')))
+  if (schema === 'host' && imageParts.length > 0) return { wrong: 'must end after ":host"' };
+  if (schema === 'docker' && ['', '//'].includes(imageParts.join(':')))
     return { wrong: `must name an image: "${name}:docker://image"` };
   if (schema === undefined || schema === 'host') return { name, text, schema: 'host' };
   return schema === 'docker' ? { name, text, schema } : { name: text, text, schema: 'foreign' };
@@ -63,17 +63,17 @@ export function withoutTypography(text: string): string {
 const TYPOGRAPHY = /[\u00a0\u00ad\u2007\u200b-\u200d\u2010-\u2015\u2018-\u201f\u202f\u2060\u2212\ufeff]/;
 
 /** Returns how a number, quantity or boolean is written that came as another string. */
-export function scalarInstead(field: string, wanted: string, text: string): string {
-  const [, amount = '', suffix] = (wanted === 'a quantity' && /^([0-9.]+) ?([KMGT]i?)b$/i.exec(text)) || [];
+export function scalarInstead(field: string, expected: string, text: string): string {
+  const [, amount = '', suffix] = (expected === 'a quantity' && /^([0-9.]+) ?([KMGT]i?)b$/i.exec(text)) || [];
   if (suffix !== undefined) return `; write "${amount}${suffix}"`;
   const [, number, unit = ''] = /^([0-9]+)(m|h|d|s)$/.exec(text.trim()) ?? [];
   if (number !== undefined && field.endsWith('Seconds'))
     return `; write "${field}: ${Number(number) * (SECONDS[unit] ?? 1)}"`;
   if (/^\d+%$/.test(text)) return '; a share is not known here: write how many';
-  if (wanted === 'a list') return `; write "${field}: […]"`;
-  const word = wanted === 'true or false' && ['no', 'off', 'yes', 'on'].indexOf(text.toLowerCase());
+  if (expected === 'a list') return `; write "${field}: […]"`;
+  const word = expected === 'true or false' && ['no', 'off', 'yes', 'on'].indexOf(text.toLowerCase());
   if (typeof word === 'number' && word >= 0) return `; write "${field}: ${word > 1}"`;
-  const isPlain = wanted.startsWith('a whole number') ? /^-?[0-9]+$/.test(text) : /^(?:true|false)$/.test(text);
+  const isPlain = expected.startsWith('a whole number') ? /^-?[0-9]+$/.test(text) : /^(?:true|false)$/.test(text);
   return isPlain ? `; remove the quotes: ${cut(`${field}: ${text}`, 60)}` : '';
 }
 
@@ -91,7 +91,7 @@ export function labelLike(labels: readonly RunnerLabel[], name: string): RunnerL
 }
 
 /** Wraps a check for zod. The check returns the fault, or nothing. */
-export function words<T>(check: (value: T) => string | undefined): (value: T, context: z.RefinementCtx) => void {
+export function refinementOf<T>(check: (value: T) => string | undefined): (value: T, context: z.RefinementCtx) => void {
   return (value, context) => {
     const message = check(value);
     if (message !== undefined) context.addIssue({ code: 'custom', message });
@@ -165,20 +165,20 @@ export type Quantities = Readonly<Record<string, string | number>>;
  * @param limitOf returns the path of a limit
  */
 export function resourceFaults(requests: Quantities, limits: Quantities, limitOf = (name: string) => `limits.${name}`) {
-  const wrong = (name: string, written: unknown, limit: unknown): string | undefined => {
-    const [amount, most] = [written, limit].map((each) => quantityValue(String(each))) as [number, number];
+  const faultOf = (name: string, quantity: unknown, limit: unknown): string | undefined => {
+    const [amount, most] = [quantity, limit].map((each) => quantityValue(String(each))) as [number, number];
     const hint = resourceInstead(name);
     if (hint !== undefined) return `is no resource of a container; ${hint}`;
-    if (Number.isNaN(amount)) return `is ${written}, and must not be below 0: write an amount`;
+    if (Number.isNaN(amount)) return `is ${quantity}, and must not be below 0: write an amount`;
     const isShared = !name.startsWith('hugepages-') && (!name.includes('/') || name.includes('kubernetes.io/'));
     if (!isShared && amount !== most)
-      return `must have an equal limit: Kubernetes does not overcommit this resource. Write "limits: {${name}: ${written}}"`;
+      return `must have an equal limit: Kubernetes does not overcommit this resource. Write "limits: {${name}: ${quantity}}"`;
     if (!(amount > most)) return undefined;
-    return `is ${written}, more than its limit ${limit}: write "${name}: ${limit}", or raise ${limitOf(name)}`;
+    return `is ${quantity}, more than its limit ${limit}: write "${name}: ${limit}", or raise ${limitOf(name)}`;
   };
   return Object.entries({ requests, limits }).flatMap(([field, quantities]) =>
     Object.entries(quantities).flatMap(([name, written]) => {
-      const message = wrong(name, written, field === 'requests' ? limits[name] : written);
+      const message = faultOf(name, written, field === 'requests' ? limits[name] : written);
       return message === undefined ? [] : [{ path: [field, name], message }];
     }),
   );
@@ -195,22 +195,22 @@ export const LONGEST_MISTYPED = 64;
  * three letters, where the first name wins a tie; or the only one with all its words (`maxRunners` for
  * `maxActiveRunners`).
  */
-export function nearestName(written: string, known: readonly string[]): string | undefined {
-  if (written.length > LONGEST_MISTYPED) return undefined;
-  const lower = written.toLowerCase();
-  const limit = Math.max(1, Math.floor(written.length / 3));
+export function nearestName(misspelt: string, knownNames: readonly string[]): string | undefined {
+  if (misspelt.length > LONGEST_MISTYPED) return undefined;
+  const lower = misspelt.toLowerCase();
+  const limit = Math.max(1, Math.floor(misspelt.length / 3));
   let best: { readonly name: string; readonly distance: number } | undefined;
-  for (const name of known) {
-    if (Math.abs(name.length - written.length) > limit) continue;
+  for (const name of knownNames) {
+    if (Math.abs(name.length - misspelt.length) > limit) continue;
     const distance = editDistance(lower, name.toLowerCase());
     if (distance <= limit && (!best || distance < best.distance)) best = { name, distance };
   }
-  return best?.name ?? onlyNameWithWordsOf(written, known);
+  return best?.name ?? onlyNameWithWordsOf(misspelt, knownNames);
 }
 
-function onlyNameWithWordsOf(written: string, known: readonly string[]): string | undefined {
-  const words = wordsOf(written);
-  const [name, another] = known.filter((candidate) => words.every((word) => wordsOf(candidate).includes(word)));
+function onlyNameWithWordsOf(misspelt: string, knownNames: readonly string[]): string | undefined {
+  const ownWords = wordsOf(misspelt);
+  const [name, another] = knownNames.filter((candidate) => ownWords.every((word) => wordsOf(candidate).includes(word)));
   return another === undefined ? name : undefined;
 }
 
@@ -226,16 +226,21 @@ function editDistance(a: string, b: string): number {
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
-      const replace = at(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const replace = distanceAt(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
       const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      row[j] = Math.min(at(last, j) + 1, at(row, j - 1) + 1, replace, swapped ? at(beforeLast, j - 2) + 1 : Infinity);
+      row[j] = Math.min(
+        distanceAt(last, j) + 1,
+        distanceAt(row, j - 1) + 1,
+        replace,
+        swapped ? distanceAt(beforeLast, j - 2) + 1 : Infinity,
+      );
     }
     [beforeLast, last] = [last, row];
   }
-  return at(last, b.length);
+  return distanceAt(last, b.length);
 }
 
-function at(row: readonly number[], index: number): number {
+function distanceAt(row: readonly number[], index: number): number {
   return row[index] ?? Infinity;
 }
 

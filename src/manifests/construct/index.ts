@@ -34,9 +34,9 @@ function atItsLine(failure: Failure): Failure {
 class RunnerGroupConstruct extends ApiObject {
   constructor(scope: Construct, id: string, props: RunnerGroupProps) {
     super(scope, id, { apiVersion: API_VERSION, kind: KIND, ...props });
-    const [first, ...others] = this.#problems();
+    const [first, ...otherProblems] = this.#problems();
     if (first !== undefined) {
-      const lines = [first, ...others].map((problem) => `  ${textOf(problem)}`);
+      const lines = [first, ...otherProblems].map((problem) => `  ${textOf(problem)}`);
       const message = `RunnerGroup ${this.node.path} is not valid:\n${lines.join('\n')}`;
       throw atItsLine(new Failure(first.code, 2, message));
     }
@@ -57,8 +57,8 @@ class RunnerGroupConstruct extends ApiObject {
 function textOf(problem: Problem): string {
   const text = formatProblem(problem);
   const { file, line, column } = problem.place;
-  const where = `${file}:${line}:${column}: `;
-  return text.startsWith(where) ? text.slice(where.length) : text;
+  const position = `${file}:${line}:${column}: `;
+  return text.startsWith(position) ? text.slice(position.length) : text;
 }
 
 export { RunnerGroupConstruct as RunnerGroup };
