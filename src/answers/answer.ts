@@ -101,9 +101,9 @@ export function sentencesOf(explanation: Explanation, { details, owns }: Asking 
     const untilMs = untilOf(job);
     const awaited = worst(job);
     const helping = awaited ? stepsFor(awaited) : [];
-    const own = stepsOf(job, helping.length > 0);
+    const ownSteps = stepsOf(job, helping.length > 0);
     // What runs ends by itself, and to wait for it, or to cancel it, is the first that helps.
-    const steps = awaited?.verdict === 'running' ? [...own, ...helping] : [...helping, ...own];
+    const steps = awaited?.verdict === 'running' ? [...ownSteps, ...helping] : [...helping, ...ownSteps];
     const noStep = job.verdict === 'running' ? 'nothing: it runs' : waitText(job, nowMs);
     const causes = [
       verdictText(job, nowMs, emitted),
@@ -148,14 +148,14 @@ export function nextSteps(explanation: Explanation): (job: ExplainedJob, isChain
     const stuck = runners.filter((each) => each.emit && each.trouble && isHolder(each));
     // It is not late. But nothing comes of it by itself, so to wait for its slot helps nobody.
     const [inVain, slow] = [stuck.filter(isFaulty), stuck.filter((each) => !isFaulty(each))].map(runnersAdvice);
-    const own = [
+    const stepsByState = [
       ...(inVain ?? []),
       ...askedAdvice(job, isChained),
       ...adviceFor(job, groups),
       ...(slow ?? []),
       ...runnersAdvice([...ownRunners]),
     ];
-    return [...own, ...[downFor([job], explanation)?.next ?? []].flat()];
+    return [...stepsByState, ...[downFor([job], explanation)?.next ?? []].flat()];
   };
 }
 
@@ -187,8 +187,8 @@ export function aroundLines(
   { owns = () => true }: Asking = {},
 ): readonly Line[] {
   // The nearest group has nothing to do with labels that others have.
-  const groupsOf = (some: readonly ExplainedJob[]): readonly ExplainedGroup[] => [
-    ...new Set(some.flatMap((job) => (job.elsewhere ? [] : (groupOf(job, explanation) ?? [])))),
+  const groupsOf = (shownJobs: readonly ExplainedJob[]): readonly ExplainedGroup[] => [
+    ...new Set(shownJobs.flatMap((job) => (job.elsewhere ? [] : (groupOf(job, explanation) ?? [])))),
   ];
   // Groups that share a limit may have several owners.
   const mayName = ({ group }: EmittedRunner, job: ExplainedJob) => isSame(job.group, group) || owns(keyText(group));
@@ -266,11 +266,11 @@ function jobEvidence(explained: ExplainedJob, run: Run | undefined): string {
     ? 'max-parallel; its workflow does'
     : 'which of them it needs; the graph on the page of the run does';
   const event = run ? `its run was started by ${run.event}; ` : '';
-  const waits = `${event}Gitea's API tells neither the concurrency group nor a missing approval; the page of the run shows both`;
+  const unknownWait = `${event}Gitea's API tells neither the concurrency group nor a missing approval; the page of the run shows both`;
   return [
     `Gitea says ${job.status.replace('_', ' ')}, ${labels}${attempt}`,
     ...(estimate ? [`the estimate is made from ${count(estimate.samples, 'finished job')}`] : []),
-    ...(job.status === 'blocked' ? [runHas.length > 0 ? `Gitea's API does not tell ${untold}` : waits] : []),
+    ...(job.status === 'blocked' ? [runHas.length > 0 ? `Gitea's API does not tell ${untold}` : unknownWait] : []),
   ].join('; ');
 }
 
@@ -289,11 +289,12 @@ const POD_WORDS: Readonly<Record<LiveJob['state'], string>> = {
 };
 
 export function groupText(group: ExplainedGroup): string {
-  const { cap, held, slots: taken, suspended, scope, gitea } = group;
+  const { cap, held, slots: takenSlots, suspended, scope, gitea } = group;
   const slots = slotsText(group);
   const all = runnersIn(group);
-  const of = taken === undefined ? `${all} of ${cap} runners` : `${count(all, 'runner')} in ${taken} of ${cap} slots`;
-  const runners = `${of}${slots === '' ? '' : ` (${slots})`}`;
+  const occupancy =
+    takenSlots === undefined ? `${all} of ${cap} runners` : `${count(all, 'runner')} in ${takenSlots} of ${cap} slots`;
+  const runners = `${occupancy}${slots === '' ? '' : ` (${slots})`}`;
   return `${keyText(group)}${suspended ? ' (suspended)' : ''}: ${runners}, ${count(held, 'job')} held back; ${scope} at ${gitea}`;
 }
 
@@ -303,10 +304,10 @@ export function groupOf(job: ExplainedJob, { groups }: Explanation): ExplainedGr
 
 export function groupTitle(group: ExplainedGroup): string {
   const { suspended, held, cap } = group;
-  const what = `RunnerGroup ${keyText(group)}`;
-  if (suspended) return `${what} is suspended: it starts no runners.`;
-  if (cap === 0) return `${what} starts no runners: its cap is 0.`;
-  return held > 0 ? `${what} holds back ${count(held, 'job')}.` : `${what} holds nothing back.`;
+  const title = `RunnerGroup ${keyText(group)}`;
+  if (suspended) return `${title} is suspended: it starts no runners.`;
+  if (cap === 0) return `${title} starts no runners: its cap is 0.`;
+  return held > 0 ? `${title} holds back ${count(held, 'job')}.` : `${title} holds nothing back.`;
 }
 
 /** @param details adds the rest to jobs of an outline (`explainerOf`) */

@@ -8,10 +8,10 @@ import { delayText } from './remedies.ts';
 /** @param details adds the rest to jobs of an outline (`explainerOf`) */
 export function awaitedIn({ jobs, runners }: Explanation, details = (job: ExplainedJob): ExplainedJob => job) {
   const keyOf = (origin: string, id: number): string => `${origin} ${id}`;
-  const known = once(() => new Map(jobs.map((each) => [keyOf(each.origin, each.job.id), each])));
+  const jobsByKey = once(() => new Map(jobs.map((each) => [keyOf(each.origin, each.job.id), each])));
   const blockers = (job: ExplainedJob): readonly ExplainedJob[] =>
     job.verdict === 'held' && job.because === 'blocked'
-      ? blockersOf(job).flatMap(({ id }) => known().get(keyOf(job.origin, id)) ?? [])
+      ? blockersOf(job).flatMap(({ id }) => jobsByKey().get(keyOf(job.origin, id)) ?? [])
       : [];
   const emitted = once(() => emittedRunners({ runners }));
   const isKept = (job: ExplainedJob): boolean => {

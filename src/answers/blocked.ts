@@ -72,9 +72,9 @@ export function blockedText(blocked: BlockedJob): string {
   if (runHas.length > 0) return `probably needs ${jobNames(runHas)} of its run`;
   const approval = approvalIs(event);
   if (repositoryHas.length === 0) {
-    const nothing = 'no other job of its run or repository is ready or runs';
-    if (approval === 'impossible') return `${nothing}, so Gitea should start it soon`;
-    return `it ${approval === 'possible' ? 'waits' : 'probably waits'} for an approval: ${nothing}`;
+    const noOtherJob = 'no other job of its run or repository is ready or runs';
+    if (approval === 'impossible') return `${noOtherJob}, so Gitea should start it soon`;
+    return `it ${approval === 'possible' ? 'waits' : 'probably waits'} for an approval: ${noOtherJob}`;
   }
   const holder = `its concurrency group, probably held by the run of ${jobNames(repositoryHas)}`;
   if (approval === 'impossible') return `it waits for ${holder}`;

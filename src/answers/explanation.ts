@@ -55,19 +55,24 @@ export function explanationOf(...evidence: Parameters<typeof explainerOf>): Expl
  * `outline` has only the state of each job. `details` adds the rest to the jobs that are shown. Common facts of many
  * jobs are calculated at the first of them.
  */
-export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: number, seen?: PlanOfNow['seen']) {
-  const cluster = seen?.evidence.cluster;
+export function explainerOf(
+  groups: readonly RunnerGroup[],
+  plan: Plan,
+  nowMs: number,
+  observations?: PlanOfNow['seen'],
+) {
+  const cluster = observations?.evidence.cluster;
   const unseen = cluster?.is === 'unseen' && { isUnseen: true as const };
-  const lives = once((): Lives => new Map(liveJobsOf(seen?.evidence).map((each) => [each.name, each])));
+  const lives = once((): Lives => new Map(liveJobsOf(observations?.evidence).map((each) => [each.name, each])));
   const emitted = once(() => emittedRunners(plan));
-  const waits = once(() => waitsOf(groups, plan, nowMs, lives(), emitted(), progress()));
+  const waitsByJob = once(() => waitsOf(groups, plan, nowMs, lives(), emitted(), progress()));
   const blockers = once(() => blockedBy(plan));
-  const progress = once(() => progressOf(groups, plan, lives(), nowMs, seen?.evidence));
+  const progress = once(() => progressOf(groups, plan, lives(), nowMs, observations?.evidence));
   const waitUntil = once(() => waitUntilOf(groups, plan, lives(), nowMs));
   return {
     outline: (): Explanation => {
       const explained = explainedGroups(groups, plan).map((group) => {
-        const suspension = seen?.suspended?.get(keyText(group));
+        const suspension = observations?.suspended?.get(keyText(group));
         return { ...group, ...unseen, ...(suspension !== undefined && { suspended: true, suspension }) };
       });
       const byKey = new Map(explained.map((group) => [keyText(group), group]));
@@ -92,7 +97,7 @@ export function explainerOf(groups: readonly RunnerGroup[], plan: Plan, nowMs: n
         ...job,
         ...(job.verdict === 'held' && hints()(job)),
         ...(job.verdict === 'served' && job.by === 'new-runner' && unseen),
-        ...waits()(job),
+        ...waitsByJob()(job),
         ...blockers()(job),
         ...progress()(job),
       });
@@ -125,8 +130,8 @@ function explainedGroups(groups: readonly RunnerGroup[], plan: Plan): readonly E
 }
 
 function slotsOf(counts: Omit<GroupSummary, 'group'>, heavy: readonly EmittedRunner[]): { readonly slots?: number } {
-  const more = heavy.reduce((sum, { weight = 1 }) => sum + weight - 1, 0);
-  return more === 0 ? {} : { slots: runnersIn(counts) + more };
+  const extraSlots = heavy.reduce((sum, { weight = 1 }) => sum + weight - 1, 0);
+  return extraSlots === 0 ? {} : { slots: runnersIn(counts) + extraSlots };
 }
 
 /** The wait of jobs held by a cap or a limit, and what keeps slots taken. Common facts of a group's jobs are calculated at the first of them. */

@@ -22,18 +22,18 @@ interface WaitingJob {
 }
 
 /** Causes in order: the shard's Application, `serve` is down, the group is not ready, `serve` is late, else only waiting. */
-export function whyNotCreated(where: WhereIAm | undefined, job: WaitingJob, nowMs: number): NotCreated {
+export function whyNotCreated(whereIAm: WhereIAm | undefined, job: WaitingJob, nowMs: number): NotCreated {
   const group = keyText(job.group);
-  const status = where?.statuses.find((each) => each.group === group);
+  const status = whereIAm?.statuses.find((each) => each.group === group);
   const { application: applicationKey } = status ?? {};
   const shardKey = applicationKey && job.shard !== undefined ? siblingOf(applicationKey, job.shard) : applicationKey;
-  const application = where?.applications.find(({ name }) => name === shardKey);
+  const application = whereIAm?.applications.find(({ name }) => name === shardKey);
   const failure =
     (application && failureOfShard(application, job)) ??
-    (where && downOf(where, application)) ??
+    (whereIAm && downOf(whereIAm, application)) ??
     (status && unready(status, application));
   if (failure) return failure;
-  const silentMs = Date.parse(where?.lookedAt ?? '') - Date.parse(status?.lastCheckTime ?? '');
+  const silentMs = Date.parse(whereIAm?.lookedAt ?? '') - Date.parse(status?.lastCheckTime ?? '');
   if (silentMs > LOOK_LATE_MS)
     return {
       why: `serve leads, and has not looked at RunnerGroup ${group} for ${duration(silentMs)}`,
@@ -333,10 +333,10 @@ const FINAL =
   /not permitted|allowed destinations|\w+ResourceWarning|syncOptions has|is (?:invalid|immutable|not managed|installed)|no matching|denied (?:the )?request|cannot \w+ resource|" not found/;
 
 /** Undefined: none is known. @param key of the Application, `argocd/runners` */
-function argocdRemedy(says: string, key: string): string | undefined {
+function argocdRemedy(message: string, key: string): string | undefined {
   const [namespace, application] = key.split('/');
-  const remedy = remedyIn(ARGOCD_REMEDIES, says, { APP: `-n ${namespace} ${application}` });
-  return remedy ?? (REFUSED.test(says) ? remedyOf({ reason: NO_POD, message: says }) : undefined);
+  const remedy = remedyIn(ARGOCD_REMEDIES, message, { APP: `-n ${namespace} ${application}` });
+  return remedy ?? (REFUSED.test(message) ? remedyOf({ reason: NO_POD, message }) : undefined);
 }
 
 /** Returns the remedy for an error of Argo CD in this Application, `argocd/runners`. */

@@ -38,11 +38,11 @@ export function jobForReader(job: ExplainedJob, reader: Audience): ExplainedJob 
   const isOwner = ownsGroup(groupOfJob(job), reader);
   const shown = isOwner ? job : jobForStrangers(job);
   if (shown.verdict !== 'held') return shown;
-  const { elsewhere, holders, limit, missing, next, ...rest } = shown;
+  const { elsewhere, holders, limit, missing, next, ...shownFields } = shown;
   const { labels, repository } = job.job;
   const isHidden = elsewhere?.is === 'other-scope' && !ownsGroup(elsewhere.group, reader);
   return {
-    ...rest,
+    ...shownFields,
     ...defined({
       holders: holders && holdersForReader(holders, reader),
       limit: limit && limitForReader(limit, repository, isOwner, reader),
@@ -58,8 +58,8 @@ export function jobForReader(job: ExplainedJob, reader: Audience): ExplainedJob 
 function jobForStrangers(job: ExplainedJob): ExplainedJob {
   const { disruption, ended, notCreated } = job;
   const whyNotCreated = notCreated?.isUnserved ? NOT_READY : NOT_CREATED_YET;
-  const words = { disruption: disruption && wordOf(disruption), ended: ended && wordOf(ended) };
-  return { ...job, ...defined({ ...words, notCreated: notCreated && whyNotCreated }) };
+  const troubleWords = { disruption: disruption && wordOf(disruption), ended: ended && wordOf(ended) };
+  return { ...job, ...defined({ ...troubleWords, notCreated: notCreated && whyNotCreated }) };
 }
 
 /** Groups that share a limit may have several owners. */
@@ -72,15 +72,21 @@ function holdersForReader(holders: readonly Holder[], reader: Audience) {
  * other Applications have its slots.
  */
 function limitForReader(limit: HoldingLimit, repository: string, isOwner: boolean, reader: Audience): HoldingLimit {
-  const { of: scope, others, ...rest } = limit;
+  const { of: scope, others, ...limitFields } = limit;
   const mayNameLimitScope = isUnderLimit(repository, limit) || reader.mayRead(scope ?? '');
-  return { ...rest, ...defined({ of: mayNameLimitScope ? scope : undefined, others: isOwner ? others : undefined }) };
+  return {
+    ...limitFields,
+    ...defined({ of: mayNameLimitScope ? scope : undefined, others: isOwner ? others : undefined }),
+  };
 }
 
 export function runnerForReader(decision: RunnerDecision, reader: Audience): RunnerDecision {
   if (!decision.emit) return decision;
-  const { job, ...rest } = decision;
-  return { ...podForReader(rest, decision.group, reader), ...(job && reader.mayRead(job.repository) && { job }) };
+  const { job, ...decisionFields } = decision;
+  return {
+    ...podForReader(decisionFields, decision.group, reader),
+    ...(job && reader.mayRead(job.repository) && { job }),
+  };
 }
 
 type PodWords = Partial<Record<'disruption' | 'end' | 'trouble', PodTrouble>> & {
@@ -91,13 +97,13 @@ type PodWords = Partial<Record<'disruption' | 'end' | 'trouble', PodTrouble>> & 
 export function podForReader<T extends PodWords>(pod: T, group: GroupKey | undefined, reader: Audience): T {
   if (ownsGroup(group, reader)) return pod;
   const { disruption, end, trouble, offline } = pod;
-  const words = {
+  const podWords = {
     disruption: disruption && wordOf(disruption),
     end: end && wordOf(end),
     trouble: trouble && wordOf(trouble),
     offline: offline && defined({ isGone: offline.isGone }),
   };
-  return { ...pod, ...defined(words) };
+  return { ...pod, ...defined(podWords) };
 }
 
 function ownsGroup(group: GroupKey | undefined, { owns }: Audience): boolean {

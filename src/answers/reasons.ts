@@ -152,8 +152,8 @@ function textOf(group: GroupKey | undefined): string {
 function heldByLimitText({ group, holders = [], job, limit = { most: 0 } }: HeldJob): string {
   const isOwnLimit = isUnderLimit(job.repository, limit) && limitsBranch(limit, job.branch);
   const why = isOwnLimit ? '' : `; Gitea could give its runner to a job of ${limitScopeText(limit)}`;
-  const held = `held back by ${limitText(limit)}${group ? ` of group ${keyText(group)}` : ''}${why}`;
-  return holders.length > 0 ? `slots are held: ${holdersText(holders)}; ${held}` : held;
+  const holdText = `held back by ${limitText(limit)}${group ? ` of group ${keyText(group)}` : ''}${why}`;
+  return holders.length > 0 ? `slots are held: ${holdersText(holders)}; ${holdText}` : holdText;
 }
 
 /** True for jobs of the repository or organization that the limit is of. A limit for all together has every job. */
@@ -164,8 +164,8 @@ export function isUnderLimit(repository: string, { of: scope }: HoldingLimit): b
 /** True for runners that take slots of a limit, which holds a job of this group. A runner without a known job may be for any repository. */
 export function isUnderSame(limit: HoldingLimit, group: GroupKey): (runner: EmittedRunner) => boolean {
   const { name } = limit;
-  return ({ group: own, job, limits = [] }) =>
-    (isSame(own, group) || (name !== undefined && limits.includes(name))) &&
+  return ({ group: groupOfRunner, job, limits = [] }) =>
+    (isSame(groupOfRunner, group) || (name !== undefined && limits.includes(name))) &&
     (!job || (isUnderLimit(job.repository, limit) && limitsBranch(limit, job.branch)));
 }
 
@@ -229,14 +229,14 @@ function placeOf(group: ExplainedGroup): string {
 
 /** Returns the advice for a full cap. It depends on the holders of the slots. */
 function capAdvice(explained: ExplainedGroup, { holders = [], weight = 1 }: HeldJob): string {
-  const { cap, busy, debugging, cannotStart, slots: taken = runnersIn(explained) } = explained;
+  const { cap, busy, debugging, cannotStart, slots: takenSlots = runnersIn(explained) } = explained;
   const group = `group ${keyText(explained)}`;
   const raise = `raise spec.maxActiveRunners ${placeOf(explained)}`;
   const slots = slotsText(explained);
-  const needs = weight > 1 ? `, and this job takes ${weight}` : '';
+  const slotNeedText = weight > 1 ? `, and this job takes ${weight}` : '';
   const full =
-    needs || explained.slots
-      ? `${group} has ${Math.max(0, cap - taken)} of ${cap} slots free (${slots})${needs}`
+    slotNeedText || explained.slots
+      ? `${group} has ${Math.max(0, cap - takenSlots)} of ${cap} slots free (${slots})${slotNeedText}`
       : `${group} has no free slot (${slots})`;
   if (cap === 0) return `${group} starts no runners, because spec.maxActiveRunners is 0: ${raise}`;
   if (busy > cap) return `${group} has more runners at work (${slots}) than its cap of ${cap}: wait, or ${raise}`;
@@ -255,17 +255,17 @@ export function slotsText({ busy, isUnseen, waiting, debugging, spare, warm }: E
     [waiting + spare + warm, isUnseen ? 'wanted' : 'starting'],
     [debugging, 'debugging'],
   ] as const;
-  return counts.flatMap(([some, word]) => (some > 0 ? [`${some} ${word}`] : [])).join(', ');
+  return counts.flatMap(([amount, word]) => (amount > 0 ? [`${amount} ${word}`] : [])).join(', ');
 }
 
 function backingOffText({ ended, group, untilMs }: HeldJob, nowMs: number): string {
   const why = ended ? endedText(ended) : 'the Job of its last runner ended without a CI job';
-  const again = duration((untilMs ?? nowMs) - nowMs);
-  return `held back: ${why}; group ${textOf(group)} tries again in ${again}`;
+  const untilNextTry = duration((untilMs ?? nowMs) - nowMs);
+  return `held back: ${why}; group ${textOf(group)} tries again in ${untilNextTry}`;
 }
 
-export function endedText(ended: PodTrouble): string {
-  return `its last runner failed: ${troubleText(ended)}`;
+export function endedText(podTrouble: PodTrouble): string {
+  return `its last runner failed: ${troubleText(podTrouble)}`;
 }
 
 export function endAdvice(

@@ -425,7 +425,7 @@ export interface Names {
 export function remedyOf(trouble: PodTrouble, { group, runner, secret }: Names = {}): string | undefined {
   const { claims, message = '', node, reason } = trouble;
   const text = `${reason}: ${message}`;
-  const words = {
+  const placeholders = {
     CLAIMS: claims?.map((each) => ` ${each}`).join('') ?? '',
     GROUP: group ? `RunnerGroup ${keyText(group)}` : 'the RunnerGroup',
     NAMESPACE: group?.namespace,
@@ -433,22 +433,23 @@ export function remedyOf(trouble: PodTrouble, { group, runner, secret }: Names =
     RUNNER: runner,
     SECRET: group && secret ? `Secret ${group.namespace}/${secret}` : 'the registration Secret',
   };
-  const first = remedyIn(REMEDIES, text, words);
+  const first = remedyIn(REMEDIES, text, placeholders);
   if (first !== undefined || !/^Unschedulable/.test(text)) return first;
   // "0/6 nodes are available: 2 Insufficient cpu, 4 node(s) had untolerated taint {dedicated: db}."
-  const ofNodes = text.split(/, (?=\d)/).flatMap((nodes) => remedyIn(SCHEDULER, nodes, words) ?? []);
+  const ofNodes = text.split(/, (?=\d)/).flatMap((nodes) => remedyIn(SCHEDULER, nodes, placeholders) ?? []);
   return [...new Set(ofNodes)].join('; or ') || `${ADD_NODE} node lacks`;
 }
 
-/** Returns the remedy of the first row that fits. @param words by the names in capitals */
+/** Returns the remedy of the first row that fits. @param placeholders by the names in capitals */
 export function remedyIn(
   remedies: Remedies,
   text: string,
-  words: Readonly<Record<string, string | undefined>> = {},
+  placeholders: Readonly<Record<string, string | undefined>> = {},
 ): string | undefined {
   for (const [expression, remedy] of remedies) {
-    const found = expression.exec(text);
-    if (found) return remedy.replaceAll(/<(\w+)>/g, (_, name: string) => found.groups?.[name] ?? words[name] ?? name);
+    const match = expression.exec(text);
+    if (match)
+      return remedy.replaceAll(/<(\w+)>/g, (_, name: string) => match.groups?.[name] ?? placeholders[name] ?? name);
   }
   return undefined;
 }
@@ -503,8 +504,8 @@ function idsText(holders: readonly Holder[]): string {
 export function delayText({ overtime, endsByMs, disruption, trouble, offline }: SlotDelay): string {
   const ran = overtime && `has run ${duration(overtime.ranMs)}, usually ${duration(overtime.usualMs)}`;
   const until = endsByMs !== undefined && timeText(endsByMs);
-  const by = disruption ? ` (${troubleText(disruption)})` : '';
-  const ends = until && `is on a pod that is being deleted${by}, and may finish until ${until}`;
+  const disruptionText = disruption ? ` (${troubleText(disruption)})` : '';
+  const ends = until && `is on a pod that is being deleted${disruptionText}, and may finish until ${until}`;
   const stuck = trouble && `has a pod that cannot start: ${troubleText(trouble)}`;
   const why = offline?.isGone ? 'its Kubernetes Job is gone' : offline?.why;
   const away = offline && `has a runner that is offline${why === undefined ? '' : ` (${why})`}`;
@@ -513,8 +514,9 @@ export function delayText({ overtime, endsByMs, disruption, trouble, offline }: 
 
 /** @param orElse what else helps, as the end of the sentence */
 export function offlineAdvice(namespace: string | undefined, runners: readonly string[], orElse = ''): string {
-  const [first, ...others] = runners.slice(0, MOST_HOLDERS);
-  const jobs = others.length === 0 ? `job-name=${first}` : `'job-name in (${[first, ...others].join(',')})'`;
+  const [first, ...otherRunners] = runners.slice(0, MOST_HOLDERS);
+  const jobs =
+    otherRunners.length === 0 ? `job-name=${first}` : `'job-name in (${[first, ...otherRunners].join(',')})'`;
   const see = `see whether the pod and the node of ${firstNames(runners, MOST_HOLDERS)} are well: kubectl -n ${namespace} get pods -l ${jobs} -o wide`;
   return `${see}. A pod whose node stays away is deleted after some five minutes, and its job is lost${orElse}`;
 }

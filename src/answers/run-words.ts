@@ -13,6 +13,6 @@ const LONGEST = 60;
 export function runWords({ branch = '', commit, repository }: Job, run?: Run): readonly [string, ...string[]] {
   const { actor, event, number, title, workflow = '' } = run ?? {};
   const trigger = [event, actor && `by ${actor}`].filter(Boolean).join(' ');
-  const more = [title, cut(branch, LONGEST), commit, cut(workflow, LONGEST), trigger];
-  return [number === undefined ? repository : `${repository} #${number}`, ...more.flatMap((word) => word || [])];
+  const details = [title, cut(branch, LONGEST), commit, cut(workflow, LONGEST), trigger];
+  return [number === undefined ? repository : `${repository} #${number}`, ...details.flatMap((word) => word || [])];
 }

@@ -45,8 +45,8 @@ function wordsOf({ runner, decision, live }: ShownRunner, explanation: Explanati
   const trouble = decision ? decision.emit && decision.trouble : live?.trouble && { ...live, ...live.trouble };
   const refusal = decision && live && explanation.where && unregistered(explanation.where, decision, live);
   if (refusal) return { words: refusal.why, nextSteps: [refusal.next] };
-  const words = trouble ? podTroubleText({ isLate: false, ...trouble }, nowMs) : live && leavingText(live);
-  return { words, nextSteps: advice };
+  const stateText = trouble ? podTroubleText({ isLate: false, ...trouble }, nowMs) : live && leavingText(live);
+  return { words: stateText, nextSteps: advice };
 }
 
 function leavingText({ endsByMs, disruption }: LiveJob): string {

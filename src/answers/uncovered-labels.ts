@@ -67,12 +67,14 @@ export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS)
   const nearestIn = memo((group: RunnerGroup) => {
     const names = [...namesOf(group)];
     const letters = names.reduce((sum, { length }) => sum + length, 0);
-    return memo((written: string) => {
-      if (written.length > LONGEST_MISTYPED || hasFault(written) || !mayTake(written.length * letters))
+    return memo((labelText: string) => {
+      if (labelText.length > LONGEST_MISTYPED || hasFault(labelText) || !mayTake(labelText.length * letters))
         return undefined;
-      const meant = nearestName(written, names) ?? alike(written, names);
+      const meant = nearestName(labelText, names) ?? similarName(labelText, names);
       // A label of another machine is not a typing mistake.
-      return meant !== undefined && machineOf(written) === machineOf(meant) ? { written, meant } : undefined;
+      return meant !== undefined && machineOf(labelText) === machineOf(meant)
+        ? { written: labelText, meant }
+        : undefined;
     });
   });
   /**
@@ -80,17 +82,22 @@ export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS)
    * group.
    */
   const hintIn = (group: RunnerGroup, labels: readonly string[]): LabelHint | readonly [] => {
-    const wrong = labels.filter((label) => !namesOf(group).has(label));
-    const corrections = wrong.flatMap((label) => nearestIn(group)(label) ?? []);
-    return corrections.length === wrong.length ? { group: keyOf(group), labels: corrections } : [];
+    const uncoveredLabel = labels.filter((label) => !namesOf(group).has(label));
+    const corrections = uncoveredLabel.flatMap((label) => nearestIn(group)(label) ?? []);
+    return corrections.length === uncoveredLabel.length ? { group: keyOf(group), labels: corrections } : [];
   };
   /** Undefined: a label is in no group. `ofScope`: the groups whose scope and Gitea have the job. */
   const elsewhereOf = (labels: readonly string[], origin: string, ofScope: readonly RunnerGroup[]) => {
     const hasAll = (group: RunnerGroup): boolean => labels.every((label) => namesOf(group).has(label));
-    const other = groups.find((group) => hasAll(group) && !ofScope.includes(group));
-    if (other) {
-      const gitea = other.giteaUrl === origin ? undefined : other.giteaUrl;
-      return defined({ is: 'other-scope' as const, group: keyOf(other), scope: describeScope(other.scope), gitea });
+    const otherGroup = groups.find((group) => hasAll(group) && !ofScope.includes(group));
+    if (otherGroup) {
+      const gitea = otherGroup.giteaUrl === origin ? undefined : otherGroup.giteaUrl;
+      return defined({
+        is: 'other-scope' as const,
+        group: keyOf(otherGroup),
+        scope: describeScope(otherGroup.scope),
+        gitea,
+      });
     }
     const places = labels.flatMap((label) => {
       const group = ofScope.find((each) => namesOf(each).has(label));
@@ -121,9 +128,9 @@ export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS)
  * Returns the first name with the same letters, or of which one is the start of the other: `lunix`, `ubuntu`,
  * `linux-latest`.
  */
-function alike(written: string, names: readonly string[]): string | undefined {
+function similarName(label: string, names: readonly string[]): string | undefined {
   const lettersOf = (text: string) => [...text].sort().join('');
-  const lower = written.toLowerCase();
+  const lower = label.toLowerCase();
   return names.find((each) => {
     const name = each.toLowerCase();
     const isBegin = name.startsWith(`${lower}-`) || lower.startsWith(`${name}-`);
@@ -147,11 +154,11 @@ const PLACEHOLDER = /\$[({]?(?<variable>[A-Za-z_]\w*)|^%(?<word>\w+)%$|^<.*>$/;
  * Returns the fault of a label that is the rest of an expression or a template. Undefined: a person may have written
  * it.
  */
-function faultOfExpression(label: string, written: string): string | undefined {
+function faultOfExpression(label: string, labelText: string): string | undefined {
   if (label === '')
     return 'one name is empty: an expression without a value. Gitea knows no outputs of other jobs there';
-  if (label.includes('${{')) return `Gitea has not evaluated ${written}`;
-  if (label.includes('{{')) return `${written} is no expression of Gitea. Write ${label.replace(/\{\{/g, '${{')}`;
+  if (label.includes('${{')) return `Gitea has not evaluated ${labelText}`;
+  if (label.includes('{{')) return `${labelText} is no expression of Gitea. Write ${label.replace(/\{\{/g, '${{')}`;
   // Results of fromJSON in Go's words (modules/actions/jobparser of 1.27.3).
   if (label === 'Array' || label === 'Object')
     return `Gitea makes the one name ${label} of a list from fromJSON. Write the list in runs-on, or one name`;
@@ -159,12 +166,12 @@ function faultOfExpression(label: string, written: string): string | undefined {
     return `${label} is what an expression says, and no name. Write a name for each case: \${{ … && 'large' || 'linux' }}`;
   const placeholder = PLACEHOLDER.exec(label)?.groups;
   const { variable, word = variable } = placeholder ?? {};
-  const instead = word === undefined ? 'a name' : `\${{ vars.${word} }}, or a name`;
-  if (placeholder) return `${written} is a placeholder that nothing fills in. Write ${instead}`;
+  const advice = word === undefined ? 'a name' : `\${{ vars.${word} }}, or a name`;
+  if (placeholder) return `${labelText} is a placeholder that nothing fills in. Write ${advice}`;
   const [, , inner] = /^(["'])([^"'\s,]+)\1$/.exec(label) ?? [];
   if (inner !== undefined) return `the quotes are part of the name. Write ${inner}`;
   return /^[-_.]|[-_.]$|[-_.]{2}/.test(label)
-    ? `a part of ${written} is empty: probably an expression without a value`
+    ? `a part of ${labelText} is empty: probably an expression without a value`
     : undefined;
 }
 
@@ -173,15 +180,16 @@ const hasFault = (label: string): boolean => faultOfExpression(label, '') !== un
 
 /** Returns why no group should have this name of `runs-on`. Undefined: a group may have it. */
 function faultOf(label: string, hasRule: boolean): string | undefined {
-  const written = labelsText([label]);
-  const fault = faultOfExpression(label, written);
+  const labelText = labelsText([label]);
+  const fault = faultOfExpression(label, labelText);
   if (fault !== undefined) return fault;
-  if (label !== label.trim()) return `${written} begins or ends with a blank`;
+  if (label !== label.trim()) return `${labelText} begins or ends with a blank`;
   if (label === TOO_MANY || label === TOO_LONG)
     return `${label} stands for names of runs-on that are not shown. Write names that a group has`;
   const [problem] = runnerLabel.safeParse(label).error?.issues ?? [];
-  if (problem) return `${written} is no label that a group can have${hasRule ? ruleText(label, problem.message) : ''}`;
-  if (withoutTypography(label) !== label) return `${written} holds characters of a word processor: type it again`;
+  if (problem)
+    return `${labelText} is no label that a group can have${hasRule ? ruleText(label, problem.message) : ''}`;
+  if (withoutTypography(label) !== label) return `${labelText} holds characters of a word processor: type it again`;
   if (label.startsWith('docker:'))
     return 'an image is no label. Write the label of a group, and the image under container';
   const [name = ''] = label.split(':');
@@ -226,8 +234,8 @@ function elsewhereText(elsewhere: LabelsElsewhere, repository: string): string {
     return `no group has all of them: ${places.join(', ')}`;
   }
   const { group, scope, gitea } = elsewhere;
-  const where = gitea === undefined ? `its scope, ${scope}, does not have ${repository}` : `it is for ${gitea}`;
-  return `${keyText(group)} has them, but ${where}`;
+  const scopeText = gitea === undefined ? `its scope, ${scope}, does not have ${repository}` : `it is for ${gitea}`;
+  return `${keyText(group)} has them, but ${scopeText}`;
 }
 
 /** Remedies that differ only in their labels are one. */
@@ -277,13 +285,13 @@ function remedyFor(uncovered: UncoveredJob): Remedy {
   if (machineLabel === undefined)
     return { labels: labelsText(missing), sentence: (labels) => `add ${labels} ${toGroup}, or correct its runs-on` };
   const machine = machineOf(machineLabel);
-  const asks =
+  const need =
     machine === 'Windows' || machine === 'macOS'
       ? `${machine}, and pods of a RunnerGroup run on Linux: register a runner on such a machine`
       : 'other machines: write a RunnerGroup for it, with spec.image and spec.podTemplate.spec.nodeSelector';
   return {
     labels: labelsText([machineLabel]),
-    sentence: (labels) => `${labels} asks for ${asks}, or correct its runs-on`,
+    sentence: (labels) => `${labels} asks for ${need}, or correct its runs-on`,
   };
 }
 

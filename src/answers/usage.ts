@@ -156,12 +156,12 @@ interface Use {
   /** Absent: Kubernetes does not show it any more. */
   readonly runner?: EndedRunner | undefined;
   /** Possible requests of the runner: it had one of these. */
-  readonly asked: readonly Asked[];
+  readonly requests: readonly Asked[];
 }
 
 function ranJobs(gitea: WholeGitea, finder: GroupFinder, { period, runners = [] }: UsageEvidence) {
   const runnerOf = new Map(runners.map((runner) => [keyText(runner), runner]));
-  const waitOf = waits(gitea.jobs, period);
+  const waitOf = waitRangeOf(gitea.jobs, period);
   return withoutCopies(gitea.jobs).map((job): Use | 'on-other-runner' | 'of-unknown-group' => {
     const name = job.ran.runner;
     const group = name === undefined ? finder.byLabels(gitea.url, job) : finder.byRunner(gitea.url, name);
@@ -170,9 +170,9 @@ function ranJobs(gitea: WholeGitea, finder: GroupFinder, { period, runners = [] 
     const runner = name === undefined ? undefined : runnerOf.get(keyText({ namespace: group.namespace, name }));
     const { madeFor } = parseRunnerName(name ?? '') ?? {};
     const labels = madeFor && ('id' in madeFor ? gitea.byId.get(madeFor.id)?.labels : []);
-    const asked = runner ? [runner] : finder.askedBy(group, job, labels);
+    const requests = runner ? [runner] : finder.askedBy(group, job, labels);
     const ciMs = Math.max(0, job.completedAtMs - job.ran.startedAtMs);
-    return { gitea, group, repository, runId, job, ciMs, wait: waitOf(job), runner, asked };
+    return { gitea, group, repository, runId, job, ciMs, wait: waitOf(job), runner, requests };
   });
 }
 
@@ -194,7 +194,7 @@ function runnersWithoutJob(gitea: WholeGitea, finder: GroupFinder, { period, run
     const { madeFor } = parseRunnerName(name) ?? {};
     const wantedJob = madeFor && 'id' in madeFor ? byId.get(madeFor.id) : undefined;
     const repository = wantedJob?.repository ?? runner.repository;
-    return [{ gitea, group, repository, runId: wantedJob?.runId, ciMs: 0, runner, asked: [runner] }];
+    return [{ gitea, group, repository, runId: wantedJob?.runId, ciMs: 0, runner, requests: [runner] }];
   });
 }
 
@@ -251,8 +251,8 @@ function groupFinder({ groups, instance }: UsageEvidence) {
      */
     askedBy: (group: RunnerGroup, { labels }: RanJob, madeFor: readonly string[] | undefined): readonly Asked[] => {
       const sizes = withSizes(group);
-      const named = sizes.find(({ size }) => size && [...labels, ...(madeFor ?? [])].includes(size.name));
-      if (named) return [askedNow(named)];
+      const sizeOfJob = sizes.find(({ size }) => size && [...labels, ...(madeFor ?? [])].includes(size.name));
+      if (sizeOfJob) return [askedNow(sizeOfJob)];
       return madeFor ? [askedNow(group)] : sizes.map(askedNow);
     },
   };
@@ -263,7 +263,7 @@ export function askedIn(podSpec: unknown): Asked {
   return { cpu: requests.get('cpu') ?? 0, memoryGib: (requests.get('memory') ?? 0) / 1024 ** 3 };
 }
 
-function waits(jobs: readonly EndedJob[], { fromMs }: Period): (job: RanJob) => Range {
+function waitRangeOf(jobs: readonly EndedJob[], { fromMs }: Period): (job: RanJob) => Range {
   const lastFirst = jobs.toSorted((a, b) => b.completedAtMs - a.completedAtMs);
   const endsOf = groupBy(lastFirst, ({ runId }) => runId);
   return ({ createdAtMs, isRerunInPlace, ran: { startedAtMs }, runId }) => {
@@ -287,8 +287,8 @@ function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence) {
   const isExact = runnersSeen === uses.length;
   // If the runner's Job is gone, the time of its CI job counts.
   const hoursOf = ({ ciMs, runner }: Use): number => (runner ? runner.endedAtMs - runner.createdAtMs : ciMs) / HOUR_MS;
-  const perHour = (rateOf: (use: Use, asked: Asked) => number): AtLeast => {
-    const leastRate = (use: Use): number => Math.min(...use.asked.map((asked) => rateOf(use, asked)));
+  const perHour = (rateOf: (use: Use, request: Asked) => number): AtLeast => {
+    const leastRate = (use: Use): number => Math.min(...use.requests.map((request) => rateOf(use, request)));
     return { atLeast: sumOf((use) => hoursOf(use) * leastRate(use)), isExact };
   };
   const hourlyCost = (price: Price, { cpu, memoryGib }: Asked): number =>
@@ -307,7 +307,7 @@ function figuresOf(uses: readonly Use[], { priceOf, runners }: UsageEvidence) {
     ...(runners && { needlessStarts: uses.length - jobs }),
     cpuHours: perHour((_, { cpu }) => cpu),
     memoryGibHours: perHour((_, { memoryGib }) => memoryGib),
-    ...(priceOf && { cost: perHour(({ group }, asked) => hourlyCost(priceOf(group, asked.size), asked)) }),
+    ...(priceOf && { cost: perHour(({ group }, request) => hourlyCost(priceOf(group, request.size), request)) }),
   };
 }
 

@@ -71,8 +71,8 @@ export function durationsIn(jobs: readonly Job[]): DurationsOf {
   });
   const durationsOfKey = new Map(newest);
   return (job) => {
-    const lists = keysOf(job).map((key) => durationsOfKey.get(key) ?? []);
-    return lists.find((list) => list.length >= FEWEST_SAMPLES) ?? lists.at(-1) ?? [];
+    const durationLists = keysOf(job).map((key) => durationsOfKey.get(key) ?? []);
+    return durationLists.find((list) => list.length >= FEWEST_SAMPLES) ?? durationLists.at(-1) ?? [];
   };
 }
 
@@ -86,8 +86,8 @@ export function estimateWaits(
   const durationsOf = memo(durations);
   const samples = [...atWork, ...line].reduce((most, job) => Math.max(most, durationsOf(job).length), 0);
   if (cap === 0 || samples < FEWEST_SAMPLES) return [];
-  const waits = (part: number): readonly number[] => waitsAt(part, { cap, atWork, line }, durationsOf, nowMs);
-  const [from, median, to] = [waits(0.25), waits(0.5), waits(0.75)];
+  const waitsAtQuantile = (part: number): readonly number[] => waitsAt(part, { cap, atWork, line }, durationsOf, nowMs);
+  const [from, median, to] = [waitsAtQuantile(0.25), waitsAtQuantile(0.5), waitsAtQuantile(0.75)];
   return line.map((_, index) => ({ ms: median[index] ?? 0, fromMs: from[index] ?? 0, toMs: to[index] ?? 0, samples }));
 }
 

@@ -67,9 +67,9 @@ export type StatusSeen = Readonly<ReturnType<typeof statusSeen>>;
 export function statusSeen({ metadata, status }: RunnerGroupObject, application?: string) {
   const { data } = RunnerGroupStatus.safeParse(status ?? {});
   const conditionOf = (type: string) => data?.conditions?.find((each) => each.type === type);
-  const messageOf = (type: string, wanted: string) => {
+  const messageOf = (type: string, expectedStatus: string) => {
     const condition = conditionOf(type);
-    return condition?.status === wanted ? condition.message : undefined;
+    return condition?.status === expectedStatus ? condition.message : undefined;
   };
   const [ready, synced, stuck] = ['Ready', 'ArgoCDSynced', 'PodsStuck'].map(conditionOf);
   const isUnready = ready && ready.status !== 'True';

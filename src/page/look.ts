@@ -159,7 +159,7 @@ async function look(
     // Some readers of the page must not know who suspended a group, and why.
     suspended: new Map([...suspendedOf(live.map(({ object }) => object)).keys()].map((key) => [key, ''])),
     cluster: watchedCluster(kubernetes, cluster.runners(), clock.now()),
-    clockOf: (origin) => clocks.of(origin),
+    clockOf: (origin) => clocks.boundsFor(origin),
     nowMs: clock.now(),
   });
   if (planning.is !== 'planned') throw planning.is === 'failed' ? planning.failure : new Error('a look is missing');

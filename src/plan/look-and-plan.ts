@@ -150,7 +150,7 @@ export async function lookAndPlan(
     const listed = isStale ? await list() : before;
     const { origin, atMs: listedAtMs } = listed;
     const endedJobs = endedMeanwhile(before.jobs, listed.jobs);
-    const jobs = jobsThen?.(endedJobs, settings.now(), clocks.of(origin ?? '')) ?? endedJobs;
+    const jobs = jobsThen?.(endedJobs, settings.now(), clocks.boundsFor(origin ?? '')) ?? endedJobs;
     return planSeen({
       instance: settings.instance,
       ...(options.printedBy ?? { application: settings.env['ARGOCD_APP_NAME'], shards: settings.shard?.of }),
@@ -162,7 +162,7 @@ export async function lookAndPlan(
       suspended: before.suspended,
       cluster: origin === undefined ? undefined : { origin, jobs, listedAtMs },
       withPast: origin === undefined ? (await import('../planner/unseen/unseen.ts')).withPast : undefined,
-      clockOf: (server) => clocks.of(server),
+      clockOf: (server) => clocks.boundsFor(server),
       nowMs: settings.now(),
     });
   };

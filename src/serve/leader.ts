@@ -191,7 +191,7 @@ export function startLeader(options: LeaderOptions) {
       warningsOf: book.warningsOf(),
       lostJobs: losses.of,
       unregistered: (key) => unregistered.get(key),
-      clocks: { kubernetes: client.origin, of: (origin) => clocks.of(origin) },
+      clocks: { kubernetes: client.origin, of: (origin) => clocks.boundsFor(origin) },
       wakes: apps.wakes,
     };
     const doubtful = losses.follow(input);

@@ -49,7 +49,7 @@ export async function extendIn(config: ClusterConfig, request: ExtendRequest): P
       const job = await findRunnerJob(client, request.namespace, request.name, deadline);
       const endedAtMs = keptSince(job);
       // The cluster's clock counts, not that of a laptop.
-      const nowMs = request.now() + (clocks.of(client.origin)?.leastMs ?? 0);
+      const nowMs = request.now() + (clocks.boundsFor(client.origin)?.leastMs ?? 0);
       const mostMs = endedAtMs + LONGEST_KEEP_MS;
       const untilMs = Math.floor(Math.min(nowMs + request.forMs, mostMs) / 1000) * 1000;
       const { keepUntilMs = 0, extendUntilMs = 0 } = job.live;

@@ -95,7 +95,7 @@ export async function askCluster<T>(
   const clocks = new ServerClocks();
   const client = new KubeClient(config, { ...settings, clock: { ...systemClock, now: settings.now }, clocks });
   /** Returns how far this machine's clock is ahead of the cluster's, ms. */
-  const aheadMs = (): number => backBy(clocks.of(client.origin));
+  const aheadMs = (): number => backBy(clocks.boundsFor(client.origin));
   const now = (): number => settings.now() - aheadMs();
   const reader = { client, deadline: new Deadline(settings.timeoutMs), argocdNamespace, now };
   return await ask(reader).finally(() => {

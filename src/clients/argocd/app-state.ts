@@ -111,18 +111,18 @@ export function readApplication(json: unknown) {
   const { metadata, spec, status } = parsed.data;
   const operation = status?.operationState;
   const startedAtMs = operation?.startedAt;
-  const left = `annotation ${SKIP_RECONCILE}: Argo CD leaves this Application alone`;
+  const skipMessage = `annotation ${SKIP_RECONCILE}: Argo CD leaves this Application alone`;
   const isSkipped = TRUE.test(metadata.annotations?.[SKIP_RECONCILE] ?? '');
   const { deletionTimestamp: deletedAt, finalizers } = metadata;
   const deleted = `somebody deleted it at ${deletedAt}, and finalizer ${finalizers?.join(', ')} is left`;
   const conditions = [
     ...(deletedAt ? [{ type: DELETING, message: deleted }] : []),
-    ...(isSkipped ? [{ type: SKIPPED, message: left }] : []),
+    ...(isSkipped ? [{ type: SKIPPED, message: skipMessage }] : []),
     ...(status?.conditions ?? []),
   ];
-  const rest = conditions.filter(({ type }) => !isError(type) && type !== ORPHANED);
-  const oneOfEach = [...groupBy(rest, ({ type }) => type).values()].flatMap(([first]) => first ?? []);
-  const others = [...new Set([...oneOfEach, ...rest])].slice(0, MOST_WARNINGS);
+  const warningConditions = conditions.filter(({ type }) => !isError(type) && type !== ORPHANED);
+  const oneOfEach = [...groupBy(warningConditions, ({ type }) => type).values()].flatMap(([first]) => first ?? []);
+  const shownConditions = [...new Set([...oneOfEach, ...warningConditions])].slice(0, MOST_WARNINGS);
   const harmful = (spec?.syncPolicy?.syncOptions ?? []).filter((option) => HARMFUL_OPTIONS.has(option));
   const health = status?.health?.status;
   const reconciledAtMs = status?.reconciledAt;
@@ -146,7 +146,7 @@ export function readApplication(json: unknown) {
      * and options of its syncs.
      */
     warnings: [
-      ...others.map(toError).map(({ type, message }) => `${type}: ${message}`),
+      ...shownConditions.map(toError).map(({ type, message }) => `${type}: ${message}`),
       ...harmful.map((option) => `syncOptions has ${option}: ${HARMFUL_OPTIONS.get(option)}`),
     ],
     /** The last one (a sync) or the one under way. Its message is one line, safe to show; it may be empty. */
@@ -201,18 +201,18 @@ interface Sources<T> {
 /** Returns the sources as Argo CD reads them: `source` does not count beside `sources`. */
 export function sourcesOf<T>({ source, sources, sourceHydrator }: Sources<T>): readonly T[] {
   if (sources?.length) return sources;
-  const one = source ?? sourceHydrator?.drySource;
-  return one ? [one] : [];
+  const onlySource = source ?? sourceHydrator?.drySource;
+  return onlySource ? [onlySource] : [];
 }
 
 /** `pluginless`: types of the sources, if none of them has the plugin. Argo CD then applies the RunnerGroups, and is healthy. */
 function pluginless({ spec, status }: z.infer<typeof Application>): { readonly pluginless?: string } {
   const sources = sourcesOf(spec ?? {});
   if (sources.length === 0 || sources.some(({ plugin }) => plugin?.name === PLUGIN)) return {};
-  const others = sources.flatMap(({ plugin }) => (plugin?.name ? `plugin ${plugin.name}` : []));
+  const otherPlugins = sources.flatMap(({ plugin }) => (plugin?.name ? `plugin ${plugin.name}` : []));
   const types = (status?.sourceTypes ?? [status?.sourceType ?? []].flat()).map((type) => `source type ${type}`);
-  const words = [...new Set(others.length > 0 ? others : types)].join(', ');
-  return { pluginless: oneLine(words || 'no plugin', LONGEST_WORD) };
+  const sourceTexts = [...new Set(otherPlugins.length > 0 ? otherPlugins : types)].join(', ');
+  return { pluginless: oneLine(sourceTexts || 'no plugin', LONGEST_WORD) };
 }
 
 /** Returns Argo CD's words about the operation under way, and the command that ends a long one. Undefined: none. */
@@ -221,15 +221,15 @@ export function operationWords(app: AppState, nowMs: number): Lasting | undefine
   if (!isOperating) return undefined;
   // A state that is over belongs to the last operation.
   if (!operation || OVER.has(operation.phase)) {
-    const says = 'an operation is asked for and has not begun';
-    return { says, ...(nowMs - reconciledAtMs > LONG_MS && { idleSinceMs: reconciledAtMs }) };
+    const notBegun = 'an operation is asked for and has not begun';
+    return { says: notBegun, ...(nowMs - reconciledAtMs > LONG_MS && { idleSinceMs: reconciledAtMs }) };
   }
   const { phase, message, startedAtMs } = operation;
   const since = startedAtMs === undefined ? `is ${phase}` : `has been ${phase} since ${timeText(startedAtMs)}`;
   const isLong = startedAtMs !== undefined && nowMs - startedAtMs > LONG_MS;
-  const says = `an operation ${since}${message && `: ${message}`}`;
+  const operationText = `an operation ${since}${message && `: ${message}`}`;
   const end = phase !== 'Terminating' && { end: `argocd app terminate-op ${name}` };
-  return { says, ...(isLong && { ...end, lastsMs: nowMs - startedAtMs }) };
+  return { says: operationText, ...(isLong && { ...end, lastsMs: nowMs - startedAtMs }) };
 }
 
 /** An operation under way. `end`: command that ends it. Only if it lasts long and is not being ended. */

@@ -29,9 +29,10 @@ const MAX_INSTANCE = 63 + 1 + MAX_NAME;
 
 /** Undefined for anything that Argo CD would not write for this object: a copy of a managed object keeps the annotation of its original. */
 export function applicationOf(trackingId: string | undefined, object: ObjectRef): ApplicationRef | undefined {
-  const own = `:${object.group}/${object.kind}:${object.namespace}/${object.name}`;
-  if (!trackingId?.endsWith(own)) return undefined;
-  const [, namespace, name = ''] = INSTANCE.exec(trackingId.slice(0, -own.length).slice(0, MAX_INSTANCE + 1)) ?? [];
+  const objectKeyText = `:${object.group}/${object.kind}:${object.namespace}/${object.name}`;
+  if (!trackingId?.endsWith(objectKeyText)) return undefined;
+  const [, namespace, name = ''] =
+    INSTANCE.exec(trackingId.slice(0, -objectKeyText.length).slice(0, MAX_INSTANCE + 1)) ?? [];
   if (name === '' || name.length > MAX_NAME) return undefined;
   return { ...(namespace && { namespace }), name };
 }

@@ -98,8 +98,8 @@ export function openArgoCd(options: ArgoCdOptions) {
    * Runs the plugin, compares everything, and returns the result. Takes a second or more. The head of this file says
    * when the request is lost.
    */
-  const refresh = (app: ApplicationRef, deadline: Deadline, how: RefreshKind = 'hard'): Promise<AppState> =>
-    get(app, 'refresh', { refresh: how }, deadline);
+  const refresh = (app: ApplicationRef, deadline: Deadline, kind: RefreshKind = 'hard'): Promise<AppState> =>
+    get(app, 'refresh', { refresh: kind }, deadline);
 
   /**
    * Starts a sync with prune of the last generated output. The Application's own sync options hold. Does not wait for
@@ -244,7 +244,7 @@ function refusal(request: HttpRequest, answer: HttpAnswer, right: string): Failu
             'Look into the log of argocd-server',
             'server-error',
           )
-        : other(request, status, status === 400 ? error?.code : undefined);
+        : otherFailure(request, status, status === 400 ? error?.code : undefined);
   }
 }
 
@@ -255,7 +255,7 @@ function wrongShape(request: HttpRequest, detail: string): Failure {
 }
 
 /** @param code of gRPC */
-function other(request: HttpRequest, status: number, code: number | undefined): Failure {
+function otherFailure(request: HttpRequest, status: number, code: number | undefined): Failure {
   if (code === INVALID_ARGUMENT) {
     const received = 'Argo CD does not accept the project of the Application (400, InvalidArgument)';
     const remedy =

@@ -80,15 +80,17 @@ export class GiteaApi {
   /** Asked once per base URL. Throws `Failure` when it is older than 1.25.0, Forgejo, or no version at all. */
   version(): Promise<VersionFacts> {
     const { versions } = this.#access;
-    const known = versions.get(this.#base);
+    const knownVersion = versions.get(this.#base);
     // The token of another group was refused: that says nothing about ours.
-    if (known !== undefined)
-      return known.catch((error) => (error instanceof Failure && isRefusal(error) ? this.#askVersion() : known));
-    const asked = this.#askVersion();
-    versions.set(this.#base, asked);
+    if (knownVersion !== undefined)
+      return knownVersion.catch((error) =>
+        error instanceof Failure && isRefusal(error) ? this.#askVersion() : knownVersion,
+      );
+    const answer = this.#askVersion();
+    versions.set(this.#base, answer);
     // A long-running process must ask again after a failure.
-    asked.catch(() => versions.delete(this.#base));
-    return asked;
+    answer.catch(() => versions.delete(this.#base));
+    return answer;
   }
 
   /**
@@ -173,16 +175,23 @@ export function requestTo(
   const url = new URL(`${giteaBase(base)}/api/v1${path}`);
   if (!token.covers(url)) throw foreignToken(what, `${url.origin}${url.pathname}`, token);
   for (const [name, value] of query) url.searchParams.append(name, value);
-  const asked = placeIn(path);
+  const askedPlace = placeIn(path);
   const placeOf = ({ pathname }: URL) => placeIn(pathname.replace(/^.*?\/api\/v1(?=\/)/, ''));
   const mayLeadTo = (to: URL, from: URL, status: number): boolean => {
-    const found = asked && placeOf(to);
-    if (found?.kind === 'repos' && status !== OWNER_RENAMED)
-      refuseTransfer({ what, method, url }, placeOf(from)?.name, found.name, token);
-    if (found) names?.set(asked.name, found.name);
-    return token.covers(to) && found?.kind === asked?.kind && found?.rest === asked?.rest;
+    const redirectPlace = askedPlace && placeOf(to);
+    if (redirectPlace?.kind === 'repos' && status !== OWNER_RENAMED)
+      refuseTransfer({ what, method, url }, placeOf(from)?.name, redirectPlace.name, token);
+    if (redirectPlace) names?.set(askedPlace.name, redirectPlace.name);
+    return token.covers(to) && redirectPlace?.kind === askedPlace?.kind && redirectPlace?.rest === askedPlace?.rest;
   };
-  return { what, method, url, authorization: (to) => token.headerFor(to), mayLeadTo, repeats: asked !== undefined };
+  return {
+    what,
+    method,
+    url,
+    authorization: (to) => token.headerFor(to),
+    mayLeadTo,
+    repeats: askedPlace !== undefined,
+  };
 }
 
 /** Status of a redirect because the owner has another name (`RedirectToUser`). Others lead to another repository (docs/adr/0086). */
@@ -227,10 +236,10 @@ function excessOf(text: string): string | undefined {
   let depth = 0;
   let parts = 0;
   let inString = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
     if (code === QUOTE) inString = !inString;
-    else if (code === BACKSLASH) at += 1;
+    else if (code === BACKSLASH) index += 1;
     else if (!inString) {
       const step = [1, 1, -1, -1][BRACKETS.indexOf(code)] ?? 0;
       depth += step;

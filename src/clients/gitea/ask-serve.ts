@@ -46,7 +46,7 @@ export type Played = ReturnType<typeof playedOf>;
 
 /** The looks that came in time and are young enough, by key of the target. */
 export async function askServe(targets: readonly GiteaTarget[], asking: Asking): Promise<ReadonlyMap<string, Played>> {
-  const found = new Map<string, Played>();
+  const playedByTarget = new Map<string, Played>();
   const wires: Wire[] = [];
   await new Promise<void>((resolve) => {
     let leftMs = LONGEST_ASKING_MS;
@@ -72,26 +72,26 @@ export async function askServe(targets: readonly GiteaTarget[], asking: Asking):
       // The name was found too late. A connection would keep the process.
       if (leftMs <= 0) return;
       wires.push(wire);
-      const asked = targets.map(async (target) => {
+      const answers = targets.map(async (target) => {
         const played = await askOne(wire, new URL(LOOK_PATH, origin), target, asking, begin).catch(() => undefined);
-        if (played) found.set(target.key, played);
+        if (played) playedByTarget.set(target.key, played);
         // All targets are answered: other addresses need not be waited for.
-        if (found.size === targets.length) end();
+        if (playedByTarget.size === targets.length) end();
       });
-      await Promise.all(asked);
+      await Promise.all(answers);
     };
     originsOf(asking.url)
       .then((origins) => Promise.all(origins.map(askAt)))
       .then(end, end);
   });
   for (const wire of wires) void wire.close();
-  return new Map(found);
+  return new Map(playedByTarget);
 }
 
 async function originsOf(url: string): Promise<readonly string[]> {
   const { hostname, port } = new URL(url);
-  const found = await lookup(hostname.replace(/^\[|\]$/g, ''), { all: true });
-  return found
+  const addresses = await lookup(hostname.replace(/^\[|\]$/g, ''), { all: true });
+  return addresses
     .slice(0, MOST_ADDRESSES)
     .map(({ address, family }) => `http://${family === 6 ? `[${address}]` : address}:${port || 80}`);
 }

@@ -31,19 +31,19 @@ export async function readBoundRows(
   if (scope.kind === 'global' || scope.kind === 'repo') return [];
   const atWork = namesAtWork(jobs);
   const place = { ...scope, now: api.renamedTo(scope) };
-  const wanted = groupBy(bound, ({ name, boundTo = '', giteaUrl = url }) => {
+  const boundByRepository = groupBy(bound, ({ name, boundTo = '', giteaUrl = url }) => {
     const [owner = '', repo = ''] = boundTo.split('/');
     // Somebody may write a Job that says what no repository is called.
     const isHere = normalBase(giteaUrl) === normalBase(url) && isGiteaName(repo) && hasJobsOf(place, owner, repo);
     return isHere && !atWork.has(name) ? boundTo.toLowerCase() : undefined;
   });
-  const asked = inTurn([...wanted.keys()].sort(), api.nowMs()).map(async (repository) => {
+  const rowsOfRepositories = inTurn([...boundByRepository.keys()].sort(), api.nowMs()).map(async (repository) => {
     const rows = await orFailure(readRunners(api, levelOfRepository(repository)));
     if (rows instanceof Failure && !TELLS_NOTHING.has(rows.kind)) throw rows;
-    const names = new Set(wanted.get(repository)?.map(({ name }) => name));
+    const names = new Set(boundByRepository.get(repository)?.map(({ name }) => name));
     return rows instanceof Failure ? [] : rows.filter(({ name }) => names.has(name));
   });
-  return (await Promise.all(asked)).flat();
+  return (await Promise.all(rowsOfRepositories)).flat();
 }
 
 /** Names of runners that have a job. */

@@ -79,11 +79,11 @@ export class Shelf {
    * have replaces those that are left out.
    */
   labels(labels: readonly string[]): readonly string[] {
-    let others = 0;
+    let uncoveredCount = 0;
     const kept = labels.filter((label) => {
       if (this.mayBeCovered([label])) return true;
-      others += 1;
-      return others <= UNCOVERED_LABELS && this.#reserveText(label);
+      uncoveredCount += 1;
+      return uncoveredCount <= UNCOVERED_LABELS && this.#reserveText(label);
     });
     return (kept.length < labels.length ? [...kept, TOO_MANY] : kept).map((label) => this.text(label));
   }
@@ -95,8 +95,8 @@ export class Shelf {
 
   /** Returns one object for equal strings. */
   text(text: string): string {
-    const known = this.#texts.get(text);
-    if (known !== undefined) return known;
+    const sharedText = this.#texts.get(text);
+    if (sharedText !== undefined) return sharedText;
     this.#texts.set(text, text);
     this.#used += bytesOf(text);
     return text;
@@ -135,11 +135,11 @@ function bounded(labels: readonly string[], mostCharacters: number): readonly st
   const isShort = labels.length <= MOST_LABELS && length <= mostCharacters;
   if (isShort && labels.every((label) => label.length <= LONGEST_NAME)) return labels;
   const different = [...new Set(labels)];
-  let left = mostCharacters;
+  let charactersLeft = mostCharacters;
   const kept = different.slice(0, MOST_LABELS).map(boundedName);
   const fitting = kept.filter((label) => {
-    left -= label.length;
-    return left >= 0;
+    charactersLeft -= label.length;
+    return charactersLeft >= 0;
   });
   return fitting.length < different.length ? [...fitting, TOO_MANY] : fitting;
 }

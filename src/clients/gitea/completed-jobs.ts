@@ -48,9 +48,11 @@ export async function readCompletedJobs(
   const first = await firstAsked;
   // Up to Gitea 1.26 the newest rows stand on the last pages of most databases.
   const { sortsJobs: sorted } = await api.version();
-  const wanted = newestPages(first, sorted, 0, pagesFor(rows, first, sorted));
-  const asked = wanted.map((page) => early[FURTHER_PAGES.indexOf(page)] ?? readCompletedPage(api, question, page));
-  const pages = await Promise.all(asked);
+  const pageNumbers = newestPages(first, sorted, 0, pagesFor(rows, first, sorted));
+  const pageRequests = pageNumbers.map(
+    (page) => early[FURTHER_PAGES.indexOf(page)] ?? readCompletedPage(api, question, page),
+  );
+  const pages = await Promise.all(pageRequests);
   for (const page of [first, ...pages]) keep(jobs, page.rows);
   return { question, first, sorted, pages };
 }
@@ -69,17 +71,17 @@ export function lacksHistory(list: CompletedList, jobs: JobsById): boolean {
 export async function readHistory(api: GiteaApi, list: CompletedList, jobs: JobsById): Promise<void> {
   const sinceMs = historyBegin(jobs);
   const { question, first, sorted } = list;
-  const most = pagesFor(HISTORY_ROWS, first, sorted);
+  const pageCount = pagesFor(HISTORY_ROWS, first, sorted);
   let pages = list.pages;
   while (!isBefore(pages.at(-1) ?? first, sinceMs)) {
-    const count = Math.min(Math.max(1, pages.length), most - pages.length);
+    const count = Math.min(Math.max(1, pages.length), pageCount - pages.length);
     const numbers = newestPages(first, sorted, pages.length, count);
-    const more = await Promise.all(numbers.map((page) => readCompletedPage(api, question, page)));
-    if (more.length === 0) return;
+    const furtherPages = await Promise.all(numbers.map((page) => readCompletedPage(api, question, page)));
+    if (furtherPages.length === 0) return;
     // An active job wins: it may have been listed before it completed, and a row too many keeps a runner only.
-    const news = more.flatMap(({ rows }) => rows.filter(({ id }) => !jobs.has(id)));
+    const news = furtherPages.flatMap(({ rows }) => rows.filter(({ id }) => !jobs.has(id)));
     keep(jobs, news);
-    pages = [...pages, ...more];
+    pages = [...pages, ...furtherPages];
   }
 }
 
@@ -106,8 +108,8 @@ function pagesFor(rows: number, { rows: { length: size } }: ListPage<Job>, sorte
  */
 export function newestPages({ rows, total }: ListPage<unknown>, sorted: boolean, skip: number, count: number) {
   const last = Math.ceil(total / Math.max(1, rows.length));
-  const there = rows.length === 0 ? 0 : Math.max(0, last - 1 - skip);
-  return Array.from({ length: Math.min(count, there) }, (_, at) => (sorted ? 2 + skip + at : last - skip - at));
+  const pageCount = rows.length === 0 ? 0 : Math.max(0, last - 1 - skip);
+  return Array.from({ length: Math.min(count, pageCount) }, (_, at) => (sorted ? 2 + skip + at : last - skip - at));
 }
 
 /**

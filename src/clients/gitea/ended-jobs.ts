@@ -80,8 +80,8 @@ export async function readList(api: GiteaApi, question: Question, page: number):
 function readEnd(row: unknown, version: VersionFacts) {
   const { data } = EndedJobRow.safeParse(row);
   if (!data) return [];
-  const { id, run_id: runId, run_attempt: written, conclusion: result, runner_name: runner } = data;
-  const attempt = toAttempt(written, 'completed', version);
+  const { id, run_id: runId, run_attempt: runAttempt, conclusion: result, runner_name: runner } = data;
+  const attempt = toAttempt(runAttempt, 'completed', version);
   // Without `runner`: no runner has run it.
   return [{ id, attempt, runId, result, ...(runner && { runner }) }];
 }

@@ -21,8 +21,14 @@ export interface Level {
 
 /** @param missing what a 404 means */
 function level(name: string, root: string, missing: string, jobs: Rights, runners: Rights = jobs): Level {
-  const at = (list: string, rights: Rights): Endpoint => ({ path: `${root}/actions/${list}`, rights, missing });
-  return { name, root, jobs: at('jobs', jobs), runs: at('runs', jobs), runners: at('runners', runners) };
+  const endpointOf = (list: string, rights: Rights): Endpoint => ({ path: `${root}/actions/${list}`, rights, missing });
+  return {
+    name,
+    root,
+    jobs: endpointOf('jobs', jobs),
+    runs: endpointOf('runs', jobs),
+    runners: endpointOf('runners', runners),
+  };
 }
 
 /** The whole instance. The runner list holds the runners of all levels (routers/api/v1/shared/runners.go). */
@@ -104,8 +110,8 @@ const NAMES_AFTER: ReadonlyMap<string, number> = new Map([
 export function placeIn(path: string) {
   const [, kind = '', ...parts] = path.split('/');
   const names = parts.slice(0, NAMES_AFTER.get(kind) ?? 0);
-  const rest = parts.slice(names.length).join('/');
-  return names.length > 0 && names.every(isGiteaName) ? { kind, name: names.join('/'), rest } : undefined;
+  const pathRest = parts.slice(names.length).join('/');
+  return names.length > 0 && names.every(isGiteaName) ? { kind, name: names.join('/'), rest: pathRest } : undefined;
 }
 
 /** True for what Gitea accepts as the name of a user, org or repository. */

@@ -149,8 +149,8 @@ export function failureOfShape(request: HttpRequest, detail: string): Failure {
   return failure(request, 'GR-GITEA-08', `the answer is not what Gitea sends: ${detail}`, remedy);
 }
 
-/** The Failure (exit 3) for an address that the token is not bound to. `what` is an operation with its object, `place` an address. */
-export function foreignToken(what: string, place: string, token: Token): Failure {
-  const message = `${what} of ${place}: its token belongs to ${token.base} and is sent nowhere else. Bind a token to that Gitea.`;
+/** The Failure (exit 3) for an address that the token is not bound to. `action` is an operation with its object, `place` an address. */
+export function foreignToken(action: string, place: string, token: Token): Failure {
+  const message = `${action} of ${place}: its token belongs to ${token.base} and is sent nowhere else. Bind a token to that Gitea.`;
   return new Failure('GR-GITEA-15', 3, message);
 }

@@ -52,11 +52,11 @@ export type ScopeHistory = Readonly<Awaited<ReturnType<typeof readScopeHistory>>
 export async function readScopeHistory(
   api: GiteaApi,
   scope: Scope,
-  wanted: Period & { readonly workflows: boolean; readonly mostPages?: number; readonly endsOnly?: true },
+  request: Period & { readonly workflows: boolean; readonly mostPages?: number; readonly endsOnly?: true },
 ) {
-  const { fromMs, toMs, mostPages = MOST_PAGES, endsOnly } = wanted;
+  const { fromMs, toMs, mostPages = MOST_PAGES, endsOnly } = request;
   const { sortsJobs, attemptGrowsAtClaim } = await api.version();
-  const ended = new Map<number, EndedJob>();
+  const jobsById = new Map<number, EndedJob>();
   const users = new Set<string>();
   const workflows = new Map<number, string>();
   let isWhole = true;
@@ -70,14 +70,14 @@ export async function readScopeHistory(
     const first = await readList(api, question, 1);
     if (take(first)) return;
     const numbers = newestPages(first, isSorted, 0, MOST_PAGES + 1);
-    for (let at = 0; at < numbers.length; at += PAGES_AT_ONCE) {
-      const asked = numbers.slice(at, at + PAGES_AT_ONCE);
-      if (asked.length > pagesLeft) {
+    for (let position = 0; position < numbers.length; position += PAGES_AT_ONCE) {
+      const batch = numbers.slice(position, position + PAGES_AT_ONCE);
+      if (batch.length > pagesLeft) {
         isWhole = false;
         return;
       }
-      pagesLeft -= asked.length;
-      const pages = await Promise.all(asked.map((page) => readList(api, question, page)));
+      pagesLeft -= batch.length;
+      const pages = await Promise.all(batch.map((page) => readList(api, question, page)));
       if (pages.map(take).some(Boolean)) return;
     }
   };
@@ -91,7 +91,7 @@ export async function readScopeHistory(
       isOld &&= !row || (row.completed_at < fromMs && row.created_at < fromMs - MARGIN_MS);
       const isWanted = row && row.completed_at >= fromMs && row.completed_at < toMs;
       if (isWanted && api.shelf.reserveRow(row.id, 'needed', []))
-        ended.set(row.id, jobOf(row, attemptGrowsAtClaim, api.shelf));
+        jobsById.set(row.id, jobOf(row, attemptGrowsAtClaim, api.shelf));
       else if (isWanted || !row) isWhole = false;
     }
     return isOld;
@@ -100,7 +100,7 @@ export async function readScopeHistory(
   /** A row may be missed while others come or go, so such a list is read again, until that brings nothing new. */
   const readJobs = async (level: Level): Promise<void> => {
     for (let pass = 1; pass <= PASSES; pass += 1) {
-      const before = ended.size;
+      const countBefore = jobsById.size;
       let first: number | undefined;
       let isMoved = false;
       await walk(jobsQuestion(level, ['completed']), sortsJobs, (page) => {
@@ -109,7 +109,7 @@ export async function readScopeHistory(
         isMoved ||= sortsJobs ? page.total < first : page.total > first;
         return keep(page) && sortsJobs;
       });
-      if (!isMoved || (pass > 1 && ended.size === before)) return;
+      if (!isMoved || (pass > 1 && jobsById.size === countBefore)) return;
     }
     isWhole = false;
   };
@@ -119,27 +119,27 @@ export async function readScopeHistory(
    * 1.27).
    */
   const readRuns = async (level: Level): Promise<void> => {
-    const oldest = [...ended.values()].reduce((least, { runId }) => Math.min(least, runId), Number.MAX_VALUE);
+    const oldest = [...jobsById.values()].reduce((least, { runId }) => Math.min(least, runId), Number.MAX_VALUE);
     await walk({ what: `list the runs of ${level.name}`, ...level.runs }, true, (page) => {
-      const found = page.rows.flatMap(readWorkflow);
-      for (const [id, file] of found) workflows.set(id, api.shelf.text(file));
-      return found.some(([id]) => id <= oldest);
+      const workflowFiles = page.rows.flatMap(readWorkflow);
+      for (const [id, file] of workflowFiles) workflows.set(id, api.shelf.text(file));
+      return workflowFiles.some(([id]) => id <= oldest);
     });
   };
 
-  const own = await ownLevel(api, scope);
-  isWhole &&= own !== undefined || !endsOnly;
-  const ofUser = !own && scope.kind === 'user' && !endsOnly ? await levelsOfUser(api, scope.user) : [];
-  const levels = own ? [own] : ofUser;
+  const levelOfScope = await ownLevel(api, scope);
+  isWhole &&= levelOfScope !== undefined || !endsOnly;
+  const ofUser = !levelOfScope && scope.kind === 'user' && !endsOnly ? await levelsOfUser(api, scope.user) : [];
+  const levels = levelOfScope ? [levelOfScope] : ofUser;
   const active: JobsById = new Map();
   for (const level of levels) {
     if (!endsOnly) await readActiveJobs(api, level, true, active);
     await readJobs(level);
   }
-  if (wanted.workflows && ended.size > 0) for (const level of levels) await readRuns(level);
+  if (request.workflows && jobsById.size > 0) for (const level of levels) await readRuns(level);
   for (const { runner } of active.values()) if (runner !== undefined) users.add(runner);
   const waiting = [...active.values()].filter(({ attempt }) => attemptGrowsAtClaim && attempt > 0);
-  const jobs = [...ended.values()];
+  const jobs = [...jobsById.values()];
   const hidden = [
     ...waiting.map(({ createdAtMs }): Period => ({ fromMs: createdAtMs, toMs })),
     ...jobs.flatMap(({ completedAtMs, createdAtMs, isRerunInPlace, ran }): Period | readonly [] =>

@@ -143,16 +143,16 @@ export function opened(bytes: Buffer, secret: Buffer, nonce: string): OpenLook |
   const version = head && judgeVersion(head.version);
   if (!version || 'code' in version) return undefined;
   const answers = new Map<string, HttpAnswer[]>();
-  let at = end + 1;
+  let offset = end + 1;
   for (const { bytes: length, total, url } of head.answers) {
-    const body = text.subarray(at, at + length);
-    at += length;
+    const body = text.subarray(offset, offset + length);
+    offset += length;
     const header = (name: string) => (name === TOTAL ? total : undefined);
     const answer = { status: 200, mediaType: 'application/json', text: body.toString(), header };
     // A list that moved was read again: each reading has its own answer.
     answers.set(url, [...(answers.get(url) ?? []), answer]);
   }
-  if (at !== text.length) return undefined;
+  if (offset !== text.length) return undefined;
   const sender: Sender = {
     send: async ({ method, url }) => {
       const answer = method === 'GET' ? answers.get(url.href)?.shift() : undefined;

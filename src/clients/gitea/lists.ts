@@ -71,15 +71,15 @@ async function readSnapshot(api: GiteaApi, question: Question): Promise<readonly
  */
 export async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs: JobsById): Promise<void> {
   const question = jobsQuestion(level, [state]);
-  const waits = state !== 'in_progress';
+  const isWaiting = state !== 'in_progress';
   // A job that waits and cannot be read has labels that no group has.
-  const reading = { question, read: readJobs(api), ...(waits && { standIn: unreadableJob, endsWillDo: true }) };
+  const reading = { question, read: readJobs(api), ...(isWaiting && { standIn: unreadableJob, endsWillDo: true }) };
   for (let pass = 1; pass <= PASSES; pass += 1) {
     const pages = await readPages(api, reading);
-    if (!waits) refuseWithoutRoom(api, question, pages);
+    if (!isWaiting) refuseWithoutRoom(api, question, pages);
     for (const page of pages) keep(jobs, page.rows);
     const verdict = judgePass(pages);
-    if (verdict === 'complete' || (verdict === 'drifted' && waits)) {
+    if (verdict === 'complete' || (verdict === 'drifted' && isWaiting)) {
       const isCut = pages.slice(0, 1).some(isLong) || lacksRoom(pages);
       if (state === 'queued' && isCut) api.shelf.leftOut += countUnread(pages);
       return;
@@ -145,8 +145,8 @@ async function readPages<T>(api: GiteaApi, reading: Reading<T>): Promise<readonl
   const { endsWillDo = false } = reading;
   const mostRows = endsWillDo ? Number.POSITIVE_INFINITY : MOST_ROWS;
   const first = await readPage(api, reading, 1, mostRows);
-  const wanted = pagesAfter(first, endsWillDo);
-  const pages = [first, ...(await Promise.all(wanted.map((page) => readPage(api, reading, page, mostRows))))];
+  const pageNumbers = pagesAfter(first, endsWillDo);
+  const pages = [first, ...(await Promise.all(pageNumbers.map((page) => readPage(api, reading, page, mostRows))))];
   return endsWillDo && isLong(first) ? pages : await withEnd(api, reading, pages);
 }
 
@@ -169,17 +169,17 @@ export function pageOf(question: Question, page: number, rows = PAGE_LIMIT): Que
   return { ...question, query: [...(question.query ?? []), ['limit', String(rows)], ['page', String(page)]] };
 }
 
-/** The pages of a list, up to an empty one. A row may be missed when the list changes meanwhile. @param most pages at most */
+/** The pages of a list, up to an empty one. A row may be missed when the list changes meanwhile. @param mostPages pages at most */
 export async function* eachPage<P extends Pick<ListPage<unknown>, 'rows'>>(
   api: GiteaApi,
   question: Question,
   read: AnswerReader<P>,
-  most: number,
+  mostPages: number,
 ): AsyncGenerator<P> {
-  for (let page = 1; page <= most; page += 1) {
-    const found = await api.get(pageOf(question, page), read);
-    yield found;
-    if (found.rows.length === 0) return;
+  for (let page = 1; page <= mostPages; page += 1) {
+    const listPage = await api.get(pageOf(question, page), read);
+    yield listPage;
+    if (listPage.rows.length === 0) return;
   }
 }
 
@@ -191,17 +191,19 @@ export async function readPage<T>(
   mostRows = MOST_ROWS,
 ): Promise<ListPage<T>> {
   const { question, read } = reading;
-  const what = page === 1 ? question.what : `${question.what}, page ${page}`;
-  const found = await api.get({ ...pageOf(question, page), what }, read).catch(async (error: unknown) => {
-    if (isTooLong(error) && !reading.isWhole) return await readLongPage(api, reading, page);
-    throw error;
-  });
-  if (found.total > mostRows) {
-    const received = `Gitea counts ${found.total} rows; at most ${MOST_ROWS} are read`;
+  const pageQuestion = page === 1 ? question.what : `${question.what}, page ${page}`;
+  const listPage = await api
+    .get({ ...pageOf(question, page), what: pageQuestion }, read)
+    .catch(async (error: unknown) => {
+      if (isTooLong(error) && !reading.isWhole) return await readLongPage(api, reading, page);
+      throw error;
+    });
+  if (listPage.total > mostRows) {
+    const received = `Gitea counts ${listPage.total} rows; at most ${MOST_ROWS} are read`;
     const remedy = 'Cancel old jobs, delete dead runners, or use narrower scopes';
     throw api.failure(question, 'GR-GITEA-10', received, remedy);
   }
-  return found;
+  return listPage;
 }
 
 /** Puts rows into `jobs`, but for those that could not be read. */
@@ -269,14 +271,14 @@ async function readPart<T>(
   [width = 1, ...narrower]: readonly number[],
 ): Promise<readonly T[]> {
   const rows: T[] = [];
-  for (let at = first; at < end; at += width) {
+  for (let row = first; row < end; row += width) {
     try {
-      rows.push(...(await askFor(api, reading, at, width)).rows);
+      rows.push(...(await askFor(api, reading, row, width)).rows);
     } catch (error) {
       if (!isTooLong(error)) throw error;
-      const part = { first: at, end: Math.min(at + width, end) };
+      const part = { first: row, end: Math.min(row + width, end) };
       if (width > 1) rows.push(...(await readPart(api, reading, part, narrower)));
-      else if (reading.standIn) rows.push(reading.standIn(-1 - at));
+      else if (reading.standIn) rows.push(reading.standIn(-1 - row));
       else throw error;
     }
   }

@@ -118,7 +118,9 @@ export async function observeEach(
     const { key, url, token, scope, labels } = target;
     refuseForeignToken(target);
     const { origin } = new URL(url);
-    const furtherPages = targets.every((other) => other === target || new URL(other.url).origin !== origin);
+    const furtherPages = targets.every(
+      (otherTarget) => otherTarget === target || new URL(otherTarget.url).origin !== origin,
+    );
     const shelf = new Shelf(options.bytes ?? shares(target), labels);
     const access = { http, url, token, deadline, versions, careful, queue: queue ?? key, shelf, now: clock?.now };
     const api = new GiteaApi(access);
@@ -145,8 +147,8 @@ function refuseForeignToken({ url, scope, token }: GiteaTarget): void {
 
 /** Returns all looks. @throws Failure with the causes of all failed looks */
 export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): ReadonlyMap<string, Look> {
-  const [first, ...others] = [...looks.values()].filter((look) => look instanceof Failure);
-  if (first) throw joinFailures([first, ...others]);
+  const [first, ...otherFailures] = [...looks.values()].filter((look) => look instanceof Failure);
+  if (first) throw joinFailures([first, ...otherFailures]);
   return successes(looks);
 }
 
@@ -204,11 +206,14 @@ async function lookAtLevel(
  */
 function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean) {
   const done: JobsById = new Map();
-  const asked = Promise.all([readRunners(api, level), readCompletedJobs(api, level, done, { isEager: furtherPages })]);
+  const eagerAnswers = Promise.all([
+    readRunners(api, level),
+    readCompletedJobs(api, level, done, { isEager: furtherPages }),
+  ]);
   // The answers may not be needed, and the failure of the first question comes first.
-  asked.catch(() => undefined);
+  eagerAnswers.catch(() => undefined);
   return async (jobs: JobsById) => {
-    const answers = await asked;
+    const answers = await eagerAnswers;
     for (const [id, job] of done) if (!jobs.has(id)) jobs.set(id, job);
     return answers;
   };

@@ -50,11 +50,11 @@ export async function registerRunner(
 ): Promise<Registered> {
   const { http, token, deadline, queue } = access;
   const url = new URL(`${access.url.replace(/\/+$/, '')}/api/actions/runner.v1.RunnerService/Register`);
-  const what = `register runner ${name}`;
+  const action = `register runner ${name}`;
   // The registration token goes to no other address either.
-  if (!token.covers(url)) throw foreignToken(what, `${url.origin}${url.pathname}`, token);
+  if (!token.covers(url)) throw foreignToken(action, `${url.origin}${url.pathname}`, token);
   const body = JSON.stringify({ name, token: registrationToken, version: 'registered ahead', labels, ephemeral: true });
-  const request: HttpRequest = { what, method: 'POST', url, body, queue, once: true, mostBytes: MOST_BYTES };
+  const request: HttpRequest = { what: action, method: 'POST', url, body, queue, once: true, mostBytes: MOST_BYTES };
   const answer = await http.send(request, deadline);
   if (answer.status !== 200) throw failureOf(request, answer, access);
   const { runner } = readAs(request, answer, (json) => readShape(answerShape(), json, 'it'));

@@ -53,9 +53,15 @@ export async function readRegistrationToken(access: GiteaAccess, scope: Scope) {
 }
 
 /** The question for it, which needs the right to write. */
-export function registrationTokenQuestion(level: Level, what: string) {
+export function registrationTokenQuestion(level: Level, action: string) {
   const { path, missing } = level.runners;
-  return { what, method: 'POST', path: `${path}/registration-token`, rights: writeRights(level), missing } as const;
+  return {
+    what: action,
+    method: 'POST',
+    path: `${path}/registration-token`,
+    rights: writeRights(level),
+    missing,
+  } as const;
 }
 
 /** A token that fits into an environment variable. Gitea's tokens have 40 characters. */
@@ -67,8 +73,8 @@ export function readToken(json: unknown): string {
 
 /** Deletes one row; `gone` when it was not there any more. @throws Failure */
 export async function deleteRegistration(access: GiteaAccess, level: Level, id: number): Promise<'deleted' | 'gone'> {
-  const what = `delete runner ${id} of ${level.name}`;
-  const question = { ...level.runners, what, path: `${level.runners.path}/${id}`, rights: writeRights(level) };
+  const action = `delete runner ${id} of ${level.name}`;
+  const question = { ...level.runners, what: action, path: `${level.runners.path}/${id}`, rights: writeRights(level) };
   const { status } = await change(access, { ...question, method: 'DELETE' }, [204, 404]);
   return status === 204 ? 'deleted' : 'gone';
 }

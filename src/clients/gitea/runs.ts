@@ -57,25 +57,25 @@ export function nameOfRepositoryNow(target: GiteaTarget, repository: string, opt
 export function unfinishedRuns(target: GiteaTarget, options: Options): Promise<readonly Run[]> {
   return talk(target, options, async (api) => {
     const level = await ownLevel(api, target.scope);
-    const found: Run[] = [];
+    const unfinished: Run[] = [];
     const isLast = (run: Run): boolean => {
-      found.push(run);
+      unfinished.push(run);
       return false;
     };
     if (level) await search(api, level, ACTIVE, isLast);
-    return found;
+    return unfinished;
   });
 }
 
 /** Undefined: it is not among the unfinished runs, nor among the newest ones. @throws Failure when Gitea does not answer. */
-export function findRun(target: GiteaTarget, wanted: RunWanted, options: Options): Promise<Run | undefined> {
+export function findRun(target: GiteaTarget, reference: RunWanted, options: Options): Promise<Run | undefined> {
   return talk(target, options, async (api) => {
     const { scope } = target;
-    const level = scope.kind === 'repo' ? levelOfRepository(wanted.repository) : levelOf(scope);
-    const is = (run: Run): boolean =>
-      ('id' in wanted ? run.id === wanted.id : run.number === wanted.number) &&
-      run.repository.toLowerCase() === wanted.repository.toLowerCase();
-    return (await search(api, level, ACTIVE, is)) ?? (await search(api, level, [], is));
+    const level = scope.kind === 'repo' ? levelOfRepository(reference.repository) : levelOf(scope);
+    const isReferred = (run: Run): boolean =>
+      ('id' in reference ? run.id === reference.id : run.number === reference.number) &&
+      run.repository.toLowerCase() === reference.repository.toLowerCase();
+    return (await search(api, level, ACTIVE, isReferred)) ?? (await search(api, level, [], isReferred));
   });
 }
 
@@ -94,20 +94,20 @@ async function talk<T>({ token, url }: GiteaTarget, options: Options, ask: (api:
 export async function readRuns(access: GiteaAccess, scope: Scope, ids: ReadonlySet<number>): Promise<readonly Run[]> {
   const api = new GiteaApi(access);
   const level = await ownLevel(api, scope);
-  const found = new Map<number, Run>();
+  const runsById = new Map<number, Run>();
   const isLast = (run: Run): boolean => {
-    if (ids.has(run.id)) found.set(run.id, run);
-    return found.size === ids.size;
+    if (ids.has(run.id)) runsById.set(run.id, run);
+    return runsById.size === ids.size;
   };
   if (level) (await search(api, level, ACTIVE, isLast)) ?? (await search(api, level, [], isLast));
-  return [...found.values()];
+  return [...runsById.values()];
 }
 
 async function search(
   api: GiteaApi,
   level: Level,
   states: readonly string[],
-  is: (run: Run) => boolean,
+  isMatch: (run: Run) => boolean,
 ): Promise<Run | undefined> {
   const isOfAll = states.length === 0;
   const question: Question = {
@@ -116,12 +116,12 @@ async function search(
     query: [...states.map((state) => ['status', state] as const), ['exclude_pull_requests', 'true']],
     ...level.runs,
   };
-  let seen = 0;
-  const most = isOfAll ? MOST_PAGES.all : MOST_PAGES.active;
-  for await (const { rows, total } of eachPage(api, question, readRunPage, most)) {
-    const found = rows.find(is);
-    seen += rows.length;
-    if (found || seen >= total) return found;
+  let rowCount = 0;
+  const mostPages = isOfAll ? MOST_PAGES.all : MOST_PAGES.active;
+  for await (const { rows, total } of eachPage(api, question, readRunPage, mostPages)) {
+    const match = rows.find(isMatch);
+    rowCount += rows.length;
+    if (match || rowCount >= total) return match;
   }
   return undefined;
 }
@@ -229,10 +229,10 @@ export async function readRunJobs(
   status?: 'in_progress',
 ): Promise<readonly JobOfRun[]> {
   const api = new GiteaApi(access);
-  const what = `list the jobs of ${nameOf(place)}`;
+  const action = `list the jobs of ${nameOf(place)}`;
   const question: Question = {
     ...hintsOf(place),
-    what,
+    what: action,
     path: pathOf(place, 'jobs'),
     query: status ? [['status', status]] : [],
   };
@@ -276,11 +276,12 @@ export async function endRun(access: GiteaAccess, place: RunPlace): Promise<void
 export async function askForRerun(
   access: GiteaAccess,
   place: RunPlace,
-  asked: RerunRequest,
+  request: RerunRequest,
 ): Promise<'asked' | 'not-done'> {
-  const what = asked === 'failed-jobs' ? `re-run the failed jobs of ${nameOf(place)}` : `re-run job ${asked.jobId}`;
-  const path = pathOf(place, asked === 'failed-jobs' ? 'rerun-failed-jobs' : `jobs/${asked.jobId}/rerun`);
-  const question = { ...hintsOf(place), what, method: 'POST' as const, path };
+  const action =
+    request === 'failed-jobs' ? `re-run the failed jobs of ${nameOf(place)}` : `re-run job ${request.jobId}`;
+  const path = pathOf(place, request === 'failed-jobs' ? 'rerun-failed-jobs' : `jobs/${request.jobId}/rerun`);
+  const question = { ...hintsOf(place), what: action, method: 'POST' as const, path };
   const answer = await change(access, question, [200, 201, 400, 409]);
   if (answer.status < 300) return 'asked';
   // 409: somebody else makes the next attempt at this moment (1.27).

@@ -21,13 +21,13 @@ export async function readCommit(access: GiteaAccess, repository: string, jobId:
  * for ever (docs/adr/0069). @throws Failure
  */
 export async function setCommitStatus(access: GiteaAccess, status: CommitStatus): Promise<void> {
-  const { repository, sha, url: target_url, ...told } = status;
+  const { repository, sha, url: target_url, ...statusFields } = status;
   const question = questionOf(repository, `set a commit status in ${repository}`, `statuses/${sha}`);
-  await change(access, { ...question, method: 'POST' }, [201], { state: 'success', target_url, ...told });
+  await change(access, { ...question, method: 'POST' }, [201], { state: 'success', target_url, ...statusFields });
 }
 
-function questionOf(repository: string, what: string, below: string): Question {
+function questionOf(repository: string, action: string, below: string): Question {
   const rights = { scope: 'scope write:repository', user: 'one who may write to the code of the repository' };
   const missing = `Check that the token's user may see ${repository}`;
-  return { what, path: `${levelOfRepository(repository).root}/${below}`, rights, missing };
+  return { what: action, path: `${levelOfRepository(repository).root}/${below}`, rights, missing };
 }

@@ -43,10 +43,11 @@ export async function readHooks(api: GiteaApi, level: Level) {
 /** Undefined: no list of Gitea shows it for this level (the whole instance, a user). Throws `Failure`. */
 export async function readActions(api: GiteaApi, level: Level) {
   const { jobs, name, root } = level;
-  const of = (what: string, path: string): Question => ({ ...jobs, what: `${what} ${name}`, path });
+  const questionOf = (action: string, path: string): Question => ({ ...jobs, what: `${action} ${name}`, path });
   const rows = root.startsWith('/repos/')
-    ? [await api.get(of('read', root), (json) => readShape(RepoRow, json, 'it'))]
-    : root.startsWith('/orgs/') && (await readPages(api, of('list the repositories of', `${root}/repos`), RepoRow));
+    ? [await api.get(questionOf('read', root), (json) => readShape(RepoRow, json, 'it'))]
+    : root.startsWith('/orgs/') &&
+      (await readPages(api, questionOf('list the repositories of', `${root}/repos`), RepoRow));
   if (!rows) return undefined;
   return {
     /** Number of repositories that were read, from at most `MOST_PAGES` pages. */

@@ -155,8 +155,8 @@ function readJob(json: unknown, index: number, { version, shape, nowMs, shelf }:
   if (link === undefined) throw unusable(subject, 'html_url');
   const labels = labelsOfJob(row.labels ?? []);
   const texts = [boundedName(row.name), boundedLink(link), boundedName(runner ?? '')];
-  const waits = status === 'queued' || status === 'blocked';
-  const isUncovered = waits && !shelf.mayBeCovered(labels);
+  const isWaiting = status === 'queued' || status === 'blocked';
+  const isUncovered = isWaiting && !shelf.mayBeCovered(labels);
   const useOfCovered = status === 'in_progress' ? 'needed' : 'optional';
   const use = isUncovered ? 'uncovered' : useOfCovered;
   if (!shelf.reserveRow(row.id, use, isUncovered ? [] : texts)) return { ...unreadableJob(row.id), name: NO_ROOM };

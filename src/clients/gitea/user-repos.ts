@@ -22,7 +22,7 @@ const MOST_REPOS = 500;
 export async function ownLevel(api: GiteaApi, scope: Scope): Promise<Level | undefined> {
   if (scope.kind !== 'user') return levelOf(scope);
   const hints = { rights: { scope: 'scope read:user' }, missing: 'Check spec.gitea.url' };
-  const ask = (what: string, path: string) => api.get({ what, path, ...hints }, readLogin);
+  const ask = (action: string, path: string) => api.get({ what: action, path, ...hints }, readLogin);
   const login = await ask('ask whose token it is', '/user');
   const isOwn = (name = scope.user): boolean => name.toLowerCase() === login.toLowerCase();
   if (isOwn()) return levelOf(scope);

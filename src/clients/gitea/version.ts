@@ -29,13 +29,13 @@ export function judgeVersion(text: string): VersionFacts | Readonly<Record<'code
   }
   const major = Number(match[1]);
   const minor = Number(match[2]);
-  const found = `${major}.${minor}.${Number(match[3])}`;
+  const versionText = `${major}.${minor}.${Number(match[3])}`;
   // After 1.27 comes 28.0. Gitea Enterprise has numbers such as 23.8.0, which is 1.23 here.
-  const atLeast = (wanted: number) => (major === 1 ? minor : major) >= wanted;
+  const atLeast = (minimum: number) => (major === 1 ? minor : major) >= minimum;
   // The first Gitea that lists jobs through its API.
   if (!atLeast(25)) {
-    const received = `this is Gitea ${found}, which cannot list jobs`;
+    const received = `this is Gitea ${versionText}, which cannot list jobs`;
     return { code: 'GR-GITEA-11', received, remedy: 'Upgrade it to 1.25.0 or newer' };
   }
-  return { text: found, sortsJobs: atLeast(27), attemptGrowsAtClaim: !atLeast(27), endsRuns: major >= 28 };
+  return { text: versionText, sortsJobs: atLeast(27), attemptGrowsAtClaim: !atLeast(27), endsRuns: major >= 28 };
 }

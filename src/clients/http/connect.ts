@@ -33,8 +33,8 @@ export function proxiedWire(origin: string, options: ConnectOptions & { readonly
       const controller = new AbortController();
       const { signal } = controller;
       const path = url.pathname + url.search;
-      const asked = dispatcher.request({ origin, path, method, headers, body: body ?? null, signal });
-      return { answer: asked.then(answerOf), cancel: () => controller.abort() };
+      const response = dispatcher.request({ origin, path, method, headers, body: body ?? null, signal });
+      return { answer: response.then(answerOf), cancel: () => controller.abort() };
     },
     close: () => dispatcher.destroy(),
   };

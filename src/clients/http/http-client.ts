@@ -100,17 +100,17 @@ export class HttpClient {
         continue;
       }
       const isBroken = answer instanceof Failure;
-      const asked = isBroken ? undefined : pauseAskedFor(answer, this.#clock.now());
-      if (asked && obeyed < mostObeyed) {
+      const askedPause = isBroken ? undefined : pauseAskedFor(answer, this.#clock.now());
+      if (askedPause && obeyed < mostObeyed) {
         obeyed += 1;
-        await this.#obey(request, asked, deadline);
+        await this.#obey(request, askedPause, deadline);
         continue;
       }
       const quickMs = quickPauses[quick];
-      const again =
+      const isWorthAnotherTry =
         isBroken ||
         (request.method === 'GET' && (QUICK_STATUSES.has(answer.status) || this.#options.busy?.has(answer.status)));
-      if (again && quickMs !== undefined && quickMs < deadline.remainingMs()) {
+      if (isWorthAnotherTry && quickMs !== undefined && quickMs < deadline.remainingMs()) {
         quick += 1;
         await this.#pause(quickMs);
         continue;
@@ -172,8 +172,8 @@ export class HttpClient {
     const limit = new TimeLimit(limitMs, this.#clock, deadline.signal);
     try {
       const answer = await Promise.race([this.#exchange(request, url, lane, limit), limit.reached]);
-      const asked = pauseAskedFor(answer, this.#clock.now());
-      if (asked) this.#options.retryAfter?.note(url.origin, asked);
+      const askedPause = pauseAskedFor(answer, this.#clock.now());
+      if (askedPause) this.#options.retryAfter?.note(url.origin, askedPause);
       return answer;
     } catch (error) {
       if (error instanceof Failure) throw error;
@@ -239,8 +239,8 @@ export class HttpClient {
   }
 
   #laneTo(url: URL): Lane {
-    const known = this.#lanes.get(url.origin);
-    if (known !== undefined) return known;
+    const knownLane = this.#lanes.get(url.origin);
+    if (knownLane !== undefined) return knownLane;
     const { ca, caFrom, clientCertificate, connections = 8, env, wireTo } = this.#options;
     refuseBadCa(ca, caFrom);
     const proxy = proxyFor(url, env);
@@ -273,8 +273,8 @@ function tooLate(request: HttpRequest, received: string): Failure {
 
 /** Never to another origin: the token belongs to this one, and another server says nothing about it. @throws Failure: it is not followed */
 function redirectTarget(request: HttpRequest, from: URL, { header, status }: HttpAnswer): URL {
-  const refusal = (where: string, remedy: string): Failure =>
-    failure(request, 'GR-HTTP-11', `a redirect (${status}) ${where}`, remedy, 'unreachable');
+  const refusal = (targetText: string, remedy: string): Failure =>
+    failure(request, 'GR-HTTP-11', `a redirect (${status}) ${targetText}`, remedy, 'unreachable');
   const location = header('location') ?? '';
   const target = location === '' ? undefined : parseUrl(location, from.href);
   if (target === undefined) throw refusal('that leads nowhere', 'Check the server and what stands before it');
@@ -336,20 +336,20 @@ export class ConnectionTurns {
     }
   }
 
-  #wait(queue: string, go: () => void): void {
+  #wait(queue: string, start: () => void): void {
     const waiting = this.#queues.get(queue);
-    if (waiting) waiting.push(go);
-    else this.#queues.set(queue, [go]);
+    if (waiting) waiting.push(start);
+    else this.#queues.set(queue, [start]);
   }
 
   /** The place that has become free goes to the queue whose turn it is; that queue then stands last. */
   #next(): void {
     for (const [queue, waiting] of this.#queues) {
       this.#queues.delete(queue);
-      const go = waiting.shift();
+      const start = waiting.shift();
       if (waiting.length > 0) this.#queues.set(queue, waiting);
-      if (go === undefined) continue;
-      go();
+      if (start === undefined) continue;
+      start();
       return;
     }
     this.#free += 1;

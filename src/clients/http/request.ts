@@ -76,8 +76,8 @@ export function proxyWantsLogin(request: HttpRequest): Failure {
 
 /** Names the content that came instead of JSON: a login page, a portal, another program, or the page of a proxy. */
 export function insteadOfJson(answer: HttpAnswer): string {
-  const what = answer.mediaType === 'text/html' ? 'a web page instead of JSON' : 'the answer is not JSON';
-  return `${what}${throughProxy(answer)}`;
+  const problem = answer.mediaType === 'text/html' ? 'a web page instead of JSON' : 'the answer is not JSON';
+  return `${problem}${throughProxy(answer)}`;
 }
 
 export function throughProxy({ proxy }: HttpAnswer): string {

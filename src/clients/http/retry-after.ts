@@ -46,6 +46,6 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
   // Only the three HTTP date forms start with a day's name; Date.parse would read "7.5" as a month.
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
+  const timeMs = Date.parse(text);
+  return Number.isNaN(timeMs) ? undefined : Math.max(0, timeMs - nowMs);
 }

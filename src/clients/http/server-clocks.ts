@@ -55,19 +55,19 @@ export class ServerClocks {
   note(origin: string, reading: ClockReading): void {
     const bounds = boundsOf(reading);
     if (bounds === undefined) return;
-    const known = this.#known.get(origin);
-    const ageMs = known === undefined ? WINDOW_MS : reading.receivedMs - known.sinceMs;
-    if (known === undefined || ageMs >= WINDOW_MS || ageMs < 0) {
+    const entry = this.#known.get(origin);
+    const ageMs = entry === undefined ? WINDOW_MS : reading.receivedMs - entry.sinceMs;
+    if (entry === undefined || ageMs >= WINDOW_MS || ageMs < 0) {
       this.#known.set(origin, { sinceMs: reading.receivedMs, bounds });
       return;
     }
-    const { sinceMs } = known;
+    const { sinceMs } = entry;
     // Bounds contradict each other if several servers are behind one address, or if a clock was set. Then both are
     // kept.
-    this.#known.set(origin, { sinceMs, bounds: common(known.bounds, bounds) ?? either(known.bounds, bounds) });
+    this.#known.set(origin, { sinceMs, bounds: common(entry.bounds, bounds) ?? either(entry.bounds, bounds) });
   }
 
-  of(origin: string): ClockBounds | undefined {
+  boundsFor(origin: string): ClockBounds | undefined {
     return this.#known.get(origin)?.bounds;
   }
 }

@@ -27,8 +27,8 @@ const UNKNOWN_NAME = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAM
 function errorCode(error: unknown): string {
   // undici leaves the code out for a first line that is not HTTP at all.
   if (error instanceof Error && error.name === 'HTTPParserError') return 'HPE_INVALID';
-  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
-    if ('code' in at && typeof at.code === 'string' && at.code !== '') return at.code;
+  for (let cause: unknown = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
+    if ('code' in cause && typeof cause.code === 'string' && cause.code !== '') return cause.code;
   }
   return '';
 }
@@ -40,7 +40,7 @@ export function isBrokenConnection(error: unknown): boolean {
 
 /** The Failure for an error of undici, a socket or TLS. */
 export function transportFailure(request: HttpRequest, error: unknown, { caFrom, host, proxy }: Route): Failure {
-  const found = errorCode(error);
+  const causeCode = errorCode(error);
   const peer = proxy === undefined ? host : `the proxy ${proxy}`;
   const say = (code: string, received: string, remedy: string): Failure =>
     failure(request, code, received, remedy, 'unreachable');
@@ -53,46 +53,46 @@ export function transportFailure(request: HttpRequest, error: unknown, { caFrom,
       `${peer} wants a login, or another one (407)`,
       "Put user and password into the proxy's URL, percent-encoded",
     );
-  if (proxy !== undefined && found === 'UND_ERR_ABORTED')
+  if (proxy !== undefined && causeCode === 'UND_ERR_ABORTED')
     return say(
       'GR-HTTP-08',
       `${peer} refused the connection to ${host}`,
       'Check the proxy, or put the host into NO_PROXY',
     );
-  if (UNKNOWN_NAME.has(found))
+  if (UNKNOWN_NAME.has(causeCode))
     return say('GR-HTTP-02', `the name of ${peer} cannot be resolved`, 'Check the URL, and the DNS of where this runs');
-  if (found === 'ECONNREFUSED')
+  if (causeCode === 'ECONNREFUSED')
     return say('GR-HTTP-01', `${peer} refused the connection`, 'Check the URL and that the server is up');
-  if (UNREACHABLE.has(found))
+  if (UNREACHABLE.has(causeCode))
     return say(
       'GR-HTTP-03',
       `${peer} cannot be reached`,
       'Check the URL, network policies and whether a proxy is needed',
     );
-  if (CLOSED.has(found))
+  if (CLOSED.has(causeCode))
     return say(
       'GR-HTTP-04',
       'the connection was closed before the answer was complete',
       'Check the server and what stands before it',
     );
-  if (UNKNOWN_CA.has(found)) return distrust('its certificate is signed by an unknown CA', giveCa(caFrom));
-  if (found === 'CERT_HAS_EXPIRED')
+  if (UNKNOWN_CA.has(causeCode)) return distrust('its certificate is signed by an unknown CA', giveCa(caFrom));
+  if (causeCode === 'CERT_HAS_EXPIRED')
     return distrust('its certificate has expired', 'Renew it. If it is new, look at the clock of where this runs');
-  if (found === 'CERT_NOT_YET_VALID')
+  if (causeCode === 'CERT_NOT_YET_VALID')
     return distrust('its certificate is not valid yet', 'Look at the clock of where this runs');
-  if (found === 'ERR_TLS_CERT_ALTNAME_INVALID' || found === 'UND_ERR_PRX_TLS')
+  if (causeCode === 'ERR_TLS_CERT_ALTNAME_INVALID' || causeCode === 'UND_ERR_PRX_TLS')
     return distrust(
       'its certificate is for another host name',
       'Use the name in the certificate, or renew the certificate',
     );
-  if (found === 'EPROTO' || /^ERR_(SSL|TLS|OSSL)/.test(found))
+  if (causeCode === 'EPROTO' || /^ERR_(SSL|TLS|OSSL)/.test(causeCode))
     return distrust('no TLS connection could be made', 'Check that the port speaks https');
-  if (found.startsWith('HPE_') || found === 'UND_ERR_HEADERS_OVERFLOW')
+  if (causeCode.startsWith('HPE_') || causeCode === 'UND_ERR_HEADERS_OVERFLOW')
     return say(
       'GR-HTTP-06',
       'the answer is not HTTP that can be read',
       'Check that the URL is that of a web server, http or https as it speaks it',
     );
-  const known = /^[A-Z][A-Z0-9_]{1,60}$/.test(found) ? found : 'unknown';
-  return say('GR-HTTP-07', `the request failed (${known})`, 'Check the URL, the network and the server');
+  const shownCode = /^[A-Z][A-Z0-9_]{1,60}$/.test(causeCode) ? causeCode : 'unknown';
+  return say('GR-HTTP-07', `the request failed (${shownCode})`, 'Check the URL, the network and the server');
 }

@@ -49,9 +49,9 @@ export function openClusterSecrets(client: KubeClient, deadline: Deadline) {
   const answers = new Map<string, Promise<HttpAnswer>>();
 
   const answerOf = async (place: SecretPlace): Promise<HttpAnswer> => {
-    const asked = answers.get(keyText(place)) ?? client.send(questionFor('read', place), deadline);
-    answers.set(keyText(place), asked);
-    return await asked;
+    const answer = answers.get(keyText(place)) ?? client.send(questionFor('read', place), deadline);
+    answers.set(keyText(place), answer);
+    return await answer;
   };
 
   const keysIn = (answer: HttpAnswer, place: SecretPlace): SecretKeys => {
@@ -97,15 +97,17 @@ export async function fillSecret(
   client: KubeApi,
   place: SecretPlace,
   version: string,
-  wanted: { readonly data: Texts; readonly annotations: Texts },
+  content: { readonly data: Texts; readonly annotations: Texts },
   deadline: Deadline,
 ): Promise<'written' | 'changed'> {
-  const data = Object.entries(wanted.data).map(([key, value]) => [key, Buffer.from(value).toString('base64')] as const);
+  const data = Object.entries(content.data).map(
+    ([key, value]) => [key, Buffer.from(value).toString('base64')] as const,
+  );
   const question: KubeQuestion = {
     ...questionFor('write', place),
     method: 'PATCH',
     query: { fieldManager: FIELD_MANAGER },
-    body: { metadata: { resourceVersion: version, annotations: wanted.annotations }, data: Object.fromEntries(data) },
+    body: { metadata: { resourceVersion: version, annotations: content.annotations }, data: Object.fromEntries(data) },
   };
   const answer = await client.send(question, deadline);
   if (answer.status === 200) return 'written';
@@ -191,10 +193,10 @@ function failureOf(
     return failure(request, 'GR-TOKEN-10', 'there is no such Secret (404)', `Create it: ${create}`, 'token-unusable');
   if (status !== 403) return unexpectedStatus(request, status, instead);
   // The text is JSON, so its quotes are escaped.
-  const who = WHO.exec(text.slice(0, 2_000).replaceAll('\\"', '"'))?.[1] ?? 'NAMESPACE:SERVICEACCOUNT';
+  const account = WHO.exec(text.slice(0, 2_000).replaceAll('\\"', '"'))?.[1] ?? 'NAMESPACE:SERVICEACCOUNT';
   const remedy =
     `Grant it: kubectl create role ${role} --namespace ${namespace} --verb=${verbs} --resource=secrets --resource-name=${name} && ` +
-    `kubectl create rolebinding ${role} --namespace ${namespace} --role=${role} --serviceaccount=${who}`;
+    `kubectl create rolebinding ${role} --namespace ${namespace} --role=${role} --serviceaccount=${account}`;
   return failure(request, 'GR-TOKEN-09', 'the cluster refused (403)', remedy, 'token-unseen');
 }
 

@@ -43,11 +43,11 @@ const answers = new Map<string, Promise<Answer>>();
 
 /** Starts each program once, and again when what it gave has expired. */
 export function execLogin(options: ExecOptions): LogIn {
-  return async (named) => {
-    const key = JSON.stringify(named);
-    const known = answers.get(key);
-    if (known && (await known).untilMs > systemClock.now()) return await known;
-    const answer = runLogin(named, options);
+  return async (program) => {
+    const key = JSON.stringify(program);
+    const keptAnswer = answers.get(key);
+    if (keptAnswer && (await keptAnswer).untilMs > systemClock.now()) return await keptAnswer;
+    const answer = runLogin(program, options);
     answers.set(key, answer);
     // A failure is not kept: the next round of `--watch` starts the program again.
     answer.catch(() => answers.delete(key));
@@ -60,8 +60,8 @@ async function runLogin({ file, exec, cluster }: NamedProgram, { env, timeoutMs 
   if (!parsed.success)
     throw wrongKubeconfig(file, `without usable exec.${parsed.error.issues[0]?.path.join('.') ?? ''}`);
   const { apiVersion, command, installHint, interactiveMode, provideClusterInfo, ...program } = parsed.data;
-  const failure = (what: string, todo = `See whether kubectl can log in: kubectl --kubeconfig ${file} version`) => {
-    const message = `log in with the program of kubeconfig ${file}: "${printable(command)}" ${what}. ${todo}`;
+  const failure = (problem: string, todo = `See whether kubectl can log in: kubectl --kubeconfig ${file} version`) => {
+    const message = `log in with the program of kubeconfig ${file}: "${printable(command)}" ${problem}. ${todo}`;
     return new Failure('GR-CLUSTER-17', 1, message, 'cluster');
   };
   const interactive = interactiveMode !== 'Never' && isatty(0);
@@ -93,9 +93,9 @@ async function runLogin({ file, exec, cluster }: NamedProgram, { env, timeoutMs 
 }
 
 /** Parses the output of the program. Errors never quote it: it holds the token. */
-function answerIn(out: string, apiVersion: string, failure: (what: string) => Failure): Answer {
+function answerIn(output: string, apiVersion: string, failure: (what: string) => Failure): Answer {
   const Credential = z.object({ apiVersion: z.literal(apiVersion), kind: z.literal('ExecCredential'), status: Status });
-  const { data, error } = Credential.safeParse(parseJson(out));
+  const { data, error } = Credential.safeParse(parseJson(output));
   if (!data)
     throw failure(`printed no ExecCredential of ${apiVersion} (${error?.issues[0]?.path.join('.') || 'no JSON'})`);
   const { token, clientCertificateData: cert, clientKeyData: key, expirationTimestamp } = data.status;
@@ -130,10 +130,10 @@ async function run(
     signal: AbortSignal.timeout(timeoutMs),
     killSignal: 'SIGKILL',
   });
-  let out = '';
+  let output = '';
   let errorText = '';
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    out = (out + text).slice(0, LONGEST_ANSWER);
+    output = (output + text).slice(0, LONGEST_ANSWER);
   });
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     errorText = (errorText + text).slice(-LONGEST_WORDS);
@@ -143,8 +143,8 @@ async function run(
       // Child processes of the program may keep these streams open.
       child.stdout?.destroy();
       child.stderr?.destroy();
-      done({ out, errorText, code: null, error });
+      done({ out: output, errorText, code: null, error });
     });
-    child.once('close', (code) => done({ out, errorText: oneLine(errorText), code }));
+    child.once('close', (code) => done({ out: output, errorText: oneLine(errorText), code }));
   });
 }

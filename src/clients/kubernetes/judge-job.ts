@@ -67,11 +67,11 @@ interface Judgement {
 export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const { namespace, name, labels } = job.metadata;
   const annotations = job.metadata.annotations ?? {};
-  const noted = (mark: string) => annotations[mark] || undefined;
+  const annotation = (mark: string) => annotations[mark] || undefined;
   const { state, trouble, stillSinceMs, runningSinceMs, endsByMs, disruption, finishedAtMs } = judge(job, pods);
-  const registeredAt = noted(marks.REGISTERED_AT);
-  const weight = noted(marks.WEIGHT);
-  const extension = noted(marks.EXTEND_UNTIL);
+  const registeredAt = annotation(marks.REGISTERED_AT);
+  const weight = annotation(marks.WEIGHT);
+  const extension = annotation(marks.EXTEND_UNTIL);
   const [application, ...tracked] = annotations[marks.TRACKING_ID]?.split(':') ?? [];
   return defined({
     namespace,
@@ -82,7 +82,7 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     isStopped: wasStopped(job) || undefined,
     trouble,
     stillSinceMs,
-    triedBefore: numberIn(noted(marks.TRIED_BEFORE), /^[1-9]\d?$/),
+    triedBefore: numberIn(annotation(marks.TRIED_BEFORE), /^[1-9]\d?$/),
     end: isOver(state) ? podEndOf(job, pods) : undefined,
     priorityClass: job.spec?.template?.spec?.priorityClassName || undefined,
     runningSinceMs: runningSinceMs ?? undefined,
@@ -90,21 +90,21 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     disruption,
     finishedAtMs: finishedAtMs ?? undefined,
     pinned: marks.isPinned(annotations) || undefined,
-    jobUrl: noted(marks.JOB_URL),
-    repository: noted(marks.REPOSITORY),
+    jobUrl: annotation(marks.JOB_URL),
+    repository: annotation(marks.REPOSITORY),
     giteaUrl: variableOf(job, 'GITEA_INSTANCE_URL'),
     labels: variableOf(job, 'GITEA_RUNNER_LABELS'),
     // A copy of a Job names its original.
     application: (tracked.join(':') === `batch/Job:${namespace}/${name}` && application) || undefined,
-    size: noted(marks.SIZE),
+    size: annotation(marks.SIZE),
     weight: weight === undefined ? undefined : (numberIn(weight, /^[1-9]\d{0,4}$/) ?? MOST_WEIGHT),
-    limits: noted(marks.LIMITS)?.split(','),
-    scope: noted(marks.SCOPE),
+    limits: annotation(marks.LIMITS)?.split(','),
+    scope: annotation(marks.SCOPE),
     registeredAt,
     boundTo: marks.boundTo(registeredAt) || undefined,
     shard: numberIn(labels?.[marks.SHARD], /^\d{1,2}$/),
-    endedAtMs: timeOf(noted(marks.ENDED_AT)),
-    keepUntilMs: timeOf(noted(marks.KEEP_UNTIL)),
+    endedAtMs: timeOf(annotation(marks.ENDED_AT)),
+    keepUntilMs: timeOf(annotation(marks.KEEP_UNTIL)),
     extendUntilMs: extension === undefined ? undefined : (timeOf(extension) ?? ('unreadable' as const)),
   });
 }
@@ -139,11 +139,11 @@ type Loose = Readonly<Record<string, unknown>> | null | undefined;
 
 /** Returns the value of a variable of the runner's container, if it is there. */
 function variableOf({ spec }: KubeJob, name: string): string | undefined {
-  const value = named(named(spec?.template?.spec?.containers, 'runner')?.['env'], name)?.['value'];
+  const value = entryNamed(entryNamed(spec?.template?.spec?.containers, 'runner')?.['env'], name)?.['value'];
   return typeof value === 'string' ? value : undefined;
 }
 
-function named(list: unknown, name: string): Loose {
+function entryNamed(list: unknown, name: string): Loose {
   return Array.isArray(list) ? (list as readonly Loose[]).find((each) => each?.['name'] === name) : undefined;
 }
 
@@ -207,10 +207,12 @@ function newestFirst(a: KubePod, b: KubePod): number {
 function judgePod(pod: KubePod): Judgement {
   const phase = pod.status?.phase ?? 'Pending';
   const runner = runnerState(pod);
-  const ended = runner?.terminated;
-  if (phase === 'Succeeded') return { state: 'complete', finishedAtMs: ended?.finishedAt };
-  if (phase === 'Failed') return { state: 'failed', trouble: troubleOfEnded(pod), finishedAtMs: ended?.finishedAt };
-  if (ended) return { state: ended.exitCode === 0 ? 'complete' : 'failed', finishedAtMs: ended.finishedAt };
+  const termination = runner?.terminated;
+  if (phase === 'Succeeded') return { state: 'complete', finishedAtMs: termination?.finishedAt };
+  if (phase === 'Failed')
+    return { state: 'failed', trouble: troubleOfEnded(pod), finishedAtMs: termination?.finishedAt };
+  if (termination)
+    return { state: termination.exitCode === 0 ? 'complete' : 'failed', finishedAtMs: termination.finishedAt };
   const endsByMs = pod.metadata.deletionTimestamp;
   if (endsByMs != null) return { state: 'deleting', endsByMs, disruption: disruptionOf(pod) };
   if (runner?.running != null) return { state: 'running', runningSinceMs: runner.running.startedAt };

@@ -65,8 +65,8 @@ async function read(
   name: string,
   deadline: Deadline,
 ): Promise<{ readonly request: HttpRequest; readonly text: string | undefined }> {
-  const what = `read ${resource.name} ${name} of namespace ${namespace}`;
-  const question = { what, path: objectPath(resource, namespace, name) };
+  const action = `read ${resource.name} ${name} of namespace ${namespace}`;
+  const question = { what: action, path: objectPath(resource, namespace, name) };
   const request = client.request(question);
   const { status, text } = await client.send(question, deadline);
   if (status !== 200 && status !== 404) throw refused(request, status);

@@ -190,10 +190,10 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGener
 }
 
 /** The JSON of an answer in the wanted shape. @throws Failure that names the place only: values come from outside. */
-export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: string, wanted = 'object'): T {
+export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: string, shapeName = 'object'): T {
   const body = parseJson(text);
   if (body === undefined) throw unreadable(request, 'no JSON');
-  return parseValue(request, shape, body, `no ${wanted}:`);
+  return parseValue(request, shape, body, `no ${shapeName}:`);
 }
 
 /**
@@ -218,13 +218,13 @@ export function statusFailure(request: HttpRequest, status: number, code: string
 
 /**
  * Makes the Failure of an unexpected status.
- * @param instead another way, with a comma before it. It is left out if the server fails only for the moment
+ * @param alternative another way, with a comma before it. It is left out if the server fails only for the moment
  */
-export function unexpectedStatus(request: HttpRequest, status: number, instead: string): Failure {
+export function unexpectedStatus(request: HttpRequest, status: number, alternative: string): Failure {
   if (status !== 401)
-    return statusFailure(request, status, 'GR-CLUSTER-07', `Check the API server${status < 500 ? instead : ''}`);
+    return statusFailure(request, status, 'GR-CLUSTER-07', `Check the API server${status < 500 ? alternative : ''}`);
   const received = 'the cluster does not know the token or certificate (401)';
-  const remedy = `Mount a valid token, or log in again if it is of a kubeconfig${instead}`;
+  const remedy = `Mount a valid token, or log in again if it is of a kubeconfig${alternative}`;
   return failure(request, 'GR-CLUSTER-05', received, remedy, 'cluster');
 }
 

@@ -13,8 +13,8 @@ export function runnerState({ status }: Pick<KubePod, 'status'>) {
   return status?.containerStatuses?.find(({ name }) => name === 'runner')?.state;
 }
 
-export function conditionMet({ status: shown }: KubeJob | KubePod, wanted: string): Condition | undefined {
-  return shown?.conditions?.find(({ type, status }) => type === wanted && status === 'True');
+export function conditionMet({ status: shown }: KubeJob | KubePod, conditionType: string): Condition | undefined {
+  return shown?.conditions?.find(({ type, status }) => type === conditionType && status === 'True');
 }
 
 export function jobOf({ metadata }: KubePod) {
@@ -146,8 +146,8 @@ function unscheduled({ metadata, spec }: KubePod): Pending {
 
 /** Returns the trouble of a pod with gates, which the scheduler ignores. The names of the gates tell who set them. */
 function gated(gates: readonly string[], message: string | null | undefined): PodTrouble {
-  const words = message || 'Scheduling is blocked due to non-empty scheduling gates';
-  return { ...troubleOf('SchedulingGated', `${words}: ${firstNames(gates, 3)}`), isSuspended: true };
+  const gateMessage = message || 'Scheduling is blocked due to non-empty scheduling gates';
+  return { ...troubleOf('SchedulingGated', `${gateMessage}: ${firstNames(gates, 3)}`), isSuspended: true };
 }
 
 /** The end of the scheduler's message: the pods that it could have preempted. */
@@ -176,17 +176,17 @@ function standstill(pod: KubePod, node: string, scheduled: Condition | undefined
   const sidecars = sidecarsOf(pod);
   const begun = inits.filter(({ state }) => state?.running || state?.terminated);
   const runs = begun.find(({ name, state, started }) => state?.running && !(sidecars.has(name) && started !== false));
-  const waits = [...inits, ...(pod.status?.containerStatuses ?? [])].find(({ state }) => state?.waiting);
+  const waitingContainer = [...inits, ...(pod.status?.containerStatuses ?? [])].find(({ state }) => state?.waiting);
   const isReady = pod.status?.conditions?.find(({ type }) => type === 'PodReadyToStartContainers')?.status;
   const timesMs = begun.flatMap(({ state }) => state?.running?.startedAt ?? state?.terminated?.finishedAt ?? []);
-  const { message: words, reason = 'ContainerCreating' } = waits?.state?.waiting ?? {};
-  const none = `no container has started${isReady === 'True' ? ', and its network is ready' : ''}`;
-  const ours = begun.length === 0 ? none : `container ${waits?.name} has not started`;
+  const { message: waitingMessage, reason = 'ContainerCreating' } = waitingContainer?.state?.waiting ?? {};
+  const notStarted = `no container has started${isReady === 'True' ? ', and its network is ready' : ''}`;
+  const ours = begun.length === 0 ? notStarted : `container ${waitingContainer?.name} has not started`;
   // The reason may be a word that is unknown here.
-  const message = words ? `${ours}: ${words}` : ours;
+  const message = waitingMessage ? `${ours}: ${waitingMessage}` : ours;
   const runningText = (name: string): string =>
     sidecars.has(name)
-      ? `sidecar ${name} runs and has not started yet, and ${waits?.name ?? 'the runner'} waits for it`
+      ? `sidecar ${name} runs and has not started yet, and ${waitingContainer?.name ?? 'the runner'} waits for it`
       : `init container ${name} has not ended`;
   return {
     trouble: {
@@ -194,7 +194,7 @@ function standstill(pod: KubePod, node: string, scheduled: Condition | undefined
         ? troubleOf(reason ?? 'ContainerCreating', message)
         : { ...troubleOf('InitContainerRunning', runningText(runs.name)), container: runs.name }),
       node: printable(node),
-      ...(begun.length === 0 && (isReady === 'False' || !waits) && { ofNode: true }),
+      ...(begun.length === 0 && (isReady === 'False' || !waitingContainer) && { ofNode: true }),
     },
     stillSinceMs: Math.max(scheduled?.lastTransitionTime ?? pod.metadata.creationTimestamp, ...timesMs),
   };
@@ -249,9 +249,9 @@ export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined
 function lastWords(log: string): string {
   const lines = log.trim().split('\n');
   const [, message, quoted, word = message] =
-    lines.map((line) => LOGGED.exec(line)).findLast((found) => found !== null) ?? [];
-  const words = (quoted ?? word)?.replaceAll('\\"', '"');
-  return words ?? lines.findLast((line) => /^error\b/i.test(line)) ?? lines.at(-1) ?? '';
+    lines.map((line) => LOGGED.exec(line)).findLast((match) => match !== null) ?? [];
+  const quotedText = (quoted ?? word)?.replaceAll('\\"', '"');
+  return quotedText ?? lines.findLast((line) => /^error\b/i.test(line)) ?? lines.at(-1) ?? '';
 }
 
 /** A line of logrus: `level=error msg="…" error="unavailable: …"`, or `msg="Failed to register runner: …"`. */
@@ -345,8 +345,8 @@ export function lossOf(job: KubeJob, pods: readonly KubePod[]): LossReason | und
 }
 
 function lossOfEnded(pod: KubePod): LossReason | undefined {
-  const told = KUBELET_WORDS.get(pod.status?.reason ?? '');
-  if (told) return told;
+  const kubeletMessage = KUBELET_WORDS.get(pod.status?.reason ?? '');
+  if (kubeletMessage) return kubeletMessage;
   const disruption = conditionMet(pod, 'DisruptionTarget');
   if (disruption) return DISRUPTIONS.get(disruption.reason ?? '') ?? 'Evicted';
   // Kubernetes also reports this for a container that has lost only one of its processes, e.g. a step of the CI job.
@@ -405,8 +405,8 @@ export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undef
   if (failed?.reason === 'DeadlineExceeded')
     return { reason: failed.reason, message: 'it ran longer than activeDeadlineSeconds' };
   // The condition of the Job follows later.
-  const ended = failed ? pods : pods.filter(({ status }) => status?.phase === 'Failed');
-  return ended.map(endOfPod).find((end) => end !== undefined);
+  const endedPods = failed ? pods : pods.filter(({ status }) => status?.phase === 'Failed');
+  return endedPods.map(endOfPod).find((end) => end !== undefined);
 }
 
 function endOfPod(pod: KubePod): PodEnd | undefined {

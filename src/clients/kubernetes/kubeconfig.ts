@@ -32,15 +32,15 @@ export type LogIn = (program: NamedProgram) => Promise<Login>;
 const text = z.string().min(1);
 const optional = z.string().optional();
 /** Entries of other contexts may be unusable: only those of the current context are checked. */
-const named = z.preprocess((list) => list ?? [], z.array(z.looseObject({})));
-const File = z.object({ 'current-context': text, contexts: named, clusters: named, users: named });
+const namedEntries = z.preprocess((list) => list ?? [], z.array(z.looseObject({})));
+const File = z.object({ 'current-context': text, contexts: namedEntries, clusters: namedEntries, users: namedEntries });
 
 const Context = z.object({ cluster: text, user: text, namespace: z.string().nullish() });
 const Cluster = z.looseObject({
   server: z.url({ protocol: /^https$/ }),
   'certificate-authority': optional,
   'certificate-authority-data': optional,
-  extensions: named,
+  extensions: namedEntries,
 });
 const User = z.looseObject({
   token: optional,
@@ -86,18 +86,18 @@ export async function readKubeconfig(
     throw wrongKubeconfig(file, `of more than ${LONGEST_TEXT} characters: leave only one context in it`);
   const parsed = File.safeParse(readYaml({ name: file, text: content }));
   if (!parsed.success) throw wrongKubeconfig(file, lackingIn(placeOf(parsed.error)));
-  const written = parsed.data;
-  const name = written['current-context'];
-  const context = partOf(Context, written.contexts, 'context', name, file, 'current context');
-  const cluster = partOf(Cluster, written.clusters, 'cluster', context.cluster, file, 'cluster');
-  const user = partOf(User, written.users, 'user', context.user, file, 'user');
+  const kubeconfig = parsed.data;
+  const name = kubeconfig['current-context'];
+  const context = partOf(Context, kubeconfig.contexts, 'context', name, file, 'current context');
+  const cluster = partOf(Cluster, kubeconfig.clusters, 'cluster', context.cluster, file, 'cluster');
+  const user = partOf(User, kubeconfig.users, 'user', context.user, file, 'user');
   for (const [part, fields] of [[cluster, REFUSED.cluster] as const, [user, REFUSED.user] as const]) {
-    const found = fields.find(
+    const refusedField = fields.find(
       (field) => part[field] !== undefined && part[field] !== false && !(logIn && field === 'exec'),
     );
-    if (found !== undefined) {
-      const instead = INSTEAD[found] ?? 'use a token or a client certificate';
-      throw wrongKubeconfig(file, `with ${found}, which is not supported; ${instead}`);
+    if (refusedField !== undefined) {
+      const advice = INSTEAD[refusedField] ?? 'use a token or a client certificate';
+      throw wrongKubeconfig(file, `with ${refusedField}, which is not supported; ${advice}`);
     }
   }
   const pem = async (source: Readonly<Record<string, unknown>>, field: string): Promise<string | undefined> => {
@@ -116,8 +116,8 @@ export async function readKubeconfig(
   if (logIn && user['exec'] !== undefined) {
     const program = { file, exec: user['exec'], cluster: toldOf(cluster, ca) };
     const { token, clientCertificate } = await logIn(program);
-    const again = async () => (await logIn(program)).token ?? '';
-    return { ...config, token: token === undefined ? undefined : again, clientCertificate };
+    const freshToken = async () => (await logIn(program)).token ?? '';
+    return { ...config, token: token === undefined ? undefined : freshToken, clientCertificate };
   }
   if ((cert === undefined) !== (key === undefined))
     throw wrongKubeconfig(file, 'with a client certificate or key, but not both');
@@ -151,10 +151,10 @@ function partOf<T extends z.ZodType>(
   file: string,
   role: string,
 ): z.output<T> {
-  const found = list.find((each) => each['name'] === name);
+  const entry = list.find((each) => each['name'] === name);
   const whose = `whose ${role} "${printable(name)}"`;
-  if (!found) throw wrongKubeconfig(file, `${whose} is not in it; ${ONE_FILE}`);
-  const parsed = shape.safeParse(found[key] ?? {});
+  if (!entry) throw wrongKubeconfig(file, `${whose} is not in it; ${ONE_FILE}`);
+  const parsed = shape.safeParse(entry[key] ?? {});
   if (parsed.success) return parsed.data;
   const lacking = placeOf(parsed.error);
   throw wrongKubeconfig(file, `${whose} has no ${lacking === 'server' ? 'https server' : `usable ${lacking || key}`}`);
@@ -163,8 +163,8 @@ function partOf<T extends z.ZodType>(
 function tokenOf(file: string, { token, tokenFile }: z.output<typeof User>): (() => Promise<string>) | undefined {
   if (!tokenFile && token === undefined) return undefined;
   return async () => {
-    const found = (!tokenFile ? token : await read(resolve(dirname(file), tokenFile)))?.trim() ?? '';
-    if (isHeaderText(found)) return found;
+    const tokenText = (!tokenFile ? token : await read(resolve(dirname(file), tokenFile)))?.trim() ?? '';
+    if (isHeaderText(tokenText)) return tokenText;
     throw wrongKubeconfig(file, 'with a token that is empty or no token');
   };
 }
@@ -178,6 +178,6 @@ async function read(file: string): Promise<string> {
   }
 }
 
-export function wrongKubeconfig(file: string, what: string): Failure {
-  return new Failure('GR-CLUSTER-12', 2, `read the kubeconfig: ${file} is a kubeconfig ${what}.`, 'cluster');
+export function wrongKubeconfig(file: string, problem: string): Failure {
+  return new Failure('GR-CLUSTER-12', 2, `read the kubeconfig: ${file} is a kubeconfig ${problem}.`, 'cluster');
 }

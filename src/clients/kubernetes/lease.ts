@@ -51,14 +51,14 @@ export function leaseOf(client: KubeApi, options: LeaseOptions) {
   const { namespace, name, identity, address, onFailure, times = CLIENT_GO } = options;
   const { clock } = client;
   /** The Lease as it was last read, and when this process saw it change: clocks of other machines prove nothing. */
-  let seen: { readonly object: LeaseObject; readonly text: string; readonly atMs: number } | undefined;
+  let lastSeen: { readonly object: LeaseObject; readonly text: string; readonly atMs: number } | undefined;
   /** When the last successful write was sent, ms: other replicas count from then at the earliest. */
   let writtenMs = 0;
 
   /** Address of the holder when that is another process; undefined when unknown. */
   const otherHolder = (): string | undefined => {
-    const holder = seen?.object.spec?.holderIdentity;
-    return holder && holder !== identity ? seen?.object.metadata.annotations?.[ADDRESS] : undefined;
+    const holder = lastSeen?.object.spec?.holderIdentity;
+    return holder && holder !== identity ? lastSeen?.object.metadata.annotations?.[ADDRESS] : undefined;
   };
 
   /**
@@ -114,15 +114,15 @@ export function leaseOf(client: KubeApi, options: LeaseOptions) {
   };
 
   const acquireOrRenew = async (): Promise<boolean> => {
-    const found = await read(ownDeadline());
-    if (found === undefined) return await write(undefined);
-    const text = JSON.stringify(found.spec ?? null);
-    const seenMs = seen?.text === text ? seen.atMs : clock.steadyMs();
-    seen = { object: found, text, atMs: seenMs };
-    const holder = found.spec?.holderIdentity ?? '';
-    const lasts = (found.spec?.leaseDurationSeconds ?? 0) * 1000 || times.leaseMs;
+    const lease = await read(ownDeadline());
+    if (lease === undefined) return await write(undefined);
+    const text = JSON.stringify(lease.spec ?? null);
+    const seenMs = lastSeen?.text === text ? lastSeen.atMs : clock.steadyMs();
+    lastSeen = { object: lease, text, atMs: seenMs };
+    const holder = lease.spec?.holderIdentity ?? '';
+    const lasts = (lease.spec?.leaseDurationSeconds ?? 0) * 1000 || times.leaseMs;
     const free = holder === '' || holder === identity || clock.steadyMs() - seenMs > lasts;
-    return free && (await write(found));
+    return free && (await write(lease));
   };
 
   const read = async (deadline: Deadline): Promise<LeaseObject | undefined> => {
@@ -134,28 +134,28 @@ export function leaseOf(client: KubeApi, options: LeaseOptions) {
   };
 
   /** Takes or renews the Lease. False when another process was faster. */
-  const write = async (found: LeaseObject | undefined): Promise<boolean> => {
+  const write = async (lease: LeaseObject | undefined): Promise<boolean> => {
     const now = microNow();
-    const mine = found?.spec?.holderIdentity === identity;
+    const mine = lease?.spec?.holderIdentity === identity;
     const spec = {
       holderIdentity: identity,
       leaseDurationSeconds: Math.ceil(times.leaseMs / 1000),
-      acquireTime: mine ? (found?.spec?.acquireTime ?? now) : now,
+      acquireTime: mine ? (lease?.spec?.acquireTime ?? now) : now,
       renewTime: now,
-      leaseTransitions: (found?.spec?.leaseTransitions ?? 0) + (found === undefined || mine ? 0 : 1),
+      leaseTransitions: (lease?.spec?.leaseTransitions ?? 0) + (lease === undefined || mine ? 0 : 1),
     };
-    return await put(found, spec, { [ADDRESS]: address }, ownDeadline());
+    return await put(lease, spec, { [ADDRESS]: address }, ownDeadline());
   };
 
   /** Reads first: a renewal that was under way may have been the last word. */
   const giveBack = async (): Promise<void> => {
     const deadline = new Deadline(GIVE_BACK_MS, clock);
     try {
-      const found = await read(deadline);
-      if (found?.spec?.holderIdentity !== identity) return;
+      const lease = await read(deadline);
+      if (lease?.spec?.holderIdentity !== identity) return;
       await put(
-        found,
-        { ...found.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microNow() },
+        lease,
+        { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microNow() },
         {},
         deadline,
       );
@@ -166,19 +166,19 @@ export function leaseOf(client: KubeApi, options: LeaseOptions) {
   };
 
   const put = async (
-    found: LeaseObject | undefined,
+    lease: LeaseObject | undefined,
     spec: NonNullable<LeaseObject['spec']>,
     annotations: Texts,
     deadline: Deadline,
   ): Promise<boolean> => {
     const question: KubeQuestion = {
-      ...questionTo(found ? 'update' : 'create'),
-      method: found ? 'PUT' : 'POST',
+      ...questionTo(lease ? 'update' : 'create'),
+      method: lease ? 'PUT' : 'POST',
       body: {
         apiVersion: 'coordination.k8s.io/v1',
         kind: 'Lease',
         // Absent for a new one: JSON leaves it out.
-        metadata: { namespace, name, annotations, resourceVersion: found?.metadata.resourceVersion },
+        metadata: { namespace, name, annotations, resourceVersion: lease?.metadata.resourceVersion },
         spec,
       },
     };
@@ -187,7 +187,7 @@ export function leaseOf(client: KubeApi, options: LeaseOptions) {
     if (answer.status === 409) return false;
     if (answer.status !== 200 && answer.status !== 201) throw refused(question, answer.status);
     const object = parseAnswer(client.request(question), LeaseObject, answer.text, 'Lease');
-    seen = { object, text: JSON.stringify(object.spec ?? null), atMs: clock.steadyMs() };
+    lastSeen = { object, text: JSON.stringify(object.spec ?? null), atMs: clock.steadyMs() };
     writtenMs = sentMs;
     return true;
   };

@@ -70,8 +70,8 @@ async function listOnce<T>(
 }
 
 export function parseItem<T>(client: KubeApi, request: HttpRequest, { item, kind }: Resource<T>, value: unknown): T {
-  const known = kind === undefined ? value : withTrackingId(value, kind, client.trackingLabel);
-  return parseValue(request, item, known, 'an item without a usable');
+  const tracked = kind === undefined ? value : withTrackingId(value, kind, client.trackingLabel);
+  return parseValue(request, item, tracked, 'an item without a usable');
 }
 
 function endless(request: HttpRequest, received: string): Failure {
@@ -103,9 +103,9 @@ function failureOfList(request: HttpRequest, status: number, resource: string, n
     return failure(request, 'GR-CLUSTER-16', 'this cluster does not know RunnerGroups (404)', remedy, 'not-found');
   }
   // Jobs may stay unseen. RunnerGroups are in the cluster or nowhere.
-  const instead = isRunnerGroups ? '' : ', or use --cluster off';
-  if (status !== 403) return unexpectedStatus(request, status, instead);
-  const where = namespace === undefined ? 'in the whole cluster' : `in namespace "${namespace}"`;
-  const remedy = `Grant the account that asks the verb "list" on "${resource}" ${where}${isRunnerGroups ? ', or choose another namespace' : instead}`;
+  const advice = isRunnerGroups ? '' : ', or use --cluster off';
+  if (status !== 403) return unexpectedStatus(request, status, advice);
+  const namespaceText = namespace === undefined ? 'in the whole cluster' : `in namespace "${namespace}"`;
+  const remedy = `Grant the account that asks the verb "list" on "${resource}" ${namespaceText}${isRunnerGroups ? ', or choose another namespace' : advice}`;
   return failure(request, 'GR-CLUSTER-06', 'the cluster refused (403)', remedy, 'cluster-forbidden');
 }

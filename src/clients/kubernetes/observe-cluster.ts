@@ -89,10 +89,10 @@ async function observeNamespace(
   const podsOf = podsByJob(pods.items);
   return jobs.items
     .map((job) => {
-      const judged = judgeJob(job, podsOf.get(job.metadata.uid) ?? []);
+      const liveJob = judgeJob(job, podsOf.get(job.metadata.uid) ?? []);
       // `suspend` belongs to others, who may change it before this spec is applied.
       const { suspend: _, ...spec } = job.spec ?? {};
-      return spec.selector == null ? judged : { ...judged, spec };
+      return spec.selector == null ? liveJob : { ...liveJob, spec };
     })
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -88,7 +88,7 @@ export function watchOf<T extends Named>(
       // The version has expired, or a request failed: until the next list the copy does not follow the server.
       fresh = false;
       onChange();
-      await rest(signal);
+      await waitBeforeWatch(signal);
     }
   };
 
@@ -107,19 +107,19 @@ export function watchOf<T extends Named>(
     while (!signal.aborted) {
       const beganMs = clock.steadyMs();
       const isGood = () => clock.steadyMs() - beganMs >= GOOD_WATCH_MS;
-      const ended = await follow(version, signal).finally(() => {
+      const watchEnd = await follow(version, signal).finally(() => {
         if (isGood()) pauseMs = FIRST_PAUSE_MS;
       });
-      if (ended === 'expired') return;
-      version = ended;
+      if (watchEnd === 'expired') return;
+      version = watchEnd;
       if (isGood()) continue;
       // A watch may end early. If a server ends each watch at once, the copy does not follow.
       if (pauseMs > FIRST_PAUSE_MS) return;
-      await rest(signal);
+      await waitBeforeWatch(signal);
     }
   };
 
-  const rest = async (signal: AbortSignal): Promise<void> => {
+  const waitBeforeWatch = async (signal: AbortSignal): Promise<void> => {
     const ms = pauseMs;
     pauseMs = Math.min(ms * 2, LONGEST_PAUSE_MS);
     await pause(clock, ms, signal);

@@ -72,16 +72,18 @@ export async function findToken(group: TokenOwner, sources: TokenSources): Promi
     const source = 'the environment variable GITEA_TOKEN';
     return bind(byHand, bound, { what: source, source }, group, sources);
   }
-  const found = clusterSecrets ? await secretInCluster(group, clusterSecrets) : secretInFiles(group, secretsDir);
-  const { token, url, called, source } = found;
-  const what = { what: `key ${group.authToken.key} of ${called}`, source };
-  const written = url || undefined;
+  const secretContent = clusterSecrets
+    ? await secretInCluster(group, clusterSecrets)
+    : secretInFiles(group, secretsDir);
+  const { token, url, called, source } = secretContent;
+  const origin = { what: `key ${group.authToken.key} of ${called}`, source };
+  const urlInSecret = url || undefined;
   const byPolicy = sources.boundTo?.(group.namespace, group.authToken.name);
   // If both exist, both hold: neither may loosen the other.
-  if (written !== undefined && byPolicy !== undefined)
-    bind(token, bindingOf(byPolicy, POLICY, group), what, group, sources);
-  const where = written === undefined && byPolicy ? POLICY : `key url of ${called}`;
-  return bind(token, bindingOf(written ?? byPolicy, where, group), what, group, sources);
+  if (urlInSecret !== undefined && byPolicy !== undefined)
+    bind(token, bindingOf(byPolicy, POLICY, group), origin, group, sources);
+  const urlSource = urlInSecret === undefined && byPolicy ? POLICY : `key url of ${called}`;
+  return bind(token, bindingOf(urlInSecret ?? byPolicy, urlSource, group), origin, group, sources);
 }
 
 /** Reads a Secret: its keys, its name in messages, and where a person finds the token. */
@@ -108,13 +110,13 @@ async function secretInCluster(group: TokenOwner, secrets: SecretReader) {
     if (!PATH_PART.test(part)) throw missingKey(group, nameOf({ namespace, name }));
   const keys = await secrets.read(namespace, name);
   const token = keys(key)?.trim();
-  const called = nameOf(secrets.placeOf?.(namespace, name) ?? { namespace, name });
-  if (token === undefined) throw missingKey(group, called);
-  return { token, url: keys(URL_KEY)?.trim(), called, source: `key ${key} of ${called}` };
+  const secretName = nameOf(secrets.placeOf?.(namespace, name) ?? { namespace, name });
+  if (token === undefined) throw missingKey(group, secretName);
+  return { token, url: keys(URL_KEY)?.trim(), called: secretName, source: `key ${key} of ${secretName}` };
 }
 
-function missingKey(group: TokenOwner, called: string): Failure {
-  const why = `${called} has no key ${group.authToken.key}. Add the key to the Secret, or correct authToken.`;
+function missingKey(group: TokenOwner, secretName: string): Failure {
+  const why = `${secretName} has no key ${group.authToken.key}. Add the key to the Secret, or correct authToken.`;
   const message = `find the API token of RunnerGroup ${keyText(group)}: ${why}`;
   return new Failure('GR-TOKEN-08', 1, message, 'token-unusable');
 }
@@ -164,17 +166,17 @@ function missing(group: TokenOwner, secretsDir: string): Failure {
 /** The Gitea that a token may be sent to, and what says so. */
 type Binding = Readonly<Record<'base' | 'where', string>>;
 
-function bindingOf(url: string | undefined, where: string, group: TokenOwner): Binding {
+function bindingOf(url: string | undefined, source: string, group: TokenOwner): Binding {
   if (url === undefined || url === '') {
-    const why = `${where} does not say to which Gitea it may be sent. Set it to the base URL, e.g. ${group.giteaUrl}.`;
+    const why = `${source} does not say to which Gitea it may be sent. Set it to the base URL, e.g. ${group.giteaUrl}.`;
     throw unusable(group, 'GR-TOKEN-03', 3, why);
   }
   const base = normalBase(url);
   if (base === undefined) {
-    const why = `${where} is no http or https URL, or has credentials, a query or a fragment. Set it to Gitea's base URL.`;
+    const why = `${source} is no http or https URL, or has credentials, a query or a fragment. Set it to Gitea's base URL.`;
     throw unusable(group, 'GR-TOKEN-04', 3, why);
   }
-  return { base, where };
+  return { base, where: source };
 }
 
 function bind(

@@ -62,9 +62,14 @@ export class Token {
   }
 
   /** True when both hold the same secret for the same place and reach: such groups may share one look. */
-  equals(other: Token): boolean {
-    const isSameReach = this.reach?.id === other.reach?.id;
-    return isSameReach && this.base === other.base && this.#scheme === other.#scheme && this.#secret === other.#secret;
+  equals(otherToken: Token): boolean {
+    const isSameReach = this.reach?.id === otherToken.reach?.id;
+    return (
+      isSameReach &&
+      this.base === otherToken.base &&
+      this.#scheme === otherToken.#scheme &&
+      this.#secret === otherToken.#secret
+    );
   }
 
   toString(): string {

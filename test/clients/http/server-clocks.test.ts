@@ -52,11 +52,11 @@ describe('the clocks of servers', () => {
     const clocks = new ServerClocks();
     for (const afterMs of [0, 250, 500, 750]) clocks.note('https://a', reading(30_000, afterMs));
 
-    const { leastMs, mostMs } = clocks.of('https://a') ?? { leastMs: 0, mostMs: 0 };
+    const { leastMs, mostMs } = clocks.boundsFor('https://a') ?? { leastMs: 0, mostMs: 0 };
     expect(leastMs).toBeLessThanOrEqual(30_000);
     expect(mostMs).toBeGreaterThanOrEqual(30_000);
     expect(mostMs - leastMs).toBeLessThan(400);
-    expect(clocks.of('https://b')).toBeUndefined();
+    expect(clocks.boundsFor('https://b')).toBeUndefined();
   });
 
   it('clocks behind one address may differ: all that either shows is possible then', () => {
@@ -64,7 +64,7 @@ describe('the clocks of servers', () => {
     clocks.note('https://a', reading(0));
     clocks.note('https://a', reading(30_000));
 
-    expect(clocks.of('https://a')).toEqual({ leastMs: -40, mostMs: 30_999 });
+    expect(clocks.boundsFor('https://a')).toEqual({ leastMs: -40, mostMs: 30_999 });
   });
 
   it('the clocks of servers are learnt anew after a minute, and after this machine’s clock was set back', () => {
@@ -73,7 +73,7 @@ describe('the clocks of servers', () => {
       clocks.note('https://a', reading(30_000));
       clocks.note('https://a', reading(0, afterMs));
 
-      expect(clocks.of('https://a')).toEqual(boundsOf(reading(0, afterMs)));
+      expect(clocks.boundsFor('https://a')).toEqual(boundsOf(reading(0, afterMs)));
     }
   });
 
@@ -94,7 +94,7 @@ describe('the clocks of servers', () => {
       const http = new HttpClient({ env: {}, clocks });
       await http.send({ what: 'test', method: 'GET', url: new URL(path, server.origin) }, new Deadline(5_000));
       await http.close();
-      const bounds = clocks.of(server.origin);
+      const bounds = clocks.boundsFor(server.origin);
       known[path] = bounds !== undefined && bounds.leastMs <= 3_600_000 && bounds.mostMs >= 3_600_000 - 1000;
     }
 
