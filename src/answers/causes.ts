@@ -100,7 +100,7 @@ function historyAdvice(job: ServedJob, explained: ExplainedGroup | undefined): r
 function runningText(job: RunningJob, isShared: boolean): string {
   const { group, ended, loss, offline, overtime, endsByMs } = job;
   const runner = job.job.runner ?? '<unknown>';
-  if (!group) return `runs on ${runner} (not a runner of these groups)`;
+  if (!group) return `runs on ${runner} (not a runner of these groups)${offline ? ', which Gitea shows offline' : ''}`;
   if (loss === 'outlived')
     return `no runner of its group lives as long as Gitea shows it in progress: ${runner} is gone, and holds no slot`;
   const end = ended ? ` (${troubleText(ended)})` : '';
@@ -117,6 +117,7 @@ function runningAdvice(job: RunningJob, explained: ExplainedGroup | undefined): 
   const { disruption, endsByMs, group, loss, offline, overtime } = job;
   if (loss === 'outlived') return ['force-cancel its run in Gitea', `if that does not end it, ${GITEA_DOCTOR}`];
   if (loss) return [...endAdvice(job, explained), RERUN];
+  if (!group && offline) return [`start that runner again. If it is gone, ${RERUN}`];
   if (offline?.isGone) return [`${RERUN}. Sooner: cancel its run first`];
   if (endsByMs !== undefined) {
     const remedy = disruption && remedyOf(disruption, { group });

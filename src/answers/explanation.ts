@@ -304,7 +304,10 @@ const DISABLED: PodTrouble = { reason: 'Disabled', message: 'somebody switched i
 
 function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, nowMs: number, evidence?: Evidence) {
   const looks = [...(evidence?.looks.values() ?? [])];
-  const rowOfRunner = new Map(looks.flatMap(({ runners }) => runners.map((row) => [row.name, row] as const)));
+  // Runners of others may have one name in two Giteas. The online one counts.
+  const rows = looks.flatMap(({ runners }) => runners).sort((a, b) => Number(a.online) - Number(b.online));
+  const rowOfRunner = new Map(rows.map((row) => [row.name, row] as const));
+  const isOffline = (runner: string): boolean => rowOfRunner.get(runner)?.online === false;
   const decisionOfRunner = new Map(plan.runners.map((decision) => [decision.runner, decision]));
   const pastRunners = plan.runners.filter(({ because }) => CAME_TO_NOTHING.has(because));
   const stayOf = staysOf(groups);
@@ -314,13 +317,14 @@ function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, no
     const { trouble, end = trouble } = lives.get(runner) ?? {};
     return end ? { ended: { runner, ...end } } : {};
   };
-  const progressOfRunning = (runner: string): Progress => {
+  const progressOfRunning = (runner: string, isOurs: boolean): Progress => {
+    if (!isOurs) return isOffline(runner) ? { offline: {} } : {};
     const decision = decisionOfRunner.get(runner);
     const end = endOf(runner);
     if (decision?.because === 'lost')
       return { ...end, loss: decision.emit && decision.isOutlived ? 'outlived' : 'lost' };
     if (end.ended) return { ...end, loss: 'lost' };
-    if (rowOfRunner.get(runner)?.online !== false) return {};
+    if (!isOffline(runner)) return {};
     return { offline: evidence?.cluster.is === 'seen' && !lives.has(runner) ? { isGone: true } : {} };
   };
   const endOfLastRunner = (decision: JobDecision): Progress => {
@@ -335,7 +339,7 @@ function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, no
   };
   return (decision: JobDecision): Progress => {
     const { job, verdict } = decision;
-    if (verdict === 'running') return decision.group && job.runner !== undefined ? progressOfRunning(job.runner) : {};
+    if (verdict === 'running') return progressOfRunning(job.runner ?? '', decision.group !== undefined);
     if (verdict === 'held' && (decision.because === 'backing-off' || decision.because === 'cap'))
       return endOfLastRunner(decision);
     if (verdict !== 'served') return {};

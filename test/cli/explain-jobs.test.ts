@@ -70,6 +70,19 @@ const ROWS: readonly Row[] = [
     says: ['Cause: runs on mac-1', 'Next: nothing: it runs'],
   },
   {
+    when: 'the runner of others that runs it is offline',
+    make: (gitea) => {
+      atWork(gitea);
+      for (const row of gitea.state.runners.values()) row.lastOnline = 0;
+      return 'acme/web#1';
+    },
+    code: 0,
+    says: [
+      'Cause: runs on mac-1 (not a runner of these groups), which Gitea shows offline',
+      'Next: start that runner again. If it is gone, re-run the job when Gitea has failed it',
+    ],
+  },
+  {
     when: 'only a group of another scope has the label',
     make: (gitea) => idOf(one(gitea, {}, 'gpu')),
     code: 4,
