@@ -294,11 +294,11 @@ function barOf(width: number, longer: number, shorter = 0): Markup {
 }
 
 export function trendsContent({ days, from, group, isWhole, otherRepositories, repositories }: TrendsAnswer): Markup {
-  const back = html`<p><a href="/groups/${group}">To the group</a></p>`;
+  const backLink = html`<p><a href="/groups/${group}">To the group</a></p>`;
   const cut =
     !isWhole && html`<p class="old">Gitea has more CI jobs than are read here: the first days lack some or all.</p>`;
   if (days.length === 0)
-    return html`${cut}<p>No CI job is known that ended on this group since ${from.slice(0, 10)}.</p>${back}`;
+    return html`${cut}<p>No CI job is known that ended on this group since ${from.slice(0, 10)}.</p>${backLink}`;
   const longest = Math.max(1, ...days.map(({ waitP95 }) => waitP95?.atMost ?? 0));
   const mostMinutes = Math.max(1, ...repositories.map(({ ciMinutes }) => ciMinutes));
   const share = (part: number, all: number): string => `${part} (${Math.round((100 * part) / all)} %)`;
@@ -318,7 +318,7 @@ export function trendsContent({ days, from, group, isWhole, otherRepositories, r
     ${minutes.length === 0 ? html`<p>None that you can read.</p>` : table('repositories', ['Repository', 'Jobs', 'Failed', 'Minutes', 'Bar'], minutes)}
     ${otherRepositories > 0 && html`<p>Not shown: ${otherRepositories} more. They have fewer minutes, or you may not read them.</p>`}
     <p class="age">Failed jobs include lost ones: Gitea keeps no mark of a lost runner. The metric gitea_runners_lost_runners_total counts those.</p>
-    ${back}`;
+    ${backLink}`;
 }
 
 /** @param to the path that the person wanted, and gets after the sign-in */

@@ -73,14 +73,14 @@ export function startLooker(options: LookerOptions) {
   const runs: Runs = new LRUCache({ ...atMost(MOST_RUNS), ttlResolution: 0, perf: { now: () => clock.steadyMs() } });
   const watchers = new Set<() => void>();
   let nextMs = Number.NEGATIVE_INFINITY;
-  let shown: Shown = { atMs: 0 };
+  let shownState: Shown = { atMs: 0 };
   const sending = { deadlineMs: timeoutMs, clock, clocks, env, http: giteas.http, queue: LOOK };
   const needsRows = async (): Promise<boolean> => true;
   const asking = { ...sending, versions: new Map(), includeBlocked: true, careful: true, needsRows };
   const show = (result: Seen): void => {
     const restMs = 'costMs' in result ? result.costMs * CPU_PARTS : 0;
     nextMs = clock.steadyMs() + Math.max(FRESH_MS, restMs, giteas.turnInMs({ url: gitea }, LOOK));
-    shown = 'message' in result ? { ...shown, trouble: result } : { figures: result, atMs: clock.now() };
+    shownState = 'message' in result ? { ...shownState, trouble: result } : { figures: result, atMs: clock.now() };
     if ('message' in result) tell({ is: 'page-look-failed', message: result.message });
     for (const onLook of watchers) onLook();
   };
@@ -114,16 +114,16 @@ export function startLooker(options: LookerOptions) {
     ownGroups: () => ownGroups,
     /** The newest figures. If they are old, it waits for a look, and if there are none, for longer. */
     shown: async (): Promise<Shown> => {
-      if (clock.steadyMs() < nextMs) return shown;
+      if (clock.steadyMs() < nextMs) return shownState;
       const wait = new AbortController();
       // Stops at once, so that no further look is made for this person.
       const stop = watch(() => {
         stop();
         wait.abort();
       });
-      await pause(clock, shown.figures ? PATIENCE_MS : timeoutMs + PATIENCE_MS, wait.signal);
+      await pause(clock, shownState.figures ? PATIENCE_MS : timeoutMs + PATIENCE_MS, wait.signal);
       stop();
-      return shown;
+      return shownState;
     },
   };
 }
@@ -166,7 +166,7 @@ async function look(
   const { atMs, plan, seen, troubles = [] } = planning;
   const failed = new Set(troubles.map(keyText));
   const sound = ownGroups.flatMap(({ group }) => (failed.has(keyText(group)) ? [] : group));
-  const named = ownGroups.map(({ group }) => withNamesNow([group], plan)[0] ?? group);
+  const groupsNow = ownGroups.map(({ group }) => withNamesNow([group], plan)[0] ?? group);
   const broken = [
     ...troubles.map(({ failure, ...key }) => ({ group: keyText(key), problem: failure.message })),
     ...live.flatMap(({ key, problem }) => (problem === undefined ? [] : { group: key, problem })),
@@ -188,7 +188,7 @@ async function look(
     details,
     explanation,
     repositories: new Set(plan.jobs.map(({ job }) => job.repository)),
-    scopes: new Map(named.map((group) => [keyText(group), group.scope])),
+    scopes: new Map(groupsNow.map((group) => [keyText(group), group.scope])),
     begun: plan.jobs.flatMap(({ job, verdict }) => (verdict === 'done' || verdict === 'running' ? job : [])),
     runOf: (id) => runs.get(id)?.run,
     pods: cluster.podPlaces(),

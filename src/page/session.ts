@@ -49,14 +49,14 @@ export function sessionsOf(keys: () => readonly string[], clock: Pick<Clock, 'no
       const sealed = parse(headers.cookie ?? '', name)[name];
       if (!sealed) return undefined;
       for (const key of keys()) {
-        const opened = await jwtDecrypt(sealed, keyFrom(key), {
+        const token = await jwtDecrypt(sealed, keyFrom(key), {
           audience,
           requiredClaims: ['exp'],
           keyManagementAlgorithms: ['dir'],
           contentEncryptionAlgorithms: ['A256GCM'],
           currentDate: new Date(clock.now()),
         }).catch(() => undefined);
-        if (opened) return claims.safeParse(opened.payload).data;
+        if (token) return claims.safeParse(token.payload).data;
       }
       return undefined;
     },

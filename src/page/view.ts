@@ -170,12 +170,12 @@ function endedRow(job: Job, figures: Figures): JobRow {
 function rowOf(job: Job, { runOf }: Figures, state: JobState | 'ended', text: string, runner: string | undefined) {
   const { branch, commit, completedAtMs, createdAtMs, id, labels, name, repository, runId, startedAtMs, url } = job;
   const run = runOf(runId);
-  const [runName = '', ...more] = runWords(job, run).map(printable);
+  const [runName = '', ...otherWords] = runWords(job, run).map(printable);
   return defined({
     id,
     repository: printable(repository),
     name: printable(name),
-    run: defined({ id: runId, name: runName, text: more.join(' · '), actor: run?.actor || undefined }),
+    run: defined({ id: runId, name: runName, text: otherWords.join(' · '), actor: run?.actor || undefined }),
     branch: branch ? printable(branch) : undefined,
     commit: commit || undefined,
     state,
@@ -218,20 +218,20 @@ function openJob(
 /** @param answer as `explain` answers: a word, and what it says. Empty: the job has ended */
 function jobAnswer({ checkedAt }: Explanation, job: Job, row: JobRow, stateWords: string, answer: readonly Line[]) {
   const title = printable(`Job ${job.id} "${job.name}" of ${job.repository} ${stateWords}.`);
-  return { checkedAt, job: row, title, answer: printed(answer) };
+  return { checkedAt, job: row, title, answer: printableLines(answer) };
 }
 
 /** The page shows run and link elsewhere. A reader who does not own the group learns whom to ask. */
 function linesFor(answer: readonly Line[], job: ExplainedJob, { owns }: Reader): readonly Line[] {
   const group = groupOfJob(job);
   const isWaiting = job.job.status === 'queued' && job.verdict !== 'running';
-  const shown = [
+  const shownLines = [
     ...answer.filter(([name]) => name !== 'Link' && name !== 'Run'),
     ...line('Gitea', isWaiting ? NO_RUNNER_ONLINE : undefined),
   ];
-  if (group && owns(keyText(group))) return shown;
-  const ownersAdvice = shown.flatMap(([name, text]) => (name === 'Next' ? text : []));
-  return [...shown.filter(([name]) => name !== 'Next'), ...lines('Next', askAdvice(job, ownersAdvice))];
+  if (group && owns(keyText(group))) return shownLines;
+  const ownersAdvice = shownLines.flatMap(([name, text]) => (name === 'Next' ? text : []));
+  return [...shownLines.filter(([name]) => name !== 'Next'), ...lines('Next', askAdvice(job, ownersAdvice))];
 }
 
 /** Gitea 1.27.3 says so of each job that waits while no runner with its labels is online. */
@@ -285,7 +285,9 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
   const open = new Set(explanation.jobs.map(({ job }) => job.id));
   const lives = new Map((explanation.liveJobs ?? []).map((live) => [keyText(live), live]));
   const ownRunners = runners.flatMap((each) => (each.emit && isSame(each.group, group) ? each : []));
-  const shown = ownRunners.toSorted((a, b) => Number(takesSlot(b)) - Number(takesSlot(a))).slice(0, MOST_RUNNERS);
+  const shownRunners = ownRunners
+    .toSorted((a, b) => Number(takesSlot(b)) - Number(takesSlot(a)))
+    .slice(0, MOST_RUNNERS);
   const jobs: ExplainedJob[] = [];
   for (const outlined of explanation.jobs) {
     if (jobs.length === PAGE_ROWS) break;
@@ -299,9 +301,11 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
     ...groupRow(group, explanation),
     checkedAt,
     // The other lines repeat the counts.
-    answer: printed(groupLines(group, explanation, detailed).filter(([name]) => /^(?:Pod|Status|Next)$/.test(name))),
+    answer: printableLines(
+      groupLines(group, explanation, detailed).filter(([name]) => /^(?:Pod|Status|Next)$/.test(name)),
+    ),
     waits: waitsOf(figures, group),
-    runners: shown.map((decision) => {
+    runners: shownRunners.map((decision) => {
       const { runner } = decision;
       const key = keyText({ namespace: group.namespace, name: runner });
       const place = figures.pods.get(key);
@@ -318,7 +322,7 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
       };
     }),
     /** Runners that are left out, because there are too many. */
-    moreRunners: ownRunners.length - shown.length,
+    moreRunners: ownRunners.length - shownRunners.length,
     jobs: jobs.map(openRows(explanation, figures, reader)),
   };
 }
@@ -329,15 +333,15 @@ export type HourOfWaits = GroupAnswer['waits'][number];
 function waitsOf({ begun, explanation, instance }: Figures, group: GroupKey) {
   const [prefix, hash] = [namePrefix(group.name), groupHash(instance, group)];
   const untilMs = (Math.floor(Date.parse(explanation.checkedAt) / HOUR_MS) + 1) * HOUR_MS;
-  const waits = Array.from({ length: CHART_HOURS }, (): number[] => []);
+  const waitsByHour = Array.from({ length: CHART_HOURS }, (): number[] => []);
   for (const { createdAtMs, runner, startedAtMs } of begun) {
     const name = startedAtMs === undefined ? undefined : parseRunnerName(runner ?? '');
     if (startedAtMs === undefined || name?.prefix !== prefix || name.groupHash !== hash) continue;
-    waits[CHART_HOURS - Math.ceil((untilMs - startedAtMs) / HOUR_MS)]?.push(
+    waitsByHour[CHART_HOURS - Math.ceil((untilMs - startedAtMs) / HOUR_MS)]?.push(
       Math.max(0, secondsOf(startedAtMs - createdAtMs)),
     );
   }
-  return waits.map((seconds, index) => {
+  return waitsByHour.map((seconds, index) => {
     seconds.sort((a, b) => a - b);
     return {
       from: isoOf(untilMs - (CHART_HOURS - index) * HOUR_MS),
@@ -363,15 +367,15 @@ export type TrendsAnswer = Readonly<ReturnType<typeof trendsFor>>;
 export function trendsFor(trends: Trends, reader: Reader) {
   const { days, repositories, ...period } = trends;
   const names = repositoriesIn(trends).filter(reader.mayRead);
-  const shown = names.flatMap((name) => repositories.find((each) => each.name === name) ?? []);
+  const shownRepositories = names.flatMap((name) => repositories.find((each) => each.name === name) ?? []);
   const figuresOf = ({ ciMinutes, failed, jobs, name, waitP50, waitP95 }: Trends['days'][number]) => {
     return { name: printable(name), jobs, failed, ciMinutes, waitP50, waitP95 };
   };
   return {
     ...period,
     days: days.map(figuresOf),
-    repositories: shown.map(figuresOf),
-    otherRepositories: repositories.length - shown.length,
+    repositories: shownRepositories.map(figuresOf),
+    otherRepositories: repositories.length - shownRepositories.length,
   };
 }
 
@@ -390,7 +394,7 @@ function linkOf(text: string): string | undefined {
   return url && /^https?:$/.test(url.protocol) && url.href.length <= 2_000 ? url.href : undefined;
 }
 
-function printed(lines: readonly Line[]): readonly Line[] {
+function printableLines(lines: readonly Line[]): readonly Line[] {
   return lines.map(([name, text]) => [name, printable(text)]);
 }
 

@@ -206,30 +206,35 @@ function seenRunnerOf(
 function fatesOfMoments(side: SideGroup, before: Side, after: Side, clusterState: Seen): readonly RunnerFate[] {
   const { planned } = side;
   const next = after.get(keyText(planned))?.planned;
-  const lost = next ? planned.labels.filter((label) => !next.labels.includes(label)) : [];
-  const kept = planned.labels.filter((label) => !lost.includes(label));
+  const lostLabels = next ? planned.labels.filter((label) => !next.labels.includes(label)) : [];
+  const keptLabels = planned.labels.filter((label) => !lostLabels.includes(label));
   /** @param most bounds the cap and the pool after the change, and a second runner is there, which finds no slot */
   const play = (now: RunnerMoment, labels: readonly string[], most?: 1) => {
     const seenRunners = Array.from({ length: most ? 2 : 1 }, (_, nth) =>
       seenRunnerOf(madeUp(side, now, nth + 1, clusterState, next), side, labels, nth, clusterState.nowMs),
     );
-    const fates = fatesOf(seenRunners, near(before, planned), near(after, planned, most), clusterState);
+    const fates = fatesOf(
+      seenRunners,
+      groupsOfNamespace(before, planned),
+      groupsOfNamespace(after, planned, most),
+      clusterState,
+    );
     return fates.map(([, { runner: _, ...fate }]): RunnerFate => fate);
   };
   return RUNNER_MOMENTS.flatMap((now): readonly RunnerFate[] => {
     if (now === 'warm' && planned.minIdleRunners === 0) return [];
     if (now === 'debugging' && planned.keepFailedMs === undefined) return [];
-    const usual = play(now, kept.length > 0 ? kept : lost);
+    const usual = play(now, keptLabels.length > 0 ? keptLabels : lostLabels);
     const isPoolSmaller = now === 'warm' && next !== undefined && next.minIdleRunners < planned.minIdleRunners;
     const isTight = isPoolSmaller || (next !== undefined && next.maxActiveRunners < planned.maxActiveRunners);
     // A cap of one slot shows what happens to a runner without a slot. More slots would have the same result.
-    const beyond = isTight ? play(now, kept, 1).filter(({ outcome }) => outcome !== usual[0]?.outcome) : [];
-    const wantsJob = (now === 'starting' || now === 'idle') && kept.length > 0 && lost.length > 0;
-    const ofLost = wantsJob ? play(now, lost) : [];
+    const beyond = isTight ? play(now, keptLabels, 1).filter(({ outcome }) => outcome !== usual[0]?.outcome) : [];
+    const wantsJob = (now === 'starting' || now === 'idle') && keptLabels.length > 0 && lostLabels.length > 0;
+    const ofLost = wantsJob ? play(now, lostLabels) : [];
     return [
       ...usual,
       ...beyond.map((fate) => ({ ...fate, isBeyond: true as const })),
-      ...ofLost.map((fate) => ({ ...fate, lostLabels: lost })),
+      ...ofLost.map((fate) => ({ ...fate, lostLabels })),
     ];
   });
 }
@@ -238,14 +243,14 @@ function fatesOfMoments(side: SideGroup, before: Side, after: Side, clusterState
  * Returns the groups that may get this group's runners: those of its namespace.
  * @param most upper bound for cap and pool of this group
  */
-function near(side: Side, { namespace, name }: Group, most = Number.POSITIVE_INFINITY): Side {
-  const here = [...side].filter(([, { group }]) => group.namespace === namespace);
+function groupsOfNamespace(side: Side, { namespace, name }: Group, most = Number.POSITIVE_INFINITY): Side {
+  const groupsHere = [...side].filter(([, { group }]) => group.namespace === namespace);
   const bounded = ({ planned, ...each }: SideGroup): SideGroup => {
     const minIdleRunners = planned.name === name ? Math.min(most, planned.minIdleRunners) : 0;
     const maxActiveRunners = Math.min(planned.name === name ? most : Infinity, planned.maxActiveRunners);
     return { ...each, planned: { ...planned, minIdleRunners, maxActiveRunners } };
   };
-  return new Map(here.map(([key, each]) => [key, bounded(each)]));
+  return new Map(groupsHere.map(([key, each]) => [key, bounded(each)]));
 }
 
 /** Old enough to have registered, young enough to be waited for, ms. */
@@ -329,22 +334,22 @@ function fatesOf(seenRunners: readonly SeenRunner[], before: Side, after: Side, 
       if (earlier?.emit === false) return [];
       const next = job && jobs.get(job);
       const isKept = isLeft(live, decision);
-      const goes = (): 'replaced' | 'removed' => {
+      const endOutcome = (): 'replaced' | 'removed' => {
         const hasNew = next?.verdict === 'served' && next.runner !== live.name;
         const isReplaced = now === 'warm' || (now === 'starting' && !job) ? hasNewWarm(side) : hasNew;
         return isReplaced ? 'replaced' : 'removed';
       };
-      const stays = now === 'busy' ? 'finishes' : 'stays';
+      const keptOutcome = now === 'busy' ? 'finishes' : 'stays';
       const manifest = jobText(live, after, decision);
-      const touched = manifest === undefined || manifest === jobText(live, before, earlier) ? 'nothing' : 'changes-it';
+      const keptFate = manifest === undefined || manifest === jobText(live, before, earlier) ? 'nothing' : 'changes-it';
       const fate: RunnerFate = {
         runner: live.name,
         now,
         because: decision?.because ?? 'not-planned',
-        outcome: isKept ? stays : goes(),
+        outcome: isKept ? keptOutcome : endOutcome(),
         ...(next?.verdict === 'held' && { jobHeld: next.because }),
         ...(decision?.emit && !isSame(decision.group, side.group) && { heir: keyText(decision.group) }),
-        argocd: isKept ? touched : 'prunes-it',
+        argocd: isKept ? keptFate : 'prunes-it',
       };
       return [[{ side }, fate]];
     },
@@ -371,12 +376,12 @@ function evidenceOf(
 ): Evidence {
   const places = new Map(groups.map(({ group, planned }) => [planned.look, group]));
   const looks = [...places].map(([look, { giteaUrl, scope }]) => {
-    const here = seenRunners.filter(({ side }) => side.planned.origin === giteaUrl);
-    const jobs = here.flatMap(({ job }) => {
+    const runnersHere = seenRunners.filter(({ side }) => side.planned.origin === giteaUrl);
+    const jobs = runnersHere.flatMap(({ job }) => {
       const [owner = '', name = ''] = job?.repository.split('/') ?? [];
       return job && hasJobsOf(scope, owner, name) ? [job] : [];
     });
-    const rows = here.filter(({ now, side }) => {
+    const rows = runnersHere.filter(({ now, side }) => {
       const isRegistered = now !== 'starting' && now !== 'debugging';
       return isRegistered && (side.planned.look === look || scope.kind === 'global');
     });

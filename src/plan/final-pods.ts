@@ -27,16 +27,16 @@ export type FinalPod = { readonly pod: PodTemplate } | { readonly faults: readon
 
 /** @param secrets names of the Secrets in the group's namespace that hold tokens of Gitea. */
 export function finalPod(group: RunnerGroup, ours: PodTemplate, secrets: readonly string[]): FinalPod {
-  const made = ours as unknown as Mapping;
+  const madePod = ours as unknown as Mapping;
   // The parsed template has only JSON values.
   const template = (group.podTemplate ?? {}) as Mapping;
   const level = levelOf(group);
-  const applied = applyTemplate(made, template, secrets, level);
+  const applied = applyTemplate(madePod, template, secrets, level);
   if ('faults' in applied) return { faults: applied.faults.map((fault) => templateFault(template, fault)) };
   const { pod, violations } = applied;
   // Elements by name, because indices of the two pods differ.
-  const ofOurs = group.securityProfile === undefined ? securityViolations(made, level) : [];
-  const allowed = new Set(ofOurs.map((violation) => nameOf(made, violation)));
+  const ofOurs = group.securityProfile === undefined ? securityViolations(madePod, level) : [];
+  const allowed = new Set(ofOurs.map((violation) => nameOf(madePod, violation)));
   const denied = violations.filter((violation) => !allowed.has(nameOf(pod, violation)));
   // The faults that containerMode causes count as one, however many rules are broken.
   const ofMode = denied.filter(({ path }) => !pathInTemplate(group.podTemplate as Value | undefined, pod, path));
@@ -74,9 +74,9 @@ function againstEachOther(group: RunnerGroup, pod: Mapping): readonly PodFault[]
   };
   const ofResources = ownContainers(pod).flatMap(({ path, container }) => {
     const { requests = {}, limits = {} } = (fieldValue(container, 'resources') ?? {}) as Record<string, Quantities>;
-    const at = (...below: string[]) => placeOf([...path, 'resources', ...below]);
-    const limitOf = (name: string) => pathText(writtenPath(group, at('limits', name)));
-    return resourceFaults(requests, limits, limitOf).map((fault) => ({ ...fault, path: at(...fault.path) }));
+    const placeBelow = (...below: string[]) => placeOf([...path, 'resources', ...below]);
+    const limitOf = (name: string) => pathText(writtenPath(group, placeBelow('limits', name)));
+    return resourceFaults(requests, limits, limitOf).map((fault) => ({ ...fault, path: placeBelow(...fault.path) }));
   });
   const ofUsers = rootAgainstNonRoot(pod).map((fault) => ({ ...fault, path: placeOf(fault.path) }));
   // Several containers may have it from one place.
@@ -102,13 +102,13 @@ function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation, 
   }
   return {
     path: ['spec', 'securityProfile'],
-    message: `${placeText(pod, path)} ${message}${moreRules > 0 ? `, and ${count(moreRules, 'more rule')}` : ''}${instead(group)}`,
+    message: `${placeText(pod, path)} ${message}${moreRules > 0 ? `, and ${count(moreRules, 'more rule')}` : ''}${remedyFor(group)}`,
     code: 'GR-INPUT-10',
   };
 }
 
 /** Returns the remedy for a fault of our own pod. In mode `host` it meets every profile. */
-function instead({ containerMode, securityProfile }: RunnerGroup): string {
+function remedyFor({ containerMode, securityProfile }: RunnerGroup): string {
   if (containerMode === 'host') return '';
   if (containerMode === 'buildkit' && securityProfile === 'restricted')
     return '; containerMode buildkit meets baseline at most: set that, or containerMode: host';

@@ -68,7 +68,7 @@ export function targetsByGroup(
   const members = groupBy(targetByGroup, ([, target]) => (target instanceof Failure ? undefined : target));
   for (const [target, entries] of members) {
     const groups = entries.map(([group]) => group);
-    const now = marked(target, groups);
+    const now = markTarget(target, groups);
     for (const group of groups) targetByGroup.set(group, now);
   }
   return targetByGroup;
@@ -87,7 +87,7 @@ export function keysOfTargets(): () => string {
 }
 
 /** The target with the labels of its groups, and whether one keeps a pool; the same object while both are the same. */
-function marked(target: GiteaTarget, groups: readonly RunnerGroup[]): GiteaTarget {
+function markTarget(target: GiteaTarget, groups: readonly RunnerGroup[]): GiteaTarget {
   const { hasPool = false, labels: before, ...common } = target;
   const labels = new Set(groups.flatMap((group) => [...group.labels, ...group.sizes].map(({ name }) => name)));
   const keeps = groups.some(keepsPool);

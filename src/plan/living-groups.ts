@@ -25,16 +25,16 @@ export async function livingGroups(
 ): Promise<readonly BrokenGroup[]> {
   const judgedNamespaces = new Set(groups.map(({ namespace }) => namespace));
   const groupByKey = new Map([...groups, ...isolated].map((group) => [keyText(group), group]));
-  const elsewhere = isolated.filter(({ namespace }) => !judgedNamespaces.has(namespace));
+  const isolatedElsewhere = isolated.filter(({ namespace }) => !judgedNamespaces.has(namespace));
   const namespaces = new Set([
-    ...elsewhere.map(({ namespace }) => namespace),
+    ...isolatedElsewhere.map(({ namespace }) => namespace),
     ...(hidden.length > 0 ? judgedNamespaces : []),
   ]);
   if (namespaces.size === 0) return isolated;
   const ownApplication = settings.env['ARGOCD_APP_NAME'];
   // The objects of all shards belong to shard 0.
   const application = ownApplication && settings.shard ? siblingOf(ownApplication, 0) : ownApplication;
-  if (!application) refuseAll([{ problems: hidden }, ...elsewhere]);
+  if (!application) refuseAll([{ problems: hidden }, ...isolatedElsewhere]);
   const { runnerGroupsIn } = await import('../clients/kubernetes/observe-cluster.ts');
   const list = (namespace: string) =>
     runnerGroupsIn([namespace], config, requestOptions(settings)).catch((error: unknown) => {
@@ -48,11 +48,11 @@ export async function livingGroups(
     const named = groupByKey.get(keyText({ namespace, name }));
     const unnamed = first &&
       judgedNamespaces.has(namespace) && { namespace, name, place: first.place, problems: hidden };
-    const group = named ? elsewhere.find((each) => each === named) : unnamed;
+    const group = named ? isolatedElsewhere.find((each) => each === named) : unnamed;
     if (!group) return [];
     const tracked = annotations?.[TRACKING_ID];
     if (tracked === undefined) refuseAll([group]);
     return tracked === `${application}:gitea.bpg.pw/RunnerGroup:${namespace}/${name}` ? group : [];
   });
-  return [...isolated.filter((group) => !elsewhere.includes(group)), ...living];
+  return [...isolated.filter((group) => !isolatedElsewhere.includes(group)), ...living];
 }

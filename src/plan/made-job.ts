@@ -13,8 +13,8 @@ type Value = schema.Value | undefined;
 
 /** Keys of both Jobs are in order; lists keep the order of the app. */
 export const judgeJob: JudgeJob = (group, from, to, secrets) => {
-  const [ours, made] = [from as schema.Mapping, to as schema.Mapping];
-  const changed = mappingOf(difference(ours, made, ''));
+  const [ours, madeJob] = [from as schema.Mapping, to as schema.Mapping];
+  const changed = mappingOf(difference(ours, madeJob, ''));
   const problems: string[] = [];
   const tell = (path: schema.FieldPath, message = 'is ours, and runners depend on it') => {
     const came = path.reduce<Value>(
@@ -34,15 +34,15 @@ export const judgeJob: JudgeJob = (group, from, to, secrets) => {
   // The rules for a pod also hold for its Job.
   const reserved = problems.length > 0 ? [] : reservedFields({ metadata: ours['metadata'] ?? {} }, { metadata }, []);
   for (const { path, message } of reserved) tell(path, message);
-  const [template, pod] = [ours, made].map((job) => mappingOf(mappingOf(job['spec'])['template']));
+  const [template, pod] = [ours, madeJob].map((job) => mappingOf(mappingOf(job['spec'])['template']));
   const podTemplate = mappingOf(spec)['template'];
   if (podTemplate !== undefined && !schema.isMapping(podTemplate)) tell(['spec', 'template']);
-  if (!schema.isMapping(podTemplate) || !template || !pod) return problems.length > 0 ? { problems } : { job: made };
+  if (!schema.isMapping(podTemplate) || !template || !pod) return problems.length > 0 ? { problems } : { job: madeJob };
   const final = finalPod({ ...group, podTemplate }, template as never, secrets);
   for (const { path, message } of 'faults' in final ? final.faults : [])
     tell(path[1] === 'podTemplate' ? ['spec', 'template', ...path.slice(2)] : path, message);
   if (problems.length > 0) return { problems };
-  return { job: { ...made, spec: { ...mappingOf(made['spec']), template: followRunner(pod, template) } } };
+  return { job: { ...madeJob, spec: { ...mappingOf(madeJob['spec']), template: followRunner(pod, template) } } };
 };
 
 function mappingOf(value: Value): schema.Mapping {

@@ -49,14 +49,14 @@ export interface Shard {
 export function refuseShard({ env, shard }: Pick<Settings, 'env' | 'shard'>, seesCluster: boolean): void {
   if (!shard) return;
   const { index, of } = shard;
-  const refused = (why: string): Failure => new Failure('GR-FLAG-28', 2, `print shard ${index}/${of}: ${why}.`);
+  const refusal = (why: string): Failure => new Failure('GR-FLAG-28', 2, `print shard ${index}/${of}: ${why}.`);
   if (!seesCluster)
-    throw refused(
+    throw refusal(
       'no cluster is looked at, and shards must see the Jobs of each other. Mount the service account token of gitea-runners, do not use --cluster off, or leave --shard out',
     );
   const name = env['ARGOCD_APP_NAME'] ?? '';
   if (name !== '' && !name.endsWith(`-${index}`))
-    throw refused(
+    throw refusal(
       `the Application is called ${printable(name)}. Give it a name that ends with -${index}, and those of the other shards alike`,
     );
 }

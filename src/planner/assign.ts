@@ -39,9 +39,9 @@ export interface Allocation extends Slots {
  */
 export function giveRunners(queue: readonly ReadyJob[], facts: Facts, evidence: Evidence): Allocation {
   const findElsewhere = elsewhereFinder(evidence, facts);
-  const elsewhere = new Map<ListedJob, string>();
+  const runnerElsewhere = new Map<ListedJob, string>();
   for (;;) {
-    const stillHere = queue.filter(({ listed }) => !elsewhere.has(listed));
+    const stillHere = queue.filter(({ listed }) => !runnerElsewhere.has(listed));
     const slots = allotSlots(stillHere, facts);
     const further = new FurtherRunners();
     const assignments = new Map(
@@ -51,26 +51,26 @@ export function giveRunners(queue: readonly ReadyJob[], facts: Facts, evidence: 
         return [group, assigned];
       }),
     );
-    const before = elsewhere.size;
+    const before = runnerElsewhere.size;
     for (const { listed, runner, group } of [...assignments.values()].flat()) {
       const isThere = facts.findRunner(runner)?.state === 'free';
       const liveElsewhere = isThere ? undefined : findElsewhere(listed, group.spawnTimeoutMs);
-      if (liveElsewhere !== undefined) elsewhere.set(listed, liveElsewhere);
+      if (liveElsewhere !== undefined) runnerElsewhere.set(listed, liveElsewhere);
     }
-    if (elsewhere.size === before) return { ...slots, assignments, elsewhere };
+    if (runnerElsewhere.size === before) return { ...slots, assignments, elsewhere: runnerElsewhere };
   }
 }
 
 /**
  * One runner for each job that has a slot. Jobs that back off get free runners that are left, as far as slots are left.
  * @param overdue runners that cannot start: they serve at most the job that they were made for
- * @param most runners for jobs that back off
+ * @param mostShared runners for jobs that back off
  */
 function assignRunners(
   allotment: Allotment,
   facts: Facts,
   overdue: ReadonlySet<Runner>,
-  most: number,
+  mostShared: number,
   shards: number | undefined,
 ): readonly Assignment[] {
   const { group, jobs, backingOff } = allotment;
@@ -95,7 +95,7 @@ function assignRunners(
   }
 
   const free = freeRunners(allotment.runners, takenNames).filter((runner) => !overdue.has(runner));
-  const mayShare = [...backingOff.keys()].slice(0, most);
+  const mayShare = [...backingOff.keys()].slice(0, mostShared);
   for (const ready of [...withoutOne().toReversed(), ...mayShare]) {
     const fitting = free.findIndex((runner) => canServe(runner, ready, facts));
     const [runner] = fitting < 0 ? [] : free.splice(fitting, 1);

@@ -50,7 +50,7 @@ interface Around {
 export function holdOf(traces: RunnerTraces, around: Around): Hold | undefined {
   const { group, live, completed } = traces;
   const { nowMs, hasWorked } = around;
-  if (!live || !(waits(live) || (live.state === 'starting' && hasWorked))) return undefined;
+  if (!live || !(isWaiting(live) || (live.state === 'starting' && hasWorked))) return undefined;
   const { keepFailedMs } = group;
   const printedMs = printedEnd(live, nowMs);
   const endedAtMs = printedMs ?? (keepFailedMs === undefined ? undefined : unprintedEnd(traces, around));
@@ -68,7 +68,7 @@ export function holdOf(traces: RunnerTraces, around: Around): Hold | undefined {
   return { endedAtMs, untilMs, ...(extension && { extension }), isOver: nowMs >= untilMs };
 }
 
-function waits({ state }: LiveJob): boolean {
+function isWaiting({ state }: LiveJob): boolean {
   return state === 'running' || state === 'unknown';
 }
 

@@ -183,8 +183,8 @@ export function summarize(
   jobs: readonly JobDecision[],
   runners: readonly RunnerDecision[],
 ): readonly GroupSummary[] {
-  const held = new Map<GroupKey, number>();
-  for (const each of jobs) if (each.verdict === 'held' && each.group) count(held, each.group, 1);
+  const heldByGroup = new Map<GroupKey, number>();
+  for (const each of jobs) if (each.verdict === 'held' && each.group) count(heldByGroup, each.group, 1);
   const reasonsOf = memo((_: GroupKey) => new Map<string, number>());
   for (const { emit, group, because } of runners) if (emit) count(reasonsOf(group), because, 1);
   // The group without a size comes last, so it wins.
@@ -202,7 +202,7 @@ export function summarize(
       debugging: sum('debugging'),
       spare: sum('spare'),
       warm: sum('warm'),
-      held: held.get(key) ?? 0,
+      held: heldByGroup.get(key) ?? 0,
       minIdle: group.minIdleRunners,
       ...(unreadJobs > 0 && { unreadJobs }),
       ...(nowCalled && { renamedTo: nowCalled }),

@@ -326,9 +326,12 @@ export function liveJobsOf(evidence: Evidence | undefined): readonly LiveJob[] {
  * True for a Job of the planned Application or of another shard of it. Names of shards differ by the number at their
  * end.
  */
-export function isOfApplication({ application }: LiveJob, { application: own, shards }: Evidence): boolean {
-  if (application === undefined || own === undefined) return false;
-  return application === own || (shards !== undefined && siblingOf(application, 0) === siblingOf(own, 0));
+export function isOfApplication({ application }: LiveJob, { application: ownApplication, shards }: Evidence): boolean {
+  if (application === undefined || ownApplication === undefined) return false;
+  return (
+    application === ownApplication ||
+    (shards !== undefined && siblingOf(application, 0) === siblingOf(ownApplication, 0))
+  );
 }
 
 /** The Application of another shard. */

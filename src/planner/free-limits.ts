@@ -48,9 +48,9 @@ export function limitsOfFree(queue: readonly ReadyJob[], limits: OpenLimits, fac
   // Jobs that were not read may be of any repository and branch.
   for (const group of facts.groups)
     if (facts.unreadJobsOf(group) > 0) for (const limit of limits.leastOf(group)) addTo(short, capOf(group), limit);
-  for (const [pool, some] of short) {
-    const [least] = some.sort((a, b) => a.left - b.left);
-    if (isOfRepository(pool)) ofFree.set(pool, some);
+  for (const [pool, openLimits] of short) {
+    const [least] = openLimits.sort((a, b) => a.left - b.left);
+    if (isOfRepository(pool)) ofFree.set(pool, openLimits);
     else if (least) ofFree.set(pool, [{ ...least, left: Math.max(least.left, living.get(pool) ?? 0) }]);
   }
   return freeLimits;
@@ -81,12 +81,12 @@ type PoolOf = (group: Group, job: Job) => Pool;
 /** The slots of the own runners of jobs, by pool, as far as the limits of these jobs have them. */
 function livingSlots(queue: readonly ReadyJob[], limits: OpenLimits, poolOf: PoolOf) {
   const living = new Map<Pool, number>();
-  const kept = new FurtherRunners();
+  const furtherRunners = new FurtherRunners();
   for (const { listed, own } of queue)
     for (const { group } of own) {
       const needed = { group, limits: limits.ofJob(group, listed.job) };
-      if (kept.howManyMore(needed) === 0) continue;
-      kept.take(needed, 1);
+      if (furtherRunners.howManyMore(needed) === 0) continue;
+      furtherRunners.take(needed, 1);
       count(living, poolOf(group, listed.job), weightOf(group));
     }
   return living;
@@ -95,14 +95,14 @@ function livingSlots(queue: readonly ReadyJob[], limits: OpenLimits, poolOf: Poo
 /** Evaluates jobs of one repository and branch once, with their number: 50 groups may cover 10,000 jobs. */
 function coveringGroups(queue: readonly ReadyJob[], { ownersOf }: Facts, poolOf: PoolOf): readonly Covering[] {
   const limitedOf = memo((owners: Owners) => (owners.covered ? owners.groups.filter(limitsJobs) : []));
-  const alike = new Map<readonly Group[], Map<string, Job[]>>();
+  const jobsByGroups = new Map<readonly Group[], Map<string, Job[]>>();
   for (const { listed } of queue) {
     const groups = limitedOf(ownersOf(listed));
-    const ofGroups = alike.get(groups) ?? new Map<string, Job[]>();
+    const ofGroups = jobsByGroups.get(groups) ?? new Map<string, Job[]>();
     addTo(ofGroups, `${listed.job.repository} ${listed.job.branch}`, listed.job);
-    alike.set(groups, ofGroups);
+    jobsByGroups.set(groups, ofGroups);
   }
-  return [...alike].flatMap(([groups, byBranch]) =>
+  return [...jobsByGroups].flatMap(([groups, byBranch]) =>
     [...byBranch.values()].flatMap((jobs) => {
       const [job] = jobs as [Job, ...Job[]];
       return groups.map((group) => ({ pool: poolOf(group, job), group, job, jobs: jobs.length }));

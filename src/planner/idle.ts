@@ -38,9 +38,9 @@ const MOST_RECORDS = 10;
 export function keepIdle({ allotments, assignments, overdue }: Allocation, facts: Facts): IdleByGroup {
   const { jobs, nowMs, unreadJobsOf } = facts;
   const backOff = groupBackOff(facts);
-  const further = new FurtherRunners();
+  const furtherRunners = new FurtherRunners();
   for (const [group, allotment] of allotments)
-    further.take(allotment, (assignments.get(group)?.length ?? 0) - allotment.jobs.length);
+    furtherRunners.take(allotment, (assignments.get(group)?.length ?? 0) - allotment.jobs.length);
   // Most plans never need this map.
   let atWork: ReadonlyMap<string, readonly Job[]> | undefined;
   const couldHaveWork = (runner: Runner): boolean => {
@@ -58,12 +58,12 @@ export function keepIdle({ allotments, assignments, overdue }: Allocation, facts
         const those = kept.slice(0, Math.max(0, most));
         for (const living of those) idle.push({ runner: living.name, living, because });
         for (const { name } of those) takenNames.add(name);
-        further.take(allotment, those.length);
+        furtherRunners.take(allotment, those.length);
         return those;
       };
 
       const takenRunners = runners.filter(({ name }) => takenNames.has(name));
-      const most = further.howManyMore(allotment);
+      const most = furtherRunners.howManyMore(allotment);
       const fit = freeRunners(runners, takenNames)
         .filter((each) => !overdue.has(each) && isFit(each, nowMs))
         .sort(byIndex);
@@ -78,7 +78,7 @@ export function keepIdle({ allotments, assignments, overdue }: Allocation, facts
       for (let index = 1; index <= minIdleRunners && idle.length < missing; index += 1) {
         if (!mayStart(index)) continue;
         idle.push({ runner: newName(nameOf, { poolIndex: index }, facts), living: undefined, because: 'warm' });
-        further.take(allotment, 1);
+        furtherRunners.take(allotment, 1);
       }
 
       // The runner's job may be among the unread ones.
@@ -88,7 +88,7 @@ export function keepIdle({ allotments, assignments, overdue }: Allocation, facts
         (each) => mayBeAwaited(each) && isNotDrained(each) && each.live?.trouble?.queue === undefined,
       );
       // Gitea would give an idle runner to any job, also to one that the limit of its repository or branch holds back.
-      keep(awaited, 'spare', limitsJobs(group) ? 0 : further.howManyMore(allotment));
+      keep(awaited, 'spare', limitsJobs(group) ? 0 : furtherRunners.howManyMore(allotment));
       return [group, idle];
     }),
   );

@@ -182,49 +182,49 @@ export function countTaken(
 ): Taken {
   const isFor = memo((limit: Limit) => memo((branch: string | undefined) => limitsBranch(limit, branch)));
   const slots = new Map<string, number>();
-  const most = new Map<string, number>();
-  const named = new Map<string, Limit>();
+  const mostByKey = new Map<string, number>();
+  const limitByName = new Map<string, Limit>();
   for (const limit of groups.flatMap(({ limits = [] }) => limits)) {
-    const lowest = Math.min(limit.most, most.get(limit.key) ?? limit.most);
-    most.set(limit.key, lowest);
-    if (limit.name !== undefined) named.set(limit.name, { ...limit, most: lowest });
+    const lowest = Math.min(limit.most, mostByKey.get(limit.key) ?? limit.most);
+    mostByKey.set(limit.key, lowest);
+    if (limit.name !== undefined) limitByName.set(limit.name, { ...limit, most: lowest });
   }
   const ours = [...runners.byGroup.values()].flatMap((ofGroup) => ofGroup.runners);
   for (const { group, slots: runnerSlots, job, live } of ours.filter(holdsSlots)) {
     const weight = runnerSlots * Math.max(weightOf(group), live?.weight ?? 1);
     // A runner that works while the spec changes counts under its former limits, too.
-    const before = (live?.limits ?? []).flatMap((name) => named.get(name) ?? []);
+    const before = (live?.limits ?? []).flatMap((name) => limitByName.get(name) ?? []);
     const limits = [...(group.limits ?? []), ...before].filter((limit) => isFor(limit)(job?.branch));
     const repositoryNow = live?.repository && nameNow(live.repository, group, evidence.looks.get(group.look));
     const keys = limits.map((limit) => keyFor(limit, job?.repository ?? repositoryNow ?? live?.repository));
     for (const key of new Set([capKey(group), ...keys])) count(slots, key, weight);
   }
-  const shared = named.size === 0 ? new Map() : sharersOf(named, groups, runners, evidence, jobs);
-  return { slots, shared, most, isFor };
+  const shared = limitByName.size === 0 ? new Map() : sharersOf(limitByName, groups, runners, evidence, jobs);
+  return { slots, shared, most: mostByKey, isFor };
 }
 
 function sharersOf(
-  named: ReadonlyMap<string, Limit>,
+  limitByName: ReadonlyMap<string, Limit>,
   groups: readonly Group[],
   { byGroup, findRunner }: Runners,
   evidence: Evidence,
   jobs: readonly ListedJob[],
 ): ReadonlyMap<string, readonly Sharer[]> {
-  const shared = new Map<string, Sharer[]>();
+  const sharersByKey = new Map<string, Sharer[]>();
   const claimed = new Set(jobs.flatMap(({ job }) => job.runner ?? []));
   const groupsOf = memo((key: string) => groups.filter(({ limits = [] }) => limits.some((limit) => limit.key === key)));
   const note = (limit: Limit, live: LiveJob, weight: number, isOurs: boolean): void => {
     const isFree = !live.pinned && !claimed.has(live.name);
     const patienceMs = Math.max(...groupsOf(limit.key).map(({ spawnTimeoutMs }) => spawnTimeoutMs));
     if (isFree && evidence.nowMs >= comesUntilMs(live, patienceMs)) return;
-    addTo(shared, keyFor(limit, live.repository), { live, weight, isFree, isOurs });
+    addTo(sharersByKey, keyFor(limit, live.repository), { live, weight, isFree, isOurs });
   };
   const foreignRunners = liveJobsOf(evidence).filter(({ state, name }) => !isOver(state) && !findRunner(name));
   for (const live of foreignRunners)
-    for (const limit of (live.limits ?? []).flatMap((name) => named.get(name) ?? []))
+    for (const limit of (live.limits ?? []).flatMap((name) => limitByName.get(name) ?? []))
       if (groupsOf(limit.key).some((group) => isSharedWith(group, live, evidence)))
         note(limit, live, Math.min(live.weight ?? 1, limit.most), false);
-  if (shared.size === 0) return shared;
+  if (sharersByKey.size === 0) return sharersByKey;
   const free = [...byGroup.values()].flatMap(({ runners }) => runners.filter(({ state }) => state === 'free'));
   for (const {
     group,
@@ -232,7 +232,7 @@ function sharersOf(
     group: { limits = [] },
   } of free)
     if (live) for (const limit of limits) note(limit, live, Math.max(weightOf(group), live.weight ?? 1), true);
-  return shared;
+  return sharersByKey;
 }
 
 /**

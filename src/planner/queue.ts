@@ -20,9 +20,9 @@ export interface ReadyJob {
 }
 
 function toReadyJob(listed: ListedJob, facts: Facts): ReadyJob {
-  const own = facts.madeFor(listed.origin, listed.job);
-  const ready = { listed, asked: facts.past?.requests.get(listed), own };
-  return { ...ready, own: own.filter((runner) => canServe(runner, ready, facts)) };
+  const ownRunners = facts.madeFor(listed.origin, listed.job);
+  const ready = { listed, asked: facts.past?.requests.get(listed), own: ownRunners };
+  return { ...ready, own: ownRunners.filter((runner) => canServe(runner, ready, facts)) };
 }
 
 /** True when this runner can be expected to take the job, now or when it has started. */

@@ -59,9 +59,9 @@ export function gatherTraces(
     const known = byName.get(name);
     if (known) return known.group[field] === place ? known : undefined;
     const parts = parseRunnerName(name);
-    const found = parts && (findGroup(parts) ?? heirs.get(name));
-    if (!found || found[field] !== place) return undefined;
-    const group = findSize(found, name);
+    const foundGroup = parts && (findGroup(parts) ?? heirs.get(name));
+    if (!foundGroup || foundGroup[field] !== place) return undefined;
+    const group = findSize(foundGroup, name);
     const { madeFor } = parts;
     const nothing = { running: undefined, completed: undefined, row: undefined, live: undefined };
     const first: OpenTraces = { name, group, madeFor, runs: 0, isListedHere: false, rowIds: [], ...nothing };

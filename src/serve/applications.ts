@@ -116,9 +116,9 @@ export class Applications {
     this.#wakes.keepOnly(this.#apps);
     this.#asks.keepOnly(this.#apps);
     for (const [key, app] of existing) {
-      const known = this.#apps.get(key);
-      if (known) {
-        [known.groups, known.lane] = [app.groups, app.lane];
+      const existing = this.#apps.get(key);
+      if (existing) {
+        [existing.groups, existing.lane] = [app.groups, app.lane];
         continue;
       }
       const nothing = { state: wakeState.NEVER_WOKEN, printed: new Set<string>(), isProven: false, mustBeAsked: true };

@@ -85,14 +85,14 @@ export function startLeader(options: LeaderOptions) {
   let isClosed = false;
   /** Number of finished looks, and how many of them the last reconcile has used. */
   let news = 0;
-  let planned = 0;
+  let plannedNews = 0;
 
   let tellEach = options.tell;
   const tell: Tell = (event) => {
     if (!isClosed) tellEach(event);
   };
   const losses = openLossBook(cluster, tell);
-  const shared = { ...options, queue, tell };
+  const sharedOptions = { ...options, queue, tell };
   const reconciles = queue.open('reconcile', {
     width: 1,
     deadlineMs: LONGEST_RECONCILE_MS,
@@ -101,7 +101,7 @@ export function startLeader(options: LeaderOptions) {
   /** Something may have changed: a reconcile follows soon. */
   const changed = (): void => reconciles.add(ALL, RECONCILE_GAP_MS);
   const apps = new Applications({
-    ...shared,
+    ...sharedOptions,
     onNews: (application, outcome) => {
       // `generate` has looked since we did, and wants nothing of what the wake was for.
       if (outcome?.is === 'in-sync') lookAgain(application);
@@ -109,7 +109,7 @@ export function startLeader(options: LeaderOptions) {
     },
   });
   const poller = startPoller({
-    ...shared,
+    ...sharedOptions,
     needsRows: async () => cluster.runners().some(({ job }) => isPinnedAlive(job)),
     boundRunners: async () => cluster.runners().flatMap(({ job }) => (isBoundAtWork(job) ? [job] : [])),
     onLook: (target, { beganMs, endedMs, failure, look }) => {
@@ -122,7 +122,7 @@ export function startLeader(options: LeaderOptions) {
     },
   });
   const { giteas, isWell } = poller;
-  const context = { ...shared, giteas, isWell, targetOf: () => targetOf, losses, unregistered, changed };
+  const context = { ...sharedOptions, giteas, isWell, targetOf: () => targetOf, losses, unregistered, changed };
   const tellTasks = tellAll(options.tasks.map((start) => start(context)));
   tellEach = tellAll([options.tell, tellTasks]);
 
@@ -144,9 +144,9 @@ export function startLeader(options: LeaderOptions) {
     if (!cluster.fresh) return TICK;
     const newsAtStart = news;
     const groups = cluster.groups();
-    const found = await book.resolve(groups, clock.now());
-    if (found !== targetOf) poller.watch(book.namespacesOf());
-    targetOf = found;
+    const latest = await book.resolve(groups, clock.now());
+    if (latest !== targetOf) poller.watch(book.namespacesOf());
+    targetOf = latest;
     if (isClosed) return TICK;
     // Groups that have changed meanwhile have no look yet: another reconcile follows.
     const input = inputOf(groups);
@@ -171,7 +171,7 @@ export function startLeader(options: LeaderOptions) {
     verdicts = next;
     tell({ is: 'reconciled', verdicts: [...next.values()], skews: skewsOf(input) });
     isReady ||= isSettled();
-    planned = newsAtStart;
+    plannedNews = newsAtStart;
     return TICK;
   };
 
@@ -217,7 +217,7 @@ export function startLeader(options: LeaderOptions) {
 
     /** True once everything was looked at, and each Application shows its plan or its last wake failed. */
     get done(): boolean {
-      return isSettled() && planned === news && !reconciles.isRunning(ALL) && apps.done;
+      return isSettled() && plannedNews === news && !reconciles.isRunning(ALL) && apps.done;
     },
 
     get queue(): readonly QueueRow[] {

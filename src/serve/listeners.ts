@@ -48,28 +48,28 @@ export interface ListenersOptions {
 export async function startListeners(options: ListenersOptions) {
   const { gate, take, tell } = options;
   const open: HttpServer[] = [];
-  const start = async (listener: Listener, more: Omit<HttpServerOptions, 'what'>): Promise<number> => {
+  const start = async (listener: Listener, serverOptions: Omit<HttpServerOptions, 'what'>): Promise<number> => {
     const onDropped = () => tell({ is: 'connection-dropped', listener });
-    const server = await startHttpServer({ ...more, what: listener, onDropped });
+    const server = await startHttpServer({ ...serverOptions, what: listener, onDropped });
     open.push(server);
     return server.port;
   };
   const close = async (): Promise<void> => {
     await Promise.all(open.map((server) => server.close()));
   };
-  const refused = (result: RefusalReason): void => tell({ is: 'webhook', result });
+  const tellRefusal = (result: RefusalReason): void => tell({ is: 'webhook', result });
   const probes = {
     '/healthz': () => plain(200, 'ok'),
     '/readyz': () => (options.isReady() ? plain(200, 'ok') : plain(503, 'not ready')),
   };
-  const webhooksOnly = webhookListener(gate, take, refused);
+  const webhooksOnly = webhookListener(gate, take, tellRefusal);
   try {
     const ports: Ports = {
       webhooks: await start('webhooks', {
         address: options.listen,
         onRequest: (request, response) =>
           (options.otherRequests?.get(request.url ?? '') ?? webhooksOnly)(request, response),
-        onMalformed: () => refused('malformed'),
+        onMalformed: () => tellRefusal('malformed'),
       }),
       metrics: await start('metrics', {
         address: options.metricsListen,
@@ -116,9 +116,9 @@ export function queuePage(rows: readonly QueueRow[], leads: boolean): string {
   const title = leads ? 'This process leads.' : 'This process does not lead: ask the other replicas.';
   if (rows.length === 0) return title;
   const shown = rows.slice(0, MOST_ROWS).map((row) => [row.of, whenText(row), `${row.key}${failureText(row)}`]);
-  const more = rows.length - shown.length;
+  const hiddenCount = rows.length - shown.length;
   const lines = table(['', '', ''], shown, { colour: false, whole: true });
-  return `${title}\n${lines}${more > 0 ? `… and ${count(more, 'more row')}` : ''}`.trimEnd();
+  return `${title}\n${lines}${hiddenCount > 0 ? `… and ${count(hiddenCount, 'more row')}` : ''}`.trimEnd();
 }
 
 function whenText({ is, ms }: QueueRow): string {

@@ -70,11 +70,11 @@ export function firstNames(names: readonly string[], most: number): string {
 
 /**
  * Returns the first lines, and a line for the rest: `… and 3 more`.
- * @param where place of the others: it ends that line
+ * @param place of the others: it ends that line
  */
-export function firstLines(lines: readonly string[], most: number, where?: string): readonly string[] {
+export function firstLines(lines: readonly string[], most: number, place?: string): readonly string[] {
   const rest = lines.length - most;
-  return rest > 0 ? [...lines.slice(0, most), `… and ${rest} more${where === undefined ? '' : `: ${where}`}`] : lines;
+  return rest > 0 ? [...lines.slice(0, most), `… and ${rest} more${place === undefined ? '' : `: ${place}`}`] : lines;
 }
 
 /** A round number: a status is written when its words change. */

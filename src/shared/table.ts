@@ -77,9 +77,9 @@ export function broken(text: string, width: number): readonly string[] {
   while (remainder.length > width) {
     const space = remainder.lastIndexOf(' ', width);
     const { length } = /^\S*(?:https?:\/\/|=)\S+/.exec(remainder)?.[0] ?? '';
-    const at = space > 0 ? space : Math.max(width, length);
-    lines.push(remainder.slice(0, at));
-    remainder = remainder.slice(at).trimStart();
+    const end = space > 0 ? space : Math.max(width, length);
+    lines.push(remainder.slice(0, end));
+    remainder = remainder.slice(end).trimStart();
   }
   return remainder === '' && lines.length > 0 ? lines : [...lines, remainder];
 }

@@ -202,7 +202,7 @@ export function runnerStateOf(live: LiveState, decision: RunnerDecision | undefi
 type MetricSet = ReturnType<typeof makeMetrics>;
 
 /** Makes each metric by its key, which is its name. */
-function named<Makers extends Readonly<Record<string, (name: string) => unknown>>>(makers: Makers) {
+function makeNamed<Makers extends Readonly<Record<string, (name: string) => unknown>>>(makers: Makers) {
   const made = Object.entries(makers).map(([name, make]) => [name, make(name)] as const);
   return Object.fromEntries(made) as { readonly [Name in keyof Makers]: ReturnType<Makers[Name]> };
 }
@@ -226,28 +226,28 @@ type Labels<Name extends string> = Readonly<Record<Name, string>>;
 
 function makeMetrics(registry: Registry) {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_MS });
-  const about = <Name extends string>(name: string, help: string, labelNames: readonly Name[]) => {
+  const optionsOf = <Name extends string>(name: string, help: string, labelNames: readonly Name[]) => {
     return { name: `gitea_runners_${name}`, help, labelNames: [...labelNames], registers: [registry] };
   };
   const gauge =
     <const Name extends string>(help: string, labelNames: readonly Name[]) =>
     (name: string) =>
-      new Gauge(about(name, help, labelNames));
+      new Gauge(optionsOf(name, help, labelNames));
   const counter =
     <const Name extends string>(help: string, labelNames: readonly Name[], most?: number) =>
     (name: string) => {
-      const made = new Counter(about(name, help, labelNames));
+      const made = new Counter(optionsOf(name, help, labelNames));
       const use = newestOnly<Name>((labels) => made.remove(labels), most);
       return { inc: (labels: Labels<Name>, by = 1): void => made.inc(use(labels), by) };
     };
   const histogram =
     <const Name extends string>(help: string, buckets: number[], labelNames: readonly Name[]) =>
     (name: string) => {
-      const made = new Histogram({ ...about(name, help, labelNames), buckets });
+      const made = new Histogram({ ...optionsOf(name, help, labelNames), buckets });
       const use = newestOnly<Name>((labels) => made.remove(labels));
       return { observe: (labels: Labels<Name>, value: number): void => made.observe(use(labels), value) };
     };
-  return named({
+  return makeNamed({
     queued_jobs: gauge('CI jobs that wait for a runner of the group.', GROUP),
     unread_jobs: gauge('Queued CI jobs of its scope that were not read, because there are too many.', GROUP),
     held_jobs: gauge('Of these, jobs held back, by reason.', [...GROUP, 'reason']),

@@ -75,7 +75,7 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
   };
 
   /** Hands on those that ended before this time. */
-  const hand = (beforeMs: number): void => {
+  const exportUntil = (beforeMs: number): void => {
     for (const [key, { journey, end }] of endByJob) {
       const [namespace = ''] = (journey.group ?? '').split('/');
       const steps = end.runner === undefined ? {} : (trails.get(`${namespace}/${end.runner}`)?.steps ?? {});
@@ -123,7 +123,7 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
         follow(key, journeyOfGroup, decision, application);
       }
     },
-    reconciled: () => hand(now() - LATE_MS),
+    reconciled: () => exportUntil(now() - LATE_MS),
     woken: (event) => {
       const wakes = [...(pastWakes.get(event.application) ?? []), { ...event, endedMs: now() }];
       pastWakes.set(event.application, wakes.slice(-MOST_WAKES));
@@ -134,10 +134,10 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
       const trail = trailOfJob?.uid === uid ? trailOfJob : step === 'job' && { uid, steps: {} };
       if (trail) trails.set(keyText(job), { uid, steps: { [step]: now(), ...trail.steps } });
     },
-    ending: () => hand(Number.POSITIVE_INFINITY),
-    queue: () => hand(Number.POSITIVE_INFINITY),
+    ending: () => exportUntil(Number.POSITIVE_INFINITY),
+    queue: () => exportUntil(Number.POSITIVE_INFINITY),
     'not-leading': () => {
-      hand(Number.POSITIVE_INFINITY);
+      exportUntil(Number.POSITIVE_INFINITY);
       journeys.clear();
     },
   });

@@ -62,9 +62,9 @@ type HasBegunBefore = (base: string) => (other: string) => boolean;
 function indexRuns(jobs: readonly ListedJob[]): ReadonlyMap<string, HasBegunBefore> {
   const repositories = new Map<string, Map<string, Attempt>>();
   for (const { job, origin } of jobs) {
-    const at = `${origin} ${job.repository}`;
-    const attempts = repositories.get(at) ?? new Map<string, Attempt>();
-    repositories.set(at, attempts);
+    const place = `${origin} ${job.repository}`;
+    const attempts = repositories.get(place) ?? new Map<string, Attempt>();
+    repositories.set(place, attempts);
     // A rerun keeps the run's id: what began at the first attempt says nothing about ends of the second.
     const key = `${job.runId} ${job.attempt}`;
     const attempt: Attempt = attempts.get(key) ?? new Map<string, Span>();
@@ -80,9 +80,9 @@ function indexRuns(jobs: readonly ListedJob[]): ReadonlyMap<string, HasBegunBefo
 
 function begunBefore(attempts: readonly Attempt[]): HasBegunBefore {
   return memo((base) =>
-    memo((other) =>
+    memo((otherName) =>
       attempts.some((attempt) => {
-        const [one, two] = [attempt.get(base), attempt.get(other)];
+        const [one, two] = [attempt.get(base), attempt.get(otherName)];
         return one !== undefined && two !== undefined && one.beginMs < two.endMs;
       }),
     ),

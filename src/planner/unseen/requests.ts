@@ -102,9 +102,9 @@ function loserTo(job: PastJob, from: PastGroup): PastRunner | undefined {
 }
 
 /** Adds one runner to, or takes one from, those that work for this job. */
-export function countAtWork(at: PastGroup, job: PastJob, by: 1 | -1): void {
-  at.busy += by;
-  countSlot(at, job, by);
+export function countAtWork(group: PastGroup, job: PastJob, delta: 1 | -1): void {
+  group.busy += delta;
+  countSlot(group, job, delta);
 }
 
 /** Free slots go to the jobs that wait. */
@@ -127,15 +127,15 @@ export function leave(job: PastJob): void {
 }
 
 /** A runner has come and has taken a job. The job that waited for it gets the runner of the taken one, or asks for another one. */
-export function exchange(used: PastRunner, takenJob: PastJob, atMs: number): void {
-  const { from, serves: bereft } = used;
-  learn(used, atMs);
+export function exchange(usedRunner: PastRunner, takenJob: PastJob, atMs: number): void {
+  const { from, serves: bereft } = usedRunner;
+  learn(usedRunner, atMs);
   const runner = takenJob.runner;
-  giveUp(used);
-  if (runner && runner !== used && bereft.line?.groups.includes(runner.from)) {
+  giveUp(usedRunner);
+  if (runner && runner !== usedRunner && bereft.line?.groups.includes(runner.from)) {
     giveUp(runner);
     serve(runner, bereft);
-  } else if (runner !== used) {
+  } else if (runner !== usedRunner) {
     leave(takenJob);
     askOrWait(bereft, atMs);
   }
@@ -168,9 +168,9 @@ function dueMs({ from, madeFor, sinceMs }: Omit<PastRunner, 'dueMs'>): number {
 }
 
 /** Gives up requests above the cap. The last in turn goes first. */
-export function keepCap(of: PastGroup, atMs: number): void {
-  while (of.busy + of.asked.size > of.cap) {
-    const last = lastInTurn(of);
+export function keepCap(group: PastGroup, atMs: number): void {
+  while (group.busy + group.asked.size > group.cap) {
+    const last = lastInTurn(group);
     if (!last) return;
     const { serves } = last;
     giveUp(last);
@@ -244,9 +244,9 @@ function inTurn(of: PastGroup, a: PastJob, b: PastJob): number {
 }
 
 /** The runner whose job would get its slot last. */
-function lastInTurn(of: PastGroup): PastRunner | undefined {
+function lastInTurn(group: PastGroup): PastRunner | undefined {
   let last: PastRunner | undefined;
-  for (const runner of of.asked) if (!last || inTurn(of, last.serves, runner.serves) < 0) last = runner;
+  for (const runner of group.asked) if (!last || inTurn(group, last.serves, runner.serves) < 0) last = runner;
   return last;
 }
 
@@ -267,7 +267,7 @@ function takeFirst(group: PastGroup): PastJob | undefined {
 
 /** Inserts a job in queue order. Most jobs go to the end. */
 function insertInLine(waiting: PastJob[], job: PastJob): void {
-  let at = waiting.length;
-  for (let last = waiting[at - 1]; last && inLine(last, job) > 0; last = waiting[at - 1]) at -= 1;
-  waiting.splice(at, 0, job);
+  let index = waiting.length;
+  for (let last = waiting[index - 1]; last && inLine(last, job) > 0; last = waiting[index - 1]) index -= 1;
+  waiting.splice(index, 0, job);
 }

@@ -216,9 +216,9 @@ export class RunnerEnds {
    */
   toldBy(key: string, pods: readonly KubePod[] | undefined): EndToldBy | undefined {
     if (!pods) return this.#told.get(key);
-    const told = pods.map(endToldBy);
-    if (told.includes(undefined)) return undefined;
-    return told.includes('others') ? 'others' : 'kubelet';
+    const senders = pods.map(endToldBy);
+    if (senders.includes(undefined)) return undefined;
+    return senders.includes('others') ? 'others' : 'kubelet';
   }
 }
 

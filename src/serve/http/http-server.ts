@@ -165,9 +165,9 @@ function limitConnections(server: Server, limits: typeof CONNECTIONS, onDropped:
   /** @param address of these only; absent: of all. */
   const makeRoom = (taken: number, limit: number, address?: string): boolean => {
     if (taken < limit) return true;
-    for (const [socket, { address: own, last }] of open) {
+    for (const [socket, { address: ownAddress, last }] of open) {
       const isBusy = last?.request.complete === true && !last.response.writableEnded;
-      if (isBusy || (address !== undefined && own !== address)) continue;
+      if (isBusy || (address !== undefined && ownAddress !== address)) continue;
       drop(socket);
       return true;
     }
@@ -184,9 +184,9 @@ function limitConnections(server: Server, limits: typeof CONNECTIONS, onDropped:
   });
   server.on('request', (request, response) => {
     const { socket } = request;
-    const known = open.get(socket);
+    const connection = open.get(socket);
     // Taken out first: it goes to the end of the line.
-    if (known && open.delete(socket)) open.set(socket, { ...known, last: { request, response } });
+    if (connection && open.delete(socket)) open.set(socket, { ...connection, last: { request, response } });
   });
 }
 

@@ -89,7 +89,7 @@ export function openLookServer({ clock, tell }: Pick<GiteasOptions, 'clock' | 't
   };
 
   /** Sends a look, one answer of Gitea per turn of the event loop. */
-  const give = async (look: Given, secret: Buffer, nonce: string, response: ServerResponse) => {
+  const sendLook = async (look: Given, secret: Buffer, nonce: string, response: ServerResponse) => {
     if (response.destroyed) return;
     sentBytes += look.bytes;
     const takeBack = clock.after(LONGEST_SENDING_MS, () => response.destroy());
@@ -121,7 +121,7 @@ export function openLookServer({ clock, tell }: Pick<GiteasOptions, 'clock' | 't
       if (!look) return refuse(503, 'no look that is new enough', 'late');
       if (sentBytes + look.bytes > MOST_SENT_BYTES) return refuse(503, 'busy', 'busy');
       tell({ is: 'look-asked', result: 'given' });
-      await give(look, place.secret, nonce, response);
+      await sendLook(look, place.secret, nonce, response);
     });
   };
 

@@ -136,9 +136,9 @@ export function startPoller(options: PollerOptions) {
       ...defined({ needsRows, boundRunners }),
     });
     try {
-      const found = (await looking).get(target.key);
-      if (!(found instanceof Failure)) version = (await versions.get(giteaBase(target.url)))?.text;
-      return found;
+      const look = (await looking).get(target.key);
+      if (!(look instanceof Failure)) version = (await versions.get(giteaBase(target.url)))?.text;
+      return look;
     } finally {
       record.end(target.key, beganMs, version);
     }
@@ -179,9 +179,9 @@ export function startPoller(options: PollerOptions) {
 
     /** False while looks at this target fail. A target that is not watched is judged by the others of its Gitea. */
     isWell: (target: GiteaTarget): boolean => {
-      const own = posts.get(target.key);
+      const ownPost = posts.get(target.key);
       const origin = originOf(target);
-      const judged = own ? [own] : [...posts.values()].filter((post) => originOf(post.target) === origin);
+      const judged = ownPost ? [ownPost] : [...posts.values()].filter((post) => originOf(post.target) === origin);
       return judged.length === 0 || judged.some(isUp);
     },
   };

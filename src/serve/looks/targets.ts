@@ -33,14 +33,14 @@ export function openTargetBook(sources: () => TokenSources, controlPlaneNamespac
   let targetOf: TargetOf = new Map();
   /** Absent: its token is to be read at once. */
   const readMs = new WeakMap<RunnerGroup, number>();
-  const refused = new Set<string>();
+  const refusedKeys = new Set<string>();
   const newKey = keysOfTargets();
 
   const targets = (): readonly GiteaTarget[] => [...namespacesOf.keys()];
 
   const isDue = (group: RunnerGroup, nowMs: number): boolean => {
     const target = targetOf.get(group);
-    const isInDoubt = target instanceof Failure || refused.has(keyIn(target));
+    const isInDoubt = target instanceof Failure || refusedKeys.has(keyIn(target));
     const ageMs = nowMs - (readMs.get(group) ?? Number.NEGATIVE_INFINITY);
     // Below 0: the clock was set back.
     return ageMs < 0 || ageMs >= (isInDoubt ? AGAIN_MS : TOKENS_MS);
@@ -69,10 +69,10 @@ export function openTargetBook(sources: () => TokenSources, controlPlaneNamespac
     targets,
 
     looked: ({ key }: GiteaTarget, isRefused: boolean): void => {
-      if (isRefused && !refused.has(key))
+      if (isRefused && !refusedKeys.has(key))
         for (const [group, target] of targetOf) if (keyIn(target) === key) readMs.delete(group);
-      if (isRefused) refused.add(key);
-      else refused.delete(key);
+      if (isRefused) refusedKeys.add(key);
+      else refusedKeys.delete(key);
     },
 
     /** The look of each group; the same object while no token had to be read. A failure of one group does not concern the others. */
@@ -102,7 +102,7 @@ export function openTargetBook(sources: () => TokenSources, controlPlaneNamespac
       );
       for (const group of due) readMs.set(group, nowMs);
       const keys = new Set(targets().map(({ key }) => key));
-      for (const key of refused) if (!keys.has(key)) refused.delete(key);
+      for (const key of refusedKeys) if (!keys.has(key)) refusedKeys.delete(key);
       return targetOf;
     },
   };

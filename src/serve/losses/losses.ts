@@ -101,9 +101,9 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
   const news: LostJob[] = [];
   const aheadMs = input.nowMs - input.steadyMs;
   for (const [name, suspect] of suspects) {
-    const judged = judge(name, suspect, input);
-    suspects.set(name, judged);
-    if (!look || suspect.isChecked || !judged.isChecked) continue;
+    const nextSuspect = judge(name, suspect, input);
+    suspects.set(name, nextSuspect);
+    if (!look || suspect.isChecked || !nextSuspect.isChecked) continue;
     const about = { runner: name, reason: suspect.reason, lostAt: timeText(aheadMs + suspect.sinceMs) };
     for (const { id: jobId, status, runner, runId, repository, attempt } of look.jobs) {
       const isLost = status === 'in_progress' && runner === name && !lostIds.has(jobId);
@@ -113,15 +113,15 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
   const room = Math.max(0, MOST_LOST_JOBS - lost.length);
   const newLosses = news.slice(0, room);
   const all = newLosses.length > 0 ? [...lost, ...newLosses] : lost;
-  const since = newLosses.map(({ jobId, runner }) => [jobId, suspects.get(runner)?.sinceMs ?? 0] as const);
-  const kept = new Set(all.map(({ jobId }) => jobId));
+  const lostSinceEntries = newLosses.map(({ jobId, runner }) => [jobId, suspects.get(runner)?.sinceMs ?? 0] as const);
+  const keptIds = new Set(all.map(({ jobId }) => jobId));
   const isNews = (each: LostJob): boolean =>
     !each.runnerEnded && !living.has(each.runner) && hasEnded(each, sinceMs(each), input);
   return {
     losses: {
       suspects,
       alive,
-      lostSince: new Map([...before.lostSince, ...since].filter(([jobId]) => kept.has(jobId))),
+      lostSince: new Map([...before.lostSince, ...lostSinceEntries].filter(([jobId]) => keptIds.has(jobId))),
       lost: all.some(isNews) ? all.map((each) => (isNews(each) ? { ...each, runnerEnded: true } : each)) : all,
     } satisfies GroupLosses,
     /** A runner was noticed whose loss only a look from now on explains. */
@@ -136,10 +136,10 @@ export function followLosses(before: GroupLosses, input: FollowInput) {
 /** Returns the runners that Kubernetes shows as lost, and those that no look has decided yet. */
 function suspectsOf(before: GroupLosses, input: FollowInput, living: ReadonlySet<string>): Map<string, Suspect> {
   const suspects = new Map<string, Suspect>();
-  const suspect = (name: string, reason: Suspect['reason'], known = before.suspects.get(name)): void => {
+  const suspect = (name: string, reason: Suspect['reason'], earlier = before.suspects.get(name)): void => {
     // The kubelet tells the end of a silent one now: a look from before does not know it.
-    const isKnown = known && !(known.silent && !mayLive(name, known.reason, input));
-    suspects.set(name, isKnown ? known : newSuspect(name, reason, input));
+    const isKnown = earlier && !(earlier.silent && !mayLive(name, earlier.reason, input));
+    suspects.set(name, isKnown ? earlier : newSuspect(name, reason, input));
   };
   for (const { job, loss } of input.runners) if (loss !== undefined) suspect(job.name, loss);
   // Argo CD may remove the Job before a look has decided. If it has re-created the Job, the CI job may be that of the
@@ -157,14 +157,14 @@ function newSuspect(name: string, reason: Suspect['reason'], input: FollowInput)
 function judge(name: string, suspect: Suspect, input: FollowInput): Suspect {
   const { look, steadyMs: sinceMs } = input;
   if (suspect.isChecked || look === undefined || look.beganSteadyMs < suspect.sinceMs) return suspect;
-  const { silent, ...ended } = suspect;
+  const { silent, ...suspectNow } = suspect;
   if (mayLive(name, suspect.reason, input)) {
     const rows = look.runners.filter((row) => row.name === name);
-    if (rows.some(({ online }) => online)) return { ...ended, sinceMs, silent: 'row' };
+    if (rows.some(({ online }) => online)) return { ...suspectNow, sinceMs, silent: 'row' };
     // A look reads jobs before runners, and the end of the CI job removes the row. So a second look decides.
-    if (rows.length === 0 && silent !== 'no-row') return { ...ended, sinceMs, silent: 'no-row' };
+    if (rows.length === 0 && silent !== 'no-row') return { ...suspectNow, sinceMs, silent: 'no-row' };
   }
-  return { ...ended, isChecked: true };
+  return { ...suspectNow, isChecked: true };
 }
 
 /** True if nothing of a lost runner lives any more. Gitea calls a runner offline that it has not heard of for a minute. */
@@ -270,7 +270,7 @@ export function openLossBook(cluster: SeenCluster, tell: Tell) {
         const target = found instanceof Failure ? undefined : found;
         const look = lookAt(target, input.observations);
         const { namespace } = object.metadata;
-        const followed = followLosses(lossesOf(key), {
+        const outcome = followLosses(lossesOf(key), {
           runners: input.snapshot.runnersOfGroup.get(key) ?? [],
           hasPod: (name) => cluster.hasPod(keyText({ namespace, name })),
           endToldBy: (name) => cluster.endToldBy(keyText({ namespace, name })),
@@ -278,9 +278,9 @@ export function openLossBook(cluster: SeenCluster, tell: Tell) {
           steadyMs: input.steadyMs,
           ...look,
         });
-        eventsOf(followed, object).forEach(tell);
-        if (followed.needsLook && target) targetsToLook.add(target);
-        next.set(key, { losses: followed.losses, ...(target && { at: { live, group, target, ...look } }) });
+        eventsOf(outcome, object).forEach(tell);
+        if (outcome.needsLook && target) targetsToLook.add(target);
+        next.set(key, { losses: outcome.losses, ...(target && { at: { live, group, target, ...look } }) });
       }
       entries = next;
       return targetsToLook;

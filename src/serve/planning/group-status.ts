@@ -118,7 +118,10 @@ export function statusOf(facts: GroupFacts, old: RunnerGroupStatus | undefined, 
     // A patch without the list would leave the old one.
     ...((lostJobs.length > 0 || old?.lostJobs) && { lostJobs: [...lostJobs] }),
     ...((unregistered.length > 0 || old?.unregistered) && {
-      unregistered: unregistered.map(([at, failure]) => ({ at, message: told(failure).slice(0, LONGEST_MESSAGE) })),
+      unregistered: unregistered.map(([at, failure]) => ({
+        at,
+        message: failureText(failure).slice(0, LONGEST_MESSAGE),
+      })),
     }),
     conditions: Object.entries(CONDITIONS).flatMap(([type, judge]) => {
       const verdict = judge(facts);
@@ -176,14 +179,18 @@ function essence(status: RunnerGroupStatus): unknown {
 function readiness(facts: GroupFacts): Verdict {
   const { checkAgeMs = 0, counts, giteaFailure, planFailure, problem, refusal, unregistered } = facts;
   if (problem !== undefined) return ['False', facts.isDenied ? DENIED : 'InvalidSpec', problem];
-  if (refusal) return ['False', DENIED, told(refusal)];
+  if (refusal) return ['False', DENIED, failureText(refusal)];
   if (giteaFailure) {
     const reason = giteaReason(giteaFailure);
     const isNamed = reason === UNAUTHORIZED || reason === RATE_LIMITED;
-    return ['False', isNamed ? reason : 'GiteaFailed', told(giteaFailure)];
+    return ['False', isNamed ? reason : 'GiteaFailed', failureText(giteaFailure)];
   }
   if (planFailure)
-    return ['False', 'ApplicationBlocked', `Another RunnerGroup of this Application fails: ${told(planFailure)}`];
+    return [
+      'False',
+      'ApplicationBlocked',
+      `Another RunnerGroup of this Application fails: ${failureText(planFailure)}`,
+    ];
   const argo = argoCd(facts);
   if (argo[0] === 'False') return argo;
   if (unregistered && isNowhere(unregistered)) return ['False', UNREGISTERED, unregisteredText(unregistered)];
@@ -213,9 +220,9 @@ function isNowhere({ failures, levels }: Unregistered): boolean {
 
 /** `Jobs of 1 of 3 repositories wait for the credentials of their runners: repo:acme/web: GR-GITEA-02 …` */
 function unregisteredText({ failures, levels }: Unregistered): string {
-  const who = levels > 1 ? `Jobs of ${failures.size} of ${levels} repositories` : 'Jobs';
-  const whys = [...failures].map(([at, failure]) => `${levels > 1 ? `${at}: ` : ''}${told(failure)}`);
-  return `${who} wait for the credentials of their runners: ${firstNames(whys, MOST_STUCK)}`;
+  const subject = levels > 1 ? `Jobs of ${failures.size} of ${levels} repositories` : 'Jobs';
+  const whys = [...failures].map(([at, failure]) => `${levels > 1 ? `${at}: ` : ''}${failureText(failure)}`);
+  return `${subject} wait for the credentials of their runners: ${firstNames(whys, MOST_STUCK)}`;
 }
 
 function suspendedText(suspended: true | string): string {
@@ -224,7 +231,7 @@ function suspendedText(suspended: true | string): string {
 }
 
 function reachability({ giteaFailure, counts, checkedAtMs }: GroupFacts): Verdict {
-  if (giteaFailure) return ['False', giteaReason(giteaFailure), told(giteaFailure)];
+  if (giteaFailure) return ['False', giteaReason(giteaFailure), failureText(giteaFailure)];
   if (counts === undefined && checkedAtMs === undefined) return NOT_LOOKED_YET;
   return ['True', 'Seen', 'The last look at Gitea was complete.'];
 }
@@ -245,9 +252,9 @@ function capacity({ counts }: GroupFacts): Verdict {
 function pods({ counts }: GroupFacts): Verdict {
   if (counts === undefined) return NOT_PLANNED;
   const [first] = counts.stuck;
-  const [one, { length }] = [counts.suspended[0], counts.suspended];
-  const who = one?.trouble.queue === undefined ? 'that somebody holds' : 'that wait in queues of Kueue';
-  const held = one && `Jobs of runners ${who}: ${length}. ${stuckText(one)}`;
+  const [example, { length }] = [counts.suspended[0], counts.suspended];
+  const holder = example?.trouble.queue === undefined ? 'that somebody holds' : 'that wait in queues of Kueue';
+  const held = example && `Jobs of runners ${holder}: ${length}. ${stuckText(example)}`;
   if (!first) return ['False', held ? 'JobsSuspended' : 'AllStart', held ?? 'No pod is known that cannot start.'];
   const named = counts.stuck.slice(0, MOST_STUCK).map(stuckText).join('; ');
   return ['True', first.trouble.reason, `Pods of runners that cannot start: ${counts.stuck.length}. ${named}`];
@@ -292,7 +299,7 @@ function policyWarnings({ warnings }: GroupFacts): Verdict | undefined {
   return told && ['True', 'WouldBeDenied', told.join('; ')];
 }
 
-function told({ code, message }: Failure): string {
+function failureText({ code, message }: Failure): string {
   return `${code} ${message}`;
 }
 

@@ -283,14 +283,14 @@ function printedElsewhere(
   const memberRunners = new Set(members.flatMap(({ runners }) => runners));
   const looks = new Set(members.map(({ observation }) => observation?.look));
   const jobs = [...looks].flatMap((look) => look?.jobs ?? []);
-  const printed = jobs.flatMap((job) =>
+  const printedRunners = jobs.flatMap((job) =>
     job.status === 'queued'
       ? [snapshot.printedFor, startedBefore].flatMap((runners) => runners?.get(pageOf(job)) ?? [])
       : [],
   );
   const limits = new Set(members.flatMap(({ live }) => live.group?.limits ?? []).map(({ name }) => name));
   const sharing = [...limits].flatMap((name) => snapshot.sharing.get(name ?? '') ?? []);
-  return [...new Set([...printed, ...sharing])].filter((runner) => !memberRunners.has(runner));
+  return [...new Set([...printedRunners, ...sharing])].filter((runner) => !memberRunners.has(runner));
 }
 
 function factsOf(

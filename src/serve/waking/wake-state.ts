@@ -102,16 +102,16 @@ export function follow(state: WakeState, news: WakeNews, nowMs: number): WakeSta
   const settleUnlessWaking = (next: Memory): WakeState => (isWaking ? { ...next, is } : settle(next, nowMs));
   switch (news.is) {
     case 'planned':
-      return settleUnlessWaking(planned(memory, news, nowMs));
+      return settleUnlessWaking(afterPlan(memory, news, nowMs));
     case 'no-plan':
       return settleUnlessWaking(withoutPlan(memory));
     case 'unwell':
       // The wake's own result will be newer than this news.
       return isWaking ? state : settle({ ...memory, owes: true, ...(news.outcome && { last: news.outcome }) }, nowMs);
     case 'its-turn':
-      return is === 'gathering' || is === 'pausing' ? begun(memory, nowMs) : state;
+      return is === 'gathering' || is === 'pausing' ? startWake(memory, nowMs) : state;
     case 'woken':
-      return isWaking ? settle(ended(memory, news, nowMs), nowMs) : state;
+      return isWaking ? settle(afterWake(memory, news, nowMs), nowMs) : state;
     default:
       return news satisfies never;
   }
@@ -177,18 +177,22 @@ function withoutPlan({ difference: _, sinceMs: _since, doubtMs: _doubt, ...memor
   return { ...memory, differSince: new Map() };
 }
 
-function planned(state: Memory, { difference, settled }: Extract<WakeNews, { is: 'planned' }>, nowMs: number): Memory {
+function afterPlan(
+  state: Memory,
+  { difference, settled }: Extract<WakeNews, { is: 'planned' }>,
+  nowMs: number,
+): Memory {
   const { sinceMs = nowMs, doubtMs = nowMs, ...memory } = state;
   const differSince = new Map(changedKeys(difference).map((key) => [key, memory.differSince.get(key) ?? nowMs]));
   const memoryNow = { ...memory, difference, differSince };
   return mayWaitMs(difference) === undefined ? memoryNow : { ...memoryNow, sinceMs, ...(!settled && { doubtMs }) };
 }
 
-function begun({ doubtMs: _, ...memory }: Memory, nowMs: number): WakeState {
+function startWake({ doubtMs: _, ...memory }: Memory, nowMs: number): WakeState {
   return { ...memory, is: 'waking', beganMs: nowMs, target: new Set(memory.differSince.keys()) };
 }
 
-function ended(memory: Memory, news: Extract<WakeNews, { is: 'woken' }>, nowMs: number): Memory {
+function afterWake(memory: Memory, news: Extract<WakeNews, { is: 'woken' }>, nowMs: number): Memory {
   const { comparedMs = nowMs - memory.beganMs, outcome } = news;
   // Pauses because of an outage or of another operation end with their cause.
   const wasAway = isAwayNow(memory.last) && !isAwayNow(outcome);

@@ -148,13 +148,13 @@ export async function wake(
   const oneWake = { argocd, app, deadline, patience, onBusy };
   if (hasLastedLong(before, patience)) {
     let latest = before;
-    for await (latest of watched(oneWake, before)) if (!latest.isOperating) break;
+    for await (latest of watchApplication(oneWake, before)) if (!latest.isOperating) break;
     return { is: 'busy', app: latest };
   }
   // A request that Argo CD has overlooked is answered with this one.
   const current = before.refreshPending ? await refresh(oneWake, 'normal', before) : before;
   let now = await refresh(oneWake, 'hard', current);
-  for await (now of watched(oneWake, now)) {
+  for await (now of watchApplication(oneWake, now)) {
     const verdict = afterRefresh(now, groups);
     if (verdict !== 'sync') return verdict;
     const mayStart = !now.isOperating && (await argocd.sync(app, new Deadline(ANSWER_MS, argocd.clock)));
@@ -172,7 +172,7 @@ function hasLastedLong({ isOperating, operation, reconciledAtMs = 0 }: AppState,
 }
 
 /** The Application now, and again and again until the time for another operation is over. */
-async function* watched(oneWake: OneWake, first: AppState): AsyncGenerator<AppState, void> {
+async function* watchApplication(oneWake: OneWake, first: AppState): AsyncGenerator<AppState, void> {
   const { argocd, app, deadline, onBusy, patience } = oneWake;
   const until = new Deadline(Math.min(patience.busyMs, deadline.remainingMs()), argocd.clock);
   let state = first;

@@ -104,15 +104,15 @@ const MOST_PIECES = 32;
 /**
  * Reads bodies while they arrive. Their senders are not known yet, so all together have a bound: when they need more,
  * the oldest one is dropped. A body that arrives in one piece is complete at once and is never dropped.
- * @param longest most bytes of one body @param most most bytes of all of them
+ * @param longest most bytes of one body @param mostBytes of all of them
  */
-export function bodyReader(longest: number, most: number) {
+export function bodyReader(longest: number, mostBytes: number) {
   /** Oldest first: a Set keeps the order of insertion. */
-  const held = new Set<Body>();
+  const openBodies = new Set<Body>();
   let total = 0;
 
   const drop = (body: Body): void => {
-    if (held.delete(body)) total -= body.length;
+    if (openBodies.delete(body)) total -= body.length;
   };
 
   /** False when the body has become too long; then its memory is freed. */
@@ -122,13 +122,13 @@ export function bodyReader(longest: number, most: number) {
       drop(body);
       return false;
     }
-    if (!held.has(body)) return true;
+    if (!openBodies.has(body)) return true;
     const pieces = [...body.pieces, chunk];
     body.pieces = pieces.length > MOST_PIECES ? [Buffer.concat(pieces)] : pieces;
     body.length = length;
     total += chunk.length;
-    for (const oldest of held) {
-      if (total <= most) break;
+    for (const oldest of openBodies) {
+      if (total <= mostBytes) break;
       drop(oldest);
       oldest.giveWay();
     }
@@ -141,7 +141,7 @@ export function bodyReader(longest: number, most: number) {
     return await new Promise((resolve, reject) => {
       const giveWay = (): void => reject(new Error('too many bodies are being read'));
       const body: Body = { pieces: [], length: 0, giveWay };
-      held.add(body);
+      openBodies.add(body);
       request.on('data', (chunk: Buffer) => {
         if (add(body, chunk)) return;
         request.pause();

@@ -220,14 +220,14 @@ export class EndedJobs {
 
   #endedIn(plan: Plan, ourJobs: ReadonlyMap<string, OurJob>, { sinceMs, active }: Seen): readonly OurJob[] {
     const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(stayKey));
-    const gone = [...active].filter(([key]) => !listed.has(key));
+    const goneJobs = [...active].filter(([key]) => !listed.has(key));
     // A look reads no completed jobs while nothing is queued or runs. So a plan may list jobs for the first time that
     // ended long before it. Gitea's times are whole seconds. An end in the second of `sinceMs` may have been reported
     // by an earlier leader, so it is not reported.
     const sinceSecondMs = Math.floor(sinceMs / 1000) * 1000;
     const isNew = ({ completedAtMs = Number.POSITIVE_INFINITY }: Job): boolean => completedAtMs > sinceSecondMs;
     const done = [...ourJobs].filter(([, { job }]) => job.status === 'completed' && isNew(job));
-    return [...gone, ...done].flatMap(([key, job]) => {
+    return [...goneJobs, ...done].flatMap(([key, job]) => {
       if (this.#ended.has(key)) return [];
       this.#ended.set(key, true);
       return [job];

@@ -129,7 +129,7 @@ async function callSlack(
   token: string,
   fields: Fields,
 ): Promise<Answer | Refusal> {
-  const refused = (received: string, mayRetry: boolean): Refusal => ({
+  const refusal = (received: string, mayRetry: boolean): Refusal => ({
     failure: new Failure(code, 1, `${what}: ${received}. ${remedy}.`),
     again: mayRetry,
   });
@@ -144,10 +144,10 @@ async function callSlack(
     body: new URLSearchParams(texts).toString(),
   } as const;
   const { status, text } = await http.send(request, new Deadline(ATTEMPT_MS, clock));
-  if (status === 429) return refused('too many messages (429)', true);
-  if (status !== 200) return refused(`status ${status}`, true);
+  if (status === 429) return refusal('too many messages (429)', true);
+  if (status !== 200) return refusal(`status ${status}`, true);
   const answer = Answer.safeParse(parseJson(text)).data ?? {};
-  return answer.ok ? answer : refused(answer.error ?? 'it refused', TRANSIENT.has(answer.error ?? ''));
+  return answer.ok ? answer : refusal(answer.error ?? 'it refused', TRANSIENT.has(answer.error ?? ''));
 }
 
 const WORDS: Readonly<Record<JobNotice['result'], string>> = {

@@ -142,12 +142,12 @@ export function registerRunners(timeoutMs: number): StartTask {
         const token = await tokenFor(access, tokenKey, scope);
         // The row may be seen before the answer comes.
         untilMs = clock.steadyMs() + AHEAD_MS;
-        const made = await orFailure(registerRunner(access, token, { name, labels: names }));
-        if (!(made instanceof Failure)) return made;
+        const registered = await orFailure(registerRunner(access, token, { name, labels: names }));
+        if (!(registered instanceof Failure)) return registered;
         // The next try asks for another token. Of any other failure nobody knows whether there is a row.
-        if (made.kind === 'unauthorized') tokens.delete(tokenKey);
+        if (registered.kind === 'unauthorized') tokens.delete(tokenKey);
         else leave(wish);
-        throw made;
+        throw registered;
       };
       const made = await giteas.ask(target, timeoutMs, visit, signal);
       const file = credentialsFile(made, { name, labels: own.labels.map(({ text }) => text), address: target.url });

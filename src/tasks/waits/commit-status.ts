@@ -65,11 +65,11 @@ const LONGEST_TEXT = 200;
 /** @param timeoutMs for all requests about one job. */
 export function sayWhyJobsWait(timeoutMs: number): StartTask {
   return ({ clock, giteas, queue, targetOf, tell }) => {
-    let waits = new Map<string, Wait>();
+    let waitByKey = new Map<string, Wait>();
     const refusedUntil = new Map<string, number>();
 
     const say = async (key: string, { signal }: Turn): Promise<Again | undefined> => {
-      const wait = waits.get(key);
+      const wait = waitByKey.get(key);
       const text = wait?.text;
       if (!wait || text === undefined || !isUnsaid(wait)) return undefined;
       const { job, target, isOver } = wait;
@@ -85,21 +85,21 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
       await giteas.ask(target, timeoutMs, set, signal);
       Object.assign(wait, { said: text, saidMs: clock.steadyMs() });
       tell({ is: 'commit-status', repository });
-      if (isOver) waits.delete(key);
+      if (isOver) waitByKey.delete(key);
       return undefined;
     };
 
     const line = queue.open('commit-status', {
-      ...asking((key) => waits.get(key)?.target),
-      nameOf: (key) => waits.get(key)?.job.repository ?? key,
+      ...asking((key) => waitByKey.get(key)?.target),
+      nameOf: (key) => waitByKey.get(key)?.job.repository ?? key,
       deadlineMs: LONGEST_TURN_MS + timeoutMs,
       onFailure: (key, failure) => {
-        const wait = waits.get(key);
+        const wait = waitByKey.get(key);
         if (!wait) return;
         wait.failures += 1;
         if (wait.failures % MOST_TRIES === 0) {
           Object.assign(wait, { said: wait.text, saidMs: clock.steadyMs() });
-          if (wait.isOver) waits.delete(key);
+          if (wait.isOver) waitByKey.delete(key);
         }
         if (isRefusal(failure)) refusedUntil.set(wait.target.key, clock.steadyMs() + REFUSED_MS);
         tell({ is: 'commit-status', repository: wait.job.repository, failure });
@@ -109,10 +109,10 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
 
     return (event) => {
       if (event.is !== 'reconciled') return;
-      waits = followed(event.verdicts, waits, targetOf());
-      line.keepOnly(waits);
-      keepOnly(refusedUntil, new Set([...waits.values()].map(({ target }) => target.key)));
-      for (const [key, wait] of waits) {
+      waitByKey = followWaits(event.verdicts, waitByKey, targetOf());
+      line.keepOnly(waitByKey);
+      keepOnly(refusedUntil, new Set([...waitByKey.values()].map(({ target }) => target.key)));
+      for (const [key, wait] of waitByKey) {
         if (!isUnsaid(wait)) continue;
         const isAtOnce = wait.said === undefined || wait.isOver;
         // Sooner than before, if it waits already.
@@ -127,7 +127,7 @@ function isUnsaid({ said, text }: Wait): boolean {
 }
 
 /** Returns the waiting jobs, and those that ended and still need a last status. Known facts stay. */
-function followed(verdicts: readonly AppVerdict[], waitByKey: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
+function followWaits(verdicts: readonly AppVerdict[], waitByKey: ReadonlyMap<string, Wait>, targetOf: TargetOf) {
   const waits = verdicts.flatMap((verdict) => waitsIn(verdict, waitByKey, targetOf));
   const shown = waits.filter(([key], at) => waitByKey.has(key) || at < MOST_FOLLOWED);
   const next = new Map(shown.map(([key, waitNow]) => [key, waitNow()]));

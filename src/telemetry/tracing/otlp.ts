@@ -37,7 +37,8 @@ export const TRACING_BOUNDS = {
 /** @param exporter default: OTLP over HTTP with JSON. */
 export function openSink(settings: TracingSettings, exporter?: SpanExporter): SpanSink {
   let nextIds: Partial<TraceIds> = {};
-  const out = exporter ?? new OTLPTraceExporter({ url: settings.url.href, timeoutMillis: TRACING_BOUNDS.sendMs });
+  const spanExporter =
+    exporter ?? new OTLPTraceExporter({ url: settings.url.href, timeoutMillis: TRACING_BOUNDS.sendMs });
   const sink: SpanSink = {
     record: (root, ids) => {
       if (!isKept(settings, ids.traceId)) return;
@@ -71,7 +72,7 @@ export function openSink(settings: TracingSettings, exporter?: SpanExporter): Sp
       },
     },
     sampler: new AlwaysOnSampler(),
-    spanProcessors: [countingProcessor(out, (spans, reason) => sink.onLost(spans, reason))],
+    spanProcessors: [countingProcessor(spanExporter, (spans, reason) => sink.onLost(spans, reason))],
   });
   const tracer = provider.getTracer(SERVICE_NAME, packageJson.version);
   return sink;
