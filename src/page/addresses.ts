@@ -7,23 +7,23 @@ import type { Trends } from './trends.ts';
 import { type Figures, groupFor, groupsFor, type JobsWanted, jobFor, jobsFor, type Reader, trendsFor } from './view.ts';
 
 /** `data` as JSON, the same as `content` in HTML. */
-type Found = Readonly<{ title: string; data: object; content: () => Markup }>;
+type PageContent = Readonly<{ title: string; data: object; content: () => Markup }>;
 
 /** The part of the figures that a reader may see, and the trends if the address is that of trends. */
-type Seen = Readonly<{ figures: Figures; reader: Reader; trends: Trends | undefined }>;
+type PageView = Readonly<{ figures: Figures; reader: Reader; trends: Trends | undefined }>;
 
 /** Answers that are kept. Readers with the same rights share them, until there are newer figures. */
 const MOST_ANSWERS_KEPT = 100;
 
 /** Undefined: there is nothing at this address, or nothing that the reader may see. */
 export function contentFinder(logUrl: string) {
-  const answers = new LRUCache<string, Found>({ max: MOST_ANSWERS_KEPT });
+  const answers = new LRUCache<string, PageContent>({ max: MOST_ANSWERS_KEPT });
   let newest: Figures | undefined;
-  return (path: string, query: URLSearchParams, view: Seen): Found | undefined => {
+  return (path: string, query: URLSearchParams, view: PageView): PageContent | undefined => {
     const { figures, reader, trends } = view;
     if (newest !== figures) answers.clear();
     newest = figures;
-    const jobsQuery = wantedIn(path, query);
+    const jobsQuery = jobsQueryOf(path, query);
     const key = JSON.stringify([path, jobsQuery, jobsQuery.mine && reader.login, reader.rights, trends?.to]);
     const content = answers.get(key) ?? contentAt(path, jobsQuery, view, logUrl);
     if (content) answers.set(key, content);
@@ -34,10 +34,10 @@ export function contentFinder(logUrl: string) {
 function contentAt(
   path: string,
   jobsQuery: JobsWanted,
-  { figures, reader, trends }: Seen,
+  { figures, reader, trends }: PageView,
   logUrl: string,
-): Found | undefined {
-  const show = <T extends object>(title: string, data: T, contentOf: (data: T) => Markup): Found => {
+): PageContent | undefined {
+  const show = <T extends object>(title: string, data: T, contentOf: (data: T) => Markup): PageContent => {
     return { title, data, content: once(() => contentOf(data)) };
   };
   if (path === '/jobs' || path === '/mine') {
@@ -54,7 +54,7 @@ function contentAt(
   return group ? show(`Group ${key}`, group, groupContent) : undefined;
 }
 
-function wantedIn(path: string, query: URLSearchParams): JobsWanted {
+function jobsQueryOf(path: string, query: URLSearchParams): JobsWanted {
   const [repository, branch] = ['repository', 'branch'].map((name) => (query.get(name) ?? '').slice(0, 200));
   const state = JOB_STATES.find((each) => each === query.get('state'));
   const page = Math.trunc(Number(query.get('page'))) || 1;

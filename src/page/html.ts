@@ -164,14 +164,14 @@ function jobFacts(job: JobRow, now: string): Markup | undefined {
   return facts([
     [change, html`${timeOf(changedAt)} (${sinceOf(job, now)})`],
     ['Runs on', labelsText(runsOn) || 'no labels'],
-    ['Group', group && linked(group, groupPage)],
-    ['Nearest group', nearestGroup && linked(nearestGroup, groupPage)],
-    ['Runner', runner && linked(runner, group && groupPage && `${groupPage}#runner-${runner}`)],
+    ['Group', group && linkName(group, groupPage)],
+    ['Nearest group', nearestGroup && linkName(nearestGroup, groupPage)],
+    ['Runner', runner && linkName(runner, group && groupPage && `${groupPage}#runner-${runner}`)],
   ]);
 }
 
 /** Returns the name as a link, or as plain text if it has no page. */
-function linked(name: string, page: string | undefined): Markup | string {
+function linkName(name: string, page: string | undefined): Markup | string {
   return page === undefined ? name : html`<a href="${page}">${name}</a>`;
 }
 
@@ -238,7 +238,7 @@ export function groupContent(group: GroupAnswer): Markup {
   const rows = runners.map(({ createdAt, job, logLink, node, pod, runner, state, what }): readonly unknown[] => {
     return [
       html`<span id="runner-${runner}">${runner}</span>`,
-      linked(what, job === undefined ? undefined : `/jobs/${job}`),
+      linkName(what, job === undefined ? undefined : `/jobs/${job}`),
       pod ?? 'none',
       node ?? 'none',
       createdAt === undefined ? 'not created' : ageAt(checkedAt, createdAt),

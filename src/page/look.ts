@@ -43,7 +43,7 @@ interface Shown {
 }
 
 /** Result of a look: figures, or why there are none. */
-type Seen = (Figures & { readonly costMs: number }) | Pick<Failure, 'kind' | 'message'>;
+type LookResult = (Figures & { readonly costMs: number }) | Pick<Failure, 'kind' | 'message'>;
 
 /** Younger figures are shown without another look. */
 export const FRESH_MS = 5_000;
@@ -77,7 +77,7 @@ export function startLooker(options: LookerOptions) {
   const sending = { deadlineMs: timeoutMs, clock, clocks, env, http: giteas.http, queue: LOOK };
   const needsRows = async (): Promise<boolean> => true;
   const asking = { ...sending, versions: new Map(), includeBlocked: true, careful: true, needsRows };
-  const show = (result: Seen): void => {
+  const show = (result: LookResult): void => {
     const restMs = 'costMs' in result ? result.costMs * CPU_PARTS : 0;
     nextMs = clock.steadyMs() + Math.max(FRESH_MS, restMs, giteas.turnInMs({ url: gitea }, LOOK));
     shownState = 'message' in result ? { ...shownState, trouble: result } : { figures: result, atMs: clock.now() };
@@ -135,7 +135,7 @@ async function look(
   asking: LookAsking,
   runs: Runs,
   onOwn: (groups: readonly OwnGroup[]) => void,
-): Promise<Seen> {
+): Promise<LookResult> {
   const { clock, clocks, cluster, cpuMs, gitea, instance, kubernetes } = options;
   if (!cluster.fresh) return { kind: 'cluster', message: 'serve does not see the cluster at the moment' };
   const live = cluster.groups();

@@ -88,7 +88,7 @@ export interface Comparison {
   readonly unknownJobs?: number;
 }
 
-interface Seen {
+interface ClusterState {
   readonly instance: string;
   readonly nowMs: number;
   /** Living Jobs. Absent: the cluster was not looked at. */
@@ -101,7 +101,7 @@ const MOST_CHANGES = 200;
 /** @throws Failure exit 2 when one side cannot be planned, or too much changes */
 export function compareGroups(
   sides: { readonly before: GroupsOfSide; readonly after: GroupsOfSide },
-  clusterState: Seen,
+  clusterState: ClusterState,
 ): Comparison {
   const [before, after] = [sideOf(sides.before), sideOf(sides.after)];
   const keys = [...new Set([...before.keys(), ...after.keys()])].sort();
@@ -203,7 +203,7 @@ function seenRunnerOf(
 }
 
 /** Runners of one group in each state. Each stands alone, so that it competes with no other one. */
-function fatesOfMoments(side: SideGroup, before: Side, after: Side, clusterState: Seen): readonly RunnerFate[] {
+function fatesOfMoments(side: SideGroup, before: Side, after: Side, clusterState: ClusterState): readonly RunnerFate[] {
   const { planned } = side;
   const next = after.get(keyText(planned))?.planned;
   const lostLabels = next ? planned.labels.filter((label) => !next.labels.includes(label)) : [];
@@ -257,7 +257,13 @@ function groupsOfNamespace(side: Side, { namespace, name }: Group, most = Number
 const AGE_MS = 10_000;
 
 /** The Job of a runner in this state. @param next its group after: its CI job is of no repository there, if that is possible */
-function madeUp(side: SideGroup, moment: RunnerMoment, nth: number, { instance, nowMs }: Seen, next?: Group): LiveJob {
+function madeUp(
+  side: SideGroup,
+  moment: RunnerMoment,
+  nth: number,
+  { instance, nowMs }: ClusterState,
+  next?: Group,
+): LiveJob {
   const { group, planned, template } = side;
   const atMs = Math.floor((nowMs - AGE_MS) / 1000) * 1000;
   const madeFor: MadeFor = moment === 'warm' ? { poolIndex: nth } : { id: nth, attempt: 1 };
@@ -282,7 +288,12 @@ function madeUp(side: SideGroup, moment: RunnerMoment, nth: number, { instance, 
  * Returns the fates of living runners by their group before. Unchanged groups are left out if nothing happens to their
  * runners.
  */
-function fatesOfLiving(before: Side, after: Side, changed: ReadonlySet<string>, { jobs = [], ...clusterState }: Seen) {
+function fatesOfLiving(
+  before: Side,
+  after: Side,
+  changed: ReadonlySet<string>,
+  { jobs = [], ...clusterState }: ClusterState,
+) {
   const findGroup = groupFinder(plannedOf(before), clusterState.instance);
   const living = jobs.filter(({ state }) => !isOver(state)).map(ofOneApplication);
   const seenRunners = living.flatMap((live, nth): readonly SeenRunner[] => {
@@ -316,7 +327,7 @@ function plannedOf(side: Side): readonly Group[] {
 }
 
 /** Returns the fate of each runner. Runners that would be removed without the change are left out. */
-function fatesOf(seenRunners: readonly SeenRunner[], before: Side, after: Side, clusterState: Seen) {
+function fatesOf(seenRunners: readonly SeenRunner[], before: Side, after: Side, clusterState: ClusterState) {
   const evidence = evidenceOf(seenRunners, [...before.values(), ...after.values()], clusterState);
   const [planBefore, planAfter] = [before, after].map((side) => planOrRefuse(plannedOf(side), evidence));
   const byName = (plan?: Plan) => new Map(plan?.runners.map((each) => [each.runner, each]));
@@ -372,7 +383,7 @@ function jobText({ spec }: LiveJob, side: Side, decision: RunnerDecision | undef
 function evidenceOf(
   seenRunners: readonly SeenRunner[],
   groups: readonly SideGroup[],
-  { instance, nowMs }: Seen,
+  { instance, nowMs }: ClusterState,
 ): Evidence {
   const places = new Map(groups.map(({ group, planned }) => [planned.look, group]));
   const looks = [...places].map(([look, { giteaUrl, scope }]) => {

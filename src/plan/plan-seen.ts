@@ -25,7 +25,7 @@ export interface SeenGroup {
 }
 
 /** Everything that was seen of the groups of one Application, each time by the clock of its server. */
-export interface Seen {
+export interface PlanInput {
   readonly instance: string;
   /** Argo CD's name of the Application. Absent: none manages the groups. */
   readonly application?: string | undefined;
@@ -55,7 +55,7 @@ export interface Seen {
 }
 
 /** Sources of a plan. */
-export interface PlanSource extends Pick<Seen, 'suspended'> {
+export interface PlanSource extends Pick<PlanInput, 'suspended'> {
   readonly groups: readonly Group[];
   readonly evidence: Evidence;
 }
@@ -80,7 +80,7 @@ export type Planning =
   | { readonly is: 'failed'; readonly failure: Failure };
 
 /** @throws Failure as `planOrRefuse`: the groups cannot be planned together */
-export function planSeen(input: Seen): Planning {
+export function planSeen(input: PlanInput): Planning {
   const { broken, groups, suspended } = input;
   const { sound, stopping, troubles } = sortOut(groups, broken);
   const [first] = [...stopping, ...troubles.map(({ failure }) => failure)];
@@ -133,7 +133,7 @@ function sortOut(groups: readonly SeenGroup[], broken: readonly Trouble[]) {
  * Returns the correction. Gitea's clock counts only while a group of it is planned: a group in trouble changes nothing
  * for others.
  */
-function correctionFor(sound: readonly SeenGroup[], { clockOf, cluster }: Seen): ClockCorrection {
+function correctionFor(sound: readonly SeenGroup[], { clockOf, cluster }: PlanInput): ClockCorrection {
   const clock = (origin: string) => ({ origin, bounds: clockOf(origin) });
   const urls = [...new Set(sound.map(({ group }) => group.giteaUrl))];
   // Sorted, so that warnings about clocks do not change from plan to plan.
@@ -141,7 +141,10 @@ function correctionFor(sound: readonly SeenGroup[], { clockOf, cluster }: Seen):
   return correctClocks(giteas.map(clock), cluster && clock(cluster.origin));
 }
 
-function clusterOf({ broken, cluster, groups }: Seen, { jobShiftMs, nowShiftMs }: ClockCorrection): ClusterEvidence {
+function clusterOf(
+  { broken, cluster, groups }: PlanInput,
+  { jobShiftMs, nowShiftMs }: ClockCorrection,
+): ClusterEvidence {
   if (!cluster) return { is: 'unseen' };
   const namespaces = new Set([...groups.map(({ group }) => group), ...broken].map(({ namespace }) => namespace));
   const ownJobs = cluster.jobs.filter(({ namespace }) => namespaces.has(namespace));

@@ -88,7 +88,7 @@ function assignRunners(
     if (jobRunner) assign(ready, jobRunner.name, 'own-runner');
   }
   for (const ready of withoutOne()) {
-    const { madeFor } = askedIn(group, ready) ?? {};
+    const { madeFor } = requestIn(group, ready) ?? {};
     const made = madeFor ? facts.madeFor(madeFor.origin, madeFor.job) : [];
     const living = made.find((runner) => runner.group === group && canServe(runner, ready, facts));
     if (living) assign(ready, living.name, 'chain');
@@ -105,7 +105,7 @@ function assignRunners(
   for (const ready of withoutOne()) {
     const { listed } = ready;
     const fresh = { madeFor: listed, missed: missedBy(listed, group, facts, shards) };
-    const request = askedIn(group, ready) ?? fresh;
+    const request = requestIn(group, ready) ?? fresh;
     const { madeFor } = request;
     const name = newName(allotment.nameOf, madeFor.job, facts, request.missed);
     assign(ready, name, madeFor === listed ? 'new-runner' : 'chain');
@@ -114,7 +114,7 @@ function assignRunners(
 }
 
 /** The runner that the job was given in the past, if it is one of this group. */
-function askedIn(group: Group, { asked }: ReadyJob): PastRequest | undefined {
+function requestIn(group: Group, { asked }: ReadyJob): PastRequest | undefined {
   return asked?.group === group ? asked : undefined;
 }
 

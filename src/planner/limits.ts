@@ -56,7 +56,7 @@ export function limitsBranch({ branches }: Pick<Limit, 'branches'>, branch: stri
 }
 
 /** Slots in use, by key of the limit. */
-interface Taken {
+interface TakenSlots {
   /** Slots of our runners at work. */
   readonly slots: Map<string, number>;
   readonly shared: ReadonlyMap<string, readonly Sharer[]>;
@@ -80,7 +80,7 @@ interface Sharer {
 export type OpenLimits = ReturnType<typeof openLimits>;
 
 /** All limits, before any job has a slot. Groups that share a limit get the same object. */
-export function openLimits({ slots, shared, most, isFor }: Taken) {
+export function openLimits({ slots, shared, most, isFor }: TakenSlots) {
   const limitByKey = new Map<string, OpenLimit>();
   const open = (limit: Limit, repository?: string): OpenLimit => {
     const key = keyFor(limit, repository);
@@ -179,7 +179,7 @@ export function countTaken(
   runners: Runners,
   evidence: Evidence,
   jobs: readonly ListedJob[],
-): Taken {
+): TakenSlots {
   const isFor = memo((limit: Limit) => memo((branch: string | undefined) => limitsBranch(limit, branch)));
   const slots = new Map<string, number>();
   const mostByKey = new Map<string, number>();

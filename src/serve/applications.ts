@@ -15,9 +15,9 @@ import { Failure, orFailure } from '../shared/failure.ts';
 import { keepOnly, keyText } from '../shared/keys.ts';
 import type { Tell } from './planning/events.ts';
 import type { AppVerdict, WakeFacts } from './planning/reconcile.ts';
-import type { Again, KeyQueue, Turn, WorkQueue } from './queue/work-queue.ts';
+import type { KeyQueue, Retry, Turn, WorkQueue } from './queue/work-queue.ts';
 import { applicationOfGroup, type LiveGroup, refOf, siblingsOf } from './seen/live.ts';
-import { ANSWER_MS, noting, type WakeResult, type WakeStep, type WakeTarget, wake } from './waking/wake.ts';
+import { ANSWER_MS, recordSteps, type WakeResult, type WakeStep, type WakeTarget, wake } from './waking/wake.ts';
 import * as wakeState from './waking/wake-state.ts';
 
 interface ApplicationsOptions {
@@ -161,7 +161,7 @@ export class Applications {
     if (app.state.is !== 'waking') return;
     const beganMs = clock.steadyMs();
     const steps: WakeStep[] = [];
-    const wakeTarget = noting(argocd, steps, signal);
+    const wakeTarget = recordSteps(argocd, steps, signal);
     let refreshedMs: number | undefined;
     const refreshed = (): number => (refreshedMs ??= clock.steadyMs() - beganMs);
     const sync: WakeTarget['sync'] = (ref, deadline) => {
@@ -211,7 +211,7 @@ export class Applications {
    * Reads one Application. A kept error, or a Job of ours that is out of sync, leads to a wake. Other objects that are
    * out of sync do not.
    */
-  async #ask(key: string): Promise<Again | undefined> {
+  async #ask(key: string): Promise<Retry | undefined> {
     const { argocd, clock, onNews, tell } = this.#options;
     const app = this.#apps.get(key);
     if (!app) return undefined;

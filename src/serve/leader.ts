@@ -30,7 +30,7 @@ import {
   skewsOf,
   TICK_MS,
 } from './planning/reconcile.ts';
-import { type Again, type QueueRow, WorkQueue } from './queue/work-queue.ts';
+import { type QueueRow, type Retry, WorkQueue } from './queue/work-queue.ts';
 import { type ClusterSnapshot, groupKeyOfRunner, type LiveGroup, type LiveRunner, snapshot } from './seen/live.ts';
 import type { StartTask, TaskContext } from './task.ts';
 import type { WakeTarget } from './waking/wake.ts';
@@ -139,7 +139,7 @@ export function startLeader(options: LeaderOptions) {
     return verdicts !== undefined && book.targets().every(({ key }) => observations.has(key));
   };
 
-  const reconcile = async (): Promise<Again> => {
+  const reconcile = async (): Promise<Retry> => {
     // A missing object proves something only while the copies are complete.
     if (!cluster.fresh) return TICK;
     const newsAtStart = news;
@@ -249,4 +249,4 @@ export function startLeader(options: LeaderOptions) {
   };
 }
 
-const TICK: Again = { inMs: TICK_MS };
+const TICK: Retry = { inMs: TICK_MS };

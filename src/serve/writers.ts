@@ -222,9 +222,11 @@ function noticesOf(event: ServeEvent): readonly Notice[] {
   }
 }
 
-type Told = readonly [reason: string, text: string];
+type ReasonAndText = readonly [reason: string, text: string];
 
-const RERUNS: Readonly<Record<RerunOutcome, ((job: string, problem: Failure | undefined) => Told) | undefined>> = {
+const RERUNS: Readonly<
+  Record<RerunOutcome, ((job: string, problem: Failure | undefined) => ReasonAndText) | undefined>
+> = {
   ended: (job) => ['LostJobEnded', `had Gitea end ${job}`],
   rerun: (job) => ['LostJobRerun', `re-ran ${job}`],
   exhausted: (job) => ['EvictionRetriesExhausted', `${job} is not re-run again: maxEvictionRetries`],
@@ -237,7 +239,7 @@ const RERUNS: Readonly<Record<RerunOutcome, ((job: string, problem: Failure | un
 
 function lossNotices(
   event: EventOf<'runner-lost'> | EventOf<'rerun'>,
-  tell: (job: string) => Told | undefined,
+  tell: (job: string) => ReasonAndText | undefined,
 ): readonly Notice[] {
   const { lost, object } = event;
   const { jobId, repository, runId, runner } = lost;

@@ -19,7 +19,7 @@ export function usageWatch() {
   const counted = new LRUCache<string, true>(atMost(MOST));
   const groups = new LRUCache<string, Plan['runners'][number]['group']>(atMost(MOST));
 
-  const isNew = (key: string): boolean => {
+  const countOnce = (key: string): boolean => {
     if (counted.has(key)) return false;
     counted.set(key, true);
     return true;
@@ -29,7 +29,7 @@ export function usageWatch() {
     runners.flatMap((decision) => {
       const { group, runner } = decision;
       groups.set(runner, group);
-      if (RUNNERS[decision.because].ciJob !== 'none' || !isNew(`${group.namespace}/${runner}`)) return [];
+      if (RUNNERS[decision.because].ciJob !== 'none' || !countOnce(`${group.namespace}/${runner}`)) return [];
       return [{ namespace: group.namespace, group: group.name, reason: decision.because }];
     });
 
@@ -37,7 +37,7 @@ export function usageWatch() {
     jobs.flatMap((decision) => {
       const { job, verdict } = decision;
       const group = verdict === 'done' && job.runner !== undefined ? groups.get(job.runner) : undefined;
-      if (!group || !isNew(stayKey(decision))) return [];
+      if (!group || !countOnce(stayKey(decision))) return [];
       const { completedAtMs = 0, conclusion: result = 'success', repository, startedAtMs = completedAtMs } = job;
       const seconds = Math.max(0, completedAtMs - startedAtMs) / 1000;
       return [{ namespace: group.namespace, group: group.name, repository, result, seconds }];

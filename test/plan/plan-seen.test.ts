@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { planSeen, type Seen, type SeenGroup } from '../../src/plan/plan-seen.ts';
+import { type PlanInput, planSeen, type SeenGroup } from '../../src/plan/plan-seen.ts';
 import type { LiveJob } from '../../src/planner/evidence.ts';
 import { runnerName } from '../../src/planner/names.ts';
 import { countsOf } from '../../src/serve/planning/group-counts.ts';
@@ -17,10 +17,10 @@ const sighted = (change: Partial<SeenGroup> = {}): SeenGroup => ({
   ...change,
 });
 const input = (...groups: readonly SeenGroup[]) => seenOf(groups);
-const beside = (given: Seen, ...jobs: readonly LiveJob[]): Seen =>
+const beside = (given: PlanInput, ...jobs: readonly LiveJob[]): PlanInput =>
   seenOf(given.groups, { broken: given.broken, runners: jobs.map((each) => ({ job: each })) });
 
-function planOf(given: Seen) {
+function planOf(given: PlanInput) {
   const planning = planSeen(given);
   if (planning.is !== 'planned') throw new Error('no plan');
   return planning.plan;
@@ -162,7 +162,7 @@ describe('the plan of an Application', () => {
 /**
  * Returns until when the first job is held, after runners that ended at these times of Kubernetes' clock have failed.
  */
-const untilMs = (clockOf: Seen['clockOf'] | undefined, ...finishedMs: readonly number[]): number | undefined => {
+const untilMs = (clockOf: PlanInput['clockOf'] | undefined, ...finishedMs: readonly number[]): number | undefined => {
   const jobs: LiveJob[] = [];
   const first = () => planOf({ ...beside(input(sighted()), ...jobs), ...(clockOf && { clockOf }) }).jobs[0];
   for (const finishedAtMs of finishedMs) {

@@ -1,5 +1,5 @@
 /** Input of tests that plan. */
-import type { Seen, SeenGroup } from '../../src/plan/plan-seen.ts';
+import type { PlanInput, SeenGroup } from '../../src/plan/plan-seen.ts';
 import type { LiveJob } from '../../src/planner/evidence.ts';
 import { NOW, ORIGIN } from './scenario.ts';
 
@@ -12,15 +12,15 @@ export function seenOf(
     runners = [],
     nowMs = NOW,
     ...over
-  }: Partial<Seen> & { readonly runners?: readonly { readonly job: LiveJob }[] } = {},
-): Seen {
+  }: Partial<PlanInput> & { readonly runners?: readonly { readonly job: LiveJob }[] } = {},
+): PlanInput {
   const jobs = runners.map(({ job }) => job);
   const cluster = { origin: API_SERVER, jobs, listedAtMs: nowMs - 5_000 };
   return { instance: '', groups, broken: [], suspended: new Map(), cluster, clockOf: () => undefined, nowMs, ...over };
 }
 
 /** Clocks of Gitea and Kubernetes that are so much ahead of this machine's, exactly. */
-export function clocksAhead(giteaMs: number, kubernetesMs: number): Seen['clockOf'] {
+export function clocksAhead(giteaMs: number, kubernetesMs: number): PlanInput['clockOf'] {
   const aheadMs = new Map([
     [ORIGIN, giteaMs],
     [API_SERVER, kubernetesMs],

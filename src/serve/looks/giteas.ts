@@ -76,7 +76,12 @@ export function openGiteas(options: GiteasOptions) {
    * Runs `work` when the budget allows requests to this Gitea. The requests of `work` must use the queue `queue`. Two
    * visits of one queue must not overlap, except for `BACKGROUND`. Rejects once closed.
    */
-  const visit = async <T>(place: At, queue: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+  const visit = async <T>(
+    place: GiteaPlace,
+    queue: string,
+    work: () => Promise<T>,
+    signal?: AbortSignal,
+  ): Promise<T> => {
     const origin = originOf(place);
     const budget = budgetOf(origin);
     const name = `${origin} ${place.scope ? describeScope(place.scope) : queue}`;
@@ -127,7 +132,8 @@ export function openGiteas(options: GiteasOptions) {
     },
 
     /** Returns in how many ms a visit of this queue may begin if no other visit waits. */
-    turnInMs: (at: At, queue: string): number => Math.max(0, budgetOf(originOf(at)).startMs(queue) - clock.steadyMs()),
+    turnInMs: (at: GiteaPlace, queue: string): number =>
+      Math.max(0, budgetOf(originOf(at)).startMs(queue) - clock.steadyMs()),
 
     /**
      * Sends requests that do not belong to a look.
@@ -155,8 +161,8 @@ export function openGiteas(options: GiteasOptions) {
   };
 }
 
-type At = Pick<GiteaTarget, 'url'> & Partial<Pick<GiteaTarget, 'scope'>>;
+type GiteaPlace = Pick<GiteaTarget, 'url'> & Partial<Pick<GiteaTarget, 'scope'>>;
 
-export function originOf({ url }: At): string {
+export function originOf({ url }: GiteaPlace): string {
   return new URL(url).origin;
 }

@@ -34,10 +34,10 @@ const PATIENCE_MS = 150;
 /** Time limit for sending a look, ms. A slower client is cut off, because its look holds memory. */
 const LONGEST_SENDING_MS = 2_000;
 
-type Given = KeptLook & { readonly bytes: number; readonly endedMs: number };
+type ServedLook = KeptLook & { readonly bytes: number; readonly endedMs: number };
 
 interface Place extends ReturnType<typeof keysOf> {
-  look?: Given | undefined;
+  look?: ServedLook | undefined;
   /** Cancels the timer that forgets the look. */
   takeBack: () => void;
   /** Time of the last event of the scope, and of the last look that a request has caused. */
@@ -89,7 +89,7 @@ export function openLookServer({ clock, tell }: Pick<GiteasOptions, 'clock' | 't
   };
 
   /** Sends a look, one answer of Gitea per turn of the event loop. */
-  const sendLook = async (look: Given, secret: Buffer, nonce: string, response: ServerResponse) => {
+  const sendLook = async (look: ServedLook, secret: Buffer, nonce: string, response: ServerResponse) => {
     if (response.destroyed) return;
     sentBytes += look.bytes;
     const takeBack = clock.after(LONGEST_SENDING_MS, () => response.destroy());

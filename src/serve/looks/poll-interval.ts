@@ -66,7 +66,7 @@ export function newPace(shortestMs: number): PollPace {
 }
 
 /** A webhook has told of a job, which may be none of this target's. */
-export function announced(pace: PollPace, job: AnnouncedJob, nowMs: number): PollPace {
+export function afterAnnouncement(pace: PollPace, job: AnnouncedJob, nowMs: number): PollPace {
   const change = changeTo(job);
   const doubtful = new Map(pace.doubtful);
   // The look came first, so nothing is left to announce.
@@ -76,12 +76,17 @@ export function announced(pace: PollPace, job: AnnouncedJob, nowMs: number): Pol
 }
 
 /** A look has failed; what changed meanwhile is judged by the next good one. */
-export function failed(pace: PollPace, refused = false): PollPace {
+export function afterFailure(pace: PollPace, refused = false): PollPace {
   const before = pace.trouble?.refused === refused ? pace.trouble.failures : 0;
   return { ...pace, trouble: { failures: before + 1, refused } };
 }
 
-export function looked(pace: PollPace, active: readonly AnnouncedJob[], nowMs: number, shortestMs: number): PollPace {
+export function afterLook(
+  pace: PollPace,
+  active: readonly AnnouncedJob[],
+  nowMs: number,
+  shortestMs: number,
+): PollPace {
   const jobs = new Map(active.map(({ id, status }) => [id, status]));
   const before = pace.jobs ?? jobs;
   const gone = [...before.keys()].filter((id) => !jobs.has(id));

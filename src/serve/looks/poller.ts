@@ -18,13 +18,13 @@ import type { Job, Look } from '../../planner/evidence.ts';
 import { defined } from '../../shared/defined.ts';
 import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
 import { keepOnly } from '../../shared/keys.ts';
-import type { Again, Turn } from '../queue/work-queue.ts';
+import type { Retry, Turn } from '../queue/work-queue.ts';
 import type { Observation } from '../seen/live.ts';
 import { keepEqual } from '../seen/unchanged.ts';
 import type { WebhookEvent } from '../webhook/gate.ts';
 import { type GiteasOptions, LONGEST_TURN_MS, openGiteas, originOf } from './giteas.ts';
 import type { LookServer } from './look-server.ts';
-import { announced, failed, looked, newPace, nextLookMs, type PollPace } from './poll-interval.ts';
+import { afterAnnouncement, afterFailure, afterLook, newPace, nextLookMs, type PollPace } from './poll-interval.ts';
 
 export interface PollerOptions extends GiteasOptions, Pick<ObserveOptions, 'needsRows' | 'boundRunners'> {
   readonly random: () => number;
@@ -65,7 +65,7 @@ export function startPoller(options: PollerOptions) {
   const nudge = (fits: (target: GiteaTarget, renamedTo?: string) => boolean, event?: WebhookEvent): void => {
     for (const [key, post] of posts) {
       if (!fits(post.target, post.observation?.look?.renamedTo)) continue;
-      if (event) post.pace = announced(post.pace, { id: event.jobId, status: event.status }, clock.now());
+      if (event) post.pace = afterAnnouncement(post.pace, { id: event.jobId, status: event.status }, clock.now());
       lookServer?.heard(key);
       looks.add(key);
     }
@@ -82,7 +82,7 @@ export function startPoller(options: PollerOptions) {
     for (const [key, other] of othersOf(post)) if (isDown(other)) looks.lift(key);
   };
 
-  const look = async (key: string, { absorb, signal }: Turn): Promise<Again | undefined> => {
+  const look = async (key: string, { absorb, signal }: Turn): Promise<Retry | undefined> => {
     const post = posts.get(key);
     if (!post) return undefined;
     let beganMs = 0;
@@ -102,11 +102,11 @@ export function startPoller(options: PollerOptions) {
     if (isFailed) {
       if (!isRateLimit(result)) giteas.versions.clear();
       post.observation = { ...times, ...(before && { look: before }), failure: result };
-      post.pace = failed(post.pace, isRefusal(result));
+      post.pace = afterFailure(post.pace, isRefusal(result));
     } else {
       if (isDown(post)) recovered(post);
       post.observation = { ...times, look: keepEqual(before, result) };
-      post.pace = looked(post.pace, result.jobs.filter(isActive), endedMs, pollMs);
+      post.pace = afterLook(post.pace, result.jobs.filter(isActive), endedMs, pollMs);
     }
     onLook(post.target, post.observation);
     const isBlip =

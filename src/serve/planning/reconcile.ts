@@ -18,7 +18,7 @@ import type { LostJob } from '../../config/runnergroup/status.ts';
 import { type ClockWarning, correctClocks } from '../../plan/clock-correction.ts';
 import type { TargetOf } from '../../plan/find-targets.ts';
 import { ownTemplateHash } from '../../plan/own-pod.ts';
-import { type Planning, planSeen, type Seen, type SeenGroup } from '../../plan/plan-seen.ts';
+import { type PlanInput, type Planning, planSeen, type SeenGroup } from '../../plan/plan-seen.ts';
 import { pageOf, pagesOf } from '../../planner/assign.ts';
 import type { RunnerDecision } from '../../planner/decisions.ts';
 import { hasEnded } from '../../planner/evidence.ts';
@@ -117,7 +117,7 @@ export function seenGroups(
 }
 
 /** Returns the cluster as its watches show it. */
-export function watchedCluster(origin: string, runners: readonly LiveRunner[], nowMs: number): Seen['cluster'] {
+export function watchedCluster(origin: string, runners: readonly LiveRunner[], nowMs: number): PlanInput['cluster'] {
   return { origin, jobs: runners.map(({ job }) => job), listedAtMs: nowMs - WATCH_LAG_MS };
 }
 

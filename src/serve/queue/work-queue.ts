@@ -13,7 +13,7 @@ import { type Clock, doubled, untilAborted } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/keys.ts';
 
-export interface Again {
+export interface Retry {
   readonly inMs: number;
   /** True for a back-off: `add` does not shorten it. `lift` ends it. */
   readonly firm?: true;
@@ -35,7 +35,7 @@ export interface WorkClass {
    * Runs a key. Returns when it is due again. Undefined: when it is added again. `onFailure` receives a `Failure` that
    * it throws.
    */
-  readonly run: (key: string, turn: Turn) => Promise<Again | undefined>;
+  readonly run: (key: string, turn: Turn) => Promise<Retry | undefined>;
   /** Name of the key in the printed queue. Default: the key. It must hold no secret. */
   readonly nameOf?: (key: string) => string;
   /** Runs at the same time. */
@@ -266,7 +266,7 @@ export class KeyQueue {
     this.#wakeAt(next.filter((atMs) => atMs > nowMs).reduce((a, b) => Math.min(a, b), NEVER));
   }
 
-  #hasTurn(lane: string, nowMs: number): void {
+  #noteTurn(lane: string, nowMs: number): void {
     this.#turns.delete(lane);
     this.#turns.set(lane, this.#work.gapMs ? nowMs + this.#work.gapMs : 0);
     for (const [oldest, freeMs] of this.#turns) {
@@ -290,13 +290,13 @@ export class KeyQueue {
     };
     const turn = { signal, waitedMs: nowMs - this.#startMs(entry), absorb, giveWay };
     Object.assign(entry, { run, dueMs: NEVER, firmMs: 0 });
-    this.#hasTurn(entry.lane, nowMs);
+    this.#noteTurn(entry.lane, nowMs);
     let isOutOfTime = false;
     const endDeadline = this.#clock.after(deadlineMs, () => {
       isOutOfTime = true;
       run.abort();
     });
-    let retry: Again | undefined;
+    let retry: Retry | undefined;
     try {
       retry = await untilAborted(signal, this.#work.run(entry.key, turn));
       if (!isOutOfTime) entry.failures = 0;
@@ -313,7 +313,7 @@ export class KeyQueue {
     }
   }
 
-  #failed(entry: Entry, failure: Failure): Again | undefined {
+  #failed(entry: Entry, failure: Failure): Retry | undefined {
     const { backOffMs = backOff, mostTries = NEVER, onFailure } = this.#work;
     entry.failures += 1;
     entry.failed = { code: failure.code, atMs: this.#clock.steadyMs() };
@@ -326,7 +326,7 @@ export class KeyQueue {
     return new Failure('GR-SERVE-04', 1, `${subject}. It is tried again.`);
   }
 
-  #end(entry: Entry, retry: Again | undefined): void {
+  #end(entry: Entry, retry: Retry | undefined): void {
     entry.run = undefined;
     // The key was forgotten during the run, and may have been added again.
     if (this.#entries.get(entry.key) !== entry) return;

@@ -54,7 +54,7 @@ export function differenceOf(
   // A wanted runner is judged by the missing parts of its Job, whatever Argo CD reports.
   for (const decision of runners) {
     const key = keyOfDecision(decision);
-    if (decision.emit) changes.set(key, lackOf(decision, liveByKey.get(key), nowMs));
+    if (decision.emit) changes.set(key, mismatchOf(decision, liveByKey.get(key), nowMs));
   }
   const keysOf = groupBy(changes.keys(), (key) => changes.get(key));
   const sorted = KINDS.map((kind) => [kind, (keysOf.get(kind) ?? []).sort()]);
@@ -109,7 +109,7 @@ function isRecord(job: LiveJob | undefined): boolean {
   return hasEnded(job?.state) && !job?.isStopped;
 }
 
-function lackOf(decision: EmittedRunner, live: LiveRunner | undefined, nowMs: number) {
+function mismatchOf(decision: EmittedRunner, live: LiveRunner | undefined, nowMs: number) {
   if (decision.skip || isRecord(live?.job)) return undefined;
   if (!live) return 'missing';
   if (decision.pinned && !live.job.pinned)

@@ -62,7 +62,7 @@ const MOST_STEPS = 100;
  * Returns a target that notes each request in `steps`. Once `signal` is aborted it sends no more: another process may
  * lead by then and wake the same Application.
  */
-export function noting(argocd: WakeTarget, steps: WakeStep[], signal: AbortSignal): WakeTarget {
+export function recordSteps(argocd: WakeTarget, steps: WakeStep[], signal: AbortSignal): WakeTarget {
   const { clock } = argocd;
   const note = async <T>(step: keyof WakeTarget, work: () => Promise<T>): Promise<T> => {
     signal.throwIfAborted();

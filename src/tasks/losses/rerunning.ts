@@ -14,7 +14,7 @@ import type { LostJob } from '../../config/runnergroup/status.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { GroupAtLoss } from '../../serve/losses/losses.ts';
 import { type DropReason, type RerunOutcome, subscriberOf } from '../../serve/planning/events.ts';
-import type { Again, Turn } from '../../serve/queue/work-queue.ts';
+import type { Retry, Turn } from '../../serve/queue/work-queue.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { doubled } from '../../shared/clock.ts';
 import { groupBy } from '../../shared/keys.ts';
@@ -83,7 +83,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
       return openCount > rerun.covers.length ? 'later' : 'over';
     };
 
-    const visit = async (key: string, { signal }: Turn): Promise<Again | undefined> => {
+    const visit = async (key: string, { signal }: Turn): Promise<Retry | undefined> => {
       const run = runs.get(key)?.run;
       if (!run) return undefined;
       const { target } = run.at;
@@ -136,7 +136,7 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
 }
 
 /** Returns when a run is visited again. */
-function againAfter(done: Visit, followed: FollowedRun | undefined): Again | undefined {
+function againAfter(done: Visit, followed: FollowedRun | undefined): Retry | undefined {
   if (!followed) return undefined;
   const { run, tries } = followed;
   if (done === 'cannot-end') followed.cannotEnd = true;

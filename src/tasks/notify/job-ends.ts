@@ -185,7 +185,7 @@ interface OurJob {
 }
 
 /** State of one Application: the time of its first plan, and the running or served jobs, by key. */
-interface Seen {
+interface ActiveJobs {
   readonly sinceMs: number;
   readonly active: ReadonlyMap<string, OurJob>;
 }
@@ -194,12 +194,12 @@ interface Seen {
 const MOST_REMEMBERED = 20_000;
 
 export class EndedJobs {
-  #seen: ReadonlyMap<string, Seen> = new Map();
+  #seen: ReadonlyMap<string, ActiveJobs> = new Map();
   readonly #ended = new LRUCache<string, true>(atMost(MOST_REMEMBERED));
 
   /** Takes all plans of one reconcile, and answers the jobs that have ended since the last one, each once. Without a plan nothing is known. */
   take(verdicts: readonly Pick<AppVerdict, 'application' | 'planning'>[]): readonly OurJob[] {
-    const seenByApplication = new Map<string, Seen>();
+    const seenByApplication = new Map<string, ActiveJobs>();
     const newJobs: OurJob[] = [];
     for (const { application, planning } of verdicts) {
       const before = this.#seen.get(application);
@@ -218,7 +218,7 @@ export class EndedJobs {
     return newJobs;
   }
 
-  #endedIn(plan: Plan, ourJobs: ReadonlyMap<string, OurJob>, { sinceMs, active }: Seen): readonly OurJob[] {
+  #endedIn(plan: Plan, ourJobs: ReadonlyMap<string, OurJob>, { sinceMs, active }: ActiveJobs): readonly OurJob[] {
     const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(stayKey));
     const goneJobs = [...active].filter(([key]) => !listed.has(key));
     // A look reads no completed jobs while nothing is queued or runs. So a plan may list jobs for the first time that

@@ -168,17 +168,17 @@ export function openOutbox(
   };
 }
 
-export function unusable(file: string, why: string): Failure {
+export function unusableFile(file: string, why: string): Failure {
   return new Failure('GR-NOTIFY-05', 1, `read a secret for notifications: ${file}: ${why}.`);
 }
 
 /** A token or secret of notifications. @throws Failure */
 export async function readSecretFile(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw unusable(file, `${systemCode(error)}. Mount the Secret`);
+    throw unusableFile(file, `${systemCode(error)}. Mount the Secret`);
   });
   const secret = text.trim();
-  if (secret === '') throw unusable(file, 'it is empty. Mount the Secret');
+  if (secret === '') throw unusableFile(file, 'it is empty. Mount the Secret');
   return secret;
 }
 

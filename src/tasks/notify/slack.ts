@@ -163,10 +163,12 @@ export function slackMessage(notice: JobNotice, hasButton: boolean) {
   const name = workflow === undefined ? job : `${workflow} / ${job}`;
   // Slack ends a link at > and its text at |.
   const link =
-    url === '' ? escaped(name) : `<${escaped(url).replaceAll('|', '%7C')}|${escaped(name).replaceAll('|', '¦')}>`;
+    url === ''
+      ? escapeSlack(name)
+      : `<${escapeSlack(url).replaceAll('|', '%7C')}|${escapeSlack(name).replaceAll('|', '¦')}>`;
   const facts = [
-    `Repository: ${escaped(repository)}`,
-    `Runner: ${escaped(namespace)}/job/${escaped(runner)} (RunnerGroup ${escaped(group)})`,
+    `Repository: ${escapeSlack(repository)}`,
+    `Runner: ${escapeSlack(namespace)}/job/${escapeSlack(runner)} (RunnerGroup ${escapeSlack(group)})`,
     ...(keptUntilMs === undefined ? [] : [`Its pod is kept until ${timeText(keptUntilMs)}`]),
   ];
   const button = {
@@ -177,7 +179,7 @@ export function slackMessage(notice: JobNotice, hasButton: boolean) {
   };
   return {
     // Text for lists and for notifications of devices.
-    text: `${escaped(repository)}: ${escaped(name)} ${WORDS[result]}`,
+    text: `${escapeSlack(repository)}: ${escapeSlack(name)} ${WORDS[result]}`,
     blocks: [
       { type: 'section', text: { type: 'mrkdwn', text: `${link} *${WORDS[result]}*`, verbatim: true } },
       { type: 'context', elements: facts.map((text) => ({ type: 'mrkdwn', text, verbatim: true })) },
@@ -189,6 +191,6 @@ export function slackMessage(notice: JobNotice, hasButton: boolean) {
 }
 
 /** Slack's own rule: these three characters, and no others. */
-function escaped(text: string): string {
+function escapeSlack(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

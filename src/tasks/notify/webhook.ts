@@ -7,7 +7,14 @@ import { Failure } from '../../shared/failure.ts';
 import { timeText } from '../../shared/marks.ts';
 import { isBelow, parseUrl } from '../../shared/url.ts';
 import { isAllowedUrl } from './allowed-urls.ts';
-import { ATTEMPT_MS, type Receiver, type ReceiverContext, type Refusal, readSecretFile, unusable } from './notifier.ts';
+import {
+  ATTEMPT_MS,
+  type Receiver,
+  type ReceiverContext,
+  type Refusal,
+  readSecretFile,
+  unusableFile,
+} from './notifier.ts';
 
 /**
  * @param allowedUrls prefixes of addresses that may be called
@@ -59,7 +66,10 @@ async function readSignerOf(file: string, url: string): Promise<string> {
   if (lines.every(({ base }) => base === undefined)) return text;
   const ownLine = lines.find(({ base }) => base !== undefined && isBelow(new URL(url), base));
   if (ownLine) return ownLine.secret;
-  throw unusable(file, `no line is for ${new URL(url).origin}. Add a line: the address, a space, a secret of its own`);
+  throw unusableFile(
+    file,
+    `no line is for ${new URL(url).origin}. Add a line: the address, a space, a secret of its own`,
+  );
 }
 
 /** @param secret absent: not signed. */

@@ -20,7 +20,7 @@ import { otherSecrets, type SecretRef } from '../../config/runnergroup/paths.ts'
 import type { RunnerGroup, SecretKey } from '../../config/runnergroup/runner-group.ts';
 import type { TargetOf } from '../../plan/find-targets.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
-import type { Again, Turn } from '../../serve/queue/work-queue.ts';
+import type { Retry, Turn } from '../../serve/queue/work-queue.ts';
 import type { LiveGroup } from '../../serve/seen/live.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { doubled } from '../../shared/clock.ts';
@@ -58,7 +58,7 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
       const token = await readRegistrationToken(access, target.scope);
       if (token) return token;
       const subject = `Gitea gives the registration token of ${describeScope(target.scope)} to that user alone`;
-      throw refused(tokenKey, `${subject}. Use an API token of that user with scope write:user`);
+      throw refusalOf(tokenKey, `${subject}. Use an API token of that user with scope write:user`);
     };
 
     /** Gitea is asked only for a Secret that can be read and is bound to no other Gitea. */
@@ -67,7 +67,7 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
       const bound = keys(URL_KEY)?.trim() || undefined;
       if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
         const subject = `its key ${URL_KEY} names another Gitea than ${target.url}`;
-        throw refused(tokenKey, `${subject}. Correct gitea.url, or name another Secret`);
+        throw refusalOf(tokenKey, `${subject}. Correct gitea.url, or name another Secret`);
       }
       const marked = Holders.parse(parseJson(annotations[REGISTRATION_MARK] ?? ''));
       const holders = Object.entries(marked).filter(([key]) => keys(key)?.trim());
@@ -89,7 +89,7 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
       return await fillSecret(client, tokenKey, version, content, new Deadline(timeoutMs, client.clock));
     };
 
-    const keep = async (id: string, { signal }: Turn): Promise<Again | undefined> => {
+    const keep = async (id: string, { signal }: Turn): Promise<Retry | undefined> => {
       const tokenKey = byId.get(id);
       if (!tokenKey) return undefined;
       if (tokenKey.target instanceof Failure) throw tokenKey.target;
@@ -133,11 +133,11 @@ function checkHolder(tokenKey: TokenKey, expectedHolder: string, holder: string 
   if (holder === expectedHolder) return;
   if (holder !== undefined) {
     const reason = `it holds the token of ${holder}, not of ${expectedHolder}`;
-    throw refused(tokenKey, `${reason}. To give it to these groups, remove the key`);
+    throw refusalOf(tokenKey, `${reason}. To give it to these groups, remove the key`);
   }
   if (tokenKey.unclear === undefined) return;
   const doubt = `RunnerGroup ${tokenKey.unclear} of this namespace is not valid, so it may name this key for another scope`;
-  throw refused(tokenKey, `${doubt}. Correct that group`);
+  throw refusalOf(tokenKey, `${doubt}. Correct that group`);
 }
 
 /** Time until Gitea is asked for the same token again, ms: 5 minutes after none, else 15 s, 30 s … 10 minutes after so many failures in a row. */
@@ -160,7 +160,7 @@ interface TokenKey {
   readonly unclear?: string;
 }
 
-type Known = LiveGroup & { readonly group: RunnerGroup };
+type SoundGroup = LiveGroup & { readonly group: RunnerGroup };
 type ByPod = LiveGroup & { readonly group: RunnerGroup & { readonly registrationToken: SecretKey } };
 
 /**
@@ -173,7 +173,7 @@ export function tokenKeys(
   targetOf: TargetOf,
   names: ReadonlySet<string>,
 ): readonly TokenKey[] {
-  const soundGroups = groups.filter((one): one is Known => one.group !== undefined);
+  const soundGroups = groups.filter((one): one is SoundGroup => one.group !== undefined);
   const unclear = new Map(
     groups.flatMap(({ group, object: { metadata } }) => (group ? [] : [[metadata.namespace, metadata.name]])),
   );
@@ -201,7 +201,7 @@ export function tokenKeys(
     return [
       {
         ...tokenKey,
-        target: why ? refused(tokenKey, why) : goodTarget,
+        target: why ? refusalOf(tokenKey, why) : goodTarget,
         ...(broken !== undefined && { unclear: broken }),
       },
     ];
@@ -209,7 +209,7 @@ export function tokenKeys(
 }
 
 /** Groups whose API token cannot be used count, too: their scope and Gitea stand in their spec. */
-function conflict({ registrationToken: { key } }: ByPod['group'], sharing: readonly Known[]): string | undefined {
+function conflict({ registrationToken: { key } }: ByPod['group'], sharing: readonly SoundGroup[]): string | undefined {
   if (key === URL_KEY) return 'this key names the Gitea of the Secret. Name another key in registrationToken';
   const [first, second] = [...new Set(sharing.map(({ group }) => holderOf(group)))].sort();
   if (second === undefined) return undefined;
@@ -220,7 +220,7 @@ function conflict({ registrationToken: { key } }: ByPod['group'], sharing: reado
 type Use = Omit<SecretRef, 'path'> & { readonly why: string };
 
 /** Returns the values that a group reads besides its registration token. */
-function usesOf({ group }: Known): readonly Use[] {
+function usesOf({ group }: SoundGroup): readonly Use[] {
   const inPod = templateAsks(group, 'secret').map(({ path, value }) => ({ path, name: value }));
   const otherRefs = [...otherSecrets(group.manifest['spec']), ...inPod];
   return [
@@ -235,7 +235,10 @@ function otherUse({ name, key }: SecretKey, uses: readonly Use[]): string | unde
 }
 
 /** Returns why nothing is written to the key, and what to do: without a full stop. */
-export function refused({ key, name, namespace }: Pick<TokenKey, 'key' | 'name' | 'namespace'>, why: string): Failure {
+export function refusalOf(
+  { key, name, namespace }: Pick<TokenKey, 'key' | 'name' | 'namespace'>,
+  why: string,
+): Failure {
   return new Failure('GR-TOKEN-11', 1, `write key ${key} of Secret ${name} of namespace ${namespace}: ${why}.`);
 }
 

@@ -102,7 +102,7 @@ function stateOf({ because, emit }: RunnerDecision, live: LiveRunner | undefined
 }
 
 /** Runners whose Jobs have gone before they got a CI job. */
-export function unused(before: Wishes, now: Wishes): readonly Wish[] {
+export function unusedWishes(before: Wishes, now: Wishes): readonly Wish[] {
   const hasGone = (key: string): boolean => (now.get(key)?.is ?? 'wanted') === 'wanted';
   return [...before].flatMap(([key, wish]) =>
     (wish.is === 'starting' || wish.is === 'alive') && hasGone(key) ? wish : [],

@@ -21,14 +21,14 @@ import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import { subscriberOf } from '../../serve/planning/events.ts';
 import type { AppVerdict } from '../../serve/planning/reconcile.ts';
-import type { Again, Turn } from '../../serve/queue/work-queue.ts';
+import type { Retry, Turn } from '../../serve/queue/work-queue.ts';
 import { keyOfRunner } from '../../serve/seen/live.ts';
 import type { StartTask, TaskContext } from '../../serve/task.ts';
 import { doubled } from '../../shared/clock.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 import { keepOnly, keyText } from '../../shared/keys.ts';
 import { type Scope, scopeWord } from '../../shared/scope.ts';
-import { levelOf, levelsSeen, unused, type Wish, type Wishes, wishesOf } from './follow.ts';
+import { levelOf, levelsSeen, unusedWishes, type Wish, type Wishes, wishesOf } from './follow.ts';
 
 /**
  * How long credentials wait for their Job, ms. Less than the 75 s between two observations of a sweep
@@ -99,7 +99,7 @@ export function registerRunners(timeoutMs: number): StartTask {
 
     /** A leader before this one may have registered runners, and died. */
     const maybeLeft = (before: Wishes): readonly Wish[] =>
-      clock.steadyMs() - sinceMs < AHEAD_MS ? [...wishes.values()] : unused(before, wishes);
+      clock.steadyMs() - sinceMs < AHEAD_MS ? [...wishes.values()] : unusedWishes(before, wishes);
 
     const guess = (verdict: AppVerdict): void => {
       const levelsOf = levelsSeen(verdict);
@@ -156,7 +156,7 @@ export function registerRunners(timeoutMs: number): StartTask {
       return file;
     };
 
-    const handOver = async (key: string, wish: Wish, target: GiteaTarget, signal: AbortSignal): Promise<Again> => {
+    const handOver = async (key: string, wish: Wish, target: GiteaTarget, signal: AbortSignal): Promise<Retry> => {
       const { object, runner: name, uid } = wish;
       const { name: group, namespace } = object.metadata;
       const create = (file?: string) =>
@@ -176,7 +176,7 @@ export function registerRunners(timeoutMs: number): StartTask {
       return { inMs: lookAgainMs(looks) };
     };
 
-    const follow = async (key: string, { signal }: Turn): Promise<Again | undefined> => {
+    const follow = async (key: string, { signal }: Turn): Promise<Retry | undefined> => {
       const wish = wishes.get(key);
       if (!wish?.target) return undefined;
       const { is, target } = wish;

@@ -18,7 +18,7 @@ import type { TargetOf } from '../../plan/find-targets.ts';
 import type { GroupKey } from '../../planner/decisions.ts';
 import type { LiveJob } from '../../planner/evidence.ts';
 import { subscriberOf } from '../../serve/planning/events.ts';
-import type { Again, Turn } from '../../serve/queue/work-queue.ts';
+import type { Retry, Turn } from '../../serve/queue/work-queue.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { type Clock, pause } from '../../shared/clock.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
@@ -244,7 +244,7 @@ export function sweepDeadRows(deletes: boolean, instance: string, timeoutMs: num
       clock,
     });
     /** Sweeps once. If looks fail or Jobs cannot be seen, nothing is deleted. */
-    const sweep = async (_: string, { signal }: Turn): Promise<Again> => {
+    const sweep = async (_: string, { signal }: Turn): Promise<Retry> => {
       const readable = [...groups.at(clock.now()), ...nextPlaces()].filter(({ namespace }) =>
         cluster.mayRead(namespace),
       );

@@ -22,7 +22,7 @@ import type { JobDecision } from '../../planner/decisions.ts';
 import type { Job } from '../../planner/evidence.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { AppVerdict, GroupVerdict } from '../../serve/planning/reconcile.ts';
-import type { Again, Turn } from '../../serve/queue/work-queue.ts';
+import type { Retry, Turn } from '../../serve/queue/work-queue.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { Failure } from '../../shared/failure.ts';
 import { keepOnly, keyText, stayKey } from '../../shared/keys.ts';
@@ -68,7 +68,7 @@ export function sayWhyJobsWait(timeoutMs: number): StartTask {
     let waitByKey = new Map<string, Wait>();
     const refusedUntil = new Map<string, number>();
 
-    const say = async (key: string, { signal }: Turn): Promise<Again | undefined> => {
+    const say = async (key: string, { signal }: Turn): Promise<Retry | undefined> => {
       const wait = waitByKey.get(key);
       const text = wait?.text;
       if (!wait || text === undefined || !isUnsaid(wait)) return undefined;

@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type AnnouncedJob,
-  announced,
-  failed,
-  looked,
+  afterAnnouncement,
+  afterFailure,
+  afterLook,
   newPace,
   nextLookMs,
   type PollPace,
@@ -27,12 +27,12 @@ function afterProofs(count: number): {
   readonly jobs: readonly AnnouncedJob[];
   readonly nowMs: number;
 } {
-  let pace = looked(newPace(SHORTEST_MS), [], 0, SHORTEST_MS);
+  let pace = afterLook(newPace(SHORTEST_MS), [], 0, SHORTEST_MS);
   const jobs: AnnouncedJob[] = [];
   for (let id = 1; id <= count; id += 1) {
-    pace = announced(pace, queued(id), id * 10_000);
+    pace = afterAnnouncement(pace, queued(id), id * 10_000);
     jobs.push(queued(id));
-    pace = looked(pace, jobs, id * 10_000 + 100, SHORTEST_MS);
+    pace = afterLook(pace, jobs, id * 10_000 + 100, SHORTEST_MS);
   }
   return { pace, jobs, nowMs: (count + 1) * 10_000 };
 }
@@ -51,15 +51,15 @@ describe('the poll interval', () => {
   it('the poll interval stays where it is while nothing changes, with or without webhooks about other jobs', () => {
     const { pace, jobs, nowMs } = afterProofs(3);
 
-    const later = looked(announced(pace, queued(99), nowMs), jobs, nowMs + 60_000, SHORTEST_MS);
+    const later = afterLook(afterAnnouncement(pace, queued(99), nowMs), jobs, nowMs + 60_000, SHORTEST_MS);
 
     expect(waitOf(later)).toBe(waitOf(pace));
   });
 
   it('the poll interval takes the jobs of the first look for no change', () => {
-    const pace = looked(newPace(SHORTEST_MS), [queued(1), queued(2)], 0, SHORTEST_MS);
+    const pace = afterLook(newPace(SHORTEST_MS), [queued(1), queued(2)], 0, SHORTEST_MS);
 
-    expect(waitOf(looked(pace, [queued(1), queued(2)], 60_000, SHORTEST_MS))).toBe(5000);
+    expect(waitOf(afterLook(pace, [queued(1), queued(2)], 60_000, SHORTEST_MS))).toBe(5000);
     expect(pace.doubtful.size).toBe(0);
   });
 
@@ -67,31 +67,31 @@ describe('the poll interval', () => {
     const { pace, jobs, nowMs } = afterProofs(7);
     const more = [...jobs, queued(50)];
 
-    const doubting = looked(pace, more, nowMs, SHORTEST_MS);
-    const settled = announced(doubting, queued(50), nowMs + 1200);
+    const doubting = afterLook(pace, more, nowMs, SHORTEST_MS);
+    const settled = afterAnnouncement(doubting, queued(50), nowMs + 1200);
 
     expect(waitOf(doubting)).toBe(5000);
     expect(waitOf(settled)).toBe(60_000);
-    expect(waitOf(looked(settled, more, nowMs + 6000, SHORTEST_MS))).toBe(60_000);
+    expect(waitOf(afterLook(settled, more, nowMs + 6000, SHORTEST_MS))).toBe(60_000);
   });
 
   it('the poll interval is not stretched by what was announced more than 15 s before: a webhook has a look at once', () => {
     const { pace, jobs, nowMs } = afterProofs(3);
     const more = [...jobs, queued(50)];
-    const early = announced(pace, queued(50), nowMs);
+    const early = afterAnnouncement(pace, queued(50), nowMs);
     const seenAfter = (ms: number, shown: readonly AnnouncedJob[] = more) =>
-      looked(early, shown, nowMs + ms, SHORTEST_MS);
+      afterLook(early, shown, nowMs + ms, SHORTEST_MS);
 
     expect([seenAfter(15_000), seenAfter(15_001)].map(({ doubtful }) => doubtful.size)).toEqual([0, 1]);
     // The change is remembered until then: a look may come before it can be seen.
     expect([seenAfter(15_000, jobs), seenAfter(15_001, jobs)].map((each) => each.announced.size)).toEqual([1, 0]);
-    expect(looked(seenAfter(100, jobs), more, nowMs + 5_000, SHORTEST_MS).doubtful.size).toBe(0);
+    expect(afterLook(seenAfter(100, jobs), more, nowMs + 5_000, SHORTEST_MS).doubtful.size).toBe(0);
   });
 
   it('the poll interval gives a webhook five seconds before it counts as missed', () => {
     const { pace, jobs, nowMs } = afterProofs(7);
-    const doubting = looked(pace, [...jobs, queued(50)], nowMs, SHORTEST_MS);
-    const later = (ms: number) => looked(doubting, [...jobs, queued(50)], nowMs + ms, SHORTEST_MS);
+    const doubting = afterLook(pace, [...jobs, queued(50)], nowMs, SHORTEST_MS);
+    const later = (ms: number) => afterLook(doubting, [...jobs, queued(50)], nowMs + ms, SHORTEST_MS);
 
     expect([later(4_999).doubtful.size, later(4_999).intervalMs]).toEqual([1, 60_000]);
     expect([later(5_000).doubtful.size, later(5_000).intervalMs]).toEqual([0, 5_000]);
@@ -107,17 +107,17 @@ describe('the poll interval', () => {
     ['is taken by a runner', [{ id: 1, status: 'in_progress' }]],
     ['is done', []],
   ])('the poll interval counts as a change that a job %s', (_, now) => {
-    const pace = looked(newPace(SHORTEST_MS), [queued(1)], 0, SHORTEST_MS);
+    const pace = afterLook(newPace(SHORTEST_MS), [queued(1)], 0, SHORTEST_MS);
 
-    expect(looked(pace, now, 1000, SHORTEST_MS).doubtful.size).toBe(1);
+    expect(afterLook(pace, now, 1000, SHORTEST_MS).doubtful.size).toBe(1);
   });
 
   it('the poll interval does not take an old announcement for a new one', () => {
-    let pace = looked(newPace(SHORTEST_MS), [], 0, SHORTEST_MS);
-    pace = looked(announced(pace, queued(1), 100), [queued(1)], 200, SHORTEST_MS);
-    pace = looked(announced(pace, { ...queued(1), status: 'completed' }, 300), [], 400, SHORTEST_MS);
+    let pace = afterLook(newPace(SHORTEST_MS), [], 0, SHORTEST_MS);
+    pace = afterLook(afterAnnouncement(pace, queued(1), 100), [queued(1)], 200, SHORTEST_MS);
+    pace = afterLook(afterAnnouncement(pace, { ...queued(1), status: 'completed' }, 300), [], 400, SHORTEST_MS);
 
-    expect(looked(pace, [queued(1)], 500, SHORTEST_MS).doubtful.size).toBe(1);
+    expect(afterLook(pace, [queued(1)], 500, SHORTEST_MS).doubtful.size).toBe(1);
   });
 
   it('doubles from look to look while they fail, up to five minutes, and is as before afterwards', () => {
@@ -125,35 +125,35 @@ describe('the poll interval', () => {
     const waits: number[] = [];
     let failing = pace;
     for (let look = 0; look < 9; look += 1) {
-      failing = failed(failing);
+      failing = afterFailure(failing);
       waits.push(nextLookMs(failing, 0, SHORTEST_MS) / 1000);
     }
 
     expect(waits).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
     expect(nextLookMs(failing, 0, SHORTEST_MS, true)).toBe(60_000);
-    expect(waitOf(looked(failing, jobs, nowMs, SHORTEST_MS))).toBe(60_000);
+    expect(waitOf(afterLook(failing, jobs, nowMs, SHORTEST_MS))).toBe(60_000);
   });
 
   it('the poll interval is up to a quarter shorter by chance while looks fail', () => {
-    const failing = failed(newPace(SHORTEST_MS));
+    const failing = afterFailure(newPace(SHORTEST_MS));
 
     expect([0, 0.5, 1].map((chance) => nextLookMs(failing, chance, SHORTEST_MS))).toEqual([5000, 4375, 3750]);
   });
 
   it('begins at 30 s while Gitea refuses the token: asking again does not help', () => {
     const { pace, jobs, nowMs } = afterProofs(7);
-    const refused = failed(pace, true);
+    const refused = afterFailure(pace, true);
 
     expect(nextLookMs(refused, 0, SHORTEST_MS)).toBe(30_000);
-    expect(nextLookMs(failed(refused, true), 0, SHORTEST_MS)).toBe(60_000);
-    expect(nextLookMs(failed(refused), 0, SHORTEST_MS)).toBe(5000);
-    expect(waitOf(looked(refused, jobs, nowMs, SHORTEST_MS))).toBe(60_000);
+    expect(nextLookMs(afterFailure(refused, true), 0, SHORTEST_MS)).toBe(60_000);
+    expect(nextLookMs(afterFailure(refused), 0, SHORTEST_MS)).toBe(5000);
+    expect(waitOf(afterLook(refused, jobs, nowMs, SHORTEST_MS))).toBe(60_000);
     expect(nextLookMs(refused, 0, 90_000)).toBe(90_000);
   });
 
   it('the poll interval never gets shorter than asked for, also beyond a minute', () => {
-    const first = looked(newPace(90_000), [], 0, 90_000);
-    const proven = looked(announced(first, queued(1), 100), [queued(1)], 200, 90_000);
+    const first = afterLook(newPace(90_000), [], 0, 90_000);
+    const proven = afterLook(afterAnnouncement(first, queued(1), 100), [queued(1)], 200, 90_000);
 
     expect([first, proven].map(({ intervalMs }) => intervalMs)).toEqual([90_000, 90_000]);
   });
@@ -171,11 +171,11 @@ describe('in any history', () => {
   function play(pace: PollPace, what: typeof step extends fc.Arbitrary<infer T> ? T : never, nowMs: number): PollPace {
     switch (what.is) {
       case 'look':
-        return looked(pace, what.jobs, nowMs, SHORTEST_MS);
+        return afterLook(pace, what.jobs, nowMs, SHORTEST_MS);
       case 'webhook':
-        return announced(pace, what.job, nowMs);
+        return afterAnnouncement(pace, what.job, nowMs);
       case 'failure':
-        return failed(pace);
+        return afterFailure(pace);
       default:
         return what satisfies never;
     }
@@ -220,8 +220,8 @@ describe('in any history', () => {
         const { pace, jobs, nowMs } = afterProofs(proofs);
         const more = [...jobs, queued(1000)];
 
-        const first = looked(pace, more, nowMs, SHORTEST_MS);
-        const second = looked(first, more, nowMs + laterMs, SHORTEST_MS);
+        const first = afterLook(pace, more, nowMs, SHORTEST_MS);
+        const second = afterLook(first, more, nowMs + laterMs, SHORTEST_MS);
 
         expect([waitOf(first), waitOf(second)]).toEqual([5000, 5000]);
       }),
@@ -230,9 +230,9 @@ describe('in any history', () => {
 
   it('what is remembered does not grow without end', () => {
     let pace = newPace(SHORTEST_MS);
-    for (let id = 1; id <= 10_000; id += 1) pace = announced(pace, queued(id), id);
+    for (let id = 1; id <= 10_000; id += 1) pace = afterAnnouncement(pace, queued(id), id);
 
     expect(pace.announced.size).toBe(1000);
-    expect(looked(pace, [], 1_000_000, SHORTEST_MS).announced.size).toBe(0);
+    expect(afterLook(pace, [], 1_000_000, SHORTEST_MS).announced.size).toBe(0);
   });
 });

@@ -2,7 +2,7 @@
  * The work queue, in virtual time.
  */
 import { describe, expect, it } from 'vitest';
-import { type Again, type Turn, type WorkClass, WorkQueue } from '../../../src/serve/queue/work-queue.ts';
+import { type Retry, type Turn, type WorkClass, WorkQueue } from '../../../src/serve/queue/work-queue.ts';
 import { type Clock, pause } from '../../../src/shared/clock.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import { countingClock } from '../../support/counting-clock.ts';
@@ -10,7 +10,7 @@ import { strayErrors } from '../../support/stray-errors.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
 
 /** Behaviour of a run after it was noted. */
-type Play = (key: string, turn: Turn, clock: Clock) => Promise<Again | undefined>;
+type Play = (key: string, turn: Turn, clock: Clock) => Promise<Retry | undefined>;
 
 const lasts =
   (ms: number): Play =>

@@ -4,7 +4,7 @@ import { readApplication } from '../../../src/clients/argocd/app-state.ts';
 import { Deadline } from '../../../src/clients/http/request.ts';
 import {
   afterRefresh,
-  noting,
+  recordSteps,
   type WakePatience,
   type WakeStep,
   type WakeTarget,
@@ -388,7 +388,7 @@ describe('the times of a wake', () => {
   it('the times of a wake are noted for its first 100 steps', async () => {
     const { argocd } = timed(() => earlier);
     const steps: WakeStep[] = [];
-    const noted = noting(argocd, steps, new AbortController().signal);
+    const noted = recordSteps(argocd, steps, new AbortController().signal);
     for (let n = 0; n < 150; n += 1) await noted.read(APP, new Deadline(1_000));
 
     expect(steps).toHaveLength(100);

@@ -7,7 +7,7 @@ import type { AppVerdict } from '../../../src/serve/planning/reconcile.ts';
 import type { LiveRunner } from '../../../src/serve/seen/live.ts';
 import { Failure } from '../../../src/shared/failure.ts';
 import type { Scope } from '../../../src/shared/scope.ts';
-import { levelOf, levelsSeen, unused, type Wish, wishesOf } from '../../../src/tasks/registration/follow.ts';
+import { levelOf, levelsSeen, unusedWishes, type Wish, wishesOf } from '../../../src/tasks/registration/follow.ts';
 import { AHEAD_MS } from '../../../src/tasks/registration/registering.ts';
 import { SIGHTINGS_APART_MS } from '../../../src/tasks/sweep/choose.ts';
 import { runner } from '../../manifests/fixtures.ts';
@@ -153,7 +153,7 @@ it.each<[string, ReadonlyMap<string, Wish>, ReadonlyMap<string, Wish>, number]>(
   ['no row is left while its Job is there', of, other, 0],
   ['no row is left of a runner without a Job', wishes(wanted()), none, 0],
 ])('a row may be left %s', (_, before, now, left) => {
-  expect(unused(before, now)).toHaveLength(left);
+  expect(unusedWishes(before, now)).toHaveLength(left);
 });
 
 describe('where a leader before may have registered bound runners', () => {
