@@ -155,8 +155,8 @@ export function readerRights(url: string, giteas: Sends, clock: Clock) {
       const owner = signedIn === undefined ? keyOf(token) : `${person.id} ${person.login}`;
       const scopeQuestions = new Map([...scopes].map(([group, scope]) => [group, questionOfScope(scope, person)]));
       const repositoryQuestions = [...repositories].map(questionOfRepository);
-      const asked = [...scopeQuestions.values(), ...repositoryQuestions, person.isAdmin && ANY_ORG];
-      const questions = new Map(asked.flatMap((each) => (each ? [[each.path, each]] : [])));
+      const allQuestions = [...scopeQuestions.values(), ...repositoryQuestions, person.isAdmin && ANY_ORG];
+      const questions = new Map(allQuestions.flatMap((each) => (each ? [[each.path, each]] : [])));
       await learn(token, owner, person, [...questions.values()]);
       const answerTo = (question: RightsQuestion | undefined): boolean | undefined =>
         question && answers.get(`${owner} ${question.path}`);

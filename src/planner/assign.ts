@@ -76,9 +76,9 @@ function assignRunners(
   const { group, jobs, backingOff } = allotment;
   const takenNames = new Set<string>();
   const assigned = new Map<ReadyJob, Assignment>();
-  const assign = (ready: ReadyJob, runner: string, by: ServedBy): void => {
+  const assign = (ready: ReadyJob, runner: string, servedBy: ServedBy): void => {
     takenNames.add(runner);
-    assigned.set(ready, { listed: ready.listed, group, runner, by });
+    assigned.set(ready, { listed: ready.listed, group, runner, by: servedBy });
   };
   const withoutOne = (): readonly ReadyJob[] => jobs.filter((ready) => !assigned.has(ready));
 

@@ -191,8 +191,8 @@ export function summarize(
   const byKey = new Map(groups.toReversed().map((group) => [keyOf(group), group]));
   return [...new Set(groups.map(keyOf))].map((key) => {
     const group = byKey.get(key) as Group;
-    const sum = (...of: readonly EmittedBecause[]): number =>
-      of.reduce((all, because) => all + (reasonsOf(key).get(because) ?? 0), 0);
+    const sum = (...reasons: readonly EmittedBecause[]): number =>
+      reasons.reduce((all, because) => all + (reasonsOf(key).get(because) ?? 0), 0);
     const [unreadJobs, nowCalled] = [unreadJobsOf(group), renamedTo(group)];
     return {
       group: key,

@@ -62,10 +62,10 @@ export function limitsOfFree(queue: readonly ReadyJob[], limits: OpenLimits, fac
  */
 function shortLimits(wantedBy: ReadonlyMap<Pool, ReadonlyMap<OpenLimit, number>>): Map<Pool, OpenLimit[]> {
   const inAll = new Map<OpenLimit, number>();
-  for (const wanted of wantedBy.values()) for (const [limit, slots] of wanted) count(inAll, limit, slots);
+  for (const slotsByLimit of wantedBy.values()) for (const [limit, slots] of slotsByLimit) count(inAll, limit, slots);
   const short = new Map<Pool, OpenLimit[]>();
-  for (const [pool, wanted] of wantedBy)
-    for (const [limit, slots] of wanted) {
+  for (const [pool, slotsByLimit] of wantedBy)
+    for (const [limit, slots] of slotsByLimit) {
       const most = isOfRepository(pool) ? (inAll.get(limit) ?? 0) : slots;
       if (most > limit.left) addTo(short, pool, limit);
     }

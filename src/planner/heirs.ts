@@ -77,6 +77,6 @@ function orphansOf(groups: readonly Group[], evidence: Evidence): readonly LiveJ
   });
 }
 
-function hasSame(labels: readonly string[], others: readonly string[]): boolean {
-  return labels.length === others.length && labels.every((label) => others.includes(label));
+function hasSame(labels: readonly string[], otherLabels: readonly string[]): boolean {
+  return labels.length === otherLabels.length && labels.every((label) => otherLabels.includes(label));
 }

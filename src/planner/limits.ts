@@ -92,8 +92,8 @@ export function openLimits({ slots, shared, most, isFor }: TakenSlots) {
     const atWork = keys.reduce((sum, each) => sum + (slots.get(each) ?? 0), 0);
     const sharers = keys.flatMap((each) => shared.get(each) ?? []);
     const slotsLeft = leftForOurs((most.get(limit.key) ?? 0) - atWork, sharers);
-    const others = sharers.filter(({ isOurs }) => !isOurs).slice(0, 3);
-    const otherSharers = others.map(({ live: { name, application } }) => ({
+    const shownSharers = sharers.filter(({ isOurs }) => !isOurs).slice(0, 3);
+    const otherSharers = shownSharers.map(({ live: { name, application } }) => ({
       name,
       ...(application && { application }),
     }));
@@ -106,8 +106,8 @@ export function openLimits({ slots, shared, most, isFor }: TakenSlots) {
     ofGroup: (group: Group): readonly OpenLimit[] => {
       const { limits = [], maxActiveRunners, suspend } = group;
       const key = capKey(group);
-      const left = suspend ? 0 : maxActiveRunners - (slots.get(key) ?? 0);
-      const cap = limitByKey.get(key) ?? { left, others: [] };
+      const slotsLeft = suspend ? 0 : maxActiveRunners - (slots.get(key) ?? 0);
+      const cap = limitByKey.get(key) ?? { left: slotsLeft, others: [] };
       limitByKey.set(key, cap);
       return [cap, ...limits.filter((limit) => !dependsOnJob(limit)).map((limit) => open(limit))];
     },
@@ -140,8 +140,8 @@ export class FurtherRunners {
 
   /** Returns how many more runners of this group may exist. */
   howManyMore({ group, limits }: OfGroup): number {
-    const left = (limit: Readonly<OpenLimit>): number => limit.left - (this.#taken.get(limit) ?? 0);
-    return Math.max(0, Math.min(...limits.map((limit) => Math.floor(left(limit) / weightOf(group)))));
+    const leftOf = (limit: Readonly<OpenLimit>): number => limit.left - (this.#taken.get(limit) ?? 0);
+    return Math.max(0, Math.min(...limits.map((limit) => Math.floor(leftOf(limit) / weightOf(group)))));
   }
 
   take({ group, limits }: OfGroup, runners: number): void {
@@ -260,8 +260,8 @@ function isSharedWith(group: Group, live: LiveJob, evidence: Evidence): boolean 
   // A Job of an older version does not tell its scope. A spec may still have the name from before a rename, while the
   // CI job has the current name.
   const ofJob = ownerOf(repository ?? '');
-  const said = scope === undefined ? ofJob : ownerOf(scope);
-  const isOfOwner = said === owner || said === ownerNow || (scope !== WHOLE_GITEA && ofJob === ownerNow);
+  const livingOwner = scope === undefined ? ofJob : ownerOf(scope);
+  const isOfOwner = livingOwner === owner || livingOwner === ownerNow || (scope !== WHOLE_GITEA && ofJob === ownerNow);
   return giteaUrl === group.origin && isOfOwner;
 }
 

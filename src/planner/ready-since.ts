@@ -44,8 +44,8 @@ export function readySinceFinder(
  * A workflow file names a job before those that need it, and Gitea numbers jobs in that order (`modules/actions/jobparser`). The legs of one
  * matrix do not need each other.
  */
-export function mayFollow({ job }: ListedJob, other: Job): boolean {
-  return other.id < job.id && baseName(other) !== baseName(job);
+export function mayFollow({ job }: ListedJob, earlier: Job): boolean {
+  return earlier.id < job.id && baseName(earlier) !== baseName(job);
 }
 
 /** The name without matrix values, which Gitea appends as ` (a, b)` (`modules/actions/jobparser`). */

@@ -80,8 +80,8 @@ export function indexRunners(groupRunners: readonly GroupRunners[]) {
 }
 
 /** Free runners that no job has been given yet, registered ones first. */
-export function freeRunners(runners: readonly Runner[], taken: ReadonlySet<string>): Runner[] {
-  return runners.filter(({ state, name }) => state === 'free' && !taken.has(name)).sort(byReadiness);
+export function freeRunners(runners: readonly Runner[], takenNames: ReadonlySet<string>): Runner[] {
+  return runners.filter(({ state, name }) => state === 'free' && !takenNames.has(name)).sort(byReadiness);
 }
 
 /**

@@ -56,8 +56,8 @@ export function gatherTraces(
   /** Returns the traces of the runner with this name, if its group belongs to this Gitea or this namespace. */
   const tracesOf = (name: string, field: 'origin' | 'namespace', place: string): OpenTraces | undefined => {
     // Most runners leave several traces. Each name is parsed once.
-    const known = byName.get(name);
-    if (known) return known.group[field] === place ? known : undefined;
+    const runner = byName.get(name);
+    if (runner) return runner.group[field] === place ? runner : undefined;
     const parts = parseRunnerName(name);
     const foundGroup = parts && (findGroup(parts) ?? heirs.get(name));
     if (!foundGroup || foundGroup[field] !== place) return undefined;
@@ -125,8 +125,8 @@ export function groupFinder<G extends GroupKey & { readonly size?: string }>(
   for (const group of groups) {
     if (group.size !== undefined) continue;
     const key = `${namePrefix(group.name)} ${groupHash(instance, group)}`;
-    const other = index.get(key);
-    if (other) throw new GroupsCollide(other, group);
+    const sameGroup = index.get(key);
+    if (sameGroup) throw new GroupsCollide(sameGroup, group);
     index.set(key, group);
   }
   return ({ prefix, groupHash: hash }) => index.get(`${prefix} ${hash}`);

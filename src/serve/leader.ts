@@ -115,8 +115,8 @@ export function startLeader(options: LeaderOptions) {
     onLook: (target, { beganMs, endedMs, failure, look }) => {
       const { key, url } = target;
       book.looked(target, failure !== undefined && isRefusal(failure));
-      const found = failure ? { failure } : look && { look };
-      tell({ is: 'looked', origin: originOf(target), target: key, url, beganMs, endedMs, ...found });
+      const result = failure ? { failure } : look && { look };
+      tell({ is: 'looked', origin: originOf(target), target: key, url, beganMs, endedMs, ...result });
       news += 1;
       changed();
     },
@@ -196,8 +196,8 @@ export function startLeader(options: LeaderOptions) {
     };
     const doubtful = losses.follow(input);
     // Only a new look shows what the end of a runner means.
-    const ended = new Set(now.ended.map(groupKeyOfRunner));
-    const targets = targetsOf(groups.filter(({ key }) => ended.has(key)));
+    const endedGroups = new Set(now.ended.map(groupKeyOfRunner));
+    const targets = targetsOf(groups.filter(({ key }) => endedGroups.has(key)));
     poller.nudge((target) => targets.has(target) || doubtful.has(target));
     const asks = new Map(groups.map(({ key, object }) => [key, object.metadata.annotations?.[LOOK_NOW]]));
     const before = lastLookRequests ?? asks;

@@ -233,7 +233,7 @@ function openCluster(options: ServeOptions, tell: Tell, leaderNow: () => Leader 
 /** Reads the token for each request: Secrets may be replaced at any time. */
 async function readArgoCdToken(file: string): Promise<string> {
   return await readFile(file, 'utf8').catch((error: unknown) => {
-    const what = `read the token of Argo CD: ${file}: ${systemReason(error)}`;
-    throw new Failure('GR-SERVE-01', 1, `${what}. Mount the Secret, or give --argocd-token-file.`);
+    const subject = `read the token of Argo CD: ${file}: ${systemReason(error)}`;
+    throw new Failure('GR-SERVE-01', 1, `${subject}. Mount the Secret, or give --argocd-token-file.`);
   });
 }

@@ -26,8 +26,8 @@ export function groupBy<T, K>(all: Iterable<T>, keyOf: (each: T) => K | undefine
   for (const each of all) {
     const key = keyOf(each);
     if (key === undefined) continue;
-    const known = lists.get(key);
-    if (known) known.push(each);
+    const list = lists.get(key);
+    if (list) list.push(each);
     else lists.set(key, [each]);
   }
   return lists;

@@ -133,8 +133,13 @@ const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknow
 
 /** Clears all gauges of reconciles, so that groups which are gone are forgotten, and writes them. Only when they are read: reconciles are cheap. */
 function showReconcile(set: MetricSet, { verdicts, skews }: LastReconcile): void {
-  const { dead_registrations: _rows, leader: _leads, webhook_last_delivery_timestamp_seconds: _last, ...own } = set;
-  for (const metric of Object.values(own)) if (metric instanceof Gauge) metric.reset();
+  const {
+    dead_registrations: _rows,
+    leader: _leads,
+    webhook_last_delivery_timestamp_seconds: _last,
+    ...ownMetrics
+  } = set;
+  for (const metric of Object.values(ownMetrics)) if (metric instanceof Gauge) metric.reset();
   for (const { application, groups, planning } of verdicts) {
     const runners = planning.is === 'planned' ? planning.plan.runners : [];
     const decided = new Map(runners.map((decision) => [keyOfDecision(decision), decision]));

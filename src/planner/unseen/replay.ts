@@ -168,8 +168,8 @@ export function eventsOf(jobs: Iterable<PastJob>, facts: Facts): readonly PastEv
   const events: PastEvent[] = [];
   for (const job of jobs) {
     const { status, startedAtMs, completedAtMs } = job.listed.job;
-    const add = (what: PastEvent['what'], atMs: number | undefined): void => {
-      if (atMs !== undefined) events.push({ atMs, what, job });
+    const add = (kind: PastEvent['what'], atMs: number | undefined): void => {
+      if (atMs !== undefined) events.push({ atMs, what: kind, job });
     };
     add('ready', job.readyMs);
     if (status === 'queued') continue;

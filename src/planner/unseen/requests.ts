@@ -154,8 +154,8 @@ function learn({ from, sinceMs }: PastRunner, atMs: number): void {
 }
 
 /** Extends the time of requested runners. No time becomes shorter. */
-function giveTime(of: PastGroup): void {
-  for (const runner of of.asked) runner.dueMs = Math.max(runner.dueMs, dueMs(runner));
+function giveTime(group: PastGroup): void {
+  for (const runner of group.asked) runner.dueMs = Math.max(runner.dueMs, dueMs(runner));
 }
 
 /** Returns how long a runner may take, ms. @param missed runners in the name of its job. Default: by the starts of the group alone */
@@ -204,8 +204,8 @@ function hasSlot({ busy, asked, cap }: PastGroup): boolean {
 }
 
 function ask(from: PastGroup, serves: PastJob, madeFor: PastJob, sinceMs: number): void {
-  const asked = { from, madeFor, sinceMs, serves };
-  const runner: PastRunner = { ...asked, dueMs: dueMs(asked) };
+  const request = { from, madeFor, sinceMs, serves };
+  const runner: PastRunner = { ...request, dueMs: dueMs(request) };
   madeFor.made = runner;
   serve(runner, serves);
 }
@@ -225,8 +225,9 @@ function serve(runner: PastRunner, job: PastJob): void {
   countSlot(runner.from, job, 1);
 }
 
-function countSlot(of: PastGroup, job: PastJob, by: 1 | -1): void {
-  if (of.group.fairness === 'per-repository') of.slots.set(job.listed.job.repository, turnOf(of, job) + by);
+function countSlot(pastGroup: PastGroup, job: PastJob, delta: 1 | -1): void {
+  if (pastGroup.group.fairness === 'per-repository')
+    pastGroup.slots.set(job.listed.job.repository, turnOf(pastGroup, job) + delta);
 }
 
 /** Slots that the job's repository has already; 0 where repositories do not take turns. */
@@ -239,8 +240,8 @@ function inLine(a: PastJob, b: PastJob): number {
   return a.readyMs - b.readyMs || a.rank - b.rank;
 }
 
-function inTurn(of: PastGroup, a: PastJob, b: PastJob): number {
-  return turnOf(of, a) - turnOf(of, b) || inLine(a, b);
+function inTurn(group: PastGroup, a: PastJob, b: PastJob): number {
+  return turnOf(group, a) - turnOf(group, b) || inLine(a, b);
 }
 
 /** The runner whose job would get its slot last. */

@@ -52,7 +52,7 @@ const MAX_HEADERS = 100;
 
 /** Listens. Throws `Failure` (exit 1) when the address cannot be had. */
 export async function startHttpServer(options: HttpServerOptions) {
-  const { what, address, onRequest, onMalformed, onDropped, requestMs = REQUEST_MS } = options;
+  const { what: purpose, address, onRequest, onMalformed, onDropped, requestMs = REQUEST_MS } = options;
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -70,7 +70,7 @@ export async function startHttpServer(options: HttpServerOptions) {
     onMalformed?.();
     answerMalformed(error, socket);
   });
-  await listen(server, what, address);
+  await listen(server, purpose, address);
   const { port } = server.address() as AddressInfo;
   const close = async (): Promise<void> => {
     const closed = once(server, 'close');
@@ -148,14 +148,14 @@ function limitConnections(server: Server, limits: typeof CONNECTIONS, onDropped:
   const open = new Map<Socket, Connection>();
   /** Open connections of each address. A client that floods the port must not make each new connection slower. */
   const ofAddress = new Map<string, number>();
-  const count = (address: string, by: 1 | -1): void => {
-    const sum = (ofAddress.get(address) ?? 0) + by;
+  const count = (address: string, delta: 1 | -1): void => {
+    const sum = (ofAddress.get(address) ?? 0) + delta;
     if (sum > 0) ofAddress.set(address, sum);
     else ofAddress.delete(address);
   };
   const forget = (socket: Socket): void => {
-    const known = open.get(socket);
-    if (known && open.delete(socket)) count(known.address, -1);
+    const connection = open.get(socket);
+    if (connection && open.delete(socket)) count(connection.address, -1);
   };
   const drop = (socket: Socket): void => {
     forget(socket);
@@ -163,8 +163,8 @@ function limitConnections(server: Server, limits: typeof CONNECTIONS, onDropped:
     onDropped();
   };
   /** @param address of these only; absent: of all. */
-  const makeRoom = (taken: number, limit: number, address?: string): boolean => {
-    if (taken < limit) return true;
+  const makeRoom = (connections: number, limit: number, address?: string): boolean => {
+    if (connections < limit) return true;
     for (const [socket, { address: ownAddress, last }] of open) {
       const isBusy = last?.request.complete === true && !last.response.writableEnded;
       if (isBusy || (address !== undefined && ownAddress !== address)) continue;

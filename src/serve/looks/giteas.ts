@@ -132,8 +132,8 @@ export function openGiteas(options: GiteasOptions) {
     },
 
     /** Returns in how many ms a visit of this queue may begin if no other visit waits. */
-    turnInMs: (at: GiteaPlace, queue: string): number =>
-      Math.max(0, budgetOf(originOf(at)).startMs(queue) - clock.steadyMs()),
+    turnInMs: (place: GiteaPlace, queue: string): number =>
+      Math.max(0, budgetOf(originOf(place)).startMs(queue) - clock.steadyMs()),
 
     /**
      * Sends requests that do not belong to a look.

@@ -181,8 +181,8 @@ export function startPoller(options: PollerOptions) {
     isWell: (target: GiteaTarget): boolean => {
       const ownPost = posts.get(target.key);
       const origin = originOf(target);
-      const judged = ownPost ? [ownPost] : [...posts.values()].filter((post) => originOf(post.target) === origin);
-      return judged.length === 0 || judged.some(isUp);
+      const judgedPosts = ownPost ? [ownPost] : [...posts.values()].filter((post) => originOf(post.target) === origin);
+      return judgedPosts.length === 0 || judgedPosts.some(isUp);
     },
   };
 }

@@ -169,8 +169,8 @@ function judge(name: string, suspect: Suspect, input: FollowInput): Suspect {
 
 /** True if nothing of a lost runner lives any more. Gitea calls a runner offline that it has not heard of for a minute. */
 function hasEnded({ runner }: LostJob, sinceMs: number, { endToldBy, look }: FollowInput): boolean {
-  const told = endToldBy(runner);
-  if (told !== 'others') return told === 'kubelet';
+  const sender = endToldBy(runner);
+  if (sender !== 'others') return sender === 'kubelet';
   const rows = rowsSince(sinceMs, runner, look);
   return rows.length > 0 && rows.every(({ online }) => !online);
 }
@@ -195,8 +195,8 @@ function rowsSince(sinceMs: number, runner: string, look: GoodLook | undefined) 
  * deleted may have ended before.
  */
 function followJobs(before: GroupLosses['alive'], { endToldBy, hasPod, runners }: FollowInput) {
-  const seen = new Set(runners.map(({ job }) => job.name));
-  const absent = [...before.keys()].filter((name) => !seen.has(name));
+  const liveNames = new Set(runners.map(({ job }) => job.name));
+  const absent = [...before.keys()].filter((name) => !liveNames.has(name));
   const present = runners.flatMap(({ job: { name, state } }) => {
     return !isOver(state) || (state === 'deleting' && before.has(name)) ? [name] : [];
   });
@@ -266,8 +266,8 @@ export function openLossBook(cluster: SeenCluster, tell: Tell) {
         // The spec of this group is not valid now.
         if (!group) next.set(key, { losses: lossesOf(key) });
         if (!group || group.maxEvictionRetries === 0) continue;
-        const found = input.targetOf.get(group);
-        const target = found instanceof Failure ? undefined : found;
+        const targetOrFailure = input.targetOf.get(group);
+        const target = targetOrFailure instanceof Failure ? undefined : targetOrFailure;
         const look = lookAt(target, input.observations);
         const { namespace } = object.metadata;
         const outcome = followLosses(lossesOf(key), {

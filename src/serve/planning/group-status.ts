@@ -154,8 +154,8 @@ export function isReady(facts: GroupFacts): boolean {
 /** True when the new status says something else, or the time of the last look has become old. */
 export function isWorthWriting(next: RunnerGroupStatus, old: RunnerGroupStatus | undefined): boolean {
   if (old === undefined) return true;
-  const told = essence(old);
-  if (keepEqual(told, essence(next)) !== told) return true;
+  const oldEssence = essence(old);
+  if (keepEqual(oldEssence, essence(next)) !== oldEssence) return true;
   // Either way: a clock may be set back.
   return Math.abs(timeOf(next.lastCheckTime) - timeOf(old.lastCheckTime)) > CHECK_TIME_MS;
 }
@@ -172,8 +172,8 @@ export function tellsLess(facts: GroupFacts, old: RunnerGroupStatus | undefined,
 
 function essence(status: RunnerGroupStatus): unknown {
   const { lastCheckTime: _, lostJobs = [], unregistered = [], conditions = [], ...counts } = status;
-  const told = conditions.map(({ type, status, reason, message }) => [type, status, reason, message]);
-  return { ...counts, lostJobs, unregistered, told };
+  const conditionRows = conditions.map(({ type, status, reason, message }) => [type, status, reason, message]);
+  return { ...counts, lostJobs, unregistered, told: conditionRows };
 }
 
 function readiness(facts: GroupFacts): Verdict {
@@ -226,8 +226,8 @@ function unregisteredText({ failures, levels }: Unregistered): string {
 }
 
 function suspendedText(suspended: true | string): string {
-  const what = 'No new runners; busy ones finish.';
-  return suspended === true ? what : `${what} Suspended in the cluster, not in git: ${suspended}`;
+  const effect = 'No new runners; busy ones finish.';
+  return suspended === true ? effect : `${effect} Suspended in the cluster, not in git: ${suspended}`;
 }
 
 function reachability({ giteaFailure, counts, checkedAtMs }: GroupFacts): Verdict {
@@ -295,8 +295,8 @@ function argoCd({ argocd }: GroupFacts): Verdict {
 }
 
 function policyWarnings({ warnings }: GroupFacts): Verdict | undefined {
-  const told = warnings?.map(({ path, message, rule }) => `${path === '' ? '' : `${path} `}${message} [${rule}]`);
-  return told && ['True', 'WouldBeDenied', told.join('; ')];
+  const lines = warnings?.map(({ path, message, rule }) => `${path === '' ? '' : `${path} `}${message} [${rule}]`);
+  return lines && ['True', 'WouldBeDenied', lines.join('; ')];
 }
 
 function failureText({ code, message }: Failure): string {

@@ -201,8 +201,8 @@ export class KeyQueue {
       const times = run
         ? ({ is: 'running', ms: nowMs - run.beganMs } as const)
         : ({ is: 'waiting', ms: this.#startMs(entry) - nowMs } as const);
-      const more = { failures, ...(failed && { failed: { code: failed.code, agoMs: nowMs - failed.atMs } }) };
-      return { of: this.#name, key: this.#nameOf(key), ...times, ...more };
+      const failureFields = { failures, ...(failed && { failed: { code: failed.code, agoMs: nowMs - failed.atMs } }) };
+      return { of: this.#name, key: this.#nameOf(key), ...times, ...failureFields };
     });
   }
 

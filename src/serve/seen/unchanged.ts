@@ -29,8 +29,8 @@ export function keepEqual<T>(before: T | undefined, now: T): T {
 export function oncePerObject<K extends object, V>(make: (key: K) => V): (key: K) => V {
   const cache = new WeakMap<K, { readonly value: V }>();
   return (key) => {
-    const found = cache.get(key);
-    if (found) return found.value;
+    const entry = cache.get(key);
+    if (entry) return entry.value;
     const value = make(key);
     cache.set(key, { value });
     return value;
@@ -63,8 +63,9 @@ export class CachedByKey<V> {
     if (!this.#isOld) return this.#list;
     this.#isOld = false;
     const next = [...items()].map(({ key, inputs, make }) => {
-      const known = this.#known.get(key);
-      const item = known && sameElements(known.inputs, inputs) ? known : { inputs, value: make(known?.value) };
+      const lastItem = this.#known.get(key);
+      const item =
+        lastItem && sameElements(lastItem.inputs, inputs) ? lastItem : { inputs, value: make(lastItem?.value) };
       return [key, item] as const;
     });
     this.#known = new Map(next);

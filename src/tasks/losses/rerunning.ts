@@ -136,17 +136,17 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
 }
 
 /** Returns when a run is visited again. */
-function againAfter(done: Visit, followed: FollowedRun | undefined): Retry | undefined {
-  if (!followed) return undefined;
-  const { run, tries } = followed;
-  if (done === 'cannot-end') followed.cannotEnd = true;
-  if (done === 'ended' && !followed.isEnded) {
-    Object.assign(followed, { isEnded: true, tries: 0 });
+function againAfter(done: Visit, followedRun: FollowedRun | undefined): Retry | undefined {
+  if (!followedRun) return undefined;
+  const { run, tries } = followedRun;
+  if (done === 'cannot-end') followedRun.cannotEnd = true;
+  if (done === 'ended' && !followedRun.isEnded) {
+    Object.assign(followedRun, { isEnded: true, tries: 0 });
     return { inMs: run.at.group.evictionRetryDelaySeconds * 1000 };
   }
   // A later loss of the same run begins again from the start. A run that Gitea says it has ended, and has not, is waited for.
   const waits = done === 'later' || done === 'ended';
-  followed.tries = waits ? tries + 1 : 0;
+  followedRun.tries = waits ? tries + 1 : 0;
   return waits ? { inMs: laterMs(tries) } : undefined;
 }
 

@@ -125,18 +125,18 @@ type Answer = z.output<typeof Answer>;
 async function callSlack(
   { clock, http }: ReceiverContext,
   url: URL,
-  { code, remedy, what }: SlackMethod,
+  { code, remedy, what: subject }: SlackMethod,
   token: string,
   fields: Fields,
 ): Promise<Answer | Refusal> {
   const refusal = (received: string, mayRetry: boolean): Refusal => ({
-    failure: new Failure(code, 1, `${what}: ${received}. ${remedy}.`),
+    failure: new Failure(code, 1, `${subject}: ${received}. ${remedy}.`),
     again: mayRetry,
   });
   const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
   const texts = Object.entries(fields).map(([name, value]): [string, string] => [name, textOf(value)]);
   const request = {
-    what,
+    what: subject,
     method: 'POST',
     url,
     authorization: () => `Bearer ${token}`,
