@@ -96,7 +96,7 @@ function byRank(queue: readonly ReadyJob[], inTheWay: ReadonlySet<Runner>, facts
   if (sharing.size === 0 && inTheWay.size === 0) return queue;
   const living = livingJobs(queue, sharing, facts);
   const rankOf = (ready: ReadyJob): number => {
-    if (ready.own.length > 0 && ready.own.every((runner) => inTheWay.has(runner))) return 3;
+    if (ready.ownRunners.length > 0 && ready.ownRunners.every((runner) => inTheWay.has(runner))) return 3;
     if (living.has(ready)) return 0;
     return isStalled(ready, sharing, facts) ? 2 : 1;
   };
@@ -119,7 +119,8 @@ function livingJobs(
     runners.splice(nth, 1);
     living.add(ready);
   };
-  for (const ready of queue) for (const own of ready.own) take(ready, own.group, (each) => each === own);
+  for (const ready of queue)
+    for (const runner of ready.ownRunners) take(ready, runner.group, (each) => each === runner);
   for (const ready of queue) {
     const owners = ownersOf(ready.listed);
     for (const group of owners.covered ? owners.groups : []) take(ready, group, (each) => canServe(each, ready, facts));
@@ -174,7 +175,7 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
   const waitsAt = new Map<ReadyJob, OpenLimit>();
   const keptFor = new Set<OpenLimit>();
   for (const ready of queue) {
-    const { own, asked } = ready;
+    const { ownRunners, request } = ready;
     const { job } = ready.listed;
     const owners = facts.ownersOf(ready.listed);
     const open = findOpen(owners).filter(({ group }) => {
@@ -189,8 +190,8 @@ function allotInOrder(queue: readonly ReadyJob[], facts: Facts): Allotted {
     const backOffIn = ({ group }: OpenAllotment): BackOff | undefined =>
       backOffOf(group, ready, facts) ?? ofWholeGroup(group);
     const owner =
-      open.find(({ group }) => own.some((runner) => runner.group === group)) ??
-      open.find(({ group }) => group === asked?.group) ??
+      open.find(({ group }) => ownRunners.some((runner) => runner.group === group)) ??
+      open.find(({ group }) => group === request?.group) ??
       open.find((each) => !backOffIn(each));
     const backOff = owner ? undefined : backOffIn(first);
     if (owner) for (const limit of allLimits(owner, job)) limit.left -= weightOf(owner.group);

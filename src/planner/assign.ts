@@ -83,7 +83,7 @@ function assignRunners(
   const withoutOne = (): readonly ReadyJob[] => jobs.filter((ready) => !assigned.has(ready));
 
   for (const ready of jobs) {
-    const ofGroup = ready.own.filter((runner) => runner.group === group);
+    const ofGroup = ready.ownRunners.filter((runner) => runner.group === group);
     const jobRunner = ownRunner(ofGroup, overdue, facts);
     if (jobRunner) assign(ready, jobRunner.name, 'own-runner');
   }
@@ -114,8 +114,8 @@ function assignRunners(
 }
 
 /** The runner that the job was given in the past, if it is one of this group. */
-function requestIn(group: Group, { asked }: ReadyJob): PastRequest | undefined {
-  return asked?.group === group ? asked : undefined;
+function requestIn(group: Group, { request }: ReadyJob): PastRequest | undefined {
+  return request?.group === group ? request : undefined;
 }
 
 /** Turns that a job may lose, before they begin again. With the names that are used up they stay below `ORDINALS_SEARCHED`. */

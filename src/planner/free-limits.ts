@@ -82,8 +82,8 @@ type PoolOf = (group: Group, job: Job) => Pool;
 function livingSlots(queue: readonly ReadyJob[], limits: OpenLimits, poolOf: PoolOf) {
   const living = new Map<Pool, number>();
   const furtherRunners = new FurtherRunners();
-  for (const { listed, own } of queue)
-    for (const { group } of own) {
+  for (const { listed, ownRunners } of queue)
+    for (const { group } of ownRunners) {
       const needed = { group, limits: limits.ofJob(group, listed.job) };
       if (furtherRunners.howManyMore(needed) === 0) continue;
       furtherRunners.take(needed, 1);

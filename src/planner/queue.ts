@@ -14,15 +14,15 @@ type Clocks = Pick<Facts, 'nowMs' | 'readySinceMs'>;
 export interface ReadyJob {
   readonly listed: ListedJob;
   /** The runner that was requested earlier. Only if Kubernetes is not seen. */
-  readonly asked: PastRequest | undefined;
+  readonly request: PastRequest | undefined;
   /** Living runners that were made for this job, the best first. */
-  readonly own: readonly Runner[];
+  readonly ownRunners: readonly Runner[];
 }
 
 function toReadyJob(listed: ListedJob, facts: Facts): ReadyJob {
   const ownRunners = facts.madeFor(listed.origin, listed.job);
-  const ready = { listed, asked: facts.past?.requests.get(listed), own: ownRunners };
-  return { ...ready, own: ownRunners.filter((runner) => canServe(runner, ready, facts)) };
+  const ready = { listed, request: facts.past?.requests.get(listed), ownRunners };
+  return { ...ready, ownRunners: ownRunners.filter((runner) => canServe(runner, ready, facts)) };
 }
 
 /** True when this runner can be expected to take the job, now or when it has started. */
@@ -40,8 +40,8 @@ const ASLEEP_AFTER_MISSED = 2;
  * True when a registered runner does not take a job that it could have taken long ago. Up to Gitea 1.26 a runner that loses the race for a
  * job sleeps until another job becomes ready (go-gitea/gitea#38200). A new runner asks at once.
  */
-function isAsleep({ registered, live, group }: Runner, { listed, asked }: ReadyJob, { readySinceMs, nowMs }: Clocks) {
-  if (!live) return (asked?.missed ?? 0) >= ASLEEP_AFTER_MISSED;
+function isAsleep({ registered, live, group }: Runner, { listed, request }: ReadyJob, { readySinceMs, nowMs }: Clocks) {
+  if (!live) return (request?.missed ?? 0) >= ASLEEP_AFTER_MISSED;
   // A runner of a pool has registered when its container runs, whether or not Gitea shows its row online.
   const { createdAtMs, runningSinceMs = nowMs } = live;
   const bothSinceMs = Math.max(registered ? createdAtMs : runningSinceMs, readySinceMs(listed));
@@ -53,13 +53,13 @@ function isAsleep({ registered, live, group }: Runner, { listed, asked }: ReadyJ
  * begun a younger one in the last half hour. Gitea gives a runner the oldest job, but some to none: one that calls a workflow, or whose
  * repository has no Actions any more. The runners of a heavy one would take many slots for light jobs.
  */
-export function isStalled({ listed, own }: ReadyJob, groups: ReadonlySet<Group>, facts: Facts): boolean {
+export function isStalled({ listed, ownRunners }: ReadyJob, groups: ReadonlySet<Group>, facts: Facts): boolean {
   const { madeFor, ownersOf, readySinceMs, nowMs } = facts;
   const isHeavy = weightOf(firstWorking(ownersOf(listed)) ?? {}) > 1;
   return madeFor(listed.origin, listed.job).some((runner) => {
     const { state, job, group } = runner;
     if (!groups.has(group)) return false;
-    if (state === 'free' && !own.includes(runner)) return true;
+    if (state === 'free' && !ownRunners.includes(runner)) return true;
     if (!isHeavy || job?.startedAtMs === undefined) return false;
     return nowMs - job.startedAtMs < PASSED_MS && job.createdAtMs > readySinceMs(listed);
   });
@@ -73,7 +73,7 @@ export function queueReadyJobs(facts: Facts): readonly ReadyJob[] {
   const queued = facts.jobs.filter(({ job }) => job.status === 'queued').map((listed) => toReadyJob(listed, facts));
   // `facts.jobs` come oldest first, and those that are equal here stay so.
   const longestFirst = sortedBy(queued, ({ listed }) => facts.readySinceMs(listed));
-  const inOrder = sortedBy(longestFirst, ({ asked }) => (asked ? 0 : 1));
+  const inOrder = sortedBy(longestFirst, ({ request }) => (request ? 0 : 1));
   return byRank(takeTurns(facts.groups) ? byTurns(inOrder, facts) : inOrder, facts);
 }
 

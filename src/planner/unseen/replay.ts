@@ -136,7 +136,7 @@ function usedFor({ listed: { job, origin } }: PastJob, { facts, jobs }: Past): P
   const stay = facts.findRunner(job.runner ?? '')?.madeFor;
   const maker = stay && 'id' in stay ? facts.findJob(origin, stay.id) : undefined;
   const asker = maker && stay && isMadeForSame(maker.job, stay) ? jobs.get(maker) : undefined;
-  return asker?.made?.from.asked.has(asker.made) ? asker.made : asker?.runner;
+  return asker?.made?.from.requestedRunners.has(asker.made) ? asker.made : asker?.runner;
 }
 
 /** The order of events in the same second. */

@@ -12,7 +12,7 @@ export interface PastGroup {
   readonly cap: number;
   /** The lines in which jobs wait for it. Their jobs may wait for other groups, too. */
   readonly lines: WaitingLine[];
-  readonly asked: Set<PastRunner>;
+  readonly requestedRunners: Set<PastRunner>;
   /** Runners at work. */
   busy: number;
   /** The longest time that one of its runners took to come, ms. */
@@ -67,7 +67,17 @@ export interface PastJob {
 
 export function openGroup(group: Group): PastGroup {
   const cap = group.suspend ? 0 : group.maxActiveRunners;
-  return { group, cap, lines: [], asked: new Set(), busy: 0, slowestMs: 0, newestMs: 0, missed: 0, slots: new Map() };
+  return {
+    group,
+    cap,
+    lines: [],
+    requestedRunners: new Set(),
+    busy: 0,
+    slowestMs: 0,
+    newestMs: 0,
+    missed: 0,
+    slots: new Map(),
+  };
 }
 
 /** Asks the first owner with a free slot for a runner. When none has one, the job waits in line, or another job that loses its slot to it. */
@@ -155,7 +165,7 @@ function learn({ from, sinceMs }: PastRunner, atMs: number): void {
 
 /** Extends the time of requested runners. No time becomes shorter. */
 function giveTime(group: PastGroup): void {
-  for (const runner of group.asked) runner.dueMs = Math.max(runner.dueMs, dueMs(runner));
+  for (const runner of group.requestedRunners) runner.dueMs = Math.max(runner.dueMs, dueMs(runner));
 }
 
 /** Returns how long a runner may take, ms. @param missed runners in the name of its job. Default: by the starts of the group alone */
@@ -169,7 +179,7 @@ function dueMs({ from, madeFor, sinceMs }: Omit<PastRunner, 'dueMs'>): number {
 
 /** Gives up requests above the cap. The last in turn goes first. */
 export function keepCap(group: PastGroup, atMs: number): void {
-  while (group.busy + group.asked.size > group.cap) {
+  while (group.busy + group.requestedRunners.size > group.cap) {
     const last = lastInTurn(group);
     if (!last) return;
     const { serves } = last;
@@ -185,7 +195,7 @@ export function keepCap(group: PastGroup, atMs: number): void {
 export function timeOut(group: PastGroup, atMs: number): number {
   for (;;) {
     let first: PastRunner | undefined;
-    for (const runner of group.asked) if (!first || runner.dueMs < first.dueMs) first = runner;
+    for (const runner of group.requestedRunners) if (!first || runner.dueMs < first.dueMs) first = runner;
     if (!first || atMs < first.dueMs) return first?.dueMs ?? Number.POSITIVE_INFINITY;
     const { madeFor, serves, dueMs } = first;
     giveUp(first);
@@ -199,8 +209,8 @@ export function timeOut(group: PastGroup, atMs: number): number {
   }
 }
 
-function hasSlot({ busy, asked, cap }: PastGroup): boolean {
-  return busy + asked.size < cap;
+function hasSlot({ busy, requestedRunners, cap }: PastGroup): boolean {
+  return busy + requestedRunners.size < cap;
 }
 
 function ask(from: PastGroup, serves: PastJob, madeFor: PastJob, sinceMs: number): void {
@@ -212,14 +222,14 @@ function ask(from: PastGroup, serves: PastJob, madeFor: PastJob, sinceMs: number
 
 function giveUp(runner: PastRunner): void {
   const { from, serves } = runner;
-  from.asked.delete(runner);
+  from.requestedRunners.delete(runner);
   serves.runner = undefined;
   countSlot(from, serves, -1);
 }
 
 /** Assigns a new runner, or one that was given up, to a job. */
 function serve(runner: PastRunner, job: PastJob): void {
-  runner.from.asked.add(runner);
+  runner.from.requestedRunners.add(runner);
   runner.serves = job;
   job.runner = runner;
   countSlot(runner.from, job, 1);
@@ -247,7 +257,8 @@ function inTurn(group: PastGroup, a: PastJob, b: PastJob): number {
 /** The runner whose job would get its slot last. */
 function lastInTurn(group: PastGroup): PastRunner | undefined {
   let last: PastRunner | undefined;
-  for (const runner of group.asked) if (!last || inTurn(group, last.serves, runner.serves) < 0) last = runner;
+  for (const runner of group.requestedRunners)
+    if (!last || inTurn(group, last.serves, runner.serves) < 0) last = runner;
   return last;
 }
 
