@@ -55,7 +55,7 @@ export function scheduledIdle(
 
 /**
  * The groups with the idle runners that they want now. Demand is counted from what the looks show anyway: the jobs that a group is the first
- * owner of, and that came within its last minutes. @param written the RunnerGroup of each.
+ * owner of, and that came within its last minutes. @param groups each with its RunnerGroup.
  */
 export function withIdleWanted(
   groups: readonly (readonly [Group, RunnerGroup])[],
