@@ -154,6 +154,19 @@ const workloadsOf = (runner: string, workload: string | number | object): object
   };
 };
 const RESERVED = { type: 'QuotaReserved', status: 'True', message: 'Quota reserved in ClusterQueue team-a' };
+/** The pod of a runner whose native sidecar runs, and whose container `register` waits. */
+const besideSidecar = (name: string, started: boolean) => (runner: string) =>
+  pending({
+    conditions: [scheduledFor(395), { type: 'PodReadyToStartContainers', status: 'True' }],
+    initContainerStatuses: [
+      { name, started, state: { running: { startedAt: LONG_AGO } } },
+      { name: 'register', state: { waiting: { reason: 'PodInitializing' } } },
+    ],
+    ...waitingRunner,
+  })(runner).map((pod) => ({
+    ...pod,
+    spec: { nodeName: 'node-1', initContainers: [{ name, restartPolicy: 'Always' }] },
+  }));
 const registering = (state: object) => ({ initContainerStatuses: [{ name: 'register', state }] });
 /** A working runner whose pod is being deleted. */
 const leaving = (runner: string, untilMs: number, conditions: readonly object[] = []): object => {
@@ -1071,18 +1084,7 @@ describe('explain, at 3 a.m., when', () => {
     {
       when: 'a sidecar of a mesh runs and is not ready',
       jobs: oldJob,
-      pods: (runner) =>
-        pending({
-          conditions: [scheduledFor(395), { type: 'PodReadyToStartContainers', status: 'True' }],
-          initContainerStatuses: [
-            { name: 'istio-proxy', started: false, state: { running: { startedAt: LONG_AGO } } },
-            { name: 'register', state: { waiting: { reason: 'PodInitializing' } } },
-          ],
-          ...waitingRunner,
-        })(runner).map((pod) => ({
-          ...pod,
-          spec: { nodeName: 'node-1', initContainers: [{ name: 'istio-proxy', restartPolicy: 'Always' }] },
-        })),
+      pods: besideSidecar('istio-proxy', false),
       events: (runner) => [
         podEvent(runner, 'Normal', 'Pulled', 'Container image "proxyv2" already present on machine', 390),
         podEvent(runner, 'Warning', 'Unhealthy', 'Startup probe failed: HTTP probe failed with statuscode: 503', 3),
@@ -1100,18 +1102,7 @@ describe('explain, at 3 a.m., when', () => {
     {
       when: 'its sidecar has started, and register has not',
       jobs: oldJob,
-      pods: (runner) =>
-        pending({
-          conditions: [scheduledFor(395), { type: 'PodReadyToStartContainers', status: 'True' }],
-          initContainerStatuses: [
-            { name: 'docker', started: true, state: { running: { startedAt: LONG_AGO } } },
-            { name: 'register', state: { waiting: { reason: 'PodInitializing' } } },
-          ],
-          ...waitingRunner,
-        })(runner).map((pod) => ({
-          ...pod,
-          spec: { nodeName: 'node-1', initContainers: [{ name: 'docker', restartPolicy: 'Always' }] },
-        })),
+      pods: besideSidecar('docker', true),
       code: 4,
       cause: 'PodInitializing: container register has not started (node node-1), for 6m',
       next: 'look at node node-1: kubectl describe node node-1. If no other has this: kubectl cordon node-1, then kubectl -n runners delete pods -l job-name=',

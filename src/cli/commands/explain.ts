@@ -90,7 +90,7 @@ async function answer(request: ReturnType<typeof askedFrom>, flags: FlagsOf<'exp
   );
   const all = what
     ? withFormerNames
-    : await withRuns(withFormerNames, await targetsOf(explainedPlan), explainedPlan.settings);
+    : await withRuns(withFormerNames, () => targetsOf(explainedPlan), explainedPlan.settings);
   const scopes = explainedPlan.groups.map(({ scope }) => scope);
   const { repository } = filter;
   const explanation = filtered(all, { ...filter, repository: repository && currentNameOf(repository, scopes) });

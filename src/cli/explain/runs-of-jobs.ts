@@ -10,7 +10,7 @@ import { type Run, unfinishedRuns } from '../../clients/gitea/runs.ts';
 import { requestOptions, type Settings } from '../../plan/settings.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 
-/** A queued job that is younger waits as any other one. */
+/** A queued job is asked about when it is older than this. Most jobs have a runner by then. */
 const OLD_MS = 60_000;
 
 /**
@@ -18,7 +18,7 @@ const OLD_MS = 60_000;
  */
 export async function withRuns(
   explanation: Explanation,
-  targets: readonly GiteaTarget[],
+  findTargets: () => Promise<readonly GiteaTarget[]>,
   settings: Settings,
 ): Promise<Explanation> {
   const nowMs = Date.parse(explanation.checkedAt);
@@ -31,7 +31,7 @@ export async function withRuns(
     if (runsOrFailure instanceof Failure) return;
     for (const run of runsOrFailure) runs.set(`${target.url} ${run.id}`, run);
   };
-  await Promise.all(targets.map(ask));
+  await Promise.all((await findTargets()).map(ask));
   const jobs = explanation.jobs.map((job): ExplainedJob => {
     const run = runs.get(`${job.origin} ${job.job.runId}`);
     return run ? withRun(job, run) : job;
