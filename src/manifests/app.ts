@@ -30,10 +30,7 @@ export class RunnersApp extends App {
   /** Further objects of that app (platform.ts). */
   added: readonly ObjectManifest[] = [];
 
-  /**
-   * @param finish needed when a group has a podTemplate
-   * @param outdir where `synth` writes. Default: where `cdk8s synth` says, else `dist`
-   */
+  /** @param finish needed with a podTemplate. @param outdir of `synth`; default: that of `cdk8s synth`, else `dist` */
   constructor(groups: readonly RunnerGroup[], finish?: FinishPod, outdir?: string) {
     super(outdir === undefined ? {} : { outdir });
     // Not imported: loading node:v8 takes 1 ms of a start.
@@ -71,10 +68,7 @@ export class RunnersApp extends App {
   }
 }
 
-/**
- * Everything of one RunnerGroup or of one size of it: the template of its Jobs, and after `emit` the RunnerGroup object
- * and one Job per runner.
- */
+/** One RunnerGroup or one size of it: the template of its Jobs, and after `emit` its object and a Job per runner. */
 export class RunnerGroupChart extends Chart {
   readonly group: RunnerGroup;
   /** 16 hex digits over the template. A new runner's name has them: one name never stands for two specs, for a Job's template cannot change. */
@@ -153,8 +147,8 @@ function telling(container: Container): Container {
 }
 
 /**
- * A pod that is deleted while its container starts gets SIGTERM once, some 40 ms after the start (containerd 2.4). Process 1 ignores it until
- * it handles signals. Such a runner would wait for CI jobs for its whole grace period, and at its end one would be killed.
+ * A pod that is deleted while its container starts gets SIGTERM once, before process 1 handles signals (40 ms,
+ * containerd 2.4). The runner would wait for jobs all its grace period, and a job at its end would be killed.
  */
 function hearing(container: Container): Container {
   if (container.name !== 'runner') return container;
@@ -184,9 +178,7 @@ class Manifest extends ApiObject {
   }
 }
 
-/**
- * A document of another kind, kept as text. To parse it and write it again could change the words of YAML 1.1: `on`, dates, `0777`.
- */
+/** A document of another kind, as text. To parse and write it could change words of YAML 1.1: `on`, dates, `0777`. */
 class PassThroughDocument extends Construct {
   readonly text: string;
 
@@ -197,9 +189,8 @@ class PassThroughDocument extends Construct {
 }
 
 /**
- * Everything below `root` (an app or a chart) as one YAML stream, in the order of the tree. Each document follows a line `---`, also the
- * first one: Kubernetes' decoder takes a stream that begins with `{` for JSON and, before 1.33, stops after the first document. Nothing
- * to say is an empty string.
+ * Everything below `root` as one YAML stream, in the order of the tree; empty if there is nothing. The first document
+ * follows a `---`, too: Kubernetes' decoder takes a stream that begins with `{` for JSON.
  */
 export function renderManifests(root: IConstruct): string {
   const texts = root.node.findAll().flatMap((construct) => {

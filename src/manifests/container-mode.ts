@@ -29,10 +29,7 @@ export interface ModeParts {
   readonly prepare?: string;
   /** Mounts of the sidecar's folders for these lines. */
   readonly registerMounts?: readonly Mount[];
-  /**
-   * Security context of the init container that registers: the runner's user, and no privileges. The runner must read
-   * and write its files.
-   */
+  /** Of the init container that registers: the runner's user, who must read its files, and no privileges. */
   readonly registerSecurityContext: k8s.SecurityContext;
   /** preStop command of the runner container. */
   readonly preStop?: readonly string[];
@@ -49,10 +46,7 @@ export interface ModeParts {
   };
 }
 
-/**
- * The docker release that runner 1.0.8 builds its own dind images from (its Dockerfile). Its container is privileged, so it is named by
- * digest: the index for amd64, arm64, armv7 and armv6 of 2026-05-22, as github.com/docker-library/repo-info lists it.
- */
+/** Docker of runner 1.0.8's own dind images. Its container is privileged, so it is named by digest (of 2026-05-22). */
 const DOCKER_IMAGE = 'docker:29.5.2-dind@sha256:6b9cd914eb9c6b342c040a49a27a5eb3804453bae6ecc90f7ff96133595a95e8';
 /** The user of the dind-rootless image; also the group of every volume, so that this user may write there. */
 export const RUNNER_ID = 1000;
@@ -66,10 +60,7 @@ const UNPRIVILEGED: k8s.SecurityContext = {
   capabilities: { drop: ['ALL'] },
   seccompProfile: { type: 'RuntimeDefault' },
 };
-/**
- * Pod Security Standard "restricted". The basic runner image names no user, so it would run as root: the uid is set here.
- * Its HOME must be writable (tool and action caches, `git config --global`), and uid 1000 has no home in that image.
- */
+/** Level "restricted". The image names no user, and uid 1000 has no HOME there, which caches and git need. */
 const CONFINED = {
   env: { HOME: '/data' },
   securityContext: { ...UNPRIVILEGED, runAsGroup: RUNNER_ID, runAsNonRoot: true, runAsUser: RUNNER_ID },
@@ -132,11 +123,7 @@ function dindRootless(group: JobGroup): ModeParts {
   };
 }
 
-/**
- * Makes the sidecar with dockerd. It has no startup probe: the kubelet would start the registration only after dockerd
- * answers. So dockerd starts while the runner registers, and the runner waits for it (`require_docker` in its
- * configuration).
- */
+/** The sidecar with dockerd. Without a startup probe it starts while the runner registers, which then waits for it. */
 function dockerd({ dockerImage = DOCKER_IMAGE }: JobGroup): Required<ModeParts>['sidecar'] {
   return {
     name: 'docker',
@@ -182,10 +169,7 @@ function isInUserNamespace({ podTemplate }: JobGroup): boolean {
   return spec?.hostUsers === false;
 }
 
-/**
- * Ids that a build may use, of those that the kubelet maps into the pod: 0 to 65535, without 0 and without BuildKit's
- * own. The image's own file (100000 to 165535) names ids of the node.
- */
+/** Ids that a build may use, of the pod's (0 to 65535): not 0, and not BuildKit's own. */
 const IDS_IN_POD = [`${RUNNER_ID}:1:${RUNNER_ID - 1}`, `${RUNNER_ID}:${RUNNER_ID + 1}:${65_535 - RUNNER_ID}`, ''].join(
   '\n',
 );
@@ -242,10 +226,7 @@ function buildkit(group: JobGroup) {
   };
 }
 
-/**
- * Seconds on top of `gracefulStopSeconds`: a CI job that ends in the last second is reported (two attempts of 10 s),
- * and dockerd stops.
- */
+/** On top of `gracefulStopSeconds`: to report a job that ends in the last second (two tries of 10 s), and stop dockerd. */
 const STOP_MARGIN_SECONDS = 30;
 
 /** Returns the time after which the kubelet kills a stopped pod, in seconds. */
@@ -254,8 +235,8 @@ export function terminationGraceSeconds({ gracefulStopSeconds }: Pick<JobGroup, 
 }
 
 /**
- * Returns how long a stopped runner waits for its CI job, in seconds: longer than its pod lives. So the kubelet ends a
- * job that takes too long. The runner must not: it would report the job that it cut as a success (docs/adr/0047).
+ * Seconds that a stopped runner waits for its job: longer than its pod lives. So the kubelet ends a job that takes too
+ * long. A runner would report the job that it cut as a success (docs/adr/0047).
  */
 export function shutdownSeconds(group: Pick<JobGroup, 'gracefulStopSeconds'>): number {
   return terminationGraceSeconds(group) + 60;

@@ -1,7 +1,6 @@
 /**
- * Makes the Job of a RunnerGroup. No other file knows its form. It is one literal of Kubernetes' own types. The `Job`
- * of cdk8s-plus always sets fields that our Job does not have, and it cannot express sidecars and
- * `podReplacementPolicy` (docs/adr/0066).
+ * Makes the Job of a RunnerGroup, as one literal of Kubernetes' own types. The `Job` of cdk8s-plus always sets fields
+ * that ours lacks, and has neither sidecars nor `podReplacementPolicy` (docs/adr/0066).
  */
 import { k8s } from 'cdk8s-plus-28';
 import type { JobGroup, SecretKey } from '../config/runnergroup/runner-group.ts';
@@ -20,16 +19,12 @@ import { jobDeadlineSeconds, runnerCommand } from './keep.ts';
 import { podParts, preparation } from './proxy-and-ca.ts';
 import { CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config-file.ts';
 
-/**
- * Volume with the registration: `register` writes it and the runner reads it. The image's own layer is not shared, and
- * is empty after a restart.
- */
+/** Volume with the registration: `register` writes it and the runner reads it. */
 const DATA: Mount = { name: 'data', path: '/data' };
 
 /**
- * Annotations that keep autoscalers from removing a node to save it while a runner is on it. Whatever the grace period
- * is, the cluster autoscaler kills after 10 minutes (its FAQ, "safe-to-evict", "max-graceful-termination-sec"), and
- * Karpenter at a time of its own (docs, "karpenter.sh/do-not-disrupt").
+ * Keeps autoscalers from removing the node of a runner to save it. Whatever the grace period is, the cluster autoscaler
+ * kills after 10 minutes (its FAQ, "safe-to-evict"), and Karpenter at a time of its own.
  */
 const STAY: Texts = {
   'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
@@ -94,10 +89,7 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
     securityContext: sidecar.securityContext,
     volumeMounts: [...mounts(sidecar.mounts), ...(sidecar.files?.mounts ?? []), ...added.mounts],
   };
-  /**
-   * Init container for `setupCommand`. It has the runner's docker and folders, and no token. It runs before `register`
-   * writes the bundle of CAs.
-   */
+  /** Runs `setupCommand` with the runner's docker and folders, and no token, before `register` writes the CAs. */
   const setup: k8s.Container = {
     ...image,
     name: init.SETUP,

@@ -18,17 +18,11 @@ export const TOKEN_VARIABLE = 'GITEA_RUNNER_REGISTRATION_TOKEN';
 export const BOUND_VARIABLE = 'GITEA_RUNNER_REGISTRATION_URL';
 export const BOUND_KEY = 'url';
 
-/**
- * Number of tries. Tries and pause are those of `scripts/run.sh` (runner 1.0.8), where the number of tries has no
- * effect.
- */
+/** Tries and pause are those of the runner's `scripts/run.sh` (1.0.8), where their number has no effect. */
 const TRIES = 10;
 /** Seconds between two tries. */
 const PAUSE_SECONDS = 5;
-/**
- * Seconds of one try. `gitea-runner register` has no time limit: it asks Gitea every second until Gitea answers, then
- * registers. So a pod waits 10 minutes for a Gitea that is down, and fails after 45 seconds if Gitea refuses the token.
- */
+/** Of one try: `register` itself waits for ever. A Gitea that is down gets 10 minutes, a refused token 45 seconds. */
 const TRY_SECONDS = 60;
 
 /**
@@ -106,9 +100,8 @@ export const SECRET_CONFIG_FILE = `${SECRET_CONFIG.path}/config.yaml`;
 export const CACHE_SECRET_VARIABLE = 'GITEA_RUNNER_CACHE_SECRET';
 
 /**
- * Shell lines that append the secret to the file `$1` as `cache.external_secret`, the last key of its last section, and
- * print the result. In a YAML string between single quotes only a single quote is special; it is written twice. An
- * editor's line break at the end of a Secret is removed.
+ * Shell lines that print file `$1` with the secret as `cache.external_secret`, the last key of its last section. In YAML a
+ * single quote is written twice. An editor's line break at the end of a Secret is removed.
  */
 export const PRINT_WITH_SECRET = `with_secret() (
   LC_ALL=C

@@ -49,9 +49,8 @@ export interface JobManifest {
 export type PodTemplate = JobManifest['spec']['template'];
 
 /**
- * Makes the final pod from ours: merges the group's podTemplate and checks the security profile
- * (src/plan/final-pods.ts). It is an argument, because most groups have neither. Same arguments, same result; `ours` is
- * not changed. Keys need not be in order.
+ * Makes the final pod from ours, which does not change: merges the podTemplate and checks the security profile
+ * (plan/final-pods.ts). An argument, because most groups have neither. Keys need not be in order.
  */
 export type FinishPod = (group: RunnerGroup, ours: PodTemplate) => PodTemplate;
 

@@ -12,10 +12,7 @@ import type { JobGroup } from '../config/runnergroup/runner-group.ts';
 import { ROOTLESS_COMMAND } from './container-mode.ts';
 import { withoutExpansion } from './job-manifest.ts';
 
-/**
- * Longest stay of a pod, seconds: the longest that `gitea-runners extend` can give (`LONGEST_KEEP_MS` in
- * src/planner/debugging.ts).
- */
+/** Longest stay of a pod, seconds: the longest that `gitea-runners extend` can give (`LONGEST_KEEP_MS`). */
 export const LONGEST_KEEP_SECONDS = 86_400;
 
 const FOLDER = '/data/.keep';
@@ -66,10 +63,7 @@ const COMMAND = `mkdir -p ${FOLDER} && printf %s "$0" > ${FOLDER}/run.sh && chmo
 exec "$@"
 `;
 
-/**
- * Entry points in mode `buildkit`: its image has dockerd, whose entry point would start it, or is a basic one. Each
- * image has one of these.
- */
+/** For mode `buildkit`: its image is a basic one, or has dockerd, which its own entry point would start. */
 const WITHOUT_DOCKER: readonly string[] = [
   'sh',
   '-c',

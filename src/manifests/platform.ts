@@ -1,6 +1,5 @@
 /**
- * Runs a platform's own cdk8s app around ours (docs/platform.md, docs/adr/0095). The entry of lib/platform.cjs, which is loaded only then.
- * It answers with data and throws nothing: a `Failure` of that part would be none to the rest of the program.
+ * Runs a platform's own cdk8s app around ours (docs/adr/0095). Entry of lib/platform.cjs. Answers with data, throws nothing.
  *
  *   our charts ─► the platform's function changes them ─► each Job is compared with ours ─► templates, and objects beside them
  */
@@ -105,10 +104,7 @@ function plain<T>(value: T): T {
   return sorted(JSON.parse(JSON.stringify(value))) as T;
 }
 
-/**
- * Runs the app so that nothing of it reaches stdout, and so that a process that it ends does not look like one without
- * output.
- */
+/** Runs the app so that nothing of it reaches stdout, and so that its `process.exit` does not look like an empty output. */
 function guarded<T>(work: () => T): { readonly value: T } | { readonly problem: string } {
   const { write } = process.stdout;
   const onExit = () => {

@@ -18,10 +18,7 @@ const POD_IP = 'GITEA_RUNNER_POD_IP';
 /** Never through a proxy: the pod itself and the Services of its cluster. The runner's own cache listens at the pod's address. */
 const ALWAYS_DIRECT = ['localhost', '127.0.0.1', '::1', '.svc', '.cluster.local'];
 
-/**
- * Folder in which `update-ca-certificates` of Debian and Alpine finds further certificates, so that a job may run it.
- * Not below /etc or /run: rootless dockerd sees copies of these.
- */
+/** Folder of `update-ca-certificates`, so that a job may run it. Not below /etc or /run: rootless dockerd copies these. */
 const CA_DIR = '/usr/local/share/ca-certificates/gitea-runner';
 const CA_FILE = `${CA_DIR}/ca.crt`;
 const BUNDLE_DIR = '/usr/local/share/gitea-runner';
@@ -64,10 +61,7 @@ export function podParts({ proxy, caBundle }: JobGroup) {
   };
 }
 
-/**
- * Returns the variables in both cases: curl reads `http_proxy` in lower case only, and some programs read capitals
- * only.
- */
+/** Returns the variables in both cases: curl reads lower-case `http_proxy` only, and some programs only capitals. */
 function proxyVariables(proxy: PodProxy | undefined): readonly k8s.EnvVar[] {
   if (proxy === undefined) return [];
   const { http, https, direct, secret } = proxy;
@@ -113,9 +107,7 @@ done
 { cat $public; echo; cat ${CA_FILE}; } > ${BUNDLE_FILE} || exit 1
 `;
 
-/**
- * Returns the shell lines that container `register` runs before it registers. Empty for a group without these fields.
- */
+/** Returns the shell lines that run before the registration. Empty for a group without these fields. */
 export function preparation(group: JobGroup): string {
   const names = podParts(group)
     .env.map(({ name }) => name)
@@ -130,10 +122,7 @@ done > ${ENV_FILE} || exit 1
 `;
 }
 
-/**
- * Returns the parts that the group's fields add to the runner's configuration: its `env_file`, and folders that it
- * mounts into job containers.
- */
+/** Returns what the runner's configuration gets: its `env_file`, and folders to mount into job containers. */
 export function configParts({ proxy, caBundle }: JobGroup) {
   return {
     envFile: proxy === undefined && caBundle === undefined ? undefined : ENV_FILE,

@@ -25,10 +25,7 @@ export interface RunnerParts {
 /** Containers that know the runner's name. */
 const OURS = ['runner', REGISTER];
 
-/**
- * Makes the Job of one runner. Annotations of a platform's app come first. A living Job keeps its spec: Argo CD 3.6
- * lets Kubernetes judge each difference (docs/adr/0063).
- */
+/** Makes the Job of one runner. A living Job keeps its spec: Argo CD 3.6 judges each difference (docs/adr/0063). */
 export function stamp(ofGroup: JobManifest, parts: RunnerParts): JobManifest {
   const { name, labels, annotations, queue } = parts;
   return {
@@ -89,10 +86,7 @@ function specOf(ofGroup: JobManifest, parts: RunnerParts): JobManifest['spec'] {
   };
 }
 
-/**
- * A repository as a DNS label, for the names of its claims. The hash keeps `a-b/c` and `a/b-c` apart, so that no repository gets the claim
- * of another one. Gitea ignores case.
- */
+/** A repository as a DNS label, for its claims. The hash keeps `a-b/c` and `a/b-c` apart. Gitea ignores case. */
 export function repositoryLabel(repository: string): string {
   const name = repository.toLowerCase();
   const readable = name.replace(/[^a-z0-9]+/g, '-').slice(0, 40);

@@ -1,7 +1,6 @@
 /**
- * The fast writer of `generate`. It writes the Job of a group once, with marks where runners differ, and then replaces
- * the marks for each runner. 3 µs per Job instead of 400 (docs/performance.md). `cdk8s synth` stamps objects and writes
- * the same bytes: test/manifests/same-bytes.property.test.ts.
+ * The fast writer of `generate`: it writes a group's Job once, with marks where runners differ, and replaces the marks
+ * for each runner, in 3 µs instead of 400. `cdk8s synth` writes the same bytes (same-bytes.property.test.ts).
  */
 
 import { OF_REPOSITORY } from '../config/runnergroup/runner-group.ts';
@@ -13,9 +12,7 @@ import { type RunnerParts, stamp } from './stamp.ts';
 import { document, quote, withFinalNewline } from './yaml.ts';
 
 /**
- * Returns the whole output in pieces to be joined: each document after a line `---`. Each group has its object (if
- * asked for) and its Jobs; the other documents follow. The Jobs of a group share their long pieces as the same string
- * objects, so they are not joined first.
+ * Returns the output in pieces to be joined. A group's Jobs share their long pieces as the same string objects.
  * @param charts in output order, as `RunnersApp.groupCharts`
  */
 export function manifestPieces(
@@ -114,10 +111,7 @@ function fill({ head, pieces }: JobForm, values: readonly string[], into: string
   if (text !== '') into.push(text);
 }
 
-/**
- * Lines of annotations behind the indent of the first one. Their keys are plain words (`src/shared/marks.ts`).
- * A plain loop: lists of entries were a tenth of all memory that a start asks for.
- */
+/** Lines of annotations, the first without its indent. A plain loop: lists took a tenth of a start's memory. */
 function annotationLines(annotations: Texts): string {
   let lines = '';
   for (const key of Object.keys(annotations)) {

@@ -27,10 +27,7 @@ export function quote(text: string): string {
   );
 }
 
-/**
- * Writes one document without `---`, with a newline at the end. Throws on values that JSON cannot hold (NaN, functions,
- * symbols).
- */
+/** Writes one document without `---`. @throws TypeError for values that JSON cannot hold (NaN, functions) */
 export function document(value: unknown): string {
   return `${node(value, '').slice(1)}\n`;
 }

@@ -1,7 +1,6 @@
 /**
- * Knows the time and sets timers, as the only file. Code that waits gets a `Clock` as an argument. So a test can let
- * hours pass in a moment. It loads nothing: it is part of the start-up path. Not `performance.now()`, which loads eight
- * modules at its first use.
+ * The only file that knows the time and sets timers. Code that waits gets a `Clock`, so that a test can let hours pass.
+ * It is part of the start-up path and loads nothing: `performance.now()` would load eight modules.
  */
 export interface Clock {
   /** Time of this machine's clock, ms since 1970. It may be set back. */

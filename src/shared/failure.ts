@@ -64,10 +64,7 @@ export function isRateLimit({ kind }: Failure): boolean {
 /** Causes that `joinFailures` tells: more would not fit into Argo CD's message. The others are counted. */
 const MOST_CAUSES = 5;
 
-/**
- * Joins all causes to one failure, each message once. It has the codes of the first one.
- * @param after lines that follow
- */
+/** Joins all causes to one failure, each message once, with the codes of the first. @param after lines that follow */
 export function joinFailures(failures: readonly [Failure, ...Failure[]], after: readonly string[] = []): Failure {
   const [first] = failures;
   const causes = [...new Map(failures.map(({ code, message }) => [message, code]))];

@@ -31,10 +31,7 @@ export function paperOf({ terminal, columns, env }: Pick<Io, 'terminal' | 'colum
   return { colour: canColour({ terminal, env }), ...(isLimited && { columns }) };
 }
 
-/**
- * True if colours may be used. A non-empty `NO_COLOR` (no-color.org) forbids them, and so does a terminal that can only
- * print.
- */
+/** True if colours may be used: not with `NO_COLOR` (no-color.org), nor on a terminal that can only print. */
 export function canColour({ terminal, env }: Pick<Io, 'terminal' | 'env'>): boolean {
   return terminal && !env['NO_COLOR'] && canMove({ terminal, env });
 }

@@ -1,7 +1,4 @@
-/**
- * The marks contract: labels, annotations and names that one room writes and another reads, or that Argo CD and we read of each other.
- * Written by src/manifests; read by src/clients/kubernetes, src/clients/argocd, src/serve and the demo. No other file spells these keys.
- */
+/** Labels, annotations and names that several rooms share, or Argo CD and we. No other file spells these keys. */
 
 export type Texts = Readonly<Record<string, string>>;
 
@@ -33,19 +30,11 @@ export const SIZE = 'gitea.bpg.pw/size';
 export const WEIGHT = 'gitea.bpg.pw/weight';
 /** Annotation: names of the limits that it counts under besides its cap, separated by commas. Also read of Jobs of other Applications. */
 export const LIMITS = 'gitea.bpg.pw/limits';
-/**
- * Annotation: scope of the group that names these limits, or has bound runners. Other Applications count the runner only if its owner is
- * theirs. After a rename of the group it tells which one has the runner now.
- */
+/** Annotation: scope of the group. By it other Applications count the runner under limits, and a renamed group owns it. */
 export const SCOPE = 'gitea.bpg.pw/scope';
-/**
- * Annotation of a Job whose runner `serve` registers: the level, as `scopeWord` writes it. Absent: its pod registers. A
- * runner at `repo:owner/name` is bound to that repository. A living Job keeps it, whatever its group says now.
- */
+/** Annotation: level at which `serve` registers the runner (`scopeWord`). Absent: its pod registers. It never changes. */
 export const REGISTERED_AT = 'gitea.bpg.pw/registered-at';
-/**
- * Label of a Job that waits in a queue of Kueue (docs/adr/0100). A living Job keeps it, whatever its group says now.
- */
+/** Label: the queue of Kueue in which the Job waits (docs/adr/0100). A living Job keeps it. */
 export const QUEUE = 'kueue.x-k8s.io/queue-name';
 /** Label: the shard that prints the Job (docs/adr/0109). Absent: it was made where there were none. */
 export const SHARD = 'gitea.bpg.pw/shard';
@@ -55,10 +44,7 @@ export const SHARDS = 'gitea.bpg.pw/shards';
 export const CREDENTIALS_TYPE = 'gitea.bpg.pw/runner';
 /** The only key of that Secret: the file that the runner reads. */
 export const CREDENTIALS_KEY = '.runner';
-/**
- * Annotation: number of runners before it that the plan gave up in a row. Absent: none. The plan prints it and reads
- * it.
- */
+/** Annotation: number of runners before it that the plan gave up in a row. Absent: none. */
 export const TRIED_BEFORE = 'gitea.bpg.pw/tried-before';
 /** Annotation: end of the CI job of a runner whose pod waits, RFC 3339. The plan prints it and reads it. */
 export const ENDED_AT = 'gitea.bpg.pw/ended-at';
@@ -66,16 +52,11 @@ export const ENDED_AT = 'gitea.bpg.pw/ended-at';
 export const KEEP_UNTIL = 'gitea.bpg.pw/keep-until';
 /** Annotation: until when somebody wants it to stay, RFC 3339. Written by people and `gitea-runners extend`, never printed. */
 export const EXTEND_UNTIL = 'gitea.bpg.pw/extend-until';
-/**
- * Annotation of a RunnerGroup: it is suspended in the cluster, not in git. The value is for people: since when, and by whom. Any value
- * counts. Written by people and by an action in Argo CD.
- */
+/** Annotation of a RunnerGroup: any value suspends it in the cluster. The text is for people: since when, by whom. */
 export const SUSPENDED = 'gitea.bpg.pw/suspended';
 /** Annotation of a RunnerGroup: a new value has `serve` look at Gitea at once. Written as `SUSPENDED` is. */
 export const LOOK_NOW = 'gitea.bpg.pw/look-now';
-/**
- * Annotation of the pod template: the runner's configuration file. It saves an object that would be applied and pruned.
- */
+/** Annotation of the pod template: the runner's configuration file. It saves an object. */
 export const RUNNER_CONFIG = 'gitea.bpg.pw/runner-config';
 
 /** Annotation of the pod template: which ids of the pod's user namespace BuildKit may use, as /etc/subuid has them. */
@@ -140,10 +121,7 @@ type Metadata = Readonly<
   Partial<Record<'annotations' | 'labels', Texts | null> & Record<'namespace' | 'name', string>>
 >;
 
-/**
- * The object with a tracking id, also where Argo CD tracks by label. The label names the Application as the id does, but no object: a copy
- * counts as the Application's, for Argo CD, too. An id that is there counts alone, as many tools write this label.
- */
+/** Adds a tracking id where Argo CD tracks by label. An id that is there counts alone: many tools write this label. */
 export function withTrackingId(object: unknown, kind: string, label: string): unknown {
   const metadata = (object as { readonly metadata?: Metadata } | null)?.metadata;
   const { annotations, labels, namespace, name } = metadata ?? {};

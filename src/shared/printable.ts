@@ -1,8 +1,4 @@
-/**
- * Everything that steers a terminal, hides text or turns its direction: control characters, format characters (bidi, zero
- * width, tags), line and paragraph separators, lone surrogates, blank fillers, noncharacters. U+FE0F only picks the coloured
- * form of an emoji and stays.
- */
+/** Characters that steer a terminal, hide text or turn its direction. U+FE0F, which colours an emoji, stays. */
 const unprintable = (): RegExp =>
   // Made when it is needed: the tables of Unicode cost every start half a millisecond.
   /(?!\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/gu;
@@ -41,10 +37,7 @@ export function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most).replace(/\p{Cs}$/u, '')}…` : text;
 }
 
-/**
- * Makes one printable line: line breaks become blanks. A long string is cut in the middle: the words around a cause
- * come before it.
- */
+/** Makes one printable line. A long string is cut in the middle: the words around a cause come before it. */
 export function oneLine(text: string, most: number): string {
   // Cut before escaping, so that an endless string costs nothing; and after it, so that escapes do not make it long
   // again.
@@ -68,10 +61,7 @@ export function firstNames(names: readonly string[], most: number): string {
   return `${names.slice(0, most).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
-/**
- * Returns the first lines, and a line for the rest: `… and 3 more`.
- * @param place of the others: it ends that line
- */
+/** Returns the first lines, and a line for the rest: `… and 3 more`. @param place ends that line */
 export function firstLines(lines: readonly string[], most: number, place?: string): readonly string[] {
   const rest = lines.length - most;
   return rest > 0 ? [...lines.slice(0, most), `… and ${rest} more${place === undefined ? '' : `: ${place}`}`] : lines;

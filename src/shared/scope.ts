@@ -30,10 +30,7 @@ export function scopeWord(scope: Scope): string {
   return scope.kind === 'global' ? scope.kind : `${scope.kind}:${scope.now ?? coverOf(scope)}`;
 }
 
-/**
- * True if the jobs of a repository are in the scope, by its former or current name. Gitea's names are not
- * case-sensitive.
- */
+/** True if the repository's jobs are in the scope, by its former or current name. Gitea's names ignore case. */
 export function hasJobsOf(scope: Scope, owner: string, repo: string): boolean {
   const covers = [coverOf(scope) ?? '', scope.now].map((name) => name?.toLowerCase());
   return ['', owner, `${owner}/${repo}`].some((name) => covers.includes(name.toLowerCase()));

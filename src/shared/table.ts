@@ -13,10 +13,7 @@ export interface TableOptions extends Paper {
   readonly whole?: boolean;
 }
 
-/**
- * Prints a table as kubectl does. If it is wider than the terminal, its widest columns are cut, and the last one is
- * broken into lines.
- */
+/** Prints a table as kubectl does. In a narrow terminal its widest columns are cut, and the last one is wrapped. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[], options: TableOptions): string {
   const last = header.length - 1;
   const cells = [header, ...rows].map((row) => row.map(printable));

@@ -1,7 +1,4 @@
-/**
- * Base URLs of servers: scheme, host, port and path. Two spellings of one address have the same normal form. A token is bound to
- * a base URL and is sent to addresses below it only (test/clients/tokens/url-binding.test.ts).
- */
+/** Base URLs of servers in normal form: two spellings of one address are equal. Tokens are bound to them. */
 
 /** A byte that may stand in a path as it is (RFC 3986 section 2.3), written as `%41`. */
 const ENCODED = /%[0-9a-fA-F]{2}/g;
@@ -10,9 +7,8 @@ const UNRESERVED = /[A-Za-z0-9._~-]/;
 const ENCODED_SLASH = /%2f|%5c/i;
 
 /**
- * Returns the normal form: host in lower case, no default port, no dot segment, no slash at the end; percent-encoding
- * only where it is needed, in capitals. Undefined if it is not an http or https URL, or has credentials, a query or a
- * fragment.
+ * Returns the normal form: lower-case host, no default port, dot segment or last slash, percent-encoding only where
+ * needed. Undefined: no http(s) URL, or one with credentials, a query or a fragment.
  */
 export function normalBase(text: string): string | undefined {
   // Checked in the string: an empty query or fragment ("?", "#") leaves no part in a URL.
@@ -38,10 +34,7 @@ function normalPath({ pathname }: URL): string {
   return decoded.replace(/\/+$/, '');
 }
 
-/**
- * Parses a URL. Undefined: it is not one. `URL.canParse` of Node 20 rejects some URLs with letters like ü after
- * thousands of calls (seen with 20.20.2; 24 is right), and `URL.parse` came with Node 22.
- */
+/** Parses a URL. Undefined: it is none. `URL.canParse` of Node 20 is sometimes wrong; `URL.parse` came with 22. */
 export function parseUrl(text: string, base?: string): URL | undefined {
   try {
     return new URL(text, base);

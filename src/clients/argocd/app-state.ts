@@ -1,7 +1,4 @@
-/**
- * Reads the used fields of an Application from its JSON (Argo CD 3.5.3 pkg/apis/application/v1alpha1/types.go). Strict
- * on these fields; all other fields may have any value. Judges only; fetches nothing.
- */
+/** Reads and judges the used fields of an Application (Argo CD 3.5.3, v1alpha1/types.go). Fetches nothing. */
 import * as z from 'zod';
 import { HARMFUL_OPTIONS } from '../../shared/installed/installed-application.ts';
 import { PLUGIN, SHARD_SETTING } from '../../shared/installed/installed-names.ts';
@@ -25,10 +22,7 @@ const STOPPING: ReadonlySet<string> = new Set(['ComparisonError', 'InvalidSpecEr
 const LONGEST_MESSAGE = 600;
 /** Most characters of a word such as a phase or a type. A longer one is cut in the middle. */
 const LONGEST_WORD = 60;
-/**
- * Most conditions in a message, with each kind once first. Argo CD has one condition for each object that it leaves
- * out.
- */
+/** Most warnings that are shown, one of each kind first: Argo CD has one for each object that it leaves out. */
 const MOST_WARNINGS = 3;
 /** An operation that runs for so long will not end soon, ms. */
 const LONG_MS = 180_000;
@@ -141,10 +135,7 @@ export function readApplication(json: unknown) {
     /** Errors in Argo CD's order. */
     errors: conditions.filter(({ type }) => isError(type)).map(toError),
     isSkipped,
-    /**
-     * Warnings that keep runners from coming, with Argo CD's words where they exist: conditions that are not errors,
-     * and options of its syncs.
-     */
+    /** Why runners may not come: conditions that are no errors, in Argo CD's words, and harmful sync options. */
     warnings: [
       ...shownConditions.map(toError).map(({ type, message }) => `${type}: ${message}`),
       ...harmful.map((option) => `syncOptions has ${option}: ${HARMFUL_OPTIONS.get(option)}`),
@@ -157,20 +148,11 @@ export function readApplication(json: unknown) {
         ...(startedAtMs != null && { startedAtMs }),
       },
     }),
-    /**
-     * True if an operation is requested or under way. Until it ends, Argo CD refuses each sync (util/argo/argo.go,
-     * `SetAppOperation`).
-     */
+    /** True if an operation is requested or runs. Until it ends, Argo CD refuses each sync (`SetAppOperation`). */
     isOperating: parsed.data.operation != null,
-    /**
-     * Start of the last comparison with git, in whole seconds of the controller's clock. A comparison that was given up
-     * does not change it.
-     */
+    /** Start of the last comparison with git that was not given up: ms, by the controller's clock, in whole seconds. */
     ...(reconciledAtMs != null && { reconciledAtMs }),
-    /**
-     * True if a refresh is requested or under way (annotation `argocd.argoproj.io/refresh`): another request may be
-     * lost in it.
-     */
+    /** True if a refresh is requested or runs (annotation `REFRESH`). Another request may be lost in it. */
     refreshPending: metadata.annotations?.[REFRESH] !== undefined,
     /** True when the object is among the Application's resources, also when it waits to be pruned. And for the shard that its plugin prints. */
     manages: (object: ObjectRef): boolean => managed.has(objectKey(object)),
@@ -182,10 +164,7 @@ export function readApplication(json: unknown) {
   };
 }
 
-/**
- * Returns the message of an operation, with the first reason of its objects that the message does not have. "one or more
- * synchronization tasks are not valid" has none (gitops-engine pkg/sync/sync_context.go).
- */
+/** Returns an operation's message. Some give no reason: then the first reason of its objects is added. */
 function operationText({ message = '', syncResult }: NonNullable<z.infer<typeof Status>['operationState']>): string {
   const failed = (syncResult?.resources ?? []).filter(({ status }) => status === 'SyncFailed');
   const reason = failed.find((each) => each.message !== '' && !message.includes(each.message))?.message;
@@ -250,10 +229,7 @@ function isError(type: string): boolean {
   return type.endsWith('Error') || type === SKIPPED || type === DELETING;
 }
 
-/**
- * Objects printed with `hook: Skip` have no status: Argo CD does not compare them (controller/state.go,
- * `CompareAppState`).
- */
+/** Objects printed with `hook: Skip` have no status: Argo CD does not compare them (`CompareAppState`). */
 function toJob(resource: z.infer<typeof Resource>) {
   const { group, kind, namespace, name, requiresPruning, status } = resource;
   const isCompared = group === 'batch' && kind === 'Job' && requiresPruning !== true;
@@ -264,17 +240,11 @@ function toJob(resource: z.infer<typeof Resource>) {
 
 function toError({ type, message }: { readonly type: string; readonly message: string }) {
   return {
-    /**
-     * `ComparisonError`, `InvalidSpecError`, `UnknownError`, `SyncError`, `DeletionError`, a newer type, or one of this
-     * program.
-     */
+    /** `ComparisonError`, `InvalidSpecError`, `SyncError` or another type of Argo CD, or `SKIPPED` or `DELETING`. */
     type: oneLine(type, LONGEST_WORD),
     /** One line. The output of a plugin is at its end. */
     message: oneLine(unwrapped(message), LONGEST_MESSAGE),
-    /**
-     * The last comparison cannot be trusted, so nothing must be synced on it. For `ComparisonError` and `InvalidSpecError` Argo CD itself
-     * ends a sync (controller/sync.go, `SyncAppState`); `UnknownError`: the comparison was given up. Other errors tell of the past.
-     */
+    /** True if nothing may be synced, because the last comparison cannot be trusted. Other errors tell of the past. */
     stops: STOPPING.has(type),
   };
 }

@@ -52,9 +52,7 @@ export function readShards(text: string): number | undefined {
   return /^(?:[1-9]\d?|100)$/.test(text) ? Number(text) : undefined;
 }
 
-/**
- * Returns how many Applications print the object with these annotations, as shard 0 writes it. Undefined: one alone.
- */
+/** Returns how many Applications print the object, as shard 0 writes it. Undefined: one alone. */
 export function shardCount(annotations: Texts | null | undefined): number | undefined {
   return readShards(annotations?.[SHARDS] ?? '');
 }

@@ -41,11 +41,7 @@ import type { ApplicationRef } from './application.ts';
 export interface ArgoCdOptions extends Pick<HttpOptions, 'ca' | 'clock' | 'env' | 'onRequest'> {
   /** Base URL of the API server, perhaps with a root path. */
   readonly url: string;
-  /**
-   * Returns the current token of an Argo CD account, without white space around it. The token goes to the origin of
-   * `url` only.
-   * @throws Failure
-   */
+  /** Returns the account's current token, trimmed. It is sent to the origin of `url` only. @throws Failure */
   readonly readToken: () => Promise<string>;
   /** Namespace of Argo CD, mostly `argocd`: Applications without a namespace live there. */
   readonly controlPlaneNamespace: string;
@@ -64,11 +60,7 @@ const CONNECTIONS = 128;
 /** An Application with 600 Jobs has 160 KB; etcd takes none above 1.5 MiB, and JSON adds little. */
 const BODY_LIMIT = 8 * 1024 * 1024;
 
-/**
- * Replaces the Application's `syncPolicy.retry`. While Argo CD repeats a sync it refuses all others, by default for two
- * minutes and a half: one Job that Kubernetes refuses would delay the runners of other groups. This program repeats
- * syncs by itself (wake-state.ts).
- */
+/** Replaces `syncPolicy.retry`: while Argo CD repeats a sync, it refuses all others. `serve` repeats by itself. */
 const NO_RETRY = { limit: 0 };
 
 const WRONG_URL =
@@ -78,10 +70,7 @@ const WRONG_TOKEN =
 
 export type ArgoCd = ReturnType<typeof openArgoCd>;
 
-/**
- * A client for one Argo CD with one account. It keeps connections until `close`. Every request throws `Failure` (exit 1).
- * @throws Failure exit 2: the URL cannot be one.
- */
+/** Opens a client for one account of one Argo CD. @throws Failure: exit 2 for a wrong URL, exit 1 from its requests */
 export function openArgoCd(options: ArgoCdOptions) {
   const { url, readToken, ca, clock = systemClock, controlPlaneNamespace, env, onRequest } = options;
   const parsed = parseUrl(url);
@@ -94,17 +83,11 @@ export function openArgoCd(options: ArgoCdOptions) {
   /** The Application as it is. Argo CD compares nothing for this. */
   const read = (app: ApplicationRef, deadline: Deadline): Promise<AppState> => get(app, 'read', {}, deadline);
 
-  /**
-   * Runs the plugin, compares everything, and returns the result. Takes a second or more. The head of this file says
-   * when the request is lost.
-   */
+  /** Runs the plugin and compares; takes a second or more. The head of this file says when the request is lost. */
   const refresh = (app: ApplicationRef, deadline: Deadline, kind: RefreshKind = 'hard'): Promise<AppState> =>
     get(app, 'refresh', { refresh: kind }, deadline);
 
-  /**
-   * Starts a sync with prune of the last generated output. The Application's own sync options hold. Does not wait for
-   * the end.
-   */
+  /** Starts a sync with prune of the last output, with the Application's own options. Does not wait for its end. */
   const sync = async (app: ApplicationRef, deadline: Deadline): Promise<SyncStart> => {
     const request: HttpRequest = {
       ...(await requestFor(app, 'sync', '/sync')),
@@ -185,21 +168,13 @@ const BASE = 'Check that the URL is the base address of Argo CD, with its root p
 const INVALID_ARGUMENT = 3;
 const FAILED_PRECONDITION = 9;
 
-/**
- * True if an operation is already under way (`ErrAnotherOperationInProgress` in util/argo/argo.go, wrapped by `Sync`):
- * HTTP 400 with gRPC code 9. Argo CD sends that code also for an Application that is being deleted and for git that
- * cannot be reached.
- */
+/** True if an operation runs already. Argo CD sends the same codes for other reasons, so its text decides. */
 function isBusy(answer: HttpAnswer): boolean {
   const { code, message } = (answer.status === 400 && readError(answer)) || {};
   return code === FAILED_PRECONDITION && message?.includes('another operation is already in progress') === true;
 }
 
-/**
- * The Failure for an answer that is not 200. Argo CD says 403 for what does not exist too, so as not to tell what there is
- * (`getAppEnforceRBAC`).
- * @param right that is needed, as an RBAC line has it
- */
+/** Makes the Failure for a status but 200. What does not exist is a 403, too. @param right as an RBAC line has it */
 function refusal(request: HttpRequest, answer: HttpAnswer, right: string): Failure {
   const { status } = answer;
   const error = readError(answer);

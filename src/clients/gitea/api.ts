@@ -93,10 +93,7 @@ export class GiteaApi {
     return answer;
   }
 
-  /**
-   * If the version is not known yet, it is asked at the same time: at the same origin, so the token is safe there. Its failure comes first,
-   * because on an old Gitea the other one would only be a 404.
-   */
+  /** Asks the version, too, if it is not known. Its failure comes first: on an old Gitea the other one is a mere 404. */
   async get<T>(question: Question, read: AnswerReader<T>): Promise<T> {
     this.#requests += 1;
     if (this.#requests > MOST_REQUESTS) {
@@ -164,10 +161,7 @@ export async function change(
   throw failureOfStatus(request, answer, question, access.token);
 }
 
-/**
- * Redirects may lead to places that the token is bound to, for a name to the same question about another one.
- * @throws Failure (exit 3): the address itself is none, so it was not sent
- */
+/** Builds a request that is redirected only to what the token covers. @throws Failure (exit 3): it covers not even this */
 export function requestTo(
   { url: base, token, names }: Pick<GiteaAccess, 'url' | 'token' | 'names'>,
   { what, method = 'GET', path, query = [] }: Pick<Question, 'what' | 'method' | 'path' | 'query'>,

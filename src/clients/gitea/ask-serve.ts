@@ -1,7 +1,4 @@
-/**
- * Requests recent looks from `serve` in place of Gitea (docs/adr/0111). An answer with any fault counts as none: then
- * Gitea itself is asked. Loaded only with `--looks`.
- */
+/** Asks `serve` for recent looks in place of Gitea (docs/adr/0111). A faulty answer counts as none. */
 import { randomBytes } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { systemClock } from '../../shared/clock.ts';

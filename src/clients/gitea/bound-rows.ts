@@ -1,7 +1,6 @@
 /**
- * Reads rows of runners that are bound to one repository. Lists of an organization and of a user lack them
- * (models/actions/runner.go `FindRunnerOptions`, Gitea 1.26.0 and 1.27.3), and there may be hundreds of repositories.
- * So only those repositories are asked whose row is needed: the runner's container runs, and no job names it.
+ * Reads rows of runners that are bound to one repository, which lists of organizations and users lack
+ * (`FindRunnerOptions`, Gitea 1.27.3). Asks only where a runner's container runs and no job names it.
  */
 import type { Job, LiveJob, RegisteredRunner } from '../../planner/evidence.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
@@ -53,9 +52,7 @@ export function namesAtWork(jobs: Iterable<Job>): ReadonlySet<string> {
   return names;
 }
 
-/**
- * Returns a part of them, chosen by the time. So each has its turn, although nothing is remembered between two looks.
- */
+/** Returns some of them, chosen by the time: each has its turn, and nothing is remembered between two looks. */
 function inTurn<T>(all: readonly T[], nowMs: number): readonly T[] {
   const first = Math.trunc(nowMs) % Math.max(1, all.length);
   return [...all.slice(first), ...all.slice(0, first)].slice(0, MOST_REPOSITORIES);

@@ -1,7 +1,4 @@
-/**
- * Limits how much of its rows a look keeps. Authors of workflows choose names and labels of any length and number;
- * Gitea itself cuts names to 255 bytes. A string is cut first. Then its row must find room in the look.
- */
+/** Limits how much a look keeps: authors of workflows choose names and labels of any length and number. */
 import { groupBy } from '../../shared/keys.ts';
 
 /** Most characters of a name. A longer one becomes `TOO_LONG`. */
@@ -20,10 +17,7 @@ const MOST_OF_RUNNER = 16_384;
 export const TOO_LONG = '(too long)';
 export const TOO_MANY = '(too many)';
 
-/**
- * Bytes that all looks of a process may keep. `serve` has a heap of 358 MiB (install/). It keeps each look until the
- * next one is read, and plans.
- */
+/** Bytes that all looks of a process may keep until they are read again. `serve` has a heap of 358 MiB. */
 const BYTES_OF_ALL = 48 * 1024 * 1024;
 /** Bytes that one look may keep. Above it, rows are left out by their use (`SHARES`). */
 const MOST_OF_LOOK = 24 * 1024 * 1024;
@@ -47,10 +41,7 @@ export function shareOutBytes(targets: readonly WithUrl[]): (target: WithUrl) =>
   };
 }
 
-/**
- * Largest part of a look's bytes for each use. `needed`: the look fails if there is no room. `uncovered`: rows of jobs
- * that no group covers.
- */
+/** Largest part of a look's bytes by use. `needed`: without room the look fails. `uncovered`: jobs without a group. */
 const SHARES = { needed: 1, optional: 1 / 2, uncovered: 1 / 4 } as const;
 
 export class Shelf {
@@ -74,10 +65,7 @@ export class Shelf {
     return labels.every((label) => this.#labels?.has(label) ?? true);
   }
 
-  /**
-   * Returns the labels of a row. Labels that no group has are kept while there is room. One label that no group can
-   * have replaces those that are left out.
-   */
+  /** Returns the labels to keep. Those that no group has need room; `TOO_MANY` replaces what is left out. */
   labels(labels: readonly string[]): readonly string[] {
     let uncoveredCount = 0;
     const kept = labels.filter((label) => {
@@ -153,10 +141,7 @@ export function boundedBranch(branch: string): string | undefined {
   return branch.length > LONGEST_BRANCH ? undefined : branch;
 }
 
-/**
- * Returns the link, or an empty string if it is too long. It also becomes an annotation, of which Kubernetes takes 256
- * KiB.
- */
+/** Returns the link; empty if it is too long. It also becomes an annotation, of which Kubernetes takes 256 KiB. */
 export function boundedLink(url: string): string {
   return url.length > LONGEST_LINK ? '' : url;
 }

@@ -16,24 +16,14 @@ import { type ListPage, unreadableJob } from './shapes.ts';
 const NEWEST_ROWS = 150;
 /** A past of 318 jobs needs about as many; more cost too many requests. */
 const HISTORY_ROWS = 1_500;
-/**
- * How long before the oldest active job the past is read, ms: six times the default spawn timeout. Runners that were
- * requested then may still be starting.
- */
+/** How long before the oldest active job the past is read, ms: runners requested then may still be starting. */
 const HISTORY_MARGIN_MS = 30 * 60_000;
-/**
- * Numbers of the pages with the newest rows after the first. Only right if the instance allows pages of full size
- * (`[api] MAX_RESPONSE_ITEMS`).
- */
+/** Pages with the newest rows after the first, if the instance allows pages of full size (MAX_RESPONSE_ITEMS). */
 const FURTHER_PAGES = Array.from({ length: NEWEST_ROWS / PAGE_LIMIT - 1 }, (_, index) => index + 2);
 
 type CompletedList = Awaited<ReturnType<typeof readCompletedJobs>>;
 
-/**
- * Puts the newest completed jobs into `jobs`: `rows` of them, and perhaps those of the first page. Versions before 1.27
- * ignore the requested order (measured on 1.26.0), so the last pages follow there.
- * @param isEager requests all pages at once
- */
+/** Puts the newest completed jobs into `jobs`: `rows` of them. @param isEager requests all pages at once */
 export async function readCompletedJobs(
   api: GiteaApi,
   level: Level,
@@ -64,10 +54,7 @@ export function lacksHistory(list: CompletedList, jobs: JobsById): boolean {
   return !isBefore(pages.at(-1) ?? first, historyBegin(jobs));
 }
 
-/**
- * Puts further completed jobs into `jobs`, back to the oldest active one. Each step reads as many pages as all steps
- * before together.
- */
+/** Puts older completed jobs into `jobs`, back to the oldest active one. Each step doubles the pages read. */
 export async function readHistory(api: GiteaApi, list: CompletedList, jobs: JobsById): Promise<void> {
   const sinceMs = historyBegin(jobs);
   const { question, first, sorted } = list;
@@ -102,19 +89,14 @@ function pagesFor(rows: number, { rows: { length: size } }: ListPage<Job>, sorte
   return Math.ceil(rows / Math.max(1, size)) - (sorted ? 1 : 0);
 }
 
-/**
- * Returns the numbers of at most `count` pages after the first, the newest rows first, without the first `skip` of
- * them.
- */
+/** Returns the numbers of `count` pages after the first, newest rows first, without the first `skip` of them. */
 export function newestPages({ rows, total }: ListPage<unknown>, sorted: boolean, skip: number, count: number) {
   const last = Math.ceil(total / Math.max(1, rows.length));
   const pageCount = rows.length === 0 ? 0 : Math.max(0, last - 1 - skip);
   return Array.from({ length: Math.min(count, pageCount) }, (_, at) => (sorted ? 2 + skip + at : last - skip - at));
 }
 
-/**
- * Reads a page of completed jobs. Gitea keeps all jobs that ever ran, so their number is no reason to refuse the list.
- */
+/** Reads a page of completed jobs. Gitea keeps all of them, so no number of rows is too large. */
 function readCompletedPage(api: GiteaApi, question: Question, page: number): Promise<ListPage<Job>> {
   const reading = { question, read: readJobs(api), standIn: unreadableJob };
   return readPage(api, reading, page, Number.POSITIVE_INFINITY);

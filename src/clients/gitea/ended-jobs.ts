@@ -1,7 +1,4 @@
-/**
- * Reads how CI jobs ended, and their workflows: for notifications. Reads the newest rows only, with the rights that a
- * look needs. The rows serve messages, not plans: a row that cannot be parsed is left out.
- */
+/** Reads how CI jobs ended, and their workflows, for notifications: newest rows only, unreadable ones left out. */
 import * as z from 'zod';
 import type { Scope } from '../../shared/scope.ts';
 import type { GiteaApi, Question } from './api.ts';
@@ -65,10 +62,7 @@ export function readWorkflow(row: unknown): readonly (readonly [number, string])
   return data && file ? [[data.id, file]] : [];
 }
 
-/**
- * Reads a page of jobs or runs without parsing its rows. Gitea keeps all that ever ran, so their number is no reason to
- * refuse the list.
- */
+/** Reads a page of jobs or runs, rows unparsed. Gitea keeps all of them, so no number of rows is too large. */
 export async function readList(api: GiteaApi, question: Question, page: number): Promise<ListPage<unknown>> {
   const read = (json: unknown) => {
     const { jobs, workflow_runs: runs, total_count: total } = readShape(List, json, 'the list');

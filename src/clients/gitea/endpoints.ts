@@ -37,10 +37,7 @@ export const GLOBAL_LEVEL = level('the whole instance', '/admin', 'Check spec.gi
   user: 'a site administrator',
 });
 
-/**
- * Returns the level of an organization. From 1.27 a mere member sees only repositories whose Actions he may read,
- * without a hint. Runner lists need an owner in every version.
- */
+/** Returns the level of an organization. A member sees what he may read (1.27); runner lists need an owner. */
 export function orgLevel(org: string): Level {
   const missing = `Check that org ${org} exists and that the token's user may see it. If ${org} is a user, write scope: user and user: ${org}`;
   const rights = { scope: 'scope read:organization', user: 'an owner of the org' };
@@ -88,11 +85,7 @@ export function describeScope(scope: Scope): string {
   return levelOf(scope).name;
 }
 
-/**
- * Encodes one path segment. Refuses `..`: it survives percent-encoding and would lead out of the path that the token is
- * meant for. Gitea allows ASCII letters, digits, `-`, `_` and `.` in names (models/user `IsUsableUsername`, models/repo
- * `IsUsableRepoName`).
- */
+/** Encodes a path segment. Refuses `..`, which survives encoding and leads to other paths. @throws Failure (exit 2) */
 export function segment(name: string): string {
   if (isGiteaName(name)) return encodeURIComponent(name);
   const message = `${JSON.stringify(name.slice(0, 40))} cannot be the name of an org, user or repository in Gitea. Correct it in the RunnerGroup or flag that says it.`;

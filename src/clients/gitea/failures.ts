@@ -113,10 +113,7 @@ const ONE_FACTOR = [
   'Sign in as that user and enable it',
 ] as const;
 
-/**
- * Returns why the user of a token is kept out, whatever the token may do, and the remedy (verifyAuthWithOptions of
- * Gitea 1.25 to 1.27).
- */
+/** Returns why Gitea keeps out the token's user, and the remedy (`verifyAuthWithOptions`, 1.25 to 1.27). */
 function ofUser(answer: HttpAnswer): readonly [why: string, remedy: string] | undefined {
   const begin = beginOf(answer);
   if (/must change your password/.test(begin)) return OLD_PASSWORD;

@@ -45,9 +45,8 @@ const Row = EndedJobRow.extend({
 export type ScopeHistory = Readonly<Awaited<ReturnType<typeof readScopeHistory>>>;
 
 /**
- * @param wanted.workflows also read which workflows the runs are of
- * @param wanted.endsOnly neither active jobs nor one repository after another
- * @throws Failure when Gitea does not answer, or refuses
+ * Reads the CI jobs of a scope that ended in the period. `workflows`: also the workflows of their runs. `endsOnly`:
+ * neither active jobs nor one repository after another. @throws Failure: Gitea does not answer, or refuses
  */
 export async function readScopeHistory(
   api: GiteaApi,
@@ -62,10 +61,7 @@ export async function readScopeHistory(
   let isWhole = true;
   let pagesLeft = mostPages;
 
-  /**
-   * The first page, then the others, the newest rows first, until `take` says that it is enough. At the bound the history is not whole.
-   * @param isSorted the newest rows are on the first pages, not on the last ones
-   */
+  /** Reads pages, newest rows first, until `take` has enough. @param isSorted the newest rows are on the first pages */
   const walk = async (question: Question, isSorted: boolean, take: (page: ListPage<unknown>) => boolean) => {
     const first = await readList(api, question, 1);
     if (take(first)) return;
@@ -114,10 +110,7 @@ export async function readScopeHistory(
     isWhole = false;
   };
 
-  /**
-   * Reads from the newest run down to the oldest wanted one: `ORDER BY id DESC` (models/actions/run_list.go, 1.25 to
-   * 1.27).
-   */
+  /** Reads from the newest run down to the oldest wanted one: Gitea sorts by id, descending (1.25 to 1.27). */
   const readRuns = async (level: Level): Promise<void> => {
     const oldest = [...jobsById.values()].reduce((least, { runId }) => Math.min(least, runId), Number.MAX_VALUE);
     await walk({ what: `list the runs of ${level.name}`, ...level.runs }, true, (page) => {
@@ -184,10 +177,7 @@ function jobOf(row: NonNullable<ReturnType<typeof readRow>>, attemptGrowsAtClaim
     createdAtMs: row.created_at,
     completedAtMs: row.completed_at,
     result: row.conclusion,
-    /**
-     * Absent: no runner took it. Gitea writes a time that is not set as 1970. Without `runner`: Gitea has forgotten it (`cleanup_actions`,
-     * nightly).
-     */
+    /** Absent: no runner took it. Gitea writes an unset time as 1970, and forgets names at night (`cleanup_actions`). */
     ...(runnerId &&
       startedAtMs > 0 && { ran: { startedAtMs, runnerId, ...(runner && { runner: boundedName(runner) }) } }),
     /** Up to 1.26 a re-run keeps the row and the time of its creation. */

@@ -19,10 +19,7 @@ import { judgeVersion, type VersionFacts } from './version.ts';
 export const MOST_OF_KEPT = 8 * 1024 * 1024;
 /** Most answers of one look. */
 const MOST_ANSWERS = 2_000;
-/**
- * Most age of a look, ms, by its end. A look that a client makes by itself is also old: it began as long ago as it
- * takes. With 3,000 queued jobs and little CPU that is more than this.
- */
+/** Most age of a look at its end, ms. To make one without `serve` may take longer. */
 export const MOST_AGE_MS = 5_000;
 /** Path of looks on `serve`, and the headers that name a look. */
 export const LOOK_PATH = '/look';
@@ -57,11 +54,7 @@ export function keysOf({ scope, token }: Pick<GiteaTarget, 'scope' | 'token'>) {
   return { secret, id: createHmac('sha256', secret).update('id').digest('hex') };
 }
 
-/**
- * Forwards requests and records the answers. An unusual answer ends the recording: another status, a redirect, too many
- * bytes.
- * @param take whether there is memory for so many bytes
- */
+/** Forwards requests and records the answers. An unusual one ends the recording. @param take false: no memory is left */
 export function recordingOf(sender: Sender, steadyMs: () => number, take: (bytes: number) => boolean) {
   let kept: Answer[] | undefined = [];
   const send: Sender['send'] = async (request, deadline) => {
@@ -103,10 +96,7 @@ const Head = z.object({
     .max(MOST_ANSWERS),
 });
 
-/**
- * Encrypts a look for the client that sent this nonce, in pieces: each takes a moment of the event loop. Times become
- * ages, because clocks of two machines differ.
- */
+/** Encrypts a look for this nonce, piece by piece. Times become ages: the clocks of two machines differ. */
 export function* sealed({ version, beganMs, answers }: KeptLook, secret: Buffer, nonce: string, nowMs: number) {
   const head: z.infer<typeof Head> = {
     version,

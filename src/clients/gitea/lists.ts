@@ -28,9 +28,8 @@ const PASSES = 4;
 const WORDS = { queued: 'queued', in_progress: 'running', waiting: 'blocked', completed: 'completed' } as const;
 
 /**
- * Puts all jobs of these states into `jobs`. If they fit into one page, one request reads them: a snapshot. If not,
- * rows move from list to list meanwhile. So each state is read on its own, in the order in which a job passes through
- * them: a job that is claimed in between is seen at least once.
+ * Puts all jobs of these states into `jobs`: in one request if they fit into a page. Else state by state, in the order
+ * in which jobs pass through them: a job that is claimed meanwhile is seen at least once.
  */
 export async function readActiveJobs(
   api: GiteaApi,
@@ -88,11 +87,7 @@ export async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilte
   }
 }
 
-/**
- * Reads all runners of a level. Their order is `last_online DESC`, which moves all the time (1.27 adds the id only as a
- * tie-break). So one reading may skip rows. Readings are joined until the number of different rows is Gitea's own
- * count.
- */
+/** Reads all runners of a level, again until as many came as Gitea counts: their order (`last_online`) moves. */
 export async function readRunners(api: GiteaApi, level: Level): Promise<readonly RegisteredRunner[]> {
   const question: Question = { what: `list the runners of ${level.name}`, ...level.runners };
   const runners = new Map<number, RegisteredRunner>();
@@ -130,10 +125,7 @@ export function readJobs(api: GiteaApi): AnswerReader<ListPage<Job>> {
 interface Reading<T> {
   readonly question: Question;
   readonly read: AnswerReader<ListPage<T>>;
-  /**
-   * Makes a replacement for a row that cannot be read.
-   * @param id below 0, a different one for each place in the list
-   */
+  /** Makes a replacement for an unreadable row. @param id below 0, another one for each place in the list */
   readonly standIn?: ((id: number) => T) | undefined;
   /** A page that is too long is an error. Default: it is read in parts. */
   readonly isWhole?: boolean;
@@ -260,10 +252,7 @@ async function readLongPage<T>(api: GiteaApi, reading: Reading<T>, page: number)
   return { rows: await readPart(api, reading, { first, end: Math.min(first + size, total) }, widths), total };
 }
 
-/**
- * @param part places in the list, `end` excluded.
- * @param widths rows per request, and then for those that are too long
- */
+/** @param part places in the list, without `end`. @param widths rows per request, then for those that are too long */
 async function readPart<T>(
   api: GiteaApi,
   reading: Reading<T>,

@@ -44,10 +44,7 @@ export interface GiteaTarget {
   readonly hasPool?: true;
 }
 
-/**
- * Settings of all requests to Gitea. `src/cli/reading/command-settings.ts` makes them from flags and environment. They
- * are passed on whole: code that copies single fields misses the next one.
- */
+/** Settings of all requests to Gitea, from flags and environment (command-settings.ts). Handed down whole. */
 export interface GiteaSettings extends Pick<HttpOptions, 'ca' | 'env'> {
   /** Time limit for one look, or for the whole run of a command, ms. */
   readonly timeoutMs: number;
@@ -61,10 +58,7 @@ export interface ObserveOptions
   readonly deadlineMs: number;
   /** Lists blocked jobs, too (`explain`). */
   readonly includeBlocked: boolean;
-  /**
-   * Ask for runners and completed jobs at the same time as for active jobs (docs/adr/0011): one wait instead of two. If a Gitea has one
-   * target only, pages that may not be there are asked for, too. With more targets, requests wait for each other.
-   */
+  /** Asks for runners and completed jobs together with active jobs: one wait instead of two (docs/adr/0011). */
   readonly ahead?: boolean;
   /** Asked when more jobs have completed since the oldest active one began than are read otherwise. True: they are read, too (docs/adr/0019). */
   readonly needsHistory?: () => Promise<boolean>;
@@ -88,9 +82,8 @@ export interface ObserveOptions
 const BODY_LIMIT = 4 * 1024 * 1024;
 
 /**
- * Looks at all targets at the same time, with at most 8 requests per origin under way. Returns one Look per key. Throws
- * `Failure` (exit 1) if any part is missing, doubtful or late, with the causes of all targets; (exit 3) if a token
- * belongs to another origin.
+ * Looks at all targets at once, with at most 8 requests per origin. Returns one Look per key.
+ * @throws Failure with the causes of all targets: exit 1 if a part is missing, exit 3 if a token is another Gitea's
  */
 export async function observe(
   targets: readonly GiteaTarget[],
@@ -100,10 +93,7 @@ export async function observe(
   return collectLooks(await observeEach(targets, options));
 }
 
-/**
- * Looks at all targets. Unlike in `observe`, each target succeeds or fails alone: for a process that looks again and
- * again.
- */
+/** Looks at all targets; each succeeds or fails alone. For a process that looks again and again. */
 export async function observeEach(
   targets: readonly GiteaTarget[],
   options: ObserveOptions,
@@ -200,10 +190,7 @@ async function lookAtLevel(
   return { jobs: [...jobs.values()], runners, rowsWereRead: true };
 }
 
-/**
- * Requests all lists at once. Nobody knows then which list is older: a job in two of them counts as active, so its
- * runner stays.
- */
+/** Requests all lists at once. A job in two of them counts as active, so its runner stays. */
 function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean) {
   const done: JobsById = new Map();
   const eagerAnswers = Promise.all([
@@ -219,10 +206,7 @@ function lookAhead(api: GiteaApi, level: Level, furtherPages: boolean) {
   };
 }
 
-/**
- * True when an ephemeral runner works and no job says so. Either it claimed one after the jobs were listed, or its row was skipped while
- * the list moved, or its job is being cancelled. Runners that are not ephemeral stay `busy` for 10 s after their job.
- */
+/** True if an ephemeral runner is busy and no job says so. (Other runners stay busy for 10 s after a job.) */
 function hasUnexplainedRunner(runners: readonly RegisteredRunner[], jobs: Iterable<Job>): boolean {
   const working = namesAtWork(jobs);
   return runners.some(({ online, busy, ephemeral, name }) => online && busy && ephemeral && !working.has(name));

@@ -65,10 +65,7 @@ export function judgePass(pages: readonly ListPage<{ readonly id: number }>[]): 
   return consistent && isNew ? 'drifted' : 'contradictory';
 }
 
-/**
- * Counts a reading: the lowest and the highest total of its pages, and the number of rows. A row that came twice counts
- * once.
- */
+/** Counts a reading: lowest and highest total of its pages, all rows, and different rows. */
 export function countRows(pages: readonly ListPage<{ readonly id: number }>[]) {
   const totals = pages.map(({ total }) => total);
   const ids = pages.flatMap(({ rows }) => rows.map(({ id }) => id));

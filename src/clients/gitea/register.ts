@@ -38,10 +38,8 @@ const answerShape = once(() => {
 });
 
 /**
- * Makes the row of an ephemeral runner. Sent once: if the answer is lost, a second request would make a second row of
- * that name.
- * @param labels their names, which Gitea compares with `runs-on`.
- * @throws Failure; `unauthorized`: Gitea no longer accepts this registration token, so request another one
+ * Makes the row of an ephemeral runner, with the names of its labels. Sent once: twice would make two rows.
+ * @throws Failure; `unauthorized`: Gitea no longer accepts this registration token
  */
 export async function registerRunner(
   access: GiteaAccess,
@@ -80,10 +78,7 @@ function failureOf(request: HttpRequest, answer: HttpAnswer, { token }: GiteaAcc
   return failureOfStatus(request, answer, { rights: { scope: 'no scope' }, missing: '' }, token);
 }
 
-/**
- * The file `.runner`, as `register` leaves it (runner 1.0.8 and 3.x, internal/pkg/config/registration.go).
- * @param labels in full: `name:host`, `name:docker://image`. @param address of Gitea, as runners reach it.
- */
+/** Returns the content of a runner's file `.runner`, as its `register` writes it (1.0.8, 3.x). @param labels in full */
 export function credentialsFile(
   { id, uuid, token }: Registered,
   runner: { readonly name: string; readonly labels: readonly string[]; readonly address: string },

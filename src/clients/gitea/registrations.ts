@@ -1,8 +1,6 @@
 /**
- * Reads and deletes registrations of runners in Gitea, and reads the token with which runners register.
- *
- * `DELETE …/runners/{id}` has no check of its own (routers/api/v1/shared/runners.go `DeleteRunner`, 1.25 to 1.27): it also removes a runner
- * at work, whose job is then lost. So the row and the running jobs must be read just before each deletion.
+ * Reads and deletes registrations of runners, and reads the token with which they register. Gitea deletes a runner at
+ * work, too, and its job is lost (`DeleteRunner`, 1.25 to 1.27). So read row and running jobs just before.
  */
 import * as z from 'zod';
 import type { Look } from '../../planner/evidence.ts';
@@ -15,10 +13,7 @@ import { type JobsById, readJobsIn, readRunners } from './lists.ts';
 import { readRunnerPage, readShape } from './shapes.ts';
 import { ownLevel } from './user-repos.ts';
 
-/**
- * Reads all runners of a level, and then all its running jobs: a runner that takes a job in between is seen at work.
- * @throws Failure
- */
+/** Reads all runners of a level, then its running jobs: a runner that takes one in between is seen. @throws Failure */
 export async function readRegistrations(access: GiteaAccess, level: Level): Promise<Look> {
   const api = new GiteaApi(access);
   const runners = await readRunners(api, level);
@@ -39,11 +34,7 @@ export async function readRegistration(access: GiteaAccess, level: Level, id: nu
   return { row: undefined, jobs };
 }
 
-/**
- * Returns the current registration token of a scope. Undefined: the scope is another user. Gitea has POST for it from
- * 1.24 on, which makes a token if there is none.
- * @throws Failure
- */
+/** Returns a scope's registration token; Gitea makes a missing one. Undefined: another user's. @throws Failure */
 export async function readRegistrationToken(access: GiteaAccess, scope: Scope) {
   const api = new GiteaApi(access);
   const level = await ownLevel(api, scope);
@@ -79,10 +70,7 @@ export async function deleteRegistration(access: GiteaAccess, level: Level, id: 
   return status === 204 ? 'deleted' : 'gone';
 }
 
-/**
- * Returns the rights for changes: the same user as for listing, but the scope to write (routers/api/v1/api.go
- * `tokenRequiresScopes`).
- */
+/** Returns the rights for changes: the user as for lists, and the scope to write (`tokenRequiresScopes`). */
 function writeRights({ runners: { rights } }: Level): Rights {
   return { ...rights, scope: rights.scope.replace('scope read:', 'scope write:') };
 }

@@ -40,10 +40,7 @@ export type RunWanted = Pick<Run, 'repository'> & ({ readonly number: number } |
 
 type Options = Parameters<typeof giteaClient>[0];
 
-/**
- * The name that Gitea has for a repository of the target now. Undefined: it says of no other one.
- * @throws Failure when it does not answer
- */
+/** Returns the current name of a repository. Undefined: not renamed. @throws Failure: Gitea does not answer */
 export function nameOfRepositoryNow(target: GiteaTarget, repository: string, options: Options) {
   return talk(target, options, async (api) => {
     const { jobs, name } = levelOfRepository(repository);
@@ -152,10 +149,7 @@ function readRun(row: unknown, index: number) {
     ...(run.conclusion && { conclusion: run.conclusion }),
     /** Page of the run. Empty if Gitea gives no http(s) address. */
     url: /^https?:\/\//.test(run.html_url) ? run.html_url : '',
-    /**
-     * True if Actions are switched off in the repository. Gitea still lists its jobs, and gives them to no runner
-     * (measured: 1.26.0, 1.27.3).
-     */
+    /** True if Actions are off: Gitea lists the repository's jobs and gives them to no runner (1.26.0, 1.27.3). */
     ...(repository.has_actions === false && { isActionsOff: true as const }),
   };
 }
@@ -185,10 +179,7 @@ function jobOf(row: z.output<typeof RerunRow>, version: VersionFacts) {
     /** Number of re-runs so far: from 1.27 on of the run, up to 1.26 of the job. */
     reruns: Math.max(0, row.run_attempt - 1),
     isDone: status === 'completed',
-    /**
-     * True if the job waits for other jobs, a concurrency group or an approval. Unknown words do not count: one may
-     * mean a job at work.
-     */
+    /** True if it waits for jobs, a concurrency group or an approval. An unknown word may mean a job at work. */
     ...(row.status === 'waiting' && { isBlocked: true as const }),
     /** Gitea's word, e.g. `success` or `failure`; absent while it is not done. */
     ...(row.conclusion && { conclusion: row.conclusion }),
@@ -197,10 +188,7 @@ function jobOf(row: z.output<typeof RerunRow>, version: VersionFacts) {
   };
 }
 
-/**
- * Selects the jobs of a re-run: one job with all that need it, or all failed and cancelled jobs with all that need
- * them.
- */
+/** What is re-run: one job, or all failed and cancelled ones; each with all jobs that need it. */
 export type RerunRequest = { readonly jobId: number } | 'failed-jobs';
 
 /** A run has at most 256 jobs per matrix; more pages than this are not read. */
@@ -219,8 +207,7 @@ const RerunRow = z.object({
 const JobPage = z.object({ jobs: z.array(RerunRow), total_count: z.int().nonnegative() });
 
 /**
- * Reads all jobs of the latest attempt of a run. With `in_progress`: only jobs in progress. A job that is being
- * cancelled looks in progress, and is left out.
+ * Reads the jobs of a run's latest attempt. With `in_progress`: those alone, without what is being cancelled.
  * @throws Failure: Gitea is too old, the run is gone, or the list is not complete
  */
 export async function readRunJobs(
@@ -253,19 +240,12 @@ export async function readRunJobs(
   throw api.failure(question, 'GR-GITEA-09', 'the list is not complete', 'It is read again later');
 }
 
-/**
- * True if this Gitea can end a run although its runners do not. It is asked each time: Gitea may have been upgraded
- * between two looks.
- * @throws Failure
- */
+/** True if this Gitea can end a run whatever its runners do. Asked each time: it may be upgraded. @throws Failure */
 export async function canEndRuns(access: GiteaAccess): Promise<boolean> {
   return (await new GiteaApi({ ...access, versions: new Map() }).version()).endsRuns;
 }
 
-/**
- * Ends all unfinished jobs of a run at once, as cancelled, whatever their runners do. A completed run stays as it is.
- * @throws Failure
- */
+/** Ends all unfinished jobs of a run as cancelled, whatever their runners do. @throws Failure */
 export async function endRun(access: GiteaAccess, place: RunPlace): Promise<void> {
   const question = { ...hintsOf(place), what: `end ${nameOf(place)}`, path: pathOf(place, 'force-cancel') };
   // 409: it has ended meanwhile.

@@ -16,10 +16,7 @@ export async function readCommit(access: GiteaAccess, repository: string, jobId:
   return await new GiteaApi(access).get(question, read);
 }
 
-/**
- * Takes the place of the status of the same context. Gitea keeps the older ones. Never `pending`: if `serve` stopped, it would hold up merges
- * for ever (docs/adr/0069). @throws Failure
- */
+/** Replaces the status of its context. Never `pending`, which would block merges (docs/adr/0069). @throws Failure */
 export async function setCommitStatus(access: GiteaAccess, status: CommitStatus): Promise<void> {
   const { repository, sha, url: target_url, ...statusFields } = status;
   const question = questionOf(repository, `set a commit status in ${repository}`, `statuses/${sha}`);

@@ -1,6 +1,6 @@
 /**
- * Gitea's JSON (modules/structs/repo_actions.go) to our types. Fields that are not used may be anything. Each field that is used is checked
- * strictly: a job that is half understood would make the list shorter, and that prunes runners. Errors name field and job, never content.
+ * Turns Gitea's JSON (modules/structs/repo_actions.go) into our types. Used fields are checked strictly: a list without
+ * a job that is half understood would prune a runner. Errors name field and job, never content.
  */
 import * as z from 'zod';
 import type { Job, JobStatus, RegisteredRunner } from '../../planner/evidence.ts';
@@ -20,10 +20,7 @@ export interface ListPage<T> {
   readonly total: number;
 }
 
-/**
- * Schemas of the used fields. They are made while the first answer is on its way: making them takes 5 ms of a start,
- * and the wait is free.
- */
+/** Schemas of the used fields. They take 5 ms of a start, so they are made while the first answer is on its way. */
 const listShapes = once(() => {
   // z.int() accepts safe integers only: a larger id would be rounded by JSON.parse and name another job.
   const Id = z.int().positive();
@@ -88,10 +85,7 @@ export function prepareToRead(): void {
   listShapes();
 }
 
-/**
- * Number of jobs from which a compiled check pays off. It takes 4 ms to make and a tenth of the time per job
- * (docs/performance.md).
- */
+/** Jobs from which a compiled check pays off: 4 ms to make, a tenth of the time per job (docs/performance.md). */
 const MANY = 200;
 /** Accepts good rows only. `check` finds the fault of the others. */
 const compiledJobRow = once(() => z.compile(listShapes().JobRow));
@@ -117,10 +111,7 @@ export function readRunnerPage(json: unknown, shelf: Shelf = new Shelf()): ListP
   return { rows: page.runners.map((row, index) => readRunner(row, index, shelf)), total: page.total_count };
 }
 
-/**
- * Readers of `/version`, `/user` and `/settings/api`.
- * @throws ShapeError
- */
+/** Readers of `/version`, `/user` and `/settings/api`. @throws ShapeError */
 export const readVersionText = (json: unknown) => readShape(listShapes().VersionAnswer, json, 'the answer').version;
 export const readLogin = (json: unknown) => readShape(userShapes().UserAnswer, json, 'the answer').login;
 export const readMaxItems = (json: unknown) =>
@@ -224,10 +215,7 @@ function readTimes(row: z.infer<JobRowShape>, status: JobStatus, subject: string
   };
 }
 
-/**
- * No job is older: Gitea has had Actions since 2023. Gitea writes an unset time as the epoch, and Go's zero time is the
- * year 1.
- */
+/** No job is older: Gitea has had Actions since 2023. An unset time is the epoch, or the year 1 (Go). */
 const EARLIEST_MS = Date.UTC(2015, 0, 1);
 /** Most difference between the clocks of Gitea's machines and of this one, ms. A time outside counts as unreadable. */
 const CLOCK_SKEW_MS = 24 * 60 * 60_000;
@@ -239,10 +227,7 @@ function toTime(text: string, afterMs: number, nowMs: number): number | undefine
   return ms >= earliestMs && ms <= nowMs + CLOCK_SKEW_MS ? ms : undefined;
 }
 
-/**
- * `owner/name`, which a job row holds only inside its API addresses: `{ROOT_URL}api/v1/repos/{owner}/{name}/actions/jobs/{id}`
- * (services/convert `ToActionWorkflowJob`). ROOT_URL may have a path, so only the end is looked at.
- */
+/** Returns `owner/name` from the end of a job's API address: no other field holds it (`ToActionWorkflowJob`). */
 export function readRepository(url: string, runUrl: string, subject: string): string {
   const field = url === '' ? 'run_url' : 'url';
   const text = url === '' ? runUrl : url;
@@ -282,19 +267,16 @@ function unusable(subject: string, field: string): ShapeError {
 }
 
 /**
- * Returns the planner's word for a job's `status` (services/convert `ToActionsStatus`, 1.25 to 1.27). In the API
- * `queued` means ready, and `waiting` means blocked, although Gitea's internal words are the other way round. A copy of
- * that mapping also has `pending` and `requested`. So every unknown word means *not ready*: a runner for such a job
- * would idle.
+ * Turns a job's `status` in Gitea's API into ours: `queued` is ready, `waiting` is blocked (1.25 to 1.27).
+ * Any other word counts as blocked: a runner for such a job would idle.
  */
 export function toJobStatus(word: string): JobStatus {
   return word === 'queued' || word === 'in_progress' || word === 'completed' ? word : 'blocked';
 }
 
 /**
- * Returns a number that is the same while a job waits and while it runs. Up to 1.26 Gitea adds 1 to `run_attempt` at
- * the claim (first queued 0, running 1; measured on 1.26.0). So 1 is subtracted for a claimed job there. From 1.27 the
- * number stays the same.
+ * Returns an attempt that is the same while a job waits and while it runs. Up to 1.26 Gitea adds 1 to `run_attempt`
+ * when a runner claims the job (measured on 1.26.0): that is taken back.
  */
 export function toAttempt(runAttempt: number, status: JobStatus, version: VersionFacts): number {
   const claimed = status === 'in_progress' || status === 'completed';
@@ -308,10 +290,7 @@ function readLink(text: string): string | undefined {
   return url?.protocol === 'http:' || url?.protocol === 'https:' ? url.href : undefined;
 }
 
-/**
- * Name of a row that a look has no room for. Such rows and unreadable ones are in a list only to be counted. They are
- * in no look.
- */
+/** Name of a row that the look has no room for. The list counts it; no look has it. */
 export const NO_ROOM = '(no room)\n';
 
 export function unreadableJob(id: number): Job {

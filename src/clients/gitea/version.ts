@@ -12,9 +12,8 @@ export interface VersionFacts {
 }
 
 /**
- * Judges the text of `GET /api/v1/version`. Builds between releases (`1.27.0+dev-123-gabc`, `1.28.0-rc0`) count as the release they
- * lead to. Anything that is not three numbers and a suffix is unreadable: guessing would pick the wrong meaning of `run_attempt`.
- * With a `code`: why this Gitea cannot be used.
+ * Judges the text of `GET /api/v1/version`. A build between two releases counts as the later one. With a `code`: why this
+ * Gitea cannot be used. An unreadable version is refused: it decides what `run_attempt` means.
  */
 export function judgeVersion(text: string): VersionFacts | Readonly<Record<'code' | 'received' | 'remedy', string>> {
   const match = /^v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})([-+~][\w.+~-]{0,100})?$/.exec(text);

@@ -1,14 +1,8 @@
-/**
- * Opens connections to an origin, directly or through a proxy. The only file that uses undici. Loading it costs as much
- * as the rest of a start, so only a proxy or a watch loads it. Plain requests go through `direct.ts` (docs/adr/0012).
- */
+/** Connections over undici: for a proxy or a watch alone, as loading it takes as long as a start (docs/adr/0012). */
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { Body, type ConnectOptions, refuseBadCa, type Wire, type WireAnswer } from './wire.ts';
 
-/**
- * Opens connections to an origin. `signal` ends a connection in the making: undici's `destroy` would wait for it.
- * Throws `Failure` (exit 2) when `ca` is not PEM.
- */
+/** Opens connections. `signal` ends one in the making; `destroy` would wait for it. @throws Failure (exit 2): bad `ca` */
 export function connectTo(origin: string, options: ConnectOptions & { readonly proxy?: URL }): Dispatcher {
   const { ca, caFrom, clientCertificate, connections, proxy, signal } = options;
   refuseBadCa(ca, caFrom);

@@ -1,8 +1,4 @@
-/**
- * Connections to an origin without a proxy, over Node's own HTTP client. It is part of the program `node`, so a start
- * takes 15 ms less than with any package (docs/adr/0012). Its errors have the same codes as undici's
- * (`transport-error.ts`).
- */
+/** Connections without a proxy, over Node's own HTTP client: any package costs a start 15 ms more (docs/adr/0012). */
 import type { Agent, IncomingMessage, request as requestOverHttp } from 'node:http';
 import { urlToHttpOptions } from 'node:url';
 import { Body, type ConnectOptions, type Wire, type WireAnswer } from './wire.ts';

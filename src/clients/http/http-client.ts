@@ -85,10 +85,7 @@ export class HttpClient {
     this.#bodyLimit = options.bodyLimit ?? 16 * 1024 * 1024;
   }
 
-  /**
-   * Returns the answer, whatever its status. Throws `Failure` if no complete and readable answer came before the
-   * deadline.
-   */
+  /** Returns the answer, whatever its status. @throws Failure: no complete, readable answer before the deadline */
   async send(request: HttpRequest, deadline: Deadline): Promise<HttpAnswer> {
     const [quickPauses, mostObeyed] = request.once ? [[], 0] : [QUICK_PAUSES_MS, MAX_OBEYED];
     let obeyed = 0;
@@ -312,10 +309,7 @@ function oneHeader(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/**
- * Lets at most `width` pass at a time. The others wait in queues that take turns. So a queue with a thousand waiting requests
- * delays the next request of another queue by one place, not by a thousand.
- */
+/** Lets at most `width` pass. Queues take turns, so a long one delays the next request of another by one place. */
 export class ConnectionTurns {
   readonly #queues = new Map<string, (() => void)[]>();
   #free: number;

@@ -1,7 +1,4 @@
-/**
- * Chooses the proxy of a request by the same variables and rules as curl and Go programs, and so as the rest of the
- * cluster.
- */
+/** Chooses the proxy of a request by the variables and rules of curl and Go programs. */
 import { BlockList, isIP } from 'node:net';
 import { Failure } from '../../shared/failure.ts';
 import { parseUrl } from '../../shared/url.ts';
@@ -9,10 +6,7 @@ import { parseUrl } from '../../shared/url.ts';
 /** The environment, as a value. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/**
- * The proxy for `url`, or undefined for a direct connection: `HTTPS_PROXY` for https, `HTTP_PROXY` for http, unless `NO_PROXY`
- * covers the host. Lower-case spellings come first, an empty value means none. Throws `Failure` (exit 2) when the variable holds no http(s) URL.
- */
+/** Returns the proxy for `url`, or undefined. Lower-case variables win. @throws Failure (exit 2): no http(s) URL */
 export function proxyFor(url: URL, env: Env): URL | undefined {
   const name = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const value = (env[name.toLowerCase()] ?? env[name] ?? '').trim();

@@ -96,10 +96,7 @@ export function isHeaderText(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
 
-/**
- * Parses JSON. Undefined: the string is not JSON (JSON has no undefined). The error of `JSON.parse` is dropped, because
- * its message quotes the body.
- */
+/** Parses JSON. Undefined: it is none. The error of `JSON.parse` is dropped: it quotes the body. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -108,10 +105,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/**
- * Returns the place of the first fault: `labels[0].name`. Every part is a key of the schema or an index, never a string
- * of the answer. Empty: the whole answer.
- */
+/** Returns the place of the first fault, e.g. `labels[0].name`, in words of the schema. Empty: the whole answer. */
 export function placeOf({ issues }: { readonly issues: readonly { readonly path: readonly PropertyKey[] }[] }): string {
   const parts = issues[0]?.path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)) ?? [];
   return parts.join('').replace(/^\./, '');

@@ -1,7 +1,4 @@
-/**
- * Remembers until when servers want to be left alone (`Retry-After`). Clients share it, so nobody asks a server too
- * early.
- */
+/** Remembers until when servers want to be left alone (`Retry-After`). Clients share it. */
 import { type Clock, systemClock } from '../../shared/clock.ts';
 
 export interface AskedPause {
@@ -37,10 +34,7 @@ export class RetryAfter {
   }
 }
 
-/**
- * Parses `Retry-After`, in seconds or as an HTTP date (RFC 9110, 10.2.3). Returns ms from `nowMs`. Undefined: absent or
- * unreadable.
- */
+/** Parses `Retry-After` (RFC 9110, 10.2.3). Returns ms from `nowMs`. Undefined: absent or unreadable. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
   if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;

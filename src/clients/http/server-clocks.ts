@@ -10,10 +10,7 @@
 /** A server's clock minus this machine's, ms: at least and at most. */
 export type ClockBounds = Readonly<Record<'leastMs' | 'mostMs', number>>;
 
-/**
- * The times of one answer: when the request was sent and when the head came, ms since 1970 by this machine's clock; and
- * the header `Date`.
- */
+/** When a request was sent and its answer's head came, ms by this machine's clock; and the header `Date`. */
 export interface ClockReading {
   readonly sentMs: number;
   readonly receivedMs: number;

@@ -65,10 +65,7 @@ export function refuseBadCa(ca: string | undefined, caFrom?: string): void {
 /** First size of the memory, bytes. It is doubled while the body grows. */
 const FIRST_BYTES = 16 * 1024;
 
-/**
- * Collects a body in one piece of memory. A server may send byte by byte, and a Buffer for each would take three
- * hundred times as much.
- */
+/** Collects a body in one piece of memory: a Buffer for each single byte would take 300 times as much. */
 export class Body {
   readonly #limit: number;
   #memory: Uint8Array = new Uint8Array(0);

@@ -41,10 +41,7 @@ export function secretsClient(config: ClusterConfig, onRequest?: (line: RequestL
 
 export type ClusterSecrets = ReturnType<typeof openClusterSecrets>;
 
-/**
- * Reads the Secrets of one look. Each is requested once. The results are forgotten with this object.
- * @param deadline for all Secrets together
- */
+/** Reads the Secrets of one look, each once. @param deadline for all Secrets together */
 export function openClusterSecrets(client: KubeClient, deadline: Deadline) {
   const answers = new Map<string, Promise<HttpAnswer>>();
 
@@ -89,10 +86,7 @@ export async function readSecret(client: KubeApi, place: SecretPlace, deadline: 
   return { keys, annotations: annotations ?? {}, version };
 }
 
-/**
- * Sets these keys and annotations only. `changed`: somebody has written it since `version`, so nothing was written.
- * @throws Failure exit 1
- */
+/** Sets these keys and annotations only. `changed`: somebody wrote it since `version`. @throws Failure exit 1 */
 export async function fillSecret(
   client: KubeApi,
   place: SecretPlace,
@@ -115,10 +109,7 @@ export async function fillSecret(
   throw failureOf(client.request(question), answer, place, remediesOfFilling(place));
 }
 
-/**
- * Creates the Secret with the credentials of one runner, which goes with its Job. `there`: one of its name is there already.
- * @param file undefined: only asks whether it would be created. @throws Failure exit 1
- */
+/** Creates the Secret of one runner, owned by its Job. `there`: it exists. No `file`: a dry run. @throws Failure */
 export async function createCredentials(
   client: KubeApi,
   { group, name, namespace, uid }: SecretPlace & Readonly<Record<'group' | 'uid', string>>,

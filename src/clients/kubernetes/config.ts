@@ -28,10 +28,9 @@ export interface ClusterConfig {
 export const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * Returns the in-cluster configuration. Undefined: the mode is `off`, or there is no token file, as in a sidecar
- * without a service account. If there is a token file, anything else that is missing is a `Failure` (exit 1).
- * @param env `KUBERNETES_SERVICE_HOST` and `_PORT`, which Kubernetes sets in every pod, and
- * `GITEA_RUNNERS_KUBERNETES_DIR`, the folder of `token` and `ca.crt` if it is not the usual one
+ * Returns the configuration that a pod finds. Undefined: mode `off`, or no token file, as without a service account.
+ * @param env KUBERNETES_SERVICE_HOST and _PORT; GITEA_RUNNERS_KUBERNETES_DIR: another folder of `token` and `ca.crt`
+ * @throws Failure (exit 1): there is a token file, and something else is missing
  */
 export async function clusterConfig(
   mode: ClusterMode,

@@ -60,10 +60,7 @@ interface Judgement {
   readonly finishedAtMs?: number | null | undefined;
 }
 
-/**
- * Judges a Job. Ignores an annotation that is empty, and one of ours that is not a number or a time.
- * @param pods the pods of this Job only
- */
+/** Judges a Job by itself and its own pods. Ignores annotations that are empty, or no number or time. */
 export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
   const { namespace, name, labels } = job.metadata;
   const annotations = job.metadata.annotations ?? {};
@@ -177,9 +174,8 @@ function judgeWithoutPod(job: KubeJob): Judgement {
 }
 
 /**
- * Judges by the counts that Kueue copies from the chosen cluster: all of the status, and no pod (0.17:
- * job_multikueue_adapter.go, SyncJob). Kueue starts the Job here a moment before it copies. Until the status tells a
- * start, the Job waits for Kueue: its age includes the time in the queue.
+ * Judges by the counts that Kueue copies from the chosen cluster: nothing else is known here (Kueue 0.17).
+ * Until they tell a start, the Job waits for Kueue, and its age includes the time in the queue.
  */
 function judgeByCounts(job: KubeJob): Judgement {
   const { spec, status } = job;

@@ -12,10 +12,7 @@ export type NamedJob = Readonly<Awaited<ReturnType<typeof findRunnerJob>>>;
 
 const Version = z.object({ metadata: z.object({ resourceVersion: z.string().min(1) }) });
 
-/**
- * Returns the Job of a runner.
- * @throws Failure exit 2 if the Job is not a runner's; exit 1 if no Job has this name, or the cluster does not answer
- */
+/** Returns the Job of a runner. @throws Failure: exit 2, the Job is no runner's; exit 1, no such Job or no answer */
 export async function findRunnerJob(client: KubeClient, namespace: string, name: string, deadline: Deadline) {
   const pod = await read(client, PODS, namespace, name, deadline);
   const owner = pod.text === undefined ? undefined : jobOf(parseAnswer(pod.request, PODS.item, pod.text, 'Pod'));

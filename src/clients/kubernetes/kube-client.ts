@@ -1,7 +1,4 @@
-/**
- * Client for one Kubernetes API server: requests with a fresh token, pages of lists, and the lines of a watch. It knows
- * no resource.
- */
+/** Client for one Kubernetes API server: requests with a fresh token, and lines of a watch. Knows no resource. */
 import type * as z from 'zod';
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
@@ -24,10 +21,7 @@ export interface KubeQuestion {
   readonly body?: unknown;
 }
 
-/**
- * Most bytes of a line of a watch. A longer one ends the watch: a server that sends no line break must not fill the
- * memory.
- */
+/** A longer line ends the watch: a server that sends no line break must not fill the memory. */
 const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
 const LINE_FEED = 10;
 /** A page of 500 Jobs with managedFields is about 4 MiB. */
@@ -87,8 +81,7 @@ export class KubeClient {
   }
 
   /**
-   * The lines of a streamed answer, until the server or `signal` ends it, or nothing comes for `idleMs`. A dead connection looks like a
-   * quiet one.
+   * The lines of a streamed answer, until the server or `signal` ends it, or it is silent for `idleMs`, like a dead one.
    * @throws Failure when it breaks, or does not begin within `idleMs`
    */
   async *stream(question: KubeQuestion, idleMs: number, signal: AbortSignal): AsyncGenerator<string> {
@@ -164,11 +157,7 @@ export class KubeClient {
   }
 }
 
-/**
- * Splits a stream into lines of UTF-8, without line ends. An unfinished last line is dropped. Each byte is read once.
- * @throws RangeError for a line that is too long
- * @throws TypeError for one that is not UTF-8
- */
+/** Splits a stream into lines of UTF-8. Drops an unfinished last line. @throws RangeError (too long), TypeError (no UTF-8) */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let pieces: Uint8Array[] = [];
@@ -196,30 +185,21 @@ export function parseAnswer<T>(request: HttpRequest, shape: z.ZodType<T>, text: 
   return parseValue(request, shape, body, `no ${shapeName}:`);
 }
 
-/**
- * A part of an answer in its shape.
- * @param lacking what the answer is without it: words of the error, before the place
- */
+/** Checks a part of an answer. @param lacking words of the error, before the place of the fault */
 export function parseValue<T>(request: HttpRequest, shape: z.ZodType<T>, value: unknown, lacking: string): T {
   const { data, error } = shape.safeParse(value);
   if (error) throw unreadable(request, `${lacking} ${error.issues[0]?.path.join('.') || 'object'}`);
   return data as T;
 }
 
-/**
- * The failure of a status without a use. Of a busy server it says to wait, not to change rights, addresses or flags.
- * @param code unless it is busy
- */
+/** Makes the Failure of an unusable status. A busy server has a code and a remedy of its own. @param code of others */
 export function statusFailure(request: HttpRequest, status: number, code: string, remedy: string): Failure {
   if (!BUSY.has(status)) return failure(request, code, `status ${status}`, remedy, 'cluster');
   const wait = 'Wait: it is asked again. If it stays so, look at the load of the API server and of etcd';
   return failure(request, 'GR-CLUSTER-18', `the API server is busy (${status})`, wait, 'cluster');
 }
 
-/**
- * Makes the Failure of an unexpected status.
- * @param alternative another way, with a comma before it. It is left out if the server fails only for the moment
- */
+/** Makes the Failure of an unexpected status. @param alternative another way, after a comma; not for 5xx */
 export function unexpectedStatus(request: HttpRequest, status: number, alternative: string): Failure {
   if (status !== 401)
     return statusFailure(request, status, 'GR-CLUSTER-07', `Check the API server${status < 500 ? alternative : ''}`);

@@ -1,7 +1,4 @@
-/**
- * Judges the pods of runners: how far they have come, why they do not start, how they ended, and whether they were
- * lost. Pure.
- */
+/** Judges the pods of runners: how far they are, why they do not start, how they ended, and whether they were lost. */
 import { type LiveJob, NO_POD, type PodEnd, type PodTrouble } from '../../planner/evidence.ts';
 import { keyText } from '../../shared/keys.ts';
 import { QUEUE, REGISTER } from '../../shared/marks.ts';
@@ -41,11 +38,7 @@ export function podPlaces(pods: readonly KubePod[]): ReadonlyMap<string, RunnerP
   );
 }
 
-/**
- * - `created`: the API server has it. `scheduled`: it has a node.
- * - `registering`: the init container that registers the runner has begun. `registered`: it is done.
- * - `started`: the runner's container runs or has run.
- */
+/** `registering`, `registered`: the init container that registers runs, is done. `started`: the runner's own has run. */
 export type PodStep = 'created' | 'scheduled' | 'registering' | 'registered' | 'started';
 
 export function podStep(pod: KubePod): PodStep {
@@ -167,9 +160,8 @@ const AROUND =
   /(?:ErrImagePull:|rpc error: code = \w+ desc =|failed to (?:pull and unpack image|resolve reference) "[^"]*":|failed to copy:|httpReadSeeker: failed open:) /g;
 
 /**
- * Returns what a pod with a node waits for, and since when. Pulling an image looks the same as a half-dead node. But an
- * image is pulled only after the pod has its volumes and its network (`PodReadyToStartContainers`, since kubelet 1.29),
- * and a working kubelet reports containers at once.
+ * Says what a pod with a node waits for, and since when. A half-dead node looks like one that pulls an image. But images
+ * are pulled only after volumes and network are ready (`PodReadyToStartContainers`), and a kubelet reports at once.
  */
 function standstill(pod: KubePod, node: string, scheduled: Condition | undefined): Pending {
   const inits = pod.status?.initContainerStatuses ?? [];
@@ -212,9 +204,8 @@ export function queueOf({ metadata }: KubeJob): string | undefined {
 }
 
 /**
- * True for a Job that Kueue has started and has stopped. Kubernetes does not count the pods that a suspension ends
- * (1.34: job_controller.go, deleteJobPods), so such a Job would start another runner of its name. Nobody else changes
- * the spec of a living Job: it is created with generation 1, and the first start makes it 2.
+ * True for a Job that Kueue has started and stopped. Kubernetes does not count the pods of a suspended Job, so it would
+ * start another runner of its name. Only starts and stops change a Job's generation, which begins with 1.
  */
 export function wasStopped(job: KubeJob): boolean {
   return queueOf(job) !== undefined && (job.metadata.generation ?? 1) > (job.spec?.suspend ? 1 : 2);
@@ -242,10 +233,7 @@ export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined
     : undefined;
 }
 
-/**
- * Returns the last error of the runner program in the last lines of a container, which the kubelet has. If there is no
- * error: the last line.
- */
+/** Returns the last error of the runner in the end of a container's log, else the last line. */
 function lastWords(log: string): string {
   const lines = log.trim().split('\n');
   const [, message, quoted, word = message] =
@@ -294,10 +282,7 @@ function troubleOf(reason: string, message: string | null | undefined): PodTroub
 
 export type LossReason = 'Evicted' | 'Preempted' | 'NodeLost' | 'OOMKilled' | 'PodDeleted';
 
-/**
- * Reasons of `DisruptionTarget` (Kubernetes: Disruptions, "Pod disruption conditions"). Other reasons count as
- * evictions.
- */
+/** Reasons of `DisruptionTarget` (Kubernetes, "Disruptions"). Other reasons count as evictions. */
 const DISRUPTIONS: ReadonlyMap<string, LossReason> = new Map([
   ['PreemptionByScheduler', 'Preempted'],
   ['DeletionByTaintManager', 'NodeLost'],
@@ -376,10 +361,7 @@ const LOSS: Readonly<Record<LossReason, string>> = {
   PodDeleted: 'its pod was deleted',
 };
 
-/**
- * Who reported the end of a pod's runner. `others`: the pod was closed because its node is gone. The runner may live
- * on.
- */
+/** Who reported the end of a pod's runner. `others`: its node is gone, and the runner may live on. */
 export type EndToldBy = 'kubelet' | 'others';
 
 /** Undefined: it has not ended, as far as Kubernetes shows. The kubelet closes no pod before all its containers have ended (1.34: status_manager.go). */
@@ -392,10 +374,7 @@ export function endToldBy(pod: KubePod): EndToldBy | undefined {
   return runner?.running || conditionMet(pod, 'DisruptionTarget')?.reason === 'DeletionByPodGC' ? 'others' : 'kubelet';
 }
 
-/**
- * Returns how the pod of a runner ended badly, in Kubernetes' words. Undefined: it did not, or Kubernetes does not say.
- * @param pods of this Job only
- */
+/** Returns how a runner's pod ended badly, in Kubernetes' words. Undefined: it did not. @param pods of this Job only */
 export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undefined {
   const loss = lossOf(job, pods);
   if (loss !== undefined && isManagedElsewhere(job))

@@ -1,7 +1,4 @@
-/**
- * Reads a kubeconfig, to look at another cluster than the pod's own. Reads the current context only. The caller starts
- * the program that it may name.
- */
+/** Reads the current context of a kubeconfig. The caller starts the login program that it may name. */
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import * as z from 'zod';
@@ -71,9 +68,8 @@ const ONE_FILE = 'if kubectl finds it, this writes a whole one: kubectl config v
 const LONGEST_TEXT = 1_048_576;
 
 /**
- * Reads the current context of a kubeconfig.
- * @param readYaml parses a file; undefined unless it has exactly one document.
- * @param logIn absent: a kubeconfig with a program is refused.
+ * Reads the current context. Without `logIn`, a kubeconfig with a login program is refused.
+ * @param readYaml returns undefined unless the file has exactly one document
  * @throws Failure exit 1: unreadable, or no login; exit 2: no usable kubeconfig
  */
 export async function readKubeconfig(

@@ -26,10 +26,7 @@ interface LeaseOptions {
 /** Durations are whole seconds in a Lease. A holder that could not renew until its deadline gives up: before any other may take over. */
 const CLIENT_GO = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 export type LeaseTimes = Readonly<typeof CLIENT_GO>;
-/**
- * Time limit for giving the Lease back, ms. Other replicas wait for the end of this process, and without the return
- * they wait 15 s.
- */
+/** Time limit for giving the Lease back, ms. If it is not given back, other replicas wait 15 s. */
 const GIVE_BACK_MS = 1_000;
 const ADDRESS = 'gitea.bpg.pw/address';
 
@@ -62,8 +59,8 @@ export function leaseOf(client: KubeApi, options: LeaseOptions) {
   };
 
   /**
-   * Competes until `signal` is aborted. Then it ends within a second, whatever the API server does. While this process leads, `lead` runs.
-   * Its signal is aborted when leadership is lost, or when everything ends. The Lease is given back only after `lead` has ended.
+   * Competes until `signal` is aborted, then ends within a second. While this process leads, `lead` runs; its signal is
+   * aborted when leadership or everything ends. The Lease is given back only after `lead` has ended.
    */
   const run = async (signal: AbortSignal, lead: (leading: AbortSignal) => Promise<void>): Promise<void> => {
     while (!signal.aborted) {

@@ -7,20 +7,13 @@ import { KubeList, listPath, type Resource, RUNNER_GROUPS, selectorOf } from './
 
 /** Rows per page, as in kubectl. The server keeps a snapshot for the pages that follow. */
 const PAGE_LIMIT = 500;
-/**
- * Rows per page if a page is longer than the client takes: so many of the longest objects that Kubernetes stores fit
- * into one.
- */
+/** Rows per page if a page is too long for the client: so many of the longest objects fit into one. */
 const SMALL_PAGE_LIMIT = 5;
 /** Snapshots expire after 5 minutes, or sooner on a server under pressure. */
 const MAX_LISTINGS = 3;
 const MOST_OBJECTS = 200 * PAGE_LIMIT;
 
-/**
- * Lists all items of a kind as of one moment. A watch from their version on misses nothing. A list that expires between
- * two pages (410) is read again from the start.
- * @param namespace undefined: all namespaces
- */
+/** Lists a kind as of one moment: a watch from its version misses nothing. @param namespace undefined: all */
 export async function listAll<T>(
   client: KubeApi,
   resource: Resource<T>,

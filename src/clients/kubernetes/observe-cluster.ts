@@ -1,8 +1,4 @@
-/**
- * Reads the Jobs of this program and their pods from Kubernetes. It only lists, in the given namespaces, with the label
- * that all these Jobs have. `judgeJob` judges them. RunnerGroups are read for their suspension alone. Any answer that
- * is not a complete list is a `Failure`.
- */
+/** Lists the Jobs of this program, their pods, and RunnerGroups. Anything but a complete list is a `Failure`. */
 import type { LiveJob } from '../../planner/evidence.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { SUSPENDED } from '../../shared/marks.ts';
@@ -17,9 +13,7 @@ import { type KubePod, PODS, RUNNER_GROUPS, type RunnerGroupObject, WHOLE_JOBS }
 
 type ClusterOptions = Pick<KubeClientOptions, 'clocks' | 'onRequest'> & { readonly deadlineMs: number };
 
-/**
- * Returns all Jobs of this program in these namespaces, each once, by namespace and name. Throws `Failure` (exit 1).
- */
+/** Returns all Jobs of this program in these namespaces, by namespace and name. @throws Failure exit 1 */
 export async function observeCluster(
   namespaces: readonly string[],
   config: ClusterConfig,
@@ -28,10 +22,7 @@ export async function observeCluster(
   return await inNamespaces(namespaces, config, options, observeNamespace);
 }
 
-/**
- * Lists the RunnerGroups of these namespaces.
- * @throws Failure exit 1, kind `cluster-forbidden` or `not-found` if the right to read them or the CRD is missing
- */
+/** Lists RunnerGroups. @throws Failure exit 1; `cluster-forbidden`: no right to read them; `not-found`: no CRD */
 export async function runnerGroupsIn(
   namespaces: readonly string[],
   config: ClusterConfig,

@@ -22,10 +22,7 @@ const metadata = z.object({
   deletionTimestamp: time.nullish(),
 });
 
-/**
- * Schema of the used fields of a Job (Kubernetes 1.34 `batch/v1`). Strict: an unreadable Job is an error, never a
- * missing Job.
- */
+/** The used fields of a Job (Kubernetes 1.34). Strict: an unreadable Job is an error, never a missing Job. */
 export const KubeJob = z.object({
   metadata: metadata.extend({ annotations: texts, labels: texts, generation: z.number().nullish() }),
   spec: z

@@ -37,9 +37,8 @@ const LIST_MS = 30_000;
 /** Asked of the server; it then ends the watch and we begin another one, so load spreads over servers. */
 const WATCH_SECONDS = 290;
 /**
- * How long a watch may be silent, ms. Longer silence is a dead connection or a quiet cluster. A bookmark comes about
- * once a minute (KEP-956), but only if an object of the kind has changed (Kubernetes 1.34, cache_watcher.go). So a new
- * watch begins, which shows which of the two it was.
+ * Longest silence of a watch, ms. Bookmarks come each minute, but only if objects of the kind have changed (1.34). So a
+ * silent watch is a dead connection or a quiet cluster, and a new one shows which.
  */
 const IDLE_MS = 150_000;
 /** Pause after the first failure of a watch, ms. It is doubled with each further failure. */

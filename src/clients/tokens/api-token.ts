@@ -121,10 +121,7 @@ function missingKey(group: TokenOwner, secretName: string): Failure {
   return new Failure('GR-TOKEN-08', 1, message, 'token-unusable');
 }
 
-/**
- * Refuses a registration Secret that is bound to another Gitea. If it cannot be read here, the runner's pod makes the
- * same check before it registers. The token is never kept.
- */
+/** Refuses a registration Secret of another Gitea. One that is unreadable here is checked in the runner's pod. */
 async function refuseForeignRegistration(
   { namespace, name: group, giteaUrl, registrationToken: { name } = { name: '' } }: TokenOwner,
   { boundTo, clusterSecrets, secretsDir }: TokenSources,
@@ -140,10 +137,7 @@ async function refuseForeignRegistration(
   throw new Failure('GR-TOKEN-07', 3, message, 'token-unusable');
 }
 
-/**
- * Returns the content of a key, without the line end that `kubectl create secret --from-file` keeps. Undefined: no such
- * file.
- */
+/** Returns a key's content without the line end that kubectl keeps. Undefined: no such file. */
 function readKey(folder: string, key: string): string | undefined {
   try {
     return readFileSync(join(folder, key), 'utf8').trim();

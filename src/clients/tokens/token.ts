@@ -11,10 +11,7 @@ export interface Reach {
   readonly covers: (owner: string, repo: string) => boolean;
 }
 
-/**
- * An API token with the one place it may be sent to. It prints as `(token)`. Only `headerFor` returns it, for URLs
- * below its base.
- */
+/** An API token with the one place it may be sent to. Prints as `(token)`; only `headerFor` returns it. */
 export class Token {
   readonly #secret: string;
   readonly #scheme: TokenScheme;
@@ -53,10 +50,7 @@ export class Token {
     return `${this.#scheme} ${this.#secret}`;
   }
 
-  /**
-   * Derives a key that only owners of this token can make. The key tells nothing of the token.
-   * @param purpose each purpose has its own key
-   */
+  /** Derives a key that only owners of this token can make, another one for each purpose. It does not tell the token. */
   keyFor(purpose: string): Buffer {
     return createHmac('sha256', this.#secret).update(purpose).digest();
   }

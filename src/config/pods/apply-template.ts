@@ -1,7 +1,4 @@
-/**
- * Makes the pods of a group from its podTemplate: every check of this room, then the merge (docs/adr/0028). Loaded only
- * for groups with a podTemplate.
- */
+/** Makes a group's pod from its podTemplate: all checks of this folder, then the merge (docs/adr/0028). */
 import { checkPod } from './check-pod.ts';
 import { checkShape } from './check-shape.ts';
 import {
@@ -29,10 +26,8 @@ type AppliedTemplate =
   | { readonly pod: Mapping; readonly violations: readonly Violation[] };
 
 /**
- * Same arguments, same answer; nothing is changed.
- * @param ours the `spec.template` of the group's Job
+ * Checks a podTemplate, merges it over `ours` (`spec.template` of the Job) and holds the pod to `level`. Changes nothing.
  * @param secrets names of the Secrets in the group's namespace that hold tokens of Gitea
- * @param level what the final pod is held to
  */
 export function applyTemplate(
   ours: Mapping,
@@ -50,15 +45,9 @@ export function applyTemplate(
   return { pod, violations: securityViolations(pod, level) };
 }
 
-/**
- * Fields that the container before the runner copies from the runner: the same image from the same registry, and
- * resources, which a quota may require.
- */
+/** Copied from the runner to the container before it: one registry to pull from, and resources for a quota. */
 const FIELDS = ['image', 'imagePullPolicy', 'resources'];
-/**
- * Fields of the user: a file that one container writes must be readable for the other. Privileges are not copied: the
- * runner of dind-rootless is privileged.
- */
+/** Copied, too, so that both read the same files. Privileges are not: the runner of dind-rootless has all. */
 const IDENTITY = ['runAsUser', 'runAsGroup', 'runAsNonRoot', 'seLinuxOptions'];
 
 /** The final pod with our init container `register` or `prepare` made like container `runner`. */
@@ -167,10 +156,7 @@ function identityOf(element: Value, key: string): Value {
   return value;
 }
 
-/**
- * Orders elements as `mergeSortedSlice` does: one of our pod's goes before the next of the template only if it was
- * before it in our list.
- */
+/** Orders as Kubernetes' `mergeSortedSlice`: ours goes before one of the template only if it did so in our list. */
 function inOrder(ours: readonly Value[], later: readonly Value[]): readonly Value[] {
   const place = new Map(ours.map((id, index) => [id, index]));
   const right = [...new Set(later)];

@@ -26,10 +26,7 @@ const NAMED: readonly (readonly [AskedKind, ...(readonly string[])])[] = [
 ];
 const KIND_OF = new Map(NAMED.flatMap(([kind, ...fields]) => fields.map((field) => [field, kind] as const)));
 
-/**
- * Returns the values of these kinds, those of the template's own fields first. The template must have passed
- * `checkShape`. A null asks for nothing.
- */
+/** Returns the values that a template asks for, its own fields first. It has passed `checkShape`. Null asks for nothing. */
 export function asksOf(template: Mapping): readonly Asked[] {
   const fields = ['metadata', 'spec'].flatMap((part) => {
     const value = fieldValue(template, part);

@@ -1,6 +1,5 @@
 /**
- * Finds values that Kubernetes refuses, reads otherwise or drops although every type is right
- * (`pkg/apis/core/validation`), as far as people write them into the pod of a runner. The fault is shown at commit.
+ * Finds values that Kubernetes refuses or drops although their type is right, as far as people write them for runners.
  * docs/adr/0028 lists the faults that only the API server finds, in a failed sync.
  */
 import { DNS_SUBDOMAIN, isLabelValue, isQualifiedName } from '../runnergroup/words.ts';
@@ -17,10 +16,7 @@ import {
 } from './pod-schema.ts';
 import { APPARMOR_ANNOTATION } from './pod-security.ts';
 
-/**
- * Returns the faults of a template that passed `checkShape`. Paths are those of the template: the merged pod has other
- * indices.
- */
+/** Returns the faults of a template that passed `checkShape`. Paths are the template's, not the merged pod's. */
 export function checkPod(ours: Mapping, template: Mapping): readonly TemplateFault[] {
   return [
     ...visitStructs(template, (struct, value, path) => [
@@ -167,9 +163,7 @@ function containersOf(template: Mapping): readonly { list: string; path: FieldPa
 export const ownContainers: typeof containersOf = (pod) =>
   containersOf(pod).filter(({ container }) => !['register', 'prepare'].includes(stringOf(container, 'name')));
 
-/**
- * Returns the containers of a final pod that the kubelet would refuse, because they run as root against `runAsNonRoot`.
- */
+/** Returns containers of a final pod that run as root against `runAsNonRoot`: the kubelet would refuse them. */
 export function rootAgainstNonRoot(pod: Mapping): readonly TemplateFault[] {
   const message = 'is 0 beside runAsNonRoot: true, so it never starts: write another user, or "runAsNonRoot: false"';
   return ownContainers(pod).flatMap(({ path, container }) => {

@@ -1,6 +1,4 @@
-/**
- * Checks that a podTemplate has the shape of a PodTemplateSpec. A typo is found at commit, and not in a failed sync.
- */
+/** Checks that a podTemplate has the shape of a PodTemplateSpec: a typo is found at commit, not in a failed sync. */
 import { nearestName } from '../runnergroup/words.ts';
 import {
   type FieldPath,
@@ -155,10 +153,7 @@ function isInt32(value: Value): boolean {
   return Number.isInteger(value) && Number(value) >= -INT32 && Number(value) < INT32;
 }
 
-/**
- * True for a quantity as the API server reads it: also a number, also below zero. The rules of the pod decide whether
- * its value is allowed.
- */
+/** True for a quantity as the API server reads it, below zero, too. The rules of the pod judge its value. */
 function isQuantity(value: Value): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   return typeof value === 'string' && value.length <= LONGEST_QUANTITY && QUANTITY.test(value);

@@ -1,7 +1,4 @@
-/**
- * The schema of a PodTemplateSpec: pod-schema.json, made from Kubernetes' OpenAPI by scripts/pod-schema.mjs. Types are
- * parsed when needed.
- */
+/** The schema of a PodTemplateSpec: pod-schema.json, made from Kubernetes' OpenAPI by scripts/pod-schema.mjs. */
 import published from './pod-schema.json' with { type: 'json' };
 
 /** The Kubernetes release that all of src/config/pods speaks about. */
@@ -98,10 +95,7 @@ const WORDS: ReadonlySet<string> = new Set(['merge', 'unique', 'retainKeys']);
 
 type StructVisitor<T> = (struct: string, value: Mapping, path: FieldPath) => readonly T[];
 
-/**
- * Calls `visit` for every struct, outer ones first, and returns the results. Skips nulls, unknown fields and values of
- * a wrong type.
- */
+/** Calls `visit` for each struct, outer ones first. Skips nulls, unknown fields and values of a wrong type. */
 export function visitStructs<T>(template: Value, visit: StructVisitor<T>): readonly T[] {
   return ofValue(template, { is: 'struct', name: TEMPLATE_TYPE }, [], visit);
 }
@@ -122,10 +116,7 @@ function ofValue<T>(value: Value, type: ValueType, path: FieldPath, visit: Struc
 
 type Json = Readonly<Record<string, unknown>>;
 
-/**
- * Returns the JSON Schema (draft-07) of a PodTemplateSpec for editors. It accepts everything that `validate` accepts:
- * null may remove any field.
- */
+/** Returns the JSON Schema (draft-07) of a PodTemplateSpec, for editors. Null may remove any field. */
 export function podTemplateSchema(): { readonly template: Json; readonly definitions: Readonly<Record<string, Json>> } {
   const definitions: Record<string, Json> = {};
   const schemaOf = (type: ValueType): Json => {

@@ -1,8 +1,6 @@
 /**
- * Kubernetes' Pod Security Standards at the release of schema.ts: what the admission plugin of the API server would say about a pod
- * (k8s.io/pod-security-admission, `policy/check_*.go`). `baseline` forbids what reaches the node; `restricted` asks for hardening besides.
- *
- * A rule is called by the id of its check there. Windows: a pod with `os.name: windows` need not set what Windows does not know.
+ * Kubernetes' Pod Security Standards, as the API server's admission plugin judges a pod (k8s.io/pod-security-admission,
+ * `policy/check_*.go`). A rule has the id of its check. Windows pods need not set what Windows does not know.
  */
 import {
   entriesOf,
@@ -24,10 +22,7 @@ export interface Violation extends TemplateFault {
   readonly rule: string;
 }
 
-/**
- * Every violation of a finished pod template (`metadata`, `spec`), by rule in the order of the admission plugin: baseline's first.
- * Empty for `privileged`. The pod must have passed `checkShape`: a value of a wrong type counts as not set.
- */
+/** Returns all violations of a finished pod template that passed `checkShape`, in the order of the admission plugin. */
 export function securityViolations(template: Mapping, level: SecurityLevel): readonly Violation[] {
   const pod = podForSecurity(template);
   const rules: Readonly<Record<string, Check>> = {
@@ -146,10 +141,7 @@ const ACTIONS = ['livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle.p
 const VOLUME_SOURCES =
   'configMap, csi, downwardAPI, emptyDir, ephemeral, image, persistentVolumeClaim, projected, secret';
 
-/**
- * Rules of the level baseline: nothing that reaches the node or other pods. Lists of values are those of Kubernetes
- * 1.34.
- */
+/** Level baseline: nothing that reaches the node or other pods. Values are those of Kubernetes 1.34. */
 const BASELINE: Readonly<Record<string, Check>> = {
   appArmorProfile: ({ contexts, metadata }) => [
     ...wrongIn(contexts, 'appArmorProfile', wrongProfile, PROFILES, 'type'),
@@ -221,9 +213,7 @@ const BASELINE: Readonly<Record<string, Check>> = {
   ),
 };
 
-/**
- * Rules of the level restricted: no root, no privileges, no unconfined container, and only harmless kinds of volumes.
- */
+/** Level restricted: no root, no privileges, no unconfined container, and only harmless kinds of volumes. */
 const RESTRICTED: Readonly<Record<string, Check>> = {
   allowPrivilegeEscalation: notOnWindows(
     inContainers('allowPrivilegeEscalation', (value) => value !== false, 'must be false'),

@@ -1,7 +1,6 @@
 /**
- * Fields that a podTemplate may not set: the runner's life depends on them, or they lead to the registration token.
- * Values that only some installations forbid (images, priority classes, service accounts) are checked by the policy,
- * and values that weaken the pod by the Pod Security Standards (pod-security.ts).
+ * Fields that a podTemplate may not set: the runner depends on them, or they lead to the registration token. What only
+ * some installations forbid is checked by the policy, and what weakens the pod by pod-security.ts.
  */
 import { posix } from 'node:path';
 import { asksOf } from './asks.ts';
@@ -18,9 +17,8 @@ import {
 } from './pod-schema.ts';
 
 /**
- * A reserved field. `path`: a step `[NAME]` is the element with that merge key, `[ours]` every element that our pod
- * also has, `*` any element; a key or name may end in `*`. A value equal to our pod's is allowed, and so is one that
- * `unless` allows.
+ * A reserved field. A step of `path` is a key, `[NAME]` (the element with that merge key), `[ours]` (an element that our
+ * pod has, too) or `*` (any element); names may end in `*`. Our own value is allowed, and what `unless` allows.
  */
 interface ReservedField {
   readonly path: readonly string[];
@@ -148,10 +146,7 @@ export const RESERVED_FIELDS: readonly ReservedField[] = [
   ),
 ].flat();
 
-/**
- * True if BuildKit's container chooses profiles of the node, which Pod Security judges. Without these profiles
- * (unconfined), dockerd is privileged.
- */
+/** True if BuildKit's container, unless it is unconfined, sets only profiles, which Pod Security judges. */
 function choosesProfiles({ element, ours, path, value }: Found): boolean {
   if (stringOf(element, 'name') !== 'buildkit' || path.at(-1) !== 'securityContext' || !isMapping(value)) return false;
   if (fieldValue(ours, 'seccompProfile') !== undefined) return false;
@@ -235,10 +230,7 @@ function ofSecrets(template: Mapping, secrets: readonly string[]): readonly Temp
     .map(({ path }) => ({ path, message }));
 }
 
-/**
- * Values that a template may remove with null: hardening that the security profile checks, requests, and hints for
- * autoscalers.
- */
+/** Values that null may take away: hardening that Pod Security checks, resources, hints for autoscalers. */
 const MAY_GO = [
   'securityContext',
   'resources',
@@ -295,10 +287,7 @@ function sameElement(element: Value, ours: Value | undefined): Value | undefined
   return isList(ours) && key !== '' ? ours.find((mine) => mergeKeyOf(mine) === key) : undefined;
 }
 
-/**
- * Returns the merge key of an element of our pod's lists. Mounts are distinguished by their path, although they also
- * have a name.
- */
+/** Returns the merge key of an element: of a mount its path, although it has a name, too. */
 function mergeKeyOf(element: Value): string {
   return stringOf(element, 'mountPath') || stringOf(element, 'name');
 }

@@ -1,7 +1,4 @@
-/**
- * The policy as a validation plugin of cdk8s' own command (`validations` in cdk8s.yaml): it judges what any cdk8s app has written, RunnerGroups
- * and the pods of Jobs. The entry of lib/validation.cjs, which that command finds as `main` of the npm package (docs/construct.md).
- */
+/** The policy as a plugin of the cdk8s command (docs/construct.md), for what any cdk8s app wrote. See lib/validation.cjs. */
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../../shared/clock.ts';
 import { API_VERSION, KIND } from '../../shared/marks.ts';
@@ -127,9 +124,7 @@ function objectsIn(file: string) {
   return documents.flatMap((document) => allIn(document.value).map((object) => ({ object, document, file })));
 }
 
-/**
- * Returns the policy for pods that may not be runners: they have no scope, and fields that a podTemplate cannot have.
- */
+/** Returns the policy for other pods: they have no scope, and fields that a podTemplate cannot have. */
 function forPods({ namespaces, groups, ...policy }: Policy): Policy {
   const withoutFields = <T extends Pick<Policy, 'podTemplateFields'>>({ podTemplateFields: _, ...rules }: T) => rules;
   const fitting = groups?.filter(({ match }) => match.scope === undefined);

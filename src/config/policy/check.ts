@@ -1,8 +1,6 @@
 /**
- * Applies the policy to all RunnerGroups of a run. A group is denied as a whole, and no other with it (docs/adr/0081).
- *
- * Also the entry of lib/policy.cjs, which is loaded only when a policy is named (scripts/build.mjs). It answers with data and throws
- * nothing: a `Failure` of that part would be none to the rest of the program.
+ * Applies the policy to the RunnerGroups of a run; each is denied as a whole, and no other with it (docs/adr/0081).
+ * Entry of lib/policy.cjs. It throws nothing: a `Failure` of that file would be none to the rest of the program.
  */
 import { groupBy } from '../../shared/keys.ts';
 import { quoted } from '../runnergroup/problems.ts';
@@ -111,9 +109,8 @@ function ofApplication(policy: Policy, asker: Asker): readonly Judged[] {
 }
 
 /**
- * Judges the sums of the groups' caps. So the promise holds at any time, and the planner needs to know nothing of it.
- * The limit of an entry holds for each namespace. Groups that only get warnings do not deny others, and groups with an
- * exception do not count.
+ * Judges the sums of the groups' caps, so that the planner need not. The limit of an entry holds for each namespace.
+ * Groups that only get warnings do not deny others, and groups with an exception do not count.
  */
 function ofCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: Asker): readonly Judged[] {
   const rule = 'maxActiveRunners';
@@ -152,10 +149,7 @@ function ofCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: Asker
   return [...excessOf(counting, policy, ''), ...ofEntries];
 }
 
-/**
- * Judges all groups. Denials of the whole Application come first, then those of groups in their order. Empty:
- * everything is allowed. A denied group does not count for the others: its values must not deny them.
- */
+/** Judges all groups. Denials of the whole Application come first. A denied group does not count for the others. */
 export function judge(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): PolicyJudgement {
   const ofGroups = groups.flatMap((group) =>
     rowsOf(policy, group, asker).flatMap(({ rule, found }) =>

@@ -1,7 +1,6 @@
 /**
- * Returns the policy's values for fields that a RunnerGroup does not have. Order of precedence: the group, its entry of
- * `groups`, its entry of `namespaces`, the policy, the installation, docs/runnergroup.md. Each field of the group's
- * podTemplate counts (docs/adr/0098).
+ * Returns the policy's values for fields that a group lacks (docs/adr/0098). Precedence: the group, its entry of
+ * `groups`, its entry of `namespaces`, the policy, the installation. Of a podTemplate each field counts by itself.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { mergeTemplates } from '../pods/apply-template.ts';
@@ -36,10 +35,7 @@ function nearestDefaults(policy: Policy, group: RunnerGroup): NonNullable<Policy
   return { ...policy.defaults, ...wide?.defaults, ...near?.defaults };
 }
 
-/**
- * Merges the group's podTemplate over the default. A template that cannot be read, or that already has all of the
- * default, stays as it is written.
- */
+/** Merges a podTemplate over the default. One that is unreadable, or has all of the default, stays as written. */
 function mergedOver(podTemplate: Mapping, ownTemplate: unknown): unknown {
   if (ownTemplate === undefined) return podTemplate;
   if (templateFault(ownTemplate)) return ownTemplate;

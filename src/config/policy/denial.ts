@@ -83,10 +83,7 @@ function denied(file: string, denials: readonly Denial[]): Failure {
   return new Failure('GR-POLICY-04', 3, [`serve RunnerGroups: ${summary}`, ...lines].join('\n'), 'policy');
 }
 
-/**
- * Makes the failure for a policy file that cannot be read or is not a policy (exit 2). Its denials are not known, so
- * everything is refused.
- */
+/** Makes the failure of an unusable policy file (exit 2). Its denials are not known, so nothing is served. */
 export function unusablePolicy(file: string, problems: readonly string[]): Failure {
   const summary = `${count(problems.length, 'problem')}. Nothing is served without it.`;
   const lines = firstLines(problems.map(printable), SHOWN, 'correct these first');

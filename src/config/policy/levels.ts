@@ -1,7 +1,6 @@
 /**
- * Finds the rules for a group: those of the first matching entry of `groups`, then those of the first matching entry of
- * `namespaces`, then those of the policy. The nearest value counts. `projects`, `repositories` and `maxActiveRunners`
- * hold on each level.
+ * Finds the rules for a group: the first matching entries of `groups` and `namespaces`, then the policy. The nearest
+ * value counts; `projects`, `repositories` and `maxActiveRunners` hold on each level.
  */
 
 import { type Scope, scopeWord } from '../../shared/scope.ts';

@@ -1,9 +1,6 @@
 import { normalBase } from '../../shared/url.ts';
 
-/**
- * True when the whole text fits, by code units: `*` is any characters but a slash, `**` any. No regular expressions: a repository's author
- * writes the text, and a match must not take long. This one takes at most `pattern × text` steps.
- */
+/** True if the whole text fits: `*` is all but a slash, `**` all. No regular expression: no text may take long. */
 export function matchesGlob(pattern: string, text: string): boolean {
   // Positions in the text up to which the pattern matches so far.
   let ends: ReadonlySet<number> = new Set([0]);
@@ -90,9 +87,8 @@ export function isRegistryPattern(pattern: string): boolean {
 }
 
 /**
- * True when the pattern covers the image. Each part is compared by itself, so no star reaches from one into the next. Without a tag and
- * a digest the pattern covers every version. With a tag alone it covers no image with a digest, because the runtime ignores the tag of
- * such an image: `runner:1.0@sha256:…` may be any version. `@*` covers every image that has a digest.
+ * True if the pattern covers the image, part by part. Without tag and digest it covers every version. With a tag alone it
+ * covers no image by digest, of which runtimes ignore the tag. `@*` covers every image with a digest.
  */
 export function coversImage(pattern: string, image: ImageReference): boolean {
   const [, registry = '', repository = '', tag, digest] = PARTS.exec(pattern) ?? [];
@@ -112,10 +108,7 @@ const SSH = /^ssh:\/\/(?:[\w.-]+@)?([A-Za-z0-9.-]+(?::[0-9]{1,5})?)\/+(.+)$/i;
 /** Characters that some reader takes for a slash or an end, or ignores. The address of a repository never has them. */
 const ODD = /[^\x21-\x7e]|[\\?#]|%2f|%5c|%00/i;
 
-/**
- * Returns the normal form of a repository's address. Undefined if it is not http, https or ssh, has credentials (except
- * for the user of ssh), or can be read in two ways. Upper and lower case of the path differ. Stars of a pattern stay.
- */
+/** Returns a repository's address in normal form. Undefined: not http(s) or ssh, with credentials, or ambiguous. */
 export function normalRepository(text: string): string | undefined {
   if (ODD.test(text)) return undefined;
   const [, host, path] = SSH.exec(text) ?? (text.includes('://') ? [] : (SCP_LIKE.exec(text) ?? []));

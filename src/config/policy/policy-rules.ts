@@ -183,10 +183,7 @@ function hostNames({ images: ofImages, registries: ofHosts }: Rules, fields: rea
   });
 }
 
-/**
- * Fields that are not among the allowed paths, the outermost ones only. A path allows all below it. On the way to a path lists are
- * passed, and the name of an element is allowed: without it nobody could say which one is meant.
- */
+/** Returns fields outside the allowed paths, outermost ones only. On the way, lists and names of elements are allowed. */
 function fieldsBeyond(value: Value, path: FieldPath, fields: string, allowed: readonly string[]): readonly string[] {
   const isOnTheWay = fields === '' || allowed.some((other) => other.startsWith(`${fields}.`));
   if (!isOnTheWay) return [pathText(path)];
@@ -223,10 +220,7 @@ const queues: GroupRule = ({ queues: allowed }, { queue }) => {
   return allowed.length === 0 ? NONE : finding('spec.queue', `is not set; ${allowedBy(allowed)}. Use one of them`);
 };
 
-/**
- * Denies a group whose own cap is too large. check.ts judges the sums over groups. A group that is too large by itself
- * denies no other.
- */
+/** Denies a group that is too large by itself: so it denies no other. check.ts judges the sums. */
 const maxActiveRunners: GroupRule = (_, group, __, policy) => {
   const { maxActiveRunners: groupCap } = group;
   const caps = [policy, ...levelsOf(policy, group).entries].flatMap(({ maxActiveRunners: most }) => most ?? []);

@@ -1,8 +1,6 @@
 /**
- * The policy file as an administrator writes it: the single source of checks, JSON Schema and the table in docs/policy.md.
- *
- * A field that is absent restricts nothing, unless its description says otherwise. So a policy file without fields is the same as none.
- * An empty list forbids everything that the field is about.
+ * The policy file as an administrator writes it: source of checks, JSON Schema and docs/policy.md. An absent field
+ * restricts nothing, unless its description says otherwise. An empty list forbids all that its field is about.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -302,9 +300,7 @@ export const PolicySpec = z.strictObject({
   ),
 });
 
-/**
- * Content of a policy. Every field may be absent. Lists hold patterns (`patterns.ts`) unless the schema says otherwise.
- */
+/** The content of a policy. Every field may be absent. Lists hold patterns (policy-patterns.ts). */
 export type Policy = z.output<typeof PolicySpec>;
 /** An entry of `namespaces` or `groups`. */
 export type PolicyEntry = Omit<z.output<typeof GroupEntry>, 'match'>;

@@ -26,9 +26,8 @@ const DAY_MS = 86_400_000;
 const TOLD_DAYS = 14;
 
 /**
- * Returns the outcome of a finding, and its message. A warning never allows what is denied without a policy file. An
- * exception never allows what the other rules could not read (docs/adr/0091).
- * @param nowMs absent: every exception has ended
+ * Returns the outcome of a finding, and its message. A warning never allows what is denied without a policy file, nor an
+ * exception what other rules could not read (docs/adr/0091). @param nowMs absent: every exception has ended
  */
 export function settle(
   policy: Policy,

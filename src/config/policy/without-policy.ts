@@ -49,9 +49,8 @@ export const WORKLOADS: ReadonlySet<string> = new Set([
   ...(['ClusterTask', 'Pipeline', 'PipelineRun', 'Task', 'TaskRun', 'ScaledJob'] as const),
 ]);
 /**
- * Characters at which Argo CD's reader splits a document otherwise than this one. After a line break of YAML 1.1
- * follows a comment here and a field there. `---` at the start of a line ends a document there even before spaces that
- * are not ASCII. A byte order mark before a key is a part of the key here, and is ignored there.
+ * Characters at which Argo CD's reader and this one disagree: line breaks of YAML 1.1, `---` before spaces that are not
+ * ASCII, and a byte order mark before a key.
  */
 const HIDING = /\r(?!\n)|[\u0085\u2028\u2029\ufeff]|^---/m;
 
@@ -71,9 +70,8 @@ export function refusedDocuments(documents: readonly PassThrough[]): readonly Re
 }
 
 /**
- * Returns the printed documents, and a warning if some are left out. A document that would start pods is replaced by
- * the names of its objects, which Argo CD neither makes nor changes nor prunes (docs/adr/0020): the living ones were
- * allowed once.
+ * Returns the printed documents, and a warning if some are left out. One that would start pods is replaced by the names
+ * of its objects, which Argo CD then neither makes nor changes nor prunes (docs/adr/0020).
  * @throws Failure exit 3: the content of a document is not clear
  */
 export function withoutWorkloads(documents: readonly PassThrough[]) {

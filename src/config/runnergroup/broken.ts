@@ -1,8 +1,7 @@
 /**
- * A RunnerGroup with a known name that cannot be served. Its runners are kept while others are planned (docs/adr/0036, 0081).
- *
- * Its object is printed all the same, so that Argo CD and `serve` show what is wrong. The API server would refuse an object with a wrong spec,
- * and Argo CD would then apply no other object of that sync. So the object has a spec that says nothing, and an annotation with the problem.
+ * A RunnerGroup with a known name that cannot be served. Its runners are kept while others are planned (docs/adr/0081).
+ * Its object is printed with a spec that says nothing, and an annotation with the problem: the API server would refuse
+ * the wrong spec, and Argo CD would then apply no other object of that sync.
  */
 
 import type { Failure } from '../../shared/failure.ts';
@@ -39,10 +38,7 @@ export const PROBLEM_REASON = 'gitea.bpg.pw/problem-reason';
 const SHOWN = 3;
 const LONGEST = 1_000;
 
-/**
- * Matches paths of metadata, also in an item of a List. A fault in finalizers, owner references or annotations of Argo CD
- * and Helm leaves the group known: `brokenGroup` drops these.
- */
+/** A problem at such a path leaves the group unknown. Other metadata does not: `brokenGroup` drops it. */
 const OF_IDENTITY = /^(?:items\[\d+\]\.)?metadata(?!\.finalizers|\.ownerReferences|\.annotations\["(?:argocd|helm)\.)/;
 
 /** Annotations by which Argo CD changes how and when it applies an object. It obeys those of Helm, too. */

@@ -1,8 +1,6 @@
 /**
- * The most that one run reads, over all its files. The sidecar runs `generate` for everybody who may push to a repository. These
- * limits keep the process below 150 MB for any input (test/config/runnergroup/memory.test.ts).
- *
- *     entries ─► files ─► bytes ─► documents ─► words of a document ─► words of all documents
+ * The most that one run reads, over all its files: all who may push to a repository start `generate`. Keeps the process
+ * below 150 MB for any input (test/config/runnergroup/memory.test.ts).
  */
 
 /** Entries of folders that are looked at, over all folders. */
@@ -14,16 +12,12 @@ export const MOST_BYTES = 4 * 1024 * 1024;
 /** Documents of all files together, RunnerGroups and others. */
 export const MOST_DOCUMENTS = 3_000;
 /**
- * Words of one document, which are in memory together. Each lexeme of YAML is one: a word, a sign, spaces, the end of a line. A long
- * one counts once per `WORD_CHARACTERS`. 80,000 are 10,000 lines of a manifest, or a ConfigMap of 1.2 MB. A word takes up to 1.1 KB.
- * Bytes cannot say it: in `[{},{},…]` each byte is a word, so 4 MiB take 1.8 GB, and 80 KB would hold no ConfigMap.
+ * Words and signs of one document, which are in memory together: 10,000 lines of a manifest, or a ConfigMap of 1.2 MB.
+ * Each takes up to 1.1 KB. Bytes cannot say it: in `[{},{},…]` each byte is one.
  */
 export const MOST_DOCUMENT_WORDS = 80_000;
 const WORD_CHARACTERS = 16;
-/**
- * Words of all documents together: some seconds of CPU (4 MiB of them: 20 s). RunnerGroups in plain YAML
- * (plain-yaml.ts) are not counted.
- */
+/** Words of all documents: some seconds of CPU. RunnerGroups in plain YAML (plain-yaml.ts) do not count. */
 export const MOST_WORDS = 400_000;
 /** Problems that are collected; `generate` shows the first 15. */
 export const MOST_PROBLEMS = 1_000;

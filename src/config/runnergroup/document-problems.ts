@@ -1,7 +1,4 @@
-/**
- * Finds why a parsed document is unusable: syntax errors, keys that JSON cannot have, and aliases without a target or
- * with too many values.
- */
+/** Finds why a parsed document is unusable: syntax, keys that JSON cannot have, aliases without target or too large. */
 import {
   type Alias,
   type Document,
@@ -70,10 +67,7 @@ export function judgeDocument(
   return { problems, meanings };
 }
 
-/**
- * Returns how many values a node stands for.
- * @param sizes sizes of aliases and targets; a merge (`<<: *a`) copies all values
- */
+/** Returns how many values a node stands for: a merge (`<<: *a`) copies all. @param sizes of aliases and targets */
 function sizeOf(node: unknown, sizes: Map<Node, number>): number {
   if (isPair(node)) return sizeOf(node.value, sizes);
   if (isAlias(node)) return sizes.get(node) ?? 1;

@@ -1,7 +1,4 @@
-/**
- * Parses text into documents with places, as kubectl does: YAML 1.1 (`yes` is a boolean) without the types that JSON
- * lacks.
- */
+/** Parses documents with their places, as kubectl does: YAML 1.1, without the types that JSON lacks. */
 import {
   Composer,
   type CST,
@@ -63,9 +60,7 @@ export function readAll(file: SourceFile): readonly Read[] {
   return reads;
 }
 
-/**
- * Reads the value of the only document of a file. Undefined: it has a problem, or the file has no document or several.
- */
+/** Returns the value of a file's only document. Undefined: it has a problem, or the file has none or several. */
 export function readOneDocument(file: SourceFile): unknown {
   const [only, another] = readAll(file);
   return only && !another && 'document' in only ? only.document.value : undefined;

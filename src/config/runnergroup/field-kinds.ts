@@ -14,29 +14,20 @@ import {
 /** Key of the text that is shown beside a field whose default is not a constant. It is not in the generated schemas. */
 export const DEFAULT_NOTE = 'defaultNote';
 
-/**
- * Adds the text of the manual to a schema. `.meta()` would copy the schema.
- * @param byDefault the default, if it is not a constant
- */
+/** Adds the manual's text to a schema; `.meta()` would copy it. @param byDefault default that is no constant */
 export function described<T extends z.ZodType>(schema: T, description: string, byDefault?: string): T {
   z.globalRegistry.add(schema, { description, ...(byDefault !== undefined && { [DEFAULT_NOTE]: byDefault }) });
   return schema;
 }
 
-/**
- * A list of mappings, empty by default. Its schema is made only when a group has the field.
- * @param subject name of one element
- */
+/** A list of mappings, empty by default. Its schema is made only when needed. @param subject one element */
 export const listOf = <S extends z.ZodRawShape>(maximum: number, subject: string, shape: () => S) =>
   z.lazy(() => z.array(described(z.strictObject(shape()), subject)).max(maximum)).default([]);
 
 const DNS_LABEL = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 const DNS_LABEL_RULE = 'must be lower-case letters, digits and dashes, with a letter or digit at both ends';
 
-/**
- * A string of limited length. `rule`: message if the pattern does not match. `check`: for rules that a pattern cannot
- * express.
- */
+/** A string of limited length. `rule`: message if the pattern does not match. `checks`: what no pattern can say. */
 export function stringLike(
   least: number,
   maximum: number,
@@ -54,10 +45,7 @@ export function stringLike(
   });
 }
 
-/**
- * A schema that is made only when a group has the field: other starts need not make it. `z.lazy` alone would be made as
- * soon as one of its optional fields is read; the preprocessing step prevents that.
- */
+/** A schema that is made only when a group has the field. `z.lazy` alone is made with its optional fields. */
 export const whenWritten = <T extends z.ZodType>(make: () => T) => z.preprocess((written) => written, z.lazy(make));
 
 const whole = z.int();

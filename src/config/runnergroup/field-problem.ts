@@ -1,7 +1,4 @@
-/**
- * Turns zod's issues into problems, in the words of people who write RunnerGroups: the received value and the expected
- * one.
- */
+/** Turns zod's issues into problems in the words of people: the received value and the expected one. */
 import type * as z from 'zod';
 import type { Path } from './documents.ts';
 import { homeOf, isMapping, namesAt, pathText, schemaAt, valueAt } from './paths.ts';

@@ -141,10 +141,7 @@ function findInFolder(real: string, shown: string, border: string, search: Searc
   }
 }
 
-/**
- * Returns the visible entries of a folder, sorted. Entries are read one by one, because a folder can have more of them
- * than memory has room for.
- */
+/** Returns the visible entries of a folder, sorted. Reads one by one: they may be more than memory holds. */
 function entriesOf(real: string, shown: string, search: Search): readonly Dirent[] {
   const entries: Dirent[] = [];
   const folder = opendirSync(real);
@@ -200,10 +197,7 @@ function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-/**
- * Returns the path relative to the current folder. An absolute PATH outside stays absolute: `/srv/a`, not
- * `../../srv/a`.
- */
+/** Returns the path from the current folder. An absolute one outside stays: `/srv/a`, not `../../srv/a`. */
 function nameOf(path: string, cwd: string): string {
   const absolute = resolve(cwd, path);
   const fromCwd = relative(cwd, absolute);
@@ -255,10 +249,7 @@ function readToEnd(file: number, firstRoom: number, room: number): ReadBytes {
 /** Pause until the next attempt to read bytes that are not there yet, ms. */
 const PAUSE_MS = 5;
 
-/**
- * Reads like `readSync`, but waits. Standard input does not block if another process that shares it has set this
- * (EAGAIN).
- */
+/** Reads like `readSync`, but waits: another process may have set standard input not to block (EAGAIN). */
 function readSome(file: number, bytes: Uint8Array, offset: number): number {
   for (;;) {
     try {

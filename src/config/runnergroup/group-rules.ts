@@ -1,7 +1,4 @@
-/**
- * Rules over several fields, and the resulting normal form. Each rule works on the fields that passed the schema. A
- * field with a problem of its own is `unclear`: the rules report nothing about it, so that one cause gives one problem.
- */
+/** Rules over several fields, and the normal form. No rule speaks of a field with a problem of its own (`unclear`). */
 
 import { defined } from '../../shared/defined.ts';
 import type { Scope } from '../../shared/scope.ts';
@@ -149,10 +146,7 @@ function isBound({ registration }: Draft['spec']): boolean {
   return registration?.for === 'repository';
 }
 
-/**
- * Decides who registers the runners. A group that `serve` registers may name its registration Secret, too, for the day
- * on which its pods register again.
- */
+/** Decides who registers the runners. A group that `serve` registers may name its Secret, too, for later. */
 function ruleRegistration(draft: Draft, report: Report): SecretKey | undefined {
   const { spec, unclear } = draft;
   const token = ruleSecret('registrationToken', draft, report);
@@ -263,10 +257,7 @@ function ruleGracefulStop({ spec, unclear }: Draft, report: Report): number | un
   return report(['activeDeadlineSeconds'], message);
 }
 
-/**
- * Checks requests and limits. With a podTemplate, src/plan/final-pods.ts checks the pod, because the template may
- * change both.
- */
+/** Checks requests and limits. With a podTemplate, plan/final-pods.ts checks the final pod in its place. */
 function ruleResources(fields: Pick<Draft['spec'], 'resources' | 'podTemplate'>, path: Path, report: Report) {
   const [requests, limits] = [asTexts(fields.resources?.requests ?? {}), asTexts(fields.resources?.limits ?? {})];
   for (const fault of fields.podTemplate ? [] : resourceFaults(requests, limits))
@@ -351,10 +342,7 @@ function asTexts(quantities: Readonly<Record<string, string | number>>): Readonl
 /** Kubernetes lets nobody make a PriorityClass with this prefix (docs, "Pod Priority and Preemption"). */
 const OF_KUBERNETES = 'system-';
 
-/**
- * Returns `maxActiveRunners`, else `maxWorkers`, else the last threshold of the tiers. Those that are written must be
- * equal.
- */
+/** Returns `maxActiveRunners`, else `maxWorkers`, else the last threshold of the tiers. All written ones must be equal. */
 function ruleCap({ spec, unclear }: Draft, report: Report): number | undefined {
   const { maxActiveRunners, maxWorkers, priorityTiers = [], podTemplate, minIdleRunners = 0 } = spec;
   if (unclear('maxActiveRunners') || unclear('maxWorkers') || unclear('priorityTiers')) return undefined;

@@ -40,16 +40,10 @@ import { NOTIFY_HELP, NotifyTargets } from './notify-fields.ts';
 import { RunnerConfigKeys } from './runner-config.ts';
 import { DAYS, IMAGE_REFERENCE, LONGEST_IMAGE, refinementOf } from './words.ts';
 
-/**
- * Release of the runner that default images carry: 1.0.8 ran in real pods against Gitea 1.26 and 1.27, and the pod template
- * relies on the layout of its images. A fixed release, because a floating tag changes runners without a commit.
- */
+/** Release of the default images. Fixed, because a floating tag would change runners without a commit. */
 export const RUNNER_RELEASE = '1.0.8';
 
-/**
- * Image per container mode. The basic image reports the runner's real exit code. The dind-rootless one brings dockerd, and the clients
- * `docker buildx` and `docker compose`, which mode `buildkit` uses.
- */
+/** By container mode. The dind-rootless image brings dockerd, and buildx and compose, which `buildkit` uses. */
 export const DEFAULT_IMAGES = {
   'dind-rootless': `gitea/runner:${RUNNER_RELEASE}-dind-rootless`,
   dind: `gitea/runner:${RUNNER_RELEASE}`,

@@ -1,7 +1,4 @@
-/**
- * The field `notify`: receivers of messages about the end of the group's CI jobs. It holds no secret: tokens are in the
- * configuration of `serve`.
- */
+/** The field `notify`: who hears of the end of CI jobs. No secret: tokens are in the configuration of `serve`. */
 import * as z from 'zod';
 import { webhookUrlProblem } from '../../shared/url.ts';
 import { described, stringLike } from './field-kinds.ts';

@@ -15,10 +15,7 @@ export interface LateProblem {
   readonly code: Problem['code'];
 }
 
-/**
- * Adds places to findings.
- * @param sources files by name; if a group's file is missing, a problem has the place of the group
- */
+/** Adds places to findings. @param sources files by name; without its file, a problem has the group's place */
 export async function placed(
   problems: readonly LateProblem[],
   sources: ReadonlyMap<string, SourceFile>,

@@ -62,9 +62,7 @@ class Places {
     else this.#of.set(parent, new Map([[String(step), place]]));
   }
 
-  /**
-   * Returns the place of a value. If it is missing: the place of the last value on the way to it. Undefined: the root.
-   */
+  /** Returns the place of a value; of a missing one, that of the last value on the way. Undefined: the root. */
   find(root: unknown, path: Path): Place | undefined {
     let [value, found]: [unknown, Place | undefined] = [root, undefined];
     for (const step of path) {
@@ -97,10 +95,7 @@ function documentsOf(text: string): readonly (readonly YamlLine[])[] {
 const REST = / *(?: #.*)?$/y;
 /** A string for every reader: neither a word of YAML 1.1 (`on` and `y` are booleans) nor a number. */
 const KEY = /(?!(?:y|n|yes|no|on|off|true|false|null|e[-+]?[0-9]+)\b)[A-Za-z][A-Za-z0-9_./-]{0,200}(?=:(?: |$))/iy;
-/**
- * Such a string with spaces and colons in it. A colon before a space would make a key of it. A command's flag is a
- * word, too.
- */
+/** Such a string with spaces and colons, or a command's flag. A colon before a space would make a key of it. */
 const WORDS = /-{0,2}[A-Za-z/][\w./@+=-]*(?::[\w./@+=-]+)*(?: +[\w./@+=-]+(?::[\w./@+=-]+)*)*(?!:)/y;
 const WORD = /-{0,2}[A-Za-z/][\w./@+=-]*(?::[\w./@+=-]+)*(?!:)/y;
 /** Words with another type in the package. `E0` and `-e5` are numbers there. */

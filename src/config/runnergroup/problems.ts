@@ -8,10 +8,7 @@ export type ProblemCode = `GR-INPUT-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}` | 'GR-INP
 /** Codes of valid input that is probably not intended. Only `validate` shows them. */
 export type WarningCode = `GR-WARN-0${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9}` | `GR-WARN-1${0 | 1 | 2 | 3 | 4 | 5}`;
 
-/**
- * A finding in an input file, with its place. While a file is read there are two earlier forms: `TextProblem` and
- * `FieldProblem`.
- */
+/** A finding in an input file, with its place. Earlier forms: `TextProblem` and `FieldProblem`. */
 export interface Problem {
   readonly place: FilePlace;
   /** The field as people write it, e.g. `spec.labels[0]`; empty when the whole file or document is meant. */
@@ -36,9 +33,7 @@ export interface ReadInSpite {
   readonly sources: ReadonlyMap<string, SourceFile>;
 }
 
-/**
- * All problems of one run, in the order of files, lines and columns. `message` shows the first 15; `problems` has all.
- */
+/** All problems of one run, by file, line and column. `message` shows the first 15; `problems` has all. */
 export class InputProblems extends Failure {
   readonly problems: readonly Problem[];
   /** Absent: the problems were found after reading. */

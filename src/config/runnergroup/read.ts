@@ -30,9 +30,7 @@ export interface PassThrough {
   readonly place: FilePlace;
   /** The document's own text without `---`, valid as one document of a YAML stream. */
   readonly text: string;
-  /**
-   * The document's object and all objects below `items`. They are kept in place of the parsed document, which is large.
-   */
+  /** The document's object and all objects below `items`, in place of the parsed document, which is large. */
   readonly objects: readonly NamedObject[];
 }
 
@@ -108,10 +106,7 @@ function resultOf(
   return { ...isolated, hidden, others, files: files.length, skipped, sources };
 }
 
-/**
- * Moves groups with problems outside their own spec to the broken ones. Nobody knows which of two groups of one name is meant, and a file
- * that cannot be read to its end may mean something else than it seems to.
- */
+/** Moves groups of one name, and those of a file that could not be read to its end, to the broken ones. */
 function isolate(
   groups: readonly RunnerGroup[],
   broken: readonly BrokenGroup[],
@@ -142,10 +137,7 @@ function holdsGroupsAlone(text: string, isTextFaulty: boolean, { defaultNamespac
 /** Characters. RunnerGroups of so many are read quickly and take some MB. */
 const LARGE_INPUT = 65_536;
 
-/**
- * V8 lets garbage pile up until the heap has some 200 MB, because memory is cheap where it is usually run. In the sidecar many processes
- * share one limit. Both flags together halve the peak of five documents of 78,000 words.
- */
+/** V8 keeps garbage up to some 200 MB, and many processes of the sidecar share one limit. Both flags halve the peak. */
 function saveMemory(): void {
   // Not imported: loading node:v8 takes 1 ms of a start.
   const { setFlagsFromString } = process.getBuiltinModule('node:v8');
@@ -202,10 +194,7 @@ class GroupReader {
     else for (const object of sorted.objects) this.#takeGroup(object, file);
   }
 
-  /**
-   * Refuses a document. Its problem belongs to the groups that it names (docs/adr/0081). If a name is missing, it may
-   * be any group.
-   */
+  /** Refuses a document for the groups that it names (docs/adr/0081). Without a name it may be any group. */
   #refuse({ problem, holds = [] }: Refused): void {
     const { place } = problem;
     const { defaultNamespace, isolate = false } = this.#options;
@@ -320,10 +309,7 @@ function nameOf(value: unknown): NamedObject {
   return { apiVersion, kind, name, namespace };
 }
 
-/**
- * Returns documents with only the names of objects that are not passed on. Argo CD neither makes nor changes nor prunes
- * such objects (docs/adr/0020).
- */
+/** Returns documents with names of objects alone, which Argo CD neither makes, changes nor prunes (docs/adr/0020). */
 export function heldTexts(objects: readonly NamedObject[]): readonly string[] {
   const annotations = { [HOOK]: SKIP };
   const namedObjects = objects.filter(({ name, kind, apiVersion }) => name && kind && apiVersion);

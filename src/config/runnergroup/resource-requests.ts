@@ -3,9 +3,7 @@ import { quantityValue } from './words.ts';
 
 type Quantities = Readonly<Record<string, string | number>> | null;
 
-/**
- * The used part of the JSON of a container or of a pod's spec, which has its own `resources` from Kubernetes 1.34 on.
- */
+/** The used part of a container or of a pod's spec, which has `resources` of its own from Kubernetes 1.34 on. */
 interface Asking {
   readonly resources?: { readonly requests?: Quantities; readonly limits?: Quantities } | null;
   readonly restartPolicy?: unknown;
@@ -16,10 +14,7 @@ type Amounts = ReadonlyMap<string, number>;
 
 const sum = (a: number, b: number): number => a + b;
 
-/**
- * Returns the requests by resource. A limit without a request counts as a request.
- * @param spec JSON of a valid pod's spec
- */
+/** Returns the requests of a valid pod's spec, by resource. A limit without a request counts as a request. */
 export function requestsOf(spec: unknown): Amounts {
   return together(spec, ({ resources }) => ({ ...resources?.limits, ...resources?.requests }));
 }

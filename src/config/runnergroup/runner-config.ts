@@ -1,15 +1,9 @@
-/**
- * `runnerConfig`: keys of the runner's own `config.yaml` (runner 1.0.8 to 3.3.0, `internal/pkg/config/config.go`). Runner 1.0.8 ignores a key
- * that it does not know and says nothing, so they are checked here. test/config/runnergroup/runner-config.test.ts compares the keys with the runner's.
- */
+/** `runnerConfig`: keys of the runner's config.yaml (1.0.8 to 3.3.0). Checked here: 1.0.8 ignores unknown keys. */
 import * as z from 'zod';
 import { stringLike, whenWritten } from './field-kinds.ts';
 import { refinementOf } from './words.ts';
 
-/**
- * Most bytes of all keys together. They are an annotation of each runner's Job, and Kubernetes allows 256 KiB of
- * annotations per object.
- */
+/** Most bytes of all keys. They are an annotation of each Job, and Kubernetes allows 256 KiB of annotations. */
 export const RUNNER_CONFIG_LIMIT = 16_384;
 
 const text = () => z.string().max(4096).optional();

@@ -74,18 +74,12 @@ export type SpellingField = (typeof SPELLINGS)[number];
 /** All other fields of the spec keep the schema's form: a new field needs its entry in `schema.ts` and nothing here. */
 type SameFields = Readonly<Omit<WrittenSpec, keyof NormalFields | SpellingField>>;
 
-/**
- * `runner`: with containerMode `dind` and `host`. `rootless`: with `dind-rootless` and `buildkit`. `docker`: of dockerd in `dind`. `buildkit`: of
- * BuildKit in `buildkit`. Absent: the default of docs/runnergroup.md.
- */
+/** `runner`: in modes dind and host. `rootless`: in dind-rootless and buildkit. The others: of the sidecars. */
 export type Images = Readonly<Partial<Record<'runner' | 'rootless' | 'docker' | 'buildkit', string | undefined>>>;
 
 /** A platform's own cdk8s app around ours (docs/platform.md). Like an image of the installation it says what pods look like. */
 export interface Platform {
-  /**
-   * Lets the platform change a `RunnersApp` and takes over the result. Returns forbidden changes; if there are any, the
-   * result must not be used.
-   */
+  /** Lets the platform change a `RunnersApp`. Returns forbidden changes: with any, the result must not be used. */
   readonly apply: (app: object) => readonly string[];
 }
 
@@ -108,8 +102,8 @@ export interface RunnerGroup extends SameFields, NormalFields {
 }
 
 /**
- * Every field of the spec by what judges it: a rule of the policy, a field of the pod that `podTemplateFields` must then list (`spec.…`), or
- * nobody, and why. First those that change the pod, besides those that `podOnly` needs to be right: it keeps these when others are wrong.
+ * What judges each field of the spec: a rule of the policy, a field of the pod that `podTemplateFields` must list
+ * (`spec.…`), or nobody (`free: why`). These change the pod; `podOnly` keeps them when others are wrong.
  */
 const POD_JUDGES = {
   images: ['image'],

@@ -43,10 +43,7 @@ function ofSize(group: RunnerGroup, index: number): RunnerGroup {
   };
 }
 
-/**
- * Returns the image that a podTemplate names for container `runner`, and its path below `spec`. It is the group's
- * image.
- */
+/** Returns the image that a podTemplate names for container `runner`, and its path below `spec`. */
 export function imageInTemplate(
   template: unknown,
 ): { readonly image: string; readonly path: readonly (string | number)[] } | undefined {

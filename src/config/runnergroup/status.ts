@@ -6,10 +6,7 @@ export const STALE_CHECK_MS = 300_000;
 
 /** Reason of the condition Ready of a group that the policy denies. */
 export const DENIED = 'PolicyDenied';
-/**
- * Reason of a group whose Jobs wait for the credentials of their runners, and of the condition Registered if only Jobs
- * of some repositories wait.
- */
+/** Reason if Jobs wait for credentials of their runners. Of the condition Registered: only in some repositories. */
 export const UNREGISTERED = 'RegistrationFailed';
 
 const count = () => z.int().min(0).max(2_147_483_647);

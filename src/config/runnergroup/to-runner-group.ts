@@ -47,10 +47,7 @@ const NO_FINALIZERS = 'would keep Argo CD from deleting the group, and every lat
 const NO_OWNER = 'would have Kubernetes delete the group again and again, if there is no such owner: remove it';
 const NO_HOOK = 'would make every sync of the Application wait for this group: remove it';
 
-/**
- * Returns the policy's values for a group that does not have its own: the spec as if they were written there, and its
- * images.
- */
+/** Returns the policy's values for a group without its own: the spec as if they stood there, and its images. */
 export type GroupDefaults = (group: RunnerGroup) => { readonly spec: object; readonly images: Images | undefined };
 
 /** Reads one RunnerGroup. `defaultNamespace`: for groups that name none. `manifest` stays as it is written. */
@@ -178,10 +175,7 @@ function startsWith(path: Path, start: Path): boolean {
   return start.every((step, index) => path[index] === step);
 }
 
-/**
- * Removes repeated problems of one cause: a missing field whose misspelled name was found is reported there; each field
- * is reported once.
- */
+/** Removes repeated problems: a field is told once, and none is missing whose misspelled name was found. */
 function withoutRepeats(problems: readonly FieldProblem[]): readonly FieldProblem[] {
   const paths = new Set<string>();
   const meant = new Set(problems.map(({ meant }) => JSON.stringify(meant)));

@@ -2,10 +2,7 @@
 import type * as z from 'zod';
 import { cut } from '../../shared/printable.ts';
 
-/**
- * A label as written, e.g. `ubuntu-latest:docker://image`, and its name, e.g. `ubuntu-latest`. Gitea sees only the
- * name.
- */
+/** A label as written, e.g. `ubuntu-latest:docker://image`, and its name, `ubuntu-latest`: Gitea sees only that. */
 export type RunnerLabel = Readonly<Record<'name' | 'text', string>>;
 
 /** A label and what its jobs need; `foreign`: a schema that only runner 2.1 and newer take, as part of the name. */
@@ -13,20 +10,14 @@ export interface ParsedLabel extends RunnerLabel {
   readonly schema: 'host' | 'docker' | 'foreign';
 }
 
-/**
- * Rule for characters that `scripts/run.sh` of the runner splits or expands, or takes for an option: the script does
- * not quote the variable.
- */
+/** `scripts/run.sh` of the runner does not quote its labels: it splits or expands them, or takes one for an option. */
 const UNSAFE_RULE =
   'must not contain spaces, commas, quotes, backslashes, "$", "`", "*", "?", "[", "]" or control characters: the runner\'s start script would split or expand it';
 const UNSAFE = /[\s,'"`\\$*?[\]\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 /** Nearly every label. Told first, because the tables of Unicode that `UNSAFE` needs cost a start 1 ms. */
 const PLAIN = /^[A-Za-z0-9._:/@-]*$/;
 
-/**
- * Reads `name`, `name:host`, `name:docker:image` or `name:docker://image` (runner, `internal/pkg/labels/labels.go`). Only the
- * name goes to Gitea. With any other schema the whole text is the name (runner 2.1 and newer).
- */
+/** Parses `name`, `name:host` or `name:docker://image`, as the runner. Another schema is a part of the name (2.1). */
 export function parseLabel(text: string): ParsedLabel | { readonly wrong: string } {
   if (!PLAIN.test(text) && UNSAFE.test(text)) return { wrong: UNSAFE_RULE };
   if (text.startsWith('-')) return { wrong: 'must not start with "-": the runner would take it for an option' };
@@ -160,10 +151,7 @@ export function resourceInstead(name: string): string | undefined {
 
 export type Quantities = Readonly<Record<string, string | number>>;
 
-/**
- * Returns the API server's faults of the resources of a container (`ValidateContainerResourceRequirements`).
- * @param limitOf returns the path of a limit
- */
+/** Returns the API server's faults of a container's resources. @param limitOf path of a limit, for the advice */
 export function resourceFaults(requests: Quantities, limits: Quantities, limitOf = (name: string) => `limits.${name}`) {
   const faultOf = (name: string, quantity: unknown, limit: unknown): string | undefined => {
     const [amount, most] = [quantity, limit].map((each) => quantityValue(String(each))) as [number, number];
@@ -184,16 +172,12 @@ export function resourceFaults(requests: Quantities, limits: Quantities, limitOf
   );
 }
 
-/**
- * Most characters of a name for which a similar one is searched. A longer name is not a typing mistake, and the
- * distance takes quadratic time.
- */
+/** A longer name is not a typing mistake, and the distance takes quadratic time. */
 export const LONGEST_MISTYPED = 64;
 
 /**
- * Returns the known name that was most likely meant: equal except for case; or a few typing mistakes away, one per
- * three letters, where the first name wins a tie; or the only one with all its words (`maxRunners` for
- * `maxActiveRunners`).
+ * Returns the known name that was most likely meant: equal except for case, or a mistake per three letters away (the
+ * first wins a tie), or the only one with all its words (`maxRunners` for `maxActiveRunners`).
  */
 export function nearestName(misspelt: string, knownNames: readonly string[]): string | undefined {
   if (misspelt.length > LONGEST_MISTYPED) return undefined;

@@ -26,10 +26,8 @@ function atItsLine(failure: Failure): Failure {
 }
 
 /**
- * A RunnerGroup as an object of a chart. `RunnerGroup` for users: in here that name is the model's.
- *
- * @throws Failure (GR-INPUT-03 to 06) with every problem, in the words of `gitea-runners validate`. What is changed later (`addJsonPatch`)
- * is checked when the app is synthesised.
+ * A RunnerGroup as an object of a chart; `RunnerGroup` for users. Later changes are checked at synthesis.
+ * @throws Failure (GR-INPUT-03 to 06) with every problem, in the words of `gitea-runners validate`
  */
 class RunnerGroupConstruct extends ApiObject {
   constructor(scope: Construct, id: string, props: RunnerGroupProps) {

@@ -32,10 +32,7 @@ export function projectManifest({ repository, namespace }: Omit<GroupsInGit, 'pa
   } as const;
 }
 
-/**
- * Argo CD 3.6 would have Kubernetes judge each living Job at each wake, a request per Job. Kubernetes refuses a template that differs, and
- * one refusal stops the whole Application (docs/adr/0063).
- */
+/** Else Argo CD 3.6 asks Kubernetes about each living Job, and one refusal stops the Application (docs/adr/0063). */
 export const APPLICATION_ANNOTATIONS = { [COMPARE_OPTIONS]: 'ServerSideDiff=false' } as const;
 
 export function applicationManifest(source: GroupsInGit) {

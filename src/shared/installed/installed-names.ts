@@ -5,10 +5,7 @@ import { API_GROUP } from '../marks.ts';
 /** The name in all manifests; whoever installs puts the name of their own copy in its place. */
 export const IMAGE = `argocd-gitea-runners:${packageJson.version}`;
 
-/**
- * Returns the address of a page of the manual: the image and the npm package do not contain it.
- * @param page `install.md#webhooks`
- */
+/** Returns the address of a page of the manual, which no package contains. @param page `install.md#webhooks` */
 export const manual = (page: string): string => `${packageJson.homepage}/src/branch/main/docs/${page}`;
 
 /** Argo CD's namespace in its stock manifests. */
@@ -32,9 +29,7 @@ export const SERVE_SECRET = 'gitea-runners-serve';
 /** ConfigMaps, both optional: environment for sidecar and serve; a RunnerPolicy as `policy.yaml`. */
 export const SETTINGS = 'gitea-runners-settings';
 export const POLICY = 'gitea-runners-policy';
-/**
- * Variable with Argo CD's `application.instanceLabelKey`, if that is not the default. For sidecar and `serve` alike.
- */
+/** Variable with Argo CD's `application.instanceLabelKey` if it is not the default. For sidecar and `serve`. */
 export const TRACKING_SETTING = 'GITEA_RUNNERS_TRACKING_LABEL';
 /** The one setting that an Application may have: which shard its plugin prints. Argo CD writes ARGOCD_ENV_ before it. */
 export const SHARD_SETTING = 'GITEA_RUNNERS_SHARD';
