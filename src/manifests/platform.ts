@@ -116,7 +116,9 @@ function guarded<T>(work: () => T): { readonly value: T } | { readonly problem: 
   try {
     return { value: work() };
   } catch (error) {
-    return { problem: `it has thrown ${error instanceof Error ? `${error.name}: ${error.message}` : typeof error}` };
+    return {
+      problem: `it threw ${error instanceof Error ? `${error.name}: ${error.message}` : typeof error}. Correct it: nothing is rendered until then`,
+    };
   } finally {
     process.stdout.write = write;
     process.off('exit', onExit);

@@ -85,7 +85,12 @@ export function ownGiteas(gitea: string, options: Omit<GiteasOptions, 'pollMs'>)
 /** @throws Failure: a line is too short, or there is none */
 function refuseShort(file: string, lines: readonly string[], shortest: number): void {
   if (lines.length > 0 && lines.every(({ length }) => length >= shortest)) return;
-  const why = shortest > 1 ? `each line must have at least ${shortest} characters` : 'it is empty';
-  const remedy = 'Mount the Secret, or do without --page-listen';
+  const [why, remedy] =
+    lines.length === 0
+      ? ['it is empty', 'Mount the Secret, or do without --page-listen']
+      : [
+          `each line must have at least ${shortest} characters`,
+          'Write a longer one into the Secret: openssl rand -hex 32',
+        ];
   throw new Failure('GR-PAGE-01', 1, `read a Secret of the page: ${file}: ${why}. ${remedy}.`);
 }

@@ -202,8 +202,8 @@ describe("a platform's app", () => {
     ['finds itself not valid', `app.node.addValidation({validate: () => ['no budget']})`, ['no budget']],
     ['answers a promise', 'return Promise.resolve()', ['must answer nothing']],
     ['forgets a group', 'app.groupCharts.pop()', ['groupCharts has changed']],
-    ['throws', `throw new TypeError('no such team')`, ['it has thrown TypeError: no such team']],
-    ['patches what is not there', `add('/spec/none/x', 1)`, ['it has thrown']],
+    ['throws', `throw new TypeError('no such team')`, ['it threw TypeError: no such team']],
+    ['patches what is not there', `add('/spec/none/x', 1)`, ['it threw']],
   ])('an app of a platform that %s is told so', (_, body, words) => {
     const { problems } = made(body);
 

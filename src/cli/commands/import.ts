@@ -64,7 +64,14 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
   const twins = [...groupBy(made, ({ metadata }) => keyText(metadata)).values()].flatMap(([, ...others]) => others);
   const texts = made.map((each) => textOf(each, twins.includes(each)));
   const bad = texts.flatMap(({ problem }) => problem ?? []);
-  if (bad.length === importedGroups.length) throw new Failure('GR-IMPORT-04', 2, bad.join('\n'));
+  if (bad.length === importedGroups.length)
+    throw new Failure(
+      'GR-IMPORT-04',
+      2,
+      [`import: no RunnerGroup from ${files.join(', ')} would be valid. Correct there what becomes:`, ...bad].join(
+        '\n',
+      ),
+    );
   io.out(texts.map(({ text }) => text).join('---\n'));
   io.err(
     `${count(importedGroups.length - bad.length, 'RunnerGroup')}. What was not carried over stands above each as a comment.\n`,

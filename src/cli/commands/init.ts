@@ -27,7 +27,12 @@ export async function init(
 ): Promise<ExitCode> {
   const answers = await answersOf(flags, io, ask, (answer) => problemsOf({ ...GOOD, ...answer })[0]);
   const problems = problemsOf(answers);
-  if (problems.length > 0) throw new Failure('GR-INIT-03', 2, `init: ${problems.join('; ')}.`);
+  if (problems.length > 0)
+    throw new Failure(
+      'GR-INIT-03',
+      2,
+      problems.length === 1 ? `init: ${problems[0]}.` : ['init:', ...problems.map((each) => `  ${each}.`)].join('\n'),
+    );
   const files = filesOf(answers);
   const root = resolve(io.cwd, folder);
   const force = flagValue('force', flags, io);

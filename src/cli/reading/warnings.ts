@@ -166,7 +166,7 @@ function aboutSharedLimits(groups: readonly RunnerGroup[]): (group: RunnerGroup)
         const least = name === undefined ? undefined : lowest.get(name);
         if (!least || weight <= least.max) return [];
         const { of, max } = least;
-        const message = `is ${weight}, more than the limit ${name}, which is ${max} in ${keyText(of)} (${of.place.file}:${of.place.line}): such a job would wait for ever if one Application has both`;
+        const message = `is ${weight}, more than the limit ${name}, which is ${max} in ${keyText(of)} (${of.place.file}:${of.place.line}): such a job would wait for ever if one Application has both. Write weight ${max} at most, or raise that max`;
         return [{ group, path: ['spec', 'sizes', index, 'weight'], message, code: 'GR-WARN-10' }];
       }),
     );

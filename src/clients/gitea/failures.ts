@@ -82,6 +82,14 @@ export function failureOfStatus(
         ),
         'server-error',
       );
+    case 502:
+    case 504:
+      return say(
+        'GR-GITEA-05',
+        `what stands before Gitea got no answer from it (${status})${throughProxy(answer)}`,
+        orProxy('Check that Gitea runs, and that this proxy has its right address', answer, request),
+        'server-error',
+      );
     default:
       return status >= 500
         ? say(

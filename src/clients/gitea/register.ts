@@ -66,14 +66,20 @@ const REFUSES_TOKEN =
 function failureOf(request: HttpRequest, answer: HttpAnswer, { token }: GiteaAccess) {
   const { status } = answer;
   if (status === 500 && REFUSES_TOKEN.test(beginOf(answer))) {
-    const remedy = 'It was reset, or what it belongs to was deleted: ask for the one of now';
+    const remedy =
+      'It was reset in Gitea, or its repository or owner was deleted. The next try asks for a new one. If this stays, check that the repository exists';
     return failure(request, 'GR-GITEA-20', 'Gitea does not accept the registration token', remedy, 'unauthorized');
   }
   // This request has no API token. Gitea does not give these answers while Actions are switched on.
   if ([401, 403, 404].includes(status)) {
     const remedy =
-      'Switch on Actions in Gitea, and let what stands before it pass /api/actions on, as every runner needs it';
-    return failure(request, 'GR-GITEA-21', `no way to Gitea's service for runners (${status})`, remedy);
+      'Enable Actions in Gitea. If a reverse proxy stands before it, let it forward that path: every runner needs it';
+    return failure(
+      request,
+      'GR-GITEA-21',
+      `the address of Gitea's service for runners, /api/actions, answered ${status}`,
+      remedy,
+    );
   }
   return failureOfStatus(request, answer, { rights: { scope: 'no scope' }, missing: '' }, token);
 }

@@ -175,7 +175,10 @@ export class HttpClient {
     } catch (error) {
       if (error instanceof Failure) throw error;
       if (limit.isReached && limitMs < this.#attemptMs) throw outOfTime(request, deadline);
-      if (limit.isReached) throw tooLate(request, `no complete answer within ${secondsText(limitMs)}`);
+      if (limit.isReached) {
+        const received = `no complete answer within ${secondsText(limitMs)}`;
+        throw tooLate(request, received, 'and the network on the way to it');
+      }
       const failed = transportFailure(request, error, lane.route);
       if (request.method === 'GET' && isBrokenConnection(error)) return failed;
       throw failed;
@@ -261,11 +264,11 @@ export class HttpClient {
 }
 
 export function outOfTime(request: HttpRequest, { ms }: Deadline): Failure {
-  return tooLate(request, `not done within the time limit of ${secondsText(ms)}`);
+  return tooLate(request, `not done within the time limit of ${secondsText(ms)}`, 'or raise --timeout');
 }
 
-function tooLate(request: HttpRequest, received: string): Failure {
-  return failure(request, 'GR-HTTP-09', received, 'Check the load of the server, or raise --timeout', 'timeout');
+function tooLate(request: HttpRequest, received: string, also: string): Failure {
+  return failure(request, 'GR-HTTP-09', received, `Check the load of the server, ${also}`, 'timeout');
 }
 
 /** Never to another origin: the token belongs to this one, and another server says nothing about it. @throws Failure: it is not followed */

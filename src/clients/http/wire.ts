@@ -58,7 +58,7 @@ export function giveCa(caFrom = 'with --ca-file'): string {
 /** Throws `Failure` (exit 2) when `ca` is not PEM: Node would accept it without a message and trust no server. */
 export function refuseBadCa(ca: string | undefined, caFrom?: string): void {
   if (ca === undefined || ca.includes('-----BEGIN CERTIFICATE-----')) return;
-  const message = `the CA holds no PEM certificate (no line "-----BEGIN CERTIFICATE-----"). ${giveCa(caFrom)}.`;
+  const message = `the CA holds no PEM certificate (no line "-----BEGIN CERTIFICATE-----"). ${giveCa(caFrom)}: openssl x509 -inform der turns a DER file into PEM.`;
   throw new Failure('GR-HTTP-14', 2, message, 'unreachable');
 }
 

@@ -209,6 +209,6 @@ export function unexpectedStatus(request: HttpRequest, status: number, alternati
 }
 
 export function unreadable(request: HttpRequest, received: string): Failure {
-  const remedy = 'Check that KUBERNETES_SERVICE_HOST is a Kubernetes API server, or use --cluster off';
+  const remedy = 'Check that this is the address of a Kubernetes API server, or use --cluster off';
   return failure(request, 'GR-CLUSTER-08', `the answer is ${received}`, remedy, 'cluster');
 }

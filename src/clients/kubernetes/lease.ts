@@ -199,7 +199,10 @@ export function leaseOf(client: KubeApi, options: LeaseOptions) {
   };
 
   const refused = (question: KubeQuestion, status: number): Failure => {
-    const remedy = `Grant the service account "get", "create" and "update" on "leases.coordination.k8s.io" in namespace "${namespace}"`;
+    const remedy =
+      status === 403
+        ? `Grant the service account "get", "create" and "update" on "leases.coordination.k8s.io" in namespace "${namespace}"`
+        : 'Check the API server';
     return statusFailure(client.request(question), status, 'GR-CLUSTER-10', remedy);
   };
 

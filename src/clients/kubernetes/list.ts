@@ -25,7 +25,7 @@ export async function listAll<T>(
     if (snapshot !== 'expired') return snapshot;
   }
   const request = client.request(questionFor(resource, namespace, '', PAGE_LIMIT));
-  const received = `the list expired ${MAX_LISTINGS} times while it was read`;
+  const received = `the API server dropped the list ${MAX_LISTINGS} times before its end`;
   throw failure(request, 'GR-CLUSTER-04', received, 'Check the load of the API server', 'cluster');
 }
 

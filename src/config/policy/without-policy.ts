@@ -126,6 +126,6 @@ function onlyByPolicy({ namespace, name, place }: RunnerGroup, paths: readonly F
   });
   return refusal(
     'GR-POLICY-03',
-    `start pods with ${firstNames(fieldTexts, MOST_NAMED)}: only a policy can allow that, and there is none. Remove these fields.`,
+    `start pods with ${firstNames(fieldTexts, MOST_NAMED)}: only a policy can allow that, and there is none. Remove these fields, or ask for a policy that allows them.`,
   );
 }

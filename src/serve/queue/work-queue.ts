@@ -323,7 +323,11 @@ export class KeyQueue {
 
   #outOfTime(key: string): Failure {
     const subject = `${this.#name} ${this.#nameOf(key)}: not done within ${this.#work.deadlineMs / 1000} s`;
-    return new Failure('GR-SERVE-04', 1, `${subject}. It is tried again.`);
+    return new Failure(
+      'GR-SERVE-04',
+      1,
+      `${subject}. It is tried again. If it repeats, check the load of Gitea and of the API server.`,
+    );
   }
 
   #end(entry: Entry, retry: Retry | undefined): void {

@@ -20,7 +20,7 @@ import { readSmallYaml } from '../../config/small-yaml.ts';
 import type { JobNotice, NotifyResult } from '../../serve/planning/events.ts';
 import type { WorkQueue } from '../../serve/queue/work-queue.ts';
 import type { Feature, FeatureContext } from '../../serve/task.ts';
-import { Failure, orFailure, systemCode } from '../../shared/failure.ts';
+import { Failure, orFailure, systemReason } from '../../shared/failure.ts';
 
 export interface Message {
   readonly to: ReceiverKind;
@@ -175,7 +175,7 @@ export function unusableFile(file: string, why: string): Failure {
 /** A token or secret of notifications. @throws Failure */
 export async function readSecretFile(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw unusableFile(file, `${systemCode(error)}. Mount the Secret`);
+    throw unusableFile(file, `${systemReason(error)}. Mount the Secret`);
   });
   const secret = text.trim();
   if (secret === '') throw unusableFile(file, 'it is empty. Mount the Secret');

@@ -113,6 +113,13 @@ const HTTP_FAULTS: readonly Fault[] = [
   }),
   onJobs('500 at every try', 'GR-GITEA-05', status(500), 'an error of the server (500)', SERVER),
   onJobs(
+    'a proxy that reaches no Gitea',
+    'GR-GITEA-05',
+    status(502),
+    'what stands before Gitea got no answer from it (502)',
+    'Check that Gitea runs, and that this proxy has its right address',
+  ),
+  onJobs(
     'a redirect to another server',
     'GR-HTTP-11',
     status(302, { location: `http://other.invalid/${LEAK}` }),

@@ -63,7 +63,7 @@ describe('registering', () => {
 
     expect([code, kind, gitea.seen.length]).toEqual(['GR-GITEA-20', 'unauthorized', 1]);
     expect(said).toBe(
-      `register runner ${RUNNER.name}: POST ${gitea.url}/api/actions/runner.v1.RunnerService/Register: Gitea does not accept the registration token. It was reset, or what it belongs to was deleted: ask for the one of now.`,
+      `register runner ${RUNNER.name}: POST ${gitea.url}/api/actions/runner.v1.RunnerService/Register: Gitea does not accept the registration token. It was reset in Gitea, or its repository or owner was deleted. The next try asks for a new one. If this stays, check that the repository exists.`,
     );
   });
 

@@ -48,7 +48,7 @@ describe('TLS', () => {
         `read it: GET ${server.origin}/: its certificate is signed by an unknown CA. Give the CA as PEM ${caFrom ?? 'with --ca-file'}.`,
       );
       expect(noPem).toMatchObject({ code: 'GR-HTTP-14', exit: 2 });
-      expect(noPem.message).toContain(`Give the CA as PEM ${caFrom ?? 'with --ca-file'}.`);
+      expect(noPem.message).toContain(`Give the CA as PEM ${caFrom ?? 'with --ca-file'}: openssl x509 -inform der`);
     },
   );
 

@@ -128,7 +128,7 @@ describe('limits', () => {
     const failure = await failureOfSending(request(server.origin), { attemptMs: 100 });
 
     expect(failure.message).toBe(
-      `read it: GET ${server.origin}/: no complete answer within 0.1 s. Check the load of the server, or raise --timeout.`,
+      `read it: GET ${server.origin}/: no complete answer within 0.1 s. Check the load of the server, and the network on the way to it.`,
     );
   });
 

@@ -70,7 +70,7 @@ describe('without a policy', () => {
     const over = { securityProfile: 'privileged', ...template({ serviceAccountName: 'a', priorityClassName: 'b' }) };
 
     expect(await refusalOf(over as Parameters<typeof runnerGroup>[0])).toBe(
-      'start pods with spec.podTemplate.spec.serviceAccountName (runners/ci, ci.yaml:1), spec.podTemplate.spec.priorityClassName (runners/ci, ci.yaml:1), spec.securityProfile: privileged (runners/ci, ci.yaml:1): only a policy can allow that, and there is none. Remove these fields.',
+      'start pods with spec.podTemplate.spec.serviceAccountName (runners/ci, ci.yaml:1), spec.podTemplate.spec.priorityClassName (runners/ci, ci.yaml:1), spec.securityProfile: privileged (runners/ci, ci.yaml:1): only a policy can allow that, and there is none. Remove these fields, or ask for a policy that allows them.',
     );
   });
 });

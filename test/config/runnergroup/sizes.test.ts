@@ -192,7 +192,7 @@ describe('a limit that groups share', () => {
   it('warns of a size that weighs more than the lowest number of all groups, wherever they stand', async () => {
     const [heavy, low, lower] = [group('a', 9, [2, 4]), group('b', 3), group('c', 2)];
     const warning =
-      'GR-WARN-10 spec.sizes.1.weight is 4, more than the limit web, which is 2 in runners/c (c.yaml:3): such a job would wait for ever if one Application has both';
+      'GR-WARN-10 spec.sizes.1.weight is 4, more than the limit web, which is 2 in runners/c (c.yaml:3): such a job would wait for ever if one Application has both. Write weight 2 at most, or raise that max';
 
     expect(await told(heavy, low, lower)).toEqual([warning]);
     expect(await told(lower, low, heavy)).toEqual([warning]);

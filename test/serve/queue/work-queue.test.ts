@@ -318,8 +318,8 @@ describe('a failure', () => {
 
     expect(ended).toEqual([1_000, 3_000]);
     expect(told).toEqual([
-      '1000 a: GR-SERVE-04 work A: not done within 1 s. It is tried again.',
-      '3000 a: GR-SERVE-04 work A: not done within 1 s. It is tried again.',
+      '1000 a: GR-SERVE-04 work A: not done within 1 s. It is tried again. If it repeats, check the load of Gitea and of the API server.',
+      '3000 a: GR-SERVE-04 work A: not done within 1 s. It is tried again. If it repeats, check the load of Gitea and of the API server.',
     ]);
     expect(line.isRunning('a')).toBe(true);
   });
