@@ -1,5 +1,4 @@
 /** Labels that no group covers: what they may mean, where they are, and what helps. Pure. */
-
 import { TOO_LONG, TOO_MANY } from '../clients/gitea/bounds.ts';
 import { describeScope } from '../clients/gitea/endpoints.ts';
 import { runnerLabel } from '../config/runnergroup/field-kinds.ts';

@@ -1,13 +1,10 @@
-/**
- * Entry of lib/cli.cjs, which has every command of `gitea-runners`, and of lib/generate.cjs and lib/validate.cjs, which
- * have one each (scripts/build.mjs).
- */
+/** Entry of lib/cli.cjs (every command), and of lib/generate.cjs and lib/validate.cjs (one each: scripts/build.mjs). */
 import { CommanderError } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ExitCode, Io } from '../shared/io.ts';
 import { jsonText } from '../shared/printable.ts';
 import type { CommandName } from './flags/flag.ts';
-import { type FlagsOf, isJson } from './flags/flags.ts';
+import { type FlagsOf, flagValue, isJson } from './flags/flags.ts';
 import { makeProgram, refuseUnknownTopic, type SHELLS, withoutEquals } from './flags/program.ts';
 import { endOnClosedOutput, exitCodeOf, mainIo, reportFailure } from './process.ts';
 
@@ -27,7 +24,6 @@ const COMMANDS: { readonly [C in CommandName]: Run<C> } = {
   demo: async (_, flags, io) => {
     const { ownExplain, ownGenerate } = await import('../../demo/own-generate.ts');
     const { demo } = await import('../../demo/demo.ts');
-    const { flagValue } = await import('./flags/flags.ts');
     return demo(io, { speed: flagValue('speed', flags, io), generate: ownGenerate, explain: ownExplain });
   },
   init: async ([folder = '.'], flags, io) => {

@@ -41,10 +41,7 @@ function endOnRefusedOutput(error: unknown): never {
 /** Longest error text, in lines: Argo CD shows all of stderr in its UI and keeps it in Redis. */
 const MOST_LINES = 20;
 
-/**
- * Prints `error: CODE message`. Any other error is a bug of this program: its message may hold anything, so only its
- * name is printed.
- */
+/** Prints `error: CODE message`. Of an error that is no Failure it prints the name only: the message may hold anything. */
 export function reportFailure(error: unknown, io: Io, verbose: boolean): ExitCode {
   if (error instanceof Failure) {
     const lines = error.message.split('\n').slice(0, MOST_LINES).map(printable);

@@ -25,10 +25,7 @@ export interface Frame {
   readonly title: string;
   /** Absent: nobody is signed in. */
   readonly login?: string;
-  /**
-   * When the figures were made, and now, by this machine's clock. `trouble`: why they are not newer. Absent: the page
-   * has no figures.
-   */
+  /** When the figures were made, and now, by this machine's clock. `trouble`: why they are not newer. Absent: no figures. */
   readonly age?: { readonly atMs: number; readonly nowMs: number; readonly trouble: string | undefined };
   readonly path: string;
 }

@@ -1,8 +1,4 @@
-/**
- * Keeps the figures of the page, for each replica by itself: copies of the cluster, which every replica has, and looks
- * at Gitea of its own. It looks while a person has the page open, and not more often than its part of the request
- * budget allows.
- */
+/** Keeps the figures of the page, for each replica: from its copies of the cluster, and its own looks while somebody watches. */
 import { LRUCache } from 'lru-cache';
 import { explainerOf, withNotCreated } from '../answers/explanation.ts';
 import { statusSeen } from '../answers/where.ts';

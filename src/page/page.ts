@@ -1,5 +1,4 @@
 /** The page for developers, on a port of its own. Without an address there is no page. This file connects its parts. */
-
 import { type ListenAddress, startHttpServer } from '../serve/http/http-server.ts';
 import { type Giteas, type GiteasOptions, openGiteas } from '../serve/looks/giteas.ts';
 import { mistakeOf } from '../serve/planning/events.ts';
@@ -65,10 +64,7 @@ export async function openPage(options: PageOptions, context: FeatureContext): P
   };
 }
 
-/**
- * Returns the budgets of the page's requests to Gitea. Looks, rights and sign-ins have equal parts, and strangers a
- * tenth.
- */
+/** Returns the request budgets of the page: equal parts for looks, rights and sign-ins, and a tenth for strangers. */
 export function ownGiteas(gitea: string, options: Omit<GiteasOptions, 'pollMs'>): Giteas {
   const giteas = openGiteas({
     ...options,

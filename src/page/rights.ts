@@ -28,10 +28,7 @@ import type { Figures, Reader } from './view.ts';
 const FRESH_MS = 120_000;
 /** How long an answer counts at most, ms. Then Gitea must have answered again, or nothing is shown. */
 const LONGEST_MS = 240_000;
-/**
- * Most remembered tokens, and answers of all of them: 10 MiB. Four minutes bring fewer: strangers and sign-ins are
- * limited to fewer tokens, and the budget of requests to fewer answers, so nobody removes entries of others.
- */
+/** Most remembered tokens. In four minutes come fewer, so nobody removes entries of others. All answers: 10 MiB. */
 const MOST_TOKENS = 5_000;
 /** Most remembered answers of all tokens. The least recently used one is forgotten and asked for again. */
 const MOST_ANSWERS = 50_000;

@@ -82,14 +82,12 @@ type Answer = Readonly<{ status: number; headers: OutgoingHttpHeaders; body: str
 
 export function pageRequests(options: PageServerOptions): RequestListener {
   const { clock, cpuMs, logUrl, looker, oauth, onMistake, rights, sessions, trends: trendsOf, url: ownUrl } = options;
-  // Requests by Gitea's login: a person can have any number of tokens. A page with live updates sends one every five
-  // seconds.
+  // By Gitea's login: a person can have any number of tokens. A page with live updates sends one request every 5 s.
   const requestsOf = tokenBuckets({ burst: 30, perS: 2, mostCallers: 1_000 }, clock);
   // Milliseconds of CPU time: an eighth of a core for all clients, and half of that for one. Looks have another eighth.
   const cpuOfOne = tokenBuckets({ burst: 1_000, perS: 62.5, mostCallers: 1_000 }, clock);
   const cpuOfAll = tokenBuckets({ burst: 2_000, perS: 125 }, clock);
-  // Each request with an unknown token costs a request to Gitea. People who return from a sign-in have a separate
-  // budget.
+  // An unknown token costs a request to Gitea. People who return from a sign-in have a budget of their own.
   const [strangers, signIns] = [tokenBuckets(STRANGERS, clock), tokenBuckets(STRANGERS, clock)];
   const streams = new Map<ServerResponse, string>();
   const lookUp = contentFinder(logUrl);
@@ -100,10 +98,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     throw new Refusal(404, why);
   };
 
-  /**
-   * Returns the login of the token's owner. A stranger causes no other request: Gitea must know the token first.
-   * @throws Refusal, NotSignedIn, GiteaIsDown, as `visit` and `events` do
-   */
+  /** Returns the login of a token that Gitea knows. @throws Refusal, NotSignedIn, GiteaIsDown, as `visit` and `events` do */
   const admit = async ({ login: signedIn, token }: Visitor): Promise<string> => {
     const knownLogin = signedIn ?? rights.loginOf(token);
     if (knownLogin === undefined) strangers.take();
@@ -269,9 +264,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   };
 }
 
-/**
- * Names the server that does not answer. The message of the failure may name repositories of others, so it is left out.
- */
+/** Names the server that does not answer. The message of the failure may name repositories of others. */
 function silentText({ kind }: Pick<Failure, 'kind'>): string {
   if (kind === 'cluster' || kind === 'cluster-forbidden') return 'The Kubernetes cluster does not answer.';
   if (kind === 'unauthorized' || kind === 'forbidden' || kind === 'user-refused')

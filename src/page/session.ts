@@ -1,7 +1,4 @@
-/**
- * Sessions in encrypted cookies (JWE, `dir` with A256GCM), so that every replica reads them and none keeps any. A cookie says what it is
- * for: one of a sign-in under way is never a session. The keys follow from the lines of a Secret's file: the first one encrypts, all decrypt.
- */
+/** Sessions in encrypted cookies (JWE, A256GCM), each for one purpose. The first line of the key file encrypts, all decrypt. */
 import { hkdfSync } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'hono/utils/cookie';

@@ -80,13 +80,7 @@ export function oauthOf(settings: SignInSettings, clientSecret: () => string, gi
       return { signIn, location: `${giteaPublic}/login/oauth/authorize?${query}` };
     },
 
-    /**
-     * Ends a sign-in.
-     * @param answer the query with which Gitea sends the browser back
-     * @returns the token and its lifetime. Undefined: the person refused, the state is not that of the cookie, or Gitea
-     * does not accept the code
-     * @throws GiteaIsDown
-     */
+    /** Ends a sign-in with the query of Gitea's redirect. Undefined: refused, or not of this browser. @throws GiteaIsDown */
     end: async (answer: URLSearchParams, { state, verifier }: SignIn) => {
       try {
         const checked = validateAuthResponse(server, client, answer, state);

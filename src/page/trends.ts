@@ -1,7 +1,4 @@
-/**
- * Reads how a group did in the last days, from Gitea's history. Only when an owner of the group asks: each scope once
- * an hour at most, one scope at a time, its newest pages only, in the budget for requests besides looks.
- */
+/** Reads how a group did lately, from Gitea's newest history: when an owner asks, each scope at most once an hour. */
 import { LRUCache } from 'lru-cache';
 import { trendsOf, type UsageEvidence } from '../answers/usage.ts';
 import { GiteaApi } from '../clients/gitea/api.ts';

@@ -3,7 +3,6 @@
  *
  *     figures (all that was seen) ─► explanationFor: without what the person may not read ─► jobs, one job, groups
  */
-
 import { groupLines, jobLines, type Line, line, lines, STATE_WORDS } from '../answers/answer.ts';
 import { askAdvice, verdictText } from '../answers/causes.ts';
 import { JOB_STATES, type JobState } from '../answers/job-state.ts';
@@ -70,10 +69,7 @@ const MOST_RUNNERS = 200;
 export const CHART_HOURS = 12;
 const HOUR_MS = 3_600_000;
 
-/**
- * Explains like `explain`, without jobs of repositories that the person may not read, and without the scope of a group
- * that is not his.
- */
+/** Explains like `explain`, without jobs that the person may not read and scopes of groups that are not his. */
 function explanationFor({ details, explanation }: Figures, reader: Reader) {
   const mayRead = memo(reader.mayRead);
   const withDetails = details();
@@ -163,10 +159,7 @@ function endedRow(job: Job, figures: Figures): JobRow {
   return rowOf(job, figures, 'ended', job.conclusion ?? 'success', job.runner);
 }
 
-/**
- * Makes the row of a job.
- * @param text its state and the reason; of a finished one: `success`, `failure`, `cancelled` or `skipped`
- */
+/** Makes the row of a job. @param text its state and the reason, or its result */
 function rowOf(job: Job, { runOf }: Figures, state: JobState | 'ended', text: string, runner: string | undefined) {
   const { branch, commit, completedAtMs, createdAtMs, id, labels, name, repository, runId, startedAtMs, url } = job;
   const run = runOf(runId);
@@ -379,11 +372,7 @@ export function trendsFor(trends: Trends, reader: Reader) {
   };
 }
 
-/**
- * Makes the link to a pod's log.
- * @param template `https://logs.example.com/?pod={pod}`, with `namespace`, `pod`, `node` and `runner`. '': there are no
- * links
- */
+/** Makes the link to a pod's log. @param template `https://logs.example.com/?pod={pod}`. '': there are no links */
 function logLink(template: string, words: Readonly<Record<string, string>>): string | undefined {
   return linkOf(template.replace(/\{(\w+)\}/g, (_, word: string) => encodeURIComponent(words[word] ?? '')));
 }

@@ -1,5 +1,4 @@
 /** `serve` with all that it also does, as its settings ask for it. */
-
 import type { PageOptions } from '../page/page.ts';
 import { mistakeOf, tellAll } from '../serve/planning/events.ts';
 import { type ServeOptions, serve, serveOnce } from '../serve/serving.ts';

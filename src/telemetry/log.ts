@@ -1,5 +1,4 @@
 /** The log: JSON lines for a log collector. Texts that came from outside were made printable before; no header, body or token gets here. */
-
 import { LRUCache } from 'lru-cache';
 import { destination, type Logger, pino } from 'pino';
 import { type EventOf, MOST_LOST_JOBS, type Subscriber, subscriberOf } from '../serve/planning/events.ts';
@@ -10,10 +9,7 @@ import { keyText } from '../shared/keys.ts';
 
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
-/**
- * Pause until the same warning is logged again, ms. Clocks stay wrong for days; other warnings can come many times a
- * second, and the metrics count each.
- */
+/** Pause until the same warning about clocks is logged again, ms. Clocks stay wrong for days. */
 const CLOCKS_AGAIN_MS = 3_600_000;
 /** Pause until the same warning is logged again, ms. The metrics count each. */
 const AGAIN_MS = 60_000;

@@ -101,10 +101,7 @@ export function openMetrics(nowMs: () => number = systemClock.steadyMs) {
   };
 }
 
-/**
- * Measures how long CI jobs waited: from when a job was first seen queued to when it was first seen on a runner of
- * ours.
- */
+/** Measures how long CI jobs waited: from when a job was first seen queued until it was first seen on a runner of ours. */
 export function waitingTimes() {
   let queuedSince: ReadonlyMap<string, number> = new Map();
   return (decisions: Iterable<JobDecision>, nowMs: number) => {
@@ -189,10 +186,7 @@ function showGroup(set: MetricSet, group: GroupVerdict, decided: ReadonlyMap<str
   for (const [held, jobs] of Object.entries(counts.held)) set.held_jobs.set({ ...labels, reason: held }, jobs);
 }
 
-/**
- * Returns the state of a runner. Undefined for a Job that has completed or is being deleted: it has no runner.
- * @param decision absent if there is no plan
- */
+/** Returns the state of a runner. Undefined: its Job has completed or is being deleted. @param decision absent: no plan */
 export function runnerStateOf(live: LiveState, decision: RunnerDecision | undefined): ShownState | undefined {
   if (live === 'complete' || live === 'deleting') return undefined;
   const plannedState = decision ? RUNNERS[decision.because].state : 'unknown';
@@ -321,10 +315,7 @@ function makeMetrics(registry: Registry) {
   });
 }
 
-/**
- * Notes a used label set. Authors of RunnerGroups choose its names: at the bound, the least recently used one is
- * removed.
- */
+/** Notes a used label set. Authors choose the names: at the bound, the least recently used one is removed. */
 function newestOnly<Name extends string>(remove: (labels: Labels<Name>) => void, most = MOST_LABEL_SETS) {
   const labelCache = new LRUCache<string, Labels<Name>>({
     ...atMost(most),

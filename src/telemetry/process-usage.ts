@@ -1,7 +1,4 @@
-/**
- * Counts ends since this process leads, from one plan to the next: CI jobs on runners of ours, and runners that were
- * started in vain.
- */
+/** Counts ends from plan to plan, since this process leads: CI jobs on runners of ours, and runners started in vain. */
 import { LRUCache } from 'lru-cache';
 import { type EventOf, type Plan, RUNNERS } from '../serve/planning/events.ts';
 import { atMost, stayKey } from '../shared/keys.ts';
@@ -9,10 +6,7 @@ import { atMost, stayKey } from '../shared/keys.ts';
 /** Jobs and runners that are remembered. A look shows 150 completed jobs of a scope. */
 const MOST = 20_000;
 
-/**
- * Returns a function that finds new ends in plans. The first plan of an Application shows earlier ends, so it counts
- * none.
- */
+/** Returns a function that finds new ends in plans. The first plan of an Application shows earlier ends only. */
 export function usageWatch() {
   /** The last plan of each Application. */
   const last = new LRUCache<string, Plan>(atMost(MOST));

@@ -19,10 +19,7 @@ import { atMost, keyText, stayKey } from '../shared/keys.ts';
 import { printable } from '../shared/printable.ts';
 import { contextOf, type SpanAttributes, type SpanData, type SpanSink } from './tracing/span.ts';
 
-/**
- * Most traced journeys: waiting CI jobs, announcements, and Jobs. At the bound the least recently seen one is forgotten
- * and has no trace.
- */
+/** Most traced journeys (waiting CI jobs), announcements and Jobs. Beyond it the least recently seen one has no trace. */
 const MOST_JOURNEYS = 10_000;
 /** Most Applications whose wakes are remembered. Traces of others have no wake. */
 const MOST_APPLICATIONS = 1_000;
@@ -175,11 +172,7 @@ interface JourneyEnd {
   readonly runner?: string;
 }
 
-/**
- * The root span with its phases.
- * @param steps none: the runner's Job was there before this process watched.
- * @param wakes oldest first.
- */
+/** The root span with its phases. @param steps none: its Job is older than this watch @param wakes oldest first */
 function spansOf(journey: Journey, end: JourneyEnd, steps: Steps, wakes: readonly PastWake[]): SpanData {
   const { announcedMs, look } = journey;
   const beganMs = Math.min(announcedMs ?? look.beganMs, look.beganMs);
@@ -229,9 +222,7 @@ function phasesOfWake({ endedMs, ms, waitedMs, outcome: { is: outcome }, steps }
   ];
 }
 
-/**
- * Puts the phases in a row. A phase that ended before the last one, such as the pod of an older runner, is left out.
- */
+/** Puts the phases in a row. One that ended before the last one, as the pod of an older runner, is left out. */
 function inTurn(fromMs: number, phases: readonly Phase[]): readonly SpanData[] {
   const spans: SpanData[] = [];
   let beganMs = fromMs;

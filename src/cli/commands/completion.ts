@@ -1,8 +1,4 @@
-/**
- * Prints a completion script for the shell, made from the tables of commands and flags. The script starts no process
- * while a person types.
- */
-
+/** Prints a completion script for the shell. The script starts no process while a person types. */
 import type { ExitCode, Io } from '../../shared/io.ts';
 import { COMMANDS, type CommandName, type Flag, helpOf, longName } from '../flags/flag.ts';
 import { flagsOf, hasPaths, PATH } from '../flags/flags.ts';
@@ -37,10 +33,7 @@ function wordsOf(command: CommandName): readonly string[] {
   return command === 'completion' ? SHELLS : [...flagsWithPaths(command).flatMap(spellings), '--help'];
 }
 
-/**
- * The script for bash. It does not need the package bash-completion: a word that is not a flag, and a free value, is
- * completed as a file name.
- */
+/** The script for bash, without the package bash-completion. A free value is completed as a file name. */
 function bashScript(): string {
   const commands = COMMANDS.map((command) => `    ${command}) words='${wordsOf(command).join(' ')}' ;;`);
   const values = COMMANDS.flatMap((command) =>
@@ -111,19 +104,21 @@ compdef _gitea_runners ${NAME}
 
 function fishScript(): string {
   const quoted = (text: string) => `'${text.replace(/['\\]/g, '\\$&')}'`;
-  const first = COMMANDS.map(
-    (command) =>
-      `complete -c ${NAME} -n __fish_use_subcommand -f -a ${command} -d ${quoted(HELP[command].description)}`,
+  const lineOf = (condition: string, offer: string) => `complete -c ${NAME} -n ${condition} ${offer}\n`;
+  const after = (command: CommandName) => `'__fish_seen_subcommand_from ${command}'`;
+  const commands = COMMANDS.map((command) =>
+    lineOf('__fish_use_subcommand', `-f -a ${command} -d ${quoted(HELP[command].description)}`),
   );
   const flags = COMMANDS.flatMap((command) =>
     flagsWithPaths(command).map(([name, flag]) => {
       const choices = choicesOf(flag, command);
       const oneOf = choices.length > 0 ? ` -x -a ${quoted(choices.join(' '))}` : ' -r';
       const value = flag.value === undefined ? '' : oneOf;
-      const short = flag.short === undefined ? '' : ` -s ${flag.short.slice(1)}`;
-      return `complete -c ${NAME} -n '__fish_seen_subcommand_from ${command}'${short} -l ${longName(name).slice(2)}${value} -d ${quoted(helpOf(flag, command))}`;
+      const short = flag.short === undefined ? '' : `-s ${flag.short.slice(1)} `;
+      const offer = `${short}-l ${longName(name).slice(2)}${value} -d ${quoted(helpOf(flag, command))}`;
+      return lineOf(after(command), offer);
     }),
   );
-  const shells = `complete -c ${NAME} -n '__fish_seen_subcommand_from completion' -f -a ${quoted(SHELLS.join(' '))}`;
-  return `# fish: ${NAME} completion fish | source\n${[...first, ...flags, shells].join('\n')}\n`;
+  const shells = lineOf(after('completion'), `-f -a ${quoted(SHELLS.join(' '))}`);
+  return `# fish: ${NAME} completion fish | source\n${[...commands, ...flags, shells].join('')}`;
 }

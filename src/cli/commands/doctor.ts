@@ -1,5 +1,4 @@
 /** `gitea-runners doctor`: judges an installation, and says how to repair each fault. It changes nothing. */
-
 import { type ExitCode, type Io, type Paper, painted, paperOf } from '../../shared/io.ts';
 import { jsonText, printable } from '../../shared/printable.ts';
 import { onlyBefore } from '../doctor/before.ts';

@@ -1,5 +1,4 @@
 /** `gitea-runners explain`: the same look as `generate`, for people. */
-
 import { withSentences } from '../../answers/answer.ts';
 import { awaitedIn } from '../../answers/awaited.ts';
 import { explanationOf, withNotCreated } from '../../answers/explanation.ts';
@@ -34,10 +33,7 @@ import { type ExplainedPlan, fromFilesOrCluster, planOfCluster } from '../readin
 import { fromWithin } from '../reading/finding.ts';
 import { readAndPlan } from '../reading/read-and-plan.ts';
 
-/**
- * Runs the command.
- * @throws Failure exit 2 if there is no RunnerGroup: Gitea is not asked then, and "nothing is queued" would be a guess
- */
+/** Runs the command. @throws Failure exit 2 if there is no RunnerGroup: "nothing is queued" would be a guess */
 export async function explain(args: readonly string[], flags: FlagsOf<'explain'>, io: Io): Promise<ExitCode> {
   const request = askedFrom(args, flags, io);
   const once = async () => {
@@ -45,10 +41,9 @@ export async function explain(args: readonly string[], flags: FlagsOf<'explain'>
       return await answer(request, flags, io);
     } catch (error) {
       // A person's own token.
+      const remedy = `Who is none asks with the token of the installation. ${fromWithin(flagValue('argocdNamespace', flags, io))}`;
       if (error instanceof Failure && error.kind === 'forbidden' && io.env['GITEA_TOKEN'])
-        io.err(
-          `Gitea tells owners only. Who is none asks with the token of the installation. ${fromWithin(flagValue('argocdNamespace', flags, io))}\n\n`,
-        );
+        io.err(`Gitea tells owners only. ${remedy}\n\n`);
       throw error;
     }
   };
@@ -81,17 +76,11 @@ async function answer(request: ReturnType<typeof askedFrom>, flags: FlagsOf<'exp
   const { paths, format, filter, what, written = '' } = request;
   const foundPlan = await look(paths, flags, io);
   const explainedPlan = { ...foundPlan, groups: withNamesNow(foundPlan.groups, foundPlan.plan) };
-  const planned = explanationOf(explainedPlan.groups, explainedPlan.plan, explainedPlan.nowMs, explainedPlan.seen);
-  const placed = withNotCreated({ ...planned, ...(explainedPlan.where && { where: explainedPlan.where }) });
-  const withFormerNames = await withNamesBefore(
-    await withEvents(placed, explainedPlan.settings),
-    explainedPlan.groups,
-    explainedPlan.settings,
-  );
-  const all = what
-    ? withFormerNames
-    : await withRuns(withFormerNames, () => targetsOf(explainedPlan), explainedPlan.settings);
-  const scopes = explainedPlan.groups.map(({ scope }) => scope);
+  const { groups, nowMs, plan, seen, settings, where } = explainedPlan;
+  const placed = withNotCreated({ ...explanationOf(groups, plan, nowMs, seen), ...(where && { where }) });
+  const withFormerNames = await withNamesBefore(await withEvents(placed, settings), groups, settings);
+  const all = what ? withFormerNames : await withRuns(withFormerNames, () => targetsOf(explainedPlan), settings);
+  const scopes = groups.map(({ scope }) => scope);
   const { repository } = filter;
   const explanation = filtered(all, { ...filter, repository: repository && currentNameOf(repository, scopes) });
   const paper = paperOf(io);
@@ -101,12 +90,7 @@ async function answer(request: ReturnType<typeof askedFrom>, flags: FlagsOf<'exp
     if (format === 'json') return { text: jsonText(withSentences(explanation, all)), isUnserved };
     return { text: explainText(explanation, { ...paper, wide: format === 'wide' }, all), isUnserved };
   }
-  const places = {
-    explanation,
-    plan: explainedPlan.plan,
-    groups: explainedPlan.groups,
-    findRun: (run: RunWanted) => runOf(run, explainedPlan),
-  };
+  const places = { explanation, plan, groups, findRun: (run: RunWanted) => runOf(run, explainedPlan) };
   const subject = await findSubject(withCurrentName(what, scopes), written, places);
   const isUnserved = isUnservedSubject(subject, explanation);
   const { checkedAt } = explanation;
@@ -149,16 +133,11 @@ async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io)
   });
 }
 
-/**
- * Returns the looks of the matching groups. Groups that could not be planned have no token, or a Gitea that is down.
- */
+/** Returns the looks of the matching groups. Groups in trouble have no token, or a Gitea that is down. */
 async function targetsOf({ groups, settings, troubles }: ExplainedPlan, fits = (_: RunnerGroup): boolean => true) {
   const inTrouble = new Set(troubles.map(keyText));
-  const { targets } = await findTargets(
-    groups.filter((group) => fits(group) && !inTrouble.has(keyText(group))),
-    settings,
-  );
-  return targets;
+  const askable = groups.filter((group) => fits(group) && !inTrouble.has(keyText(group)));
+  return (await findTargets(askable, settings)).targets;
 }
 
 /** Asks each Gitea whose groups may have jobs of the repository. */
@@ -170,16 +149,13 @@ async function runOf(runReference: RunWanted, planned: ExplainedPlan): Promise<R
     const run = await findRun(target, runReference, requestOptions(settings));
     if (run) return run;
   }
-  const [target] = 'number' in runReference ? targets : [];
-  const now =
-    target && (await orFailure(nameOfRepositoryNow(target, runReference.repository, requestOptions(settings))));
-  if (typeof now !== 'string' || !('number' in runReference)) return undefined;
-  const ask = `gitea-runners explain ${now}#${runReference.number}`;
-  throw new Failure(
-    'GR-EXPLAIN-03',
-    2,
-    `explain ${runReference.repository}#${runReference.number}: it is ${now} in Gitea now: ${ask}.`,
-  );
+  const [target] = targets;
+  if (!target || !('number' in runReference)) return undefined;
+  const { number, repository } = runReference;
+  const now = await orFailure(nameOfRepositoryNow(target, repository, requestOptions(settings)));
+  if (typeof now !== 'string') return undefined;
+  const ask = `gitea-runners explain ${now}#${number}`;
+  throw new Failure('GR-EXPLAIN-03', 2, `explain ${repository}#${number}: it is ${now} in Gitea now: ${ask}.`);
 }
 
 /** Time between two looks of `--watch`, ms: as often as `serve` looks at most. */
@@ -187,10 +163,7 @@ const EVERY_MS = 5_000;
 /** Cursor to the top left, and nothing below it. The lines above, which the terminal keeps, stay. */
 const CLEAR = '\x1b[H\x1b[2J';
 
-/**
- * Shows what `show` answers. A terminal is redrawn; a pipe gets one block after another. An error is shown in its place, because the next
- * look may be good. Ctrl-C ends it with 130. @throws Failure for a mistake of the input, at the first look: later a file may be half saved
- */
+/** Prints what `show` returns, again and again until Ctrl-C. A later error is shown in its place. @returns 130 */
 async function watch(show: () => Promise<string>, io: Io): Promise<ExitCode> {
   const ending = new AbortController();
   const stop = (): void => ending.abort();
@@ -198,6 +171,7 @@ async function watch(show: () => Promise<string>, io: Io): Promise<ExitCode> {
   try {
     for (let look = 1; !ending.signal.aborted; look += 1) {
       const text = await show().catch((error: unknown) => {
+        // A mistake of the input. At a later look a file may be half saved.
         if (!(error instanceof Failure) || (error.exit !== 1 && look === 1)) throw error;
         return `error: ${error.code} ${error.message.split('\n').map(printable).join('\n')}\n`;
       });

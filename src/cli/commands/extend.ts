@@ -1,5 +1,4 @@
 /** `gitea-runners extend POD --for 1h`: a runner whose CI job failed stays longer. With the rights of who calls it (docs/debugging.md). */
-
 import { Deadline } from '../../clients/http/request.ts';
 import { ServerClocks } from '../../clients/http/server-clocks.ts';
 import type { ClusterConfig } from '../../clients/kubernetes/config.ts';
@@ -18,10 +17,7 @@ import { byHand, clusterByHand, noCluster } from '../reading/own-kubeconfig.ts';
 const TRIES = 5;
 const NAME = /^(?:pods?\/|jobs?(?:\.batch)?\/)?([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)$/;
 
-/**
- * Runs the command.
- * @throws Failure exit 2: no waiting runner is named; exit 1: no runner has this name, or the cluster refuses
- */
+/** Runs the command. @throws Failure exit 2: no waiting runner is named; exit 1: it does not exist, or the cluster refuses */
 export async function extend(podName: string, flags: FlagsOf<'extend'>, io: Io): Promise<ExitCode> {
   const name = NAME.exec(podName)?.[1];
   if (name === undefined)

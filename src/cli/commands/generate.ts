@@ -10,10 +10,7 @@ import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { tracingFrom } from '../reading/command-settings.ts';
 import { readAndPlan } from '../reading/read-and-plan.ts';
 
-/**
- * `gitea-runners generate`: manifests on stdout, one line of counts on stderr. Everything is collected first and written
- * once: Argo CD takes an empty stdout with exit 0 for "delete everything", so no error may leave half an answer.
- */
+/** `gitea-runners generate`: prints all manifests at once. To Argo CD an empty stdout with exit 0 means "delete everything". */
 export async function generate(args: readonly string[], flags: FlagsOf<'generate'>, io: Io): Promise<ExitCode> {
   // Argo CD has been woken, so there is something to see, and it waits for us.
   const ahead = Boolean(io.env['ARGOCD_APP_NAME']);
@@ -40,10 +37,7 @@ export async function generate(args: readonly string[], flags: FlagsOf<'generate
 /** Most manifests in one write. One string of all would need as much memory again. */
 const PIECES_AT_ONCE = 100;
 
-/**
- * Characters of all manifests; 10,000 Jobs with nothing unusual have 63 million. Argo CD takes 100 MiB from a plugin, and its plugin server
- * holds what we print several times over.
- */
+/** Most characters of all manifests. 10,000 plain Jobs have 63 million, and Argo CD takes 100 MiB from a plugin. */
 const MOST_OUTPUT = 67_108_864;
 
 /** @throws Failure exit 1: the manifests are too long together. Each Job repeats the podTemplate of its group. */
@@ -56,10 +50,7 @@ function refuseLargeOutput(pieces: readonly string[]): void {
   throw new Failure('GR-OUTPUT-02', 1, `print manifests: ${why}. ${todo}.`);
 }
 
-/**
- * Opens the trace. Undefined without an endpoint. Wrong settings are reported and stop nothing: Argo CD would show an
- * error and make no runners.
- */
+/** Opens the trace. Undefined: there is no endpoint, or its settings are wrong. Then a warning is printed, and runners still start. */
 async function openTrace(flags: FlagsOf<'generate'>, io: Io): Promise<EndTrace | undefined> {
   try {
     const settings = tracingFrom(flags, io);
@@ -73,10 +64,7 @@ async function openTrace(flags: FlagsOf<'generate'>, io: Io): Promise<EndTrace |
   }
 }
 
-/**
- * Returns the line with the counts of the plan. It includes held jobs: in another project days were lost because nobody
- * saw that a cap was reached.
- */
+/** Returns the line with the counts of the plan, held jobs too: else nobody sees that a cap was reached. */
 function countsLine(plan: Plan): string {
   const causes = groupBy(plan.jobs, (decision) => {
     if (decision.verdict !== 'held') return undefined;

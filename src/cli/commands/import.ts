@@ -35,10 +35,7 @@ import { filled, fittingTemplate, lostNote, withoutNulls } from '../import/impor
 import { LOOSE_FILE, objectNamed } from '../import/import-variables.ts';
 import { toScope, type WhoseJobs } from '../init/answers.ts';
 
-/**
- * Prints one RunnerGroup for each object that starts Gitea runners, with notes as comments above it.
- * @throws Failure exit 2
- */
+/** Prints a RunnerGroup for each object that starts Gitea runners, with notes above it. @throws Failure exit 2 */
 export async function importGroups(files: readonly string[], flags: FlagsOf<'import'>, io: Io): Promise<ExitCode> {
   const owner = flagValue('owner', flags, io);
   const word = flagValue('scope', flags, io);
@@ -73,15 +70,11 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
       ),
     );
   io.out(texts.map(({ text }) => text).join('---\n'));
-  io.err(
-    `${count(importedGroups.length - bad.length, 'RunnerGroup')}. What was not carried over stands above each as a comment.\n`,
-  );
+  const printed = count(importedGroups.length - bad.length, 'RunnerGroup');
+  io.err(`${printed}. What was not carried over stands above each as a comment.\n`);
   const isUnread = (object: unknown, offset: number) =>
     typeof results[offset] !== 'string' && !importedGroups.some((group) => group.read.includes(object));
-  const names = objects
-    .filter(isUnread)
-    .map(nameOf)
-    .filter((name) => name !== '');
+  const names = objects.filter(isUnread).flatMap((object) => nameOf(object) || []);
   if (names.length > 0) io.err(`Not read: ${firstNames(names, MOST_NAMED)}.\n`);
   for (const sentence of new Set(foreign)) io.err(`warning: ${sentence}\n`);
   for (const problem of bad) io.err(`warning: ${problem} It is printed as a comment.\n`);
@@ -109,10 +102,7 @@ const OTHER_FORMS: readonly (readonly [RegExp, string])[] = [
   [/^(?:[ \t]*(?:#.*)?\n)*(?:export )?[A-Z][A-Z0-9_]*=/, `it holds variables: ${INIT}`],
 ];
 
-/**
- * Reads the objects of a file, including those of a `List`. A config.yaml counts as one object, like a ConfigMap with
- * it.
- */
+/** Reads the objects of a file, and of a `List` in it. A config.yaml counts as one object, like a ConfigMap with it. */
 function read(file: string, io: Io): readonly unknown[] {
   const path = file === '-' ? 0 : resolve(io.cwd, file);
   try {
@@ -148,9 +138,7 @@ function ofFileAlone(object: unknown): readonly unknown[] {
   return [{ kind: 'runner', metadata: { name: file.replace(/\.ya?ml$/, '') }, spec: { template } }];
 }
 
-/**
- * Adds the allowed part of the old pod as podTemplate. Notes name the rest. Groups of the operator have no template.
- */
+/** Adds the allowed part of the old pod as podTemplate. Notes name the rest. */
 async function withTemplate(group: ImportedGroup): Promise<ImportedGroup> {
   const { metadata, spec, notes, isMoved } = group;
   if (!spec['podTemplate']) return group;
@@ -285,9 +273,7 @@ function fromRunners(
   const labels = asked['labels'] === undefined ? ofOperator.kept : readList(asked['labels']);
   const [cap, ...aboutCap] = capOf(runners, pod.capacity);
   const read = [...runners.read, ...pod.read, ...(object === undefined ? [] : [object])];
-  const longest = [runners.activeDeadlineSeconds, pod.spec['activeDeadlineSeconds']].filter(
-    (each) => each !== undefined,
-  );
+  const longest = [runners, pod.spec].flatMap(({ activeDeadlineSeconds }) => activeDeadlineSeconds ?? []);
   return {
     metadata: placeOf(metadata),
     read,
@@ -309,9 +295,7 @@ function fromRunners(
       ...pod.notes,
       ...aroundThePod(read),
       ...others,
-      ...(asked['repos']?.includes(',')
-        ? ['The trigger names several repositories: make a group for each, or one for their owner.']
-        : []),
+      ...(asked['repos']?.includes(',') ? [SEVERAL_REPOSITORIES] : []),
       ...(asked['token'] === undefined ? [] : ['A token stood in the trigger: revoke it.']),
       auth ? `authToken names KEDA's Secret ${auth.name}. ${URL_NOTE}` : AUTH_TOKEN_NOTE,
       `The ${kind} goes on: delete it when the new runners work.`,
@@ -319,6 +303,8 @@ function fromRunners(
     missing: [...(scope ? [] : ['--scope', '--owner']), ...(gitea === undefined ? ['--gitea'] : [])],
   };
 }
+
+const SEVERAL_REPOSITORIES = 'The trigger names several repositories: make a group for each, or one for their owner.';
 
 /** The trigger that asks a Gitea, with what it takes from variables of the runner; and a sentence for each other one. */
 function triggersOf(
@@ -331,20 +317,16 @@ function triggersOf(
     const value = key.endsWith('FromEnv') ? variableOf(text)?.value : text;
     return value === undefined ? [] : [[key.replace(/FromEnv$/, ''), value]];
   });
-  const otherTriggerNotes = all
-    .filter((each) => each !== trigger)
-    .map((each) =>
-      lostNote(
-        `trigger ${each.type}`,
-        { ...each.metadata, ...(each.authenticationRef && { authenticationRef: each.authenticationRef.name }) },
-        each.type === 'cron' ? 'use spec.idleSchedule' : 'queued CI jobs start runners',
-      ),
+  const noteOf = ({ authenticationRef, type, ...other }: (typeof all)[number]) => {
+    const settings = { ...other.metadata, ...(authenticationRef && { authenticationRef: authenticationRef.name }) };
+    return lostNote(
+      `trigger ${type}`,
+      settings,
+      type === 'cron' ? 'use spec.idleSchedule' : 'queued CI jobs start runners',
     );
-  return {
-    trigger,
-    asked: Object.fromEntries(metadata) as Readonly<Record<string, string>>,
-    others: otherTriggerNotes,
   };
+  const asked: Readonly<Record<string, string>> = Object.fromEntries(metadata);
+  return { trigger, asked, others: all.filter((each) => each !== trigger).map(noteOf) };
 }
 
 /** Returns the number of runners, and the field that it comes from. A pod of a ScaledJob takes one CI job. */
@@ -366,17 +348,12 @@ function capOf(
   const ofPods = parallelism > 1 ? `parallelism, ${parallelism}` : 'the number of replicas, 1 where none is written';
   const ofReplicas = replicas === undefined ? ofPods : `the number of replicas, ${replicas}`;
   const source = scaler ? `that of ${scaler.kind} ${scaler.metadata.name}, ${pods}` : ofReplicas;
-  const times =
-    ofFile === undefined
-      ? `. If the runner's capacity was more than 1, multiply it.`
-      : `, times the capacity of a runner, ${ofFile}.`;
-  return [pods * (ofFile ?? 1), `maxActiveRunners is ${source}${times}`];
+  if (ofFile !== undefined)
+    return [pods * ofFile, `maxActiveRunners is ${source}, times the capacity of a runner, ${ofFile}.`];
+  return [pods, `maxActiveRunners is ${source}. If the runner's capacity was more than 1, multiply it.`];
 }
 
-/**
- * Returns the scope of KEDA's triggers `forgejo-runner` (`global`, `org`, `owner` with `repo`) and `github-runner`
- * (`runnerScope`, `owner`, `repos`).
- */
+/** Returns the scope in the metadata of KEDA's triggers `forgejo-runner` and `github-runner`. */
 function scopeOf(metadata: Readonly<Record<string, string>>): Known['scope'] {
   const { owner, org } = metadata;
   const repo = metadata['repo'] ?? metadata['repos']?.split(',')[0];

@@ -1,8 +1,4 @@
-/**
- * `gitea-runners init`: writes the files that a new installation commits, applies and runs. It applies nothing and asks
- * no server.
- */
-
+/** `gitea-runners init`: writes the files of a new installation. It applies nothing and asks no server. */
 import { existsSync, mkdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
@@ -15,10 +11,7 @@ import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { type Answers, type AskPerson, answersOf } from '../init/answers.ts';
 import { applicationText, externalSecretsText, groupText, manifestFrom, setupScript } from '../init/init-files.ts';
 
-/**
- * @param ask undefined: nobody can answer
- * @throws Failure exit 2: an answer is missing or wrong, or a file is there already
- */
+/** Writes the files. @param ask undefined: nobody can answer @throws Failure exit 2: a wrong answer, or a file is there */
 export async function init(
   folder: string,
   flags: FlagsOf<'init'>,
@@ -153,18 +146,16 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   'spec.containerMode': '--container-mode',
 };
 
+const STORE_NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
+
 /** Forms of the answers that are in no RunnerGroup. */
-const FORMS: readonly (readonly ['git' | 'path' | 'registration' | 'secretStore' | 'webhook', RegExp, string])[] = [
+const FORMS = [
   ['git', /^(?:https?:\/\/|ssh:\/\/|[\w.-]+@)\S+$/, '--git must be the URL of a git repository'],
   ['registration', /^(?:pod|serve|bound)$/, '--registration must be pod, serve or bound'],
   ['path', /^(?!\.\.(?:\/|$))[\w.-]+(?:\/(?!\.\.(?:\/|$))[\w.-]+)*$/, '--git-path must be a folder of the repository'],
-  [
-    'secretStore',
-    /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/,
-    '--secret-store must be the name of a ClusterSecretStore',
-  ],
+  ['secretStore', STORE_NAME, '--secret-store must be the name of a ClusterSecretStore'],
   ['webhook', /^https?:\/\/[^\s"'\\$`]+$/, '--webhook-url must be an http or https URL'],
-];
+] as const;
 
 function problemsOf(answers: Answers): readonly string[] {
   const { group: name, namespace } = answers;

@@ -1,7 +1,4 @@
-/**
- * `gitea-runners policy`: tests a policy, explains its rules for each group, and prints one to begin with. It asks no
- * server.
- */
+/** `gitea-runners policy`: tests a policy, explains it for each group, or prints one to begin with. It asks no server. */
 import * as z from 'zod';
 import type { Asker } from '../../config/policy/denial.ts';
 import { RULE_NAMES, type RuleName } from '../../config/policy/policy-schema.ts';
@@ -31,12 +28,11 @@ function policyFailure(message: string): Failure {
 export async function policyCommand(words: readonly string[], flags: Flags, io: Io): Promise<ExitCode> {
   const [wanted = '', ...args] = words;
   if (wanted === 'init') {
-    const level = Object.entries(levels).find(([name]) => name === (args[0] ?? 'shared'));
-    if (!level)
-      throw policyFailure(
-        `policy init: there is no level "${printable(args[0] ?? '')}". Name open, shared or hostile.`,
-      );
-    io.out(level[1]);
+    const [name = 'shared'] = args;
+    const level = new Map(Object.entries(levels)).get(name);
+    const unknown = `policy init: there is no level "${printable(name)}". Name open, shared or hostile.`;
+    if (level === undefined) throw policyFailure(unknown);
+    io.out(level);
     return 0;
   }
   const installed = await policyFrom(flags, io);
@@ -68,14 +64,9 @@ async function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker:
     const level = all.find((each) => valueIn(each) !== undefined);
     const saw = found.map(({ found: { path, message } }) => `${path} ${message}`.trim());
     const results = [...new Set(found.map(({ is }) => is))].join(', ');
-    const valueText = level ? cut(JSON.stringify(valueIn(level)), 60) : '';
-    return [
-      rule,
-      level ? whereOf(level) : '',
-      valueText,
-      results || (level ? 'allowed' : 'not restricted'),
-      saw.join('; '),
-    ];
+    if (!level) return [rule, '', '', results || 'not restricted', saw.join('; ')];
+    const valueText = cut(JSON.stringify(valueIn(level)), 60);
+    return [rule, whereOf(level), valueText, results || 'allowed', saw.join('; ')];
   });
   const fields = new Set(all.flatMap(({ defaults = {} }) => Object.keys(defaults) as (keyof typeof defaults)[]));
   for (const field of fields) {
@@ -87,14 +78,8 @@ async function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker:
     rows.push([`defaults.${field}`, whereOf(level), cut(JSON.stringify(level.defaults?.[field]), 60), result, '']);
   }
   const title = `${keyText(group)} (${printable(group.place.file)}:${group.place.line})\n`;
-  return (
-    title +
-    table(
-      ['RULE', 'FROM', 'SAYS', 'RESULT', 'FOUND'],
-      rows.map((row) => row.map(printable)),
-      paperOf(io),
-    )
-  );
+  const cells = rows.map((row) => row.map(printable));
+  return title + table(['RULE', 'FROM', 'SAYS', 'RESULT', 'FOUND'], cells, paperOf(io));
 }
 
 const rules = () => z.array(z.enum(RULE_NAMES)).default([]);
@@ -121,41 +106,38 @@ type CaseResult = Readonly<Record<'file' | 'name', string> & { line: number; fai
 type Flags = FlagsOf<'policy'>;
 
 async function testPolicy(installed: InstalledPolicy, args: readonly string[], flags: Flags, io: Io) {
-  const read = readFiles({
-    paths: args.length > 0 ? args : ['.'],
-    recursive: flagValue('recursive', flags, io),
-    cwd: io.cwd,
-  });
-  const documents = read.files.flatMap((source) => readAll(source));
+  const paths = args.length > 0 ? args : ['.'];
+  const read = readFiles({ paths, recursive: flagValue('recursive', flags, io), cwd: io.cwd });
+  const cases = read.files.flatMap((source) => readAll(source)).map(caseIn);
+  const help = `Name a file or a folder with cases: ${manual('policy.md#test-a-policy')}`;
+  if (cases.length === 0) throw policyFailure(`read cases: there is none. ${help}`);
   const results = await Promise.all(
-    documents.map(async (each): Promise<CaseResult> => {
-      if ('problem' in each)
-        throw policyFailure(
-          `read cases: ${each.problem.place.file}:${each.problem.place.line}: ${each.problem.message}`,
-        );
-      const { place, value } = each.document;
-      const { data, error } = Case.safeParse(value);
-      if (error)
-        throw policyFailure(`read cases: ${place.file}:${place.line}: ${printable(problemOf(error, Case, value))}`);
-      return { file: place.file, line: place.line, name: data.name, failure: await failureOf(installed, data, io) };
+    cases.map(async ({ data, file, line }): Promise<CaseResult> => {
+      return { file, line, name: data.name, failure: await failureOf(installed, data, io) };
     }),
   );
-  if (results.length === 0)
-    throw policyFailure(
-      `read cases: there is none. Name a file or a folder with cases: ${manual('policy.md#test-a-policy')}`,
-    );
   const failed = results.filter(({ failure }) => failure !== undefined).length;
-  if (askedOutput('policy', flags, io) === 'junit') io.out(junit(results, failed));
-  else {
-    const lines = results.map(({ failure, ...at }) => {
-      const place = `${at.file}:${at.line}: ${at.name}`;
-      return printable(failure === undefined ? `ok    ${place}` : `FAIL  ${place}: ${failure}`);
-    });
-    io.out(
-      `${[...lines, `${count(results.length, 'case')} of ${printable(installed.file)}, ${failed} failed`].join('\n')}\n`,
-    );
-  }
+  io.out(askedOutput('policy', flags, io) === 'junit' ? junit(results, failed) : textOf(results, failed, installed));
   return failed > 0 ? (1 as const) : (0 as const);
+}
+
+/** @throws Failure exit 2: it is no YAML, or no case */
+function caseIn(read: ReturnType<typeof readAll>[number]) {
+  const { place } = 'problem' in read ? read.problem : read.document;
+  const wrong = (problem: string) => policyFailure(`read cases: ${place.file}:${place.line}: ${problem}`);
+  if ('problem' in read) throw wrong(read.problem.message);
+  const { value } = read.document;
+  const { data, error } = Case.safeParse(value);
+  if (error) throw wrong(printable(problemOf(error, Case, value)));
+  return { data, file: place.file, line: place.line };
+}
+
+function textOf(results: readonly CaseResult[], failed: number, { file }: InstalledPolicy): string {
+  const lines = results.map(({ failure, ...at }) => {
+    const place = `${at.file}:${at.line}: ${at.name}`;
+    return printable(failure === undefined ? `ok    ${place}` : `FAIL  ${place}: ${failure}`);
+  });
+  return [...lines, `${count(results.length, 'case')} of ${printable(file)}, ${failed} failed\n`].join('\n');
 }
 
 async function failureOf(
@@ -169,17 +151,11 @@ async function failureOf(
   const { judge } = await import('../../config/policy/check.ts');
   const { namespace: destination, project, repository } = application ?? {};
   const nowMs = now === undefined ? io.now() : Date.parse(now);
-  const { denials, warnings } = judge(policy, [read.group], {
-    isArgoCd: false,
-    destination,
-    project,
-    repository,
-    nowMs,
-  });
+  const asker = { isArgoCd: false, destination, project, repository, nowMs };
+  const { denials, warnings } = judge(policy, [read.group], asker);
+  const namesText = (names: readonly RuleName[]) => [...new Set(names)].sort().join(', ') || 'nothing';
   const differenceText = (word: string, got: readonly { readonly rule: RuleName }[], expected: readonly RuleName[]) => {
-    const [is, be] = [got.map(({ rule }) => rule), expected].map(
-      (names) => [...new Set(names)].sort().join(', ') || 'nothing',
-    );
+    const [is, be] = [namesText(got.map(({ rule }) => rule)), namesText(expected)];
     return is === be ? [] : [`${word} is ${is}, expected ${be}`];
   };
   const differences = [...differenceText('denied', denials, denied), ...differenceText('warned', warnings, warned)];

@@ -1,5 +1,4 @@
 /** `gitea-runners report`: prints the runs of a period and their cost. src/answers/usage.ts defines the figures. */
-
 import * as z from 'zod';
 import {
   type AtLeast,
@@ -200,9 +199,8 @@ const CSV_FIELDS = [
 function csvText({ isWhole, rows }: Report): string {
   const valueAt = (row: unknown, field: string): unknown =>
     field.split('.').reduce((of, name) => (of as Readonly<Record<string, unknown>> | undefined)?.[name], row);
-  const lines = rows.map((row) => {
-    return [...CSV_FIELDS.map((field) => csvCell(String(valueAt(row, field) ?? ''))), String(isWhole)];
-  });
+  const cellsOf = (row: unknown) => CSV_FIELDS.map((field) => csvCell(String(valueAt(row, field) ?? '')));
+  const lines = rows.map((row) => [...cellsOf(row), String(isWhole)]);
   return [[...CSV_FIELDS, 'isWhole'], ...lines].map((cells) => `${cells.join(',')}\r\n`).join('');
 }
 
@@ -223,12 +221,9 @@ const PriceFile = z.strictObject({
 
 /** Reads the prices of an hour of a runner, a CPU and a GiB of memory from a file. @throws Failure exit 2 */
 async function readPrices(file: string) {
+  const example = manual('report.md#prices');
   const pricesFailure = (problem: string): Failure =>
-    new Failure(
-      'GR-REPORT-01',
-      2,
-      `read --prices ${file}: ${problem}. ${manual('report.md#prices')} shows such a file.`,
-    );
+    new Failure('GR-REPORT-01', 2, `read --prices ${file}: ${problem}. ${example} shows such a file.`);
   const { currency, groups, ...all } = await readSmallYaml(file, PriceFile, pricesFailure);
   const groupPrices = new Map(Object.entries(groups));
   const priceOf = (group: GroupKey, size: string | undefined): Price =>

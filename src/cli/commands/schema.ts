@@ -20,10 +20,7 @@ export function schema(flags: FlagsOf<'schema'>, io: Io): ExitCode {
   return 0;
 }
 
-/**
- * Kubernetes' own types take the place of "any object". The CRD does without: they would double its size, hold back fields of a newer
- * Kubernetes, and `kubectl explain podtemplates.template` explains the same type.
- */
+/** Puts Kubernetes' own types in the place of "any object". The CRD does without: they would double its size. */
 function withPodTemplate(group: JsonSchema): JsonSchema {
   const { template, definitions } = podTemplateSchema();
   const { spec, ...otherProperties } = group.properties ?? {};

@@ -1,5 +1,4 @@
 /** `gitea-runners serve`: flags and environment -> options; signals; how it ends. */
-
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -23,10 +22,7 @@ import { installationFrom, readCa, settingsFrom, tracingFrom } from '../reading/
 import { extendIn } from './extend.ts';
 
 const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
-/**
- * Time from a signal to the end of the process, ms. Giving the Lease back takes at most a second; other requests are
- * broken off.
- */
+/** Time from a signal to the end of the process, ms. Giving the Lease back takes at most a second. */
 const LAST_MS = 1_500;
 
 /** Serves until SIGTERM or SIGINT; exit code 0 then. With --once: 0 when all is well, else 1. */
@@ -126,6 +122,8 @@ async function serveSettings(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | 
 
 async function notifyFrom(flags: FlagsOf<'serve'>, io: Io, extend: SlackOptions['extend']): Promise<NotifyOptions> {
   const file = flagValue('notifyFile', flags, io);
+  const allowedUrls = flagValue('notifyUrls', flags, io) ?? [];
+  const secretFile = flagValue('notifySecretFile', flags, io);
   return {
     defaults: file === undefined ? [] : await readNotifyFile(file),
     receivers: async (context) => ({
@@ -135,11 +133,7 @@ async function notifyFrom(flags: FlagsOf<'serve'>, io: Io, extend: SlackOptions[
         appTokenFile: flagValue('slackAppTokenFile', flags, io),
         extend,
       }),
-      webhook: webhookReceiver(
-        context,
-        flagValue('notifyUrls', flags, io) ?? [],
-        flagValue('notifySecretFile', flags, io),
-      ),
+      webhook: webhookReceiver(context, allowedUrls, secretFile),
     }),
   };
 }

@@ -1,8 +1,4 @@
-/**
- * `gitea-runners sweep`: deletes dead registrations of our runners in Gitea. src/tasks/sweep/choose.ts decides which
- * ones are dead.
- */
-
+/** `gitea-runners sweep`: deletes dead registrations in Gitea. src/tasks/sweep/choose.ts says which are dead. */
 import { giteaClient } from '../../clients/gitea/observe-gitea.ts';
 import { observeCluster } from '../../clients/kubernetes/observe-cluster.ts';
 import { findTargets } from '../../plan/find-targets.ts';
@@ -77,10 +73,7 @@ export async function sweep(
   }
 }
 
-/**
- * Makes one pass, a second one if rows look dead, and more while the budget of a pass is too small. Each pass looks
- * again.
- */
+/** Makes passes, each with a new look: a second one if rows look dead, and more while the budget is too small. */
 async function passes(sweeper: Sweeper, context: SweepContext, io: Io, clock: SweepClock): Promise<SweepReport> {
   const done: SweptRegistration[] = [];
   for (let hasWaited = false; ; ) {
@@ -110,12 +103,9 @@ interface SweepResult extends Omit<SweepReport, 'failures'> {
 function sweepText(result: SweepResult, options: Paper): string {
   const { groups, registrations, unlisted } = result;
   if (groups === 0) return 'No RunnerGroups found.\n';
-  const rows = registrations.map((registration) => [
-    registration.name,
-    String(registration.id),
-    `${registration.namespace}/${registration.group}`,
-    outcomeText(registration.outcome),
-  ]);
+  const rows = registrations.map(({ group, id, name, namespace, outcome }) => {
+    return [name, String(id), `${namespace}/${group}`, outcomeText(outcome)];
+  });
   const parts = [
     ...(rows.length > 0 ? [table(['RUNNER', 'ID', 'GROUP', 'WHAT HAPPENS'], rows, options)] : []),
     ...unlisted.map((scope) => `Not swept: ${scope}. Gitea shows these runners to a token of that user only.\n`),

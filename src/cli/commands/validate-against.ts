@@ -1,5 +1,4 @@
 /** `validate --against`: what the RunnerGroups would do to the runners of those that are there now (src/plan/against.ts). */
-
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { HELD, RUNNERS } from '../../answers/reasons.ts';

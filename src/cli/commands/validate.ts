@@ -33,9 +33,7 @@ interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sour
 }
 
 /**
- * `gitea-runners validate`: reads RunnerGroups as `generate` does, without any request. It prints every problem and
- * warning as one line on stderr. With `--output` the report is the answer, so it goes to stdout, whatever the exit
- * code.
+ * `gitea-runners validate`: reads RunnerGroups as `generate` does, without any request. `--output` prints a report.
  * @throws Failure exit 2 if there is no RunnerGroup: a check of nothing must not look good
  */
 export async function validate(args: readonly string[], flags: FlagsOf<'validate'>, io: Io): Promise<ExitCode> {
@@ -88,12 +86,8 @@ async function check(io: Io, paths: Paths, policy: InstalledPolicy | undefined):
   const { denials, note, ...judgement } = await judgeByPolicy(policy, read.groups, askerFrom(io, true));
   if (note !== undefined) io.err(`${note}\n`);
   const warned = await problemsOfDenials(judgement.warnings, read.sources, 'GR-WARN-15');
-  return {
-    ...read,
-    problems,
-    denials,
-    warnings: warned.length === 0 ? warnings : [...warnings, ...warned].sort(byPlace),
-  };
+  const all = warned.length === 0 ? warnings : [...warnings, ...warned].sort(byPlace);
+  return { ...read, problems, denials, warnings: all };
 }
 
 /** Reads the valid groups, and the problems of the rest. @throws Failure exit 2 if there is no RunnerGroup */
@@ -127,9 +121,8 @@ async function printText(io: Io, checked: Checked, policyFile: string | undefine
   const [first] = without;
   if (first && io.env['ARGOCD_APP_NAMESPACE'] === undefined) {
     const which = count(without.length, 'RunnerGroup');
-    io.err(
-      `note: ${which} without metadata.namespace: Argo CD takes the destination namespace, here it is ${first.namespace}\n`,
-    );
+    const taken = `Argo CD takes the destination namespace, here it is ${first.namespace}`;
+    io.err(`note: ${which} without metadata.namespace: ${taken}\n`);
   }
   const warningsText = warnings.length === 0 ? '' : `; ${count(warnings.length, 'warning')}`;
   io.out(`${count(groups, 'RunnerGroup')} in ${count(files, 'file')} ${be} valid${allowed}${warningsText}\n`);
@@ -141,10 +134,8 @@ async function reportOf(checked: Checked, isStrict: boolean) {
   const lineOf =
     (level: 'error' | 'warning') =>
     ({ place, path, message, code }: Problem) => ({ level, ...place, path, message, code });
-  const findings = [
-    ...[...problems, ...(await problemsOfDenials(denials, checked.sources))].map(lineOf('error')),
-    ...warnings.map(lineOf(isStrict ? 'error' : 'warning')),
-  ];
+  const errorsOfAll = [...problems, ...(await problemsOfDenials(denials, checked.sources))];
+  const findings = [...errorsOfAll.map(lineOf('error')), ...warnings.map(lineOf(isStrict ? 'error' : 'warning'))];
   const errors = findings.filter(({ level }) => level === 'error').length;
   return { errors, warnings: findings.length - errors, groups, files, findings };
 }
@@ -154,11 +145,8 @@ type Report = Awaited<ReturnType<typeof reportOf>> & { readonly against?: Compar
 
 /** `3 RunnerGroups in 2 files: 2 errors, 1 warning` */
 function summaryText({ errors, warnings, groups, files }: Report): string {
-  const counts = [
-    ...(errors > 0 ? [count(errors, 'error')] : []),
-    ...(warnings > 0 ? [count(warnings, 'warning')] : []),
-  ];
-  return `${count(groups, 'RunnerGroup')} in ${count(files, 'file')}: ${counts.join(', ') || 'no errors'}`;
+  const counts = [errors > 0 && count(errors, 'error'), warnings > 0 && count(warnings, 'warning')];
+  return `${count(groups, 'RunnerGroup')} in ${count(files, 'file')}: ${counts.filter(Boolean).join(', ') || 'no errors'}`;
 }
 
 const messageAt = (path: string, message: string): string => (path === '' ? message : `${path}: ${message}`);
@@ -176,8 +164,7 @@ function restText(restCount: number): string {
 
 /** `validate -o markdown`: a comment on a pull request. Its first line tells a workflow which comment is its own. */
 async function markdown(report: Report): Promise<string> {
-  // Authors of pull requests write these strings. Outside code, Gitea makes links and mentions of them, also of
-  // references like &#64;.
+  // Authors of pull requests write these strings. Outside code, Gitea makes links and mentions of them.
   const code = (text: string) => `\`${printable(text).replaceAll('`', "'")}\``;
   const rowText = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`;
   const findingLines = report.findings.map(({ level, file, line, path, message }) => {
@@ -198,8 +185,7 @@ async function markdown(report: Report): Promise<string> {
 
 /** `validate -o github`: annotations, which Gitea Actions and GitHub Actions read from the log of a step. */
 function annotations({ findings }: Report): string {
-  // Escapes the characters that end a message or a property of an annotation, or begin an escape in it (@actions/core,
-  // `escapeData` and `escapeProperty`).
+  // Escapes as `escapeData` and `escapeProperty` of @actions/core do.
   const data = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
   const property = (text: string) => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
   const texts = findings.map(({ level, file, line, column, path, message, code }) => {
@@ -243,10 +229,7 @@ function sarif({ findings }: Report): string {
   });
 }
 
-/**
- * Returns the problems of denials. A denial of a field has the place of the field. Denials of the whole Application
- * come first.
- */
+/** Returns the problems of denials at the places of their fields. Denials of the whole Application come first. */
 async function problemsOfDenials(
   denials: readonly Denial[],
   sources: ReadInSpite['sources'],

@@ -1,5 +1,4 @@
 /** Judges what stands in Argo CD: the account of `serve`, its rights, the Applications. Pure. */
-
 import { parseDocument } from 'yaml';
 import * as z from 'zod';
 import { afterError, failureOf } from '../../answers/not-created.ts';

@@ -1,5 +1,4 @@
 /** Judges RunnerGroups and their requirements: Gitea and the webhook there, Secrets, the namespace, a node. Pure. */
-
 import { correctText, ERROR_CODE } from '../../answers/not-created.ts';
 import { remedyOf } from '../../answers/remedies.ts';
 import type { Hook } from '../../clients/gitea/set-up.ts';

@@ -2,7 +2,6 @@
  * Reads the objects that `doctor` judges. An object that cannot be read is not an error here: the result has the
  * reason.
  */
-
 import * as z from 'zod';
 import { statusSeen } from '../../answers/where.ts';
 import { openClusterSecrets } from '../../clients/kubernetes/cluster-secrets.ts';

@@ -2,7 +2,6 @@
  * Formats `explain WHAT` for people: a short paragraph. A pure function of the explanation. The text of each decision
  * is the same as in the table (causes.ts).
  */
-
 import {
   aroundLines,
   brokenLines,

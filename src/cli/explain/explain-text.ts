@@ -1,5 +1,4 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
-
 import { downFor, toldWith } from '../../answers/answer.ts';
 import { adviceFor, advicesFor, verdictText } from '../../answers/causes.ts';
 import type { JobState } from '../../answers/job-state.ts';

@@ -2,7 +2,6 @@
  * Adds facts of a run to its jobs: Gitea's list of jobs has neither the event of the run nor the settings of its
  * repository.
  */
-
 import { byState } from '../../answers/explanation.ts';
 import type { ExplainedJob, Explanation } from '../../answers/model.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';

@@ -1,10 +1,7 @@
 /**
- * All flags. From this table follow: what commander reads and prints (`program.ts`), the environment variables (`flag.ts`), and the
- * tables in docs/commands.md (`packaging/flag-tables.ts`).
- *
- * To add a flag: add its entry here, use it with `flagValue('name', flags, io)`, and run `npm run generated`.
+ * All flags. What commander reads, the environment variables and the tables of docs/commands.md follow from this table.
+ * To add a flag: add its entry, use it with `flagValue('name', flags, io)`, and run `npm run generated`.
  */
-
 import { DEFAULT_IMAGES } from '../../config/runnergroup/group-schema.ts';
 import { Failure } from '../../shared/failure.ts';
 import { SHARD_SETTING } from '../../shared/installed/installed-names.ts';
@@ -75,11 +72,7 @@ function flagsFor<const C extends readonly CommandName[], const F extends Readon
 
 /** All flags, in the order of `--help` and of the manual. */
 export const FLAGS = {
-  recursive: {
-    of: [...PATH.of, 'policy'],
-    short: '-R',
-    help: 'read folders with all below them',
-  },
+  recursive: { of: [...PATH.of, 'policy'], short: '-R', help: 'read folders with all below them' },
   secrets: {
     of: ASKING,
     value: 'files|api',
@@ -147,11 +140,7 @@ export const FLAGS = {
       defaultNote: DEFAULT_IMAGES['dind-rootless'],
       help: 'the same for dind-rootless and buildkit mode',
     },
-    dockerImage: {
-      ...IMAGE,
-      defaultNote: 'docker 29.5.2 by digest',
-      help: 'image of dockerd in dind mode',
-    },
+    dockerImage: { ...IMAGE, defaultNote: 'docker 29.5.2 by digest', help: 'image of dockerd in dind mode' },
     buildkitImage: {
       ...IMAGE,
       defaultNote: 'BuildKit 0.34.2, rootless',
@@ -205,11 +194,7 @@ export const FLAGS = {
     help: 'namespace of Argo CD itself',
   },
   ...flagsFor(['serve'], {
-    listen: {
-      ...ADDRESS,
-      default: ':8080',
-      help: 'for Gitea webhooks, path /webhook',
-    },
+    listen: { ...ADDRESS, default: ':8080', help: 'for Gitea webhooks, path /webhook' },
     webhookSecretFile: {
       value: 'FILE',
       defaultNote: 'refuse every webhook',
@@ -281,16 +266,8 @@ export const FLAGS = {
       defaultNote: 'no link',
       help: 'where the log of a pod is, with {namespace}, {pod}, {node} and {runner}',
     },
-    metricsListen: {
-      ...ADDRESS,
-      default: ':9090',
-      help: 'for /metrics, /healthz and /readyz',
-    },
-    probeListen: {
-      ...ADDRESS,
-      default: ':8081',
-      help: 'for /healthz and /readyz, nothing else',
-    },
+    metricsListen: { ...ADDRESS, default: ':9090', help: 'for /metrics, /healthz and /readyz' },
+    probeListen: { ...ADDRESS, default: ':8081', help: 'for /healthz and /readyz, nothing else' },
     namespaces: {
       value: 'LIST',
       defaultNote: 'all',

@@ -1,7 +1,4 @@
-/**
- * The commands and their help, for commander; their flags are in `flags/flags.ts`, their code is loaded by `src/cli/cli.ts`. commander does
- * not read the environment here: for a switch it takes any value of the variable as "on", `false` too (commander 14, `_parseOptionsEnv`).
- */
+/** The commands and their help, for commander. It does not read the environment: commander 14 takes `false` for "on". */
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { Io } from '../../shared/io.ts';
@@ -229,10 +226,7 @@ function withHabit(text: string): string {
   return command === undefined ? text : `${text}(Did you mean ${command}?)\n`;
 }
 
-/**
- * Refuses `help WORD` for an unknown command. commander would print the whole help.
- * @throws CommanderError for such a word
- */
+/** Refuses `help WORD` for an unknown command: commander would print the whole help. @throws CommanderError */
 export function refuseUnknownTopic(program: Command, [command, topic]: readonly string[]): void {
   if (command !== 'help' || topic === undefined || topic.startsWith('-') || topic === 'help') return;
   if (program.commands.some((each) => each.name() === topic)) return;
@@ -268,10 +262,7 @@ function optionOf(name: string, flag: Flag, command: CommandName): Option {
   return name === 'policy' ? option.argParser(onlyOnce) : option;
 }
 
-/**
- * Refuses a second policy file. For other flags the last value counts, but here the rules of the first file would be
- * lost without a message.
- */
+/** Refuses a second policy file. Only the last one would count, and the rules of the first would be lost without a message. */
 function onlyOnce(file: string, before: string | undefined): string {
   if (before === undefined) return file;
   throw new InvalidArgumentError(`It is given twice, and only one file counts: write all rules into one.`);

@@ -22,27 +22,26 @@ function flagFailure(code: string, { name }: Source, must: string, got = ''): Fa
   return new Failure(code, 2, `read ${name}: it must be ${must}${SHOWN.test(got) ? `, not "${got}"` : ''}.`);
 }
 
-function oneOf<const W extends string>(code: string, choices: readonly W[], must: string): Reader<W> {
+/** Makes a reader. @param parse undefined for a text that is wrong @param must the end of "it must be …" */
+function reader<T>(code: string, must: string, parse: (text: string) => T | undefined): Reader<T> {
   return (text, source) => {
-    const word = choices.find((each) => each === text);
-    if (word !== undefined) return word;
+    const value = parse(text);
+    if (value !== undefined) return value;
     throw flagFailure(code, source, must, text);
   };
+}
+
+function oneOf<const W extends string>(code: string, choices: readonly W[], must: string): Reader<W> {
+  return reader(code, must, (text) => choices.find((each) => each === text));
 }
 
 function matching(code: string, form: RegExp, must: string): Reader<string> {
-  return (text, source) => {
-    if (form.test(text)) return text;
-    throw flagFailure(code, source, must, text);
-  };
+  return reader(code, must, (text) => (form.test(text) ? text : undefined));
 }
 
 function numberOf(code: string, form: RegExp, [least, most]: readonly [number, number], must: string): Reader<number> {
-  return (text, source) => {
-    const value = form.test(text) ? Number(text) : Number.NaN;
-    if (value >= least && value <= most) return value;
-    throw flagFailure(code, source, must, text);
-  };
+  const isInRange = (value: number) => value >= least && value <= most;
+  return reader(code, must, (text) => (form.test(text) && isInRange(Number(text)) ? Number(text) : undefined));
 }
 
 const DECIMAL = /^[0-9]{1,4}(?:\.[0-9]{1,3})?$/;
@@ -58,13 +57,13 @@ export const readBudget = numberOf('GR-SWEEP-02', /^[1-9][0-9]{0,2}$/, [1, LARGE
 export const readCount = (minimum: number, maximum: number): Reader<number> =>
   numberOf('GR-FLAG-21', /^[0-9]{1,9}$/, [minimum, maximum], `a whole number from ${minimum} to ${maximum}`);
 
-/** @throws Failure exit 2: `7/7` is none, shards are counted from 0 */
-export function readShard(text: string, source: Source): Shard {
-  const [, index, of = ''] = /^(0|[1-9]\d?)\/(\d+)$/.exec(text) ?? [];
-  const shard = { index: Number(index), of: readShards(of) ?? 0 };
-  if (shard.index < shard.of) return shard;
-  throw flagFailure('GR-FLAG-27', source, 'K/N, N from 1 to 100 and K from 0 to N - 1, e.g. 2/7', text);
-}
+const SHARD = 'K/N, N from 1 to 100 and K from 0 to N - 1, e.g. 2/7';
+/** `7/7` is none: shards are counted from 0. */
+export const readShard = reader('GR-FLAG-27', SHARD, (text): Shard | undefined => {
+  const [, index, shards = ''] = /^(0|[1-9]\d?)\/(\d+)$/.exec(text) ?? [];
+  const shard = { index: Number(index), of: readShards(shards) ?? 0 };
+  return shard.index < shard.of ? shard : undefined;
+});
 
 /** A value that becomes a part of a path. */
 const DNS_LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -89,13 +88,12 @@ export function durationMs(text: string): number {
 }
 
 /** Reads a duration. Returns ms. */
-const timeUpTo = (mostMs: number, form: RegExp, must: string): Reader<number> => {
-  return (text, source) => {
-    const ms = form.test(text) ? durationMs(text) : 0;
-    if (ms > 0 && ms <= mostMs) return ms;
-    throw flagFailure('GR-FLAG-02', source, must, text);
-  };
-};
+function timeUpTo(mostMs: number, form: RegExp, must: string): Reader<number> {
+  const isInRange = (ms: number) => ms > 0 && ms <= mostMs;
+  return reader('GR-FLAG-02', must, (text) =>
+    form.test(text) && isInRange(durationMs(text)) ? durationMs(text) : undefined,
+  );
+}
 
 const DURATION = /^(?:\d{1,2}h)?(?:\d{1,4}m)?(?:\d{1,5}s)?$/;
 export const readDuration = timeUpTo(LONGEST_KEEP_MS, DURATION, 'a time from 1s to 24h, e.g. 90s, 30m or 1h30m');
@@ -111,20 +109,17 @@ export function readTrustedPath(text: string, source: Source): string {
 }
 
 /** `:8080`, `127.0.0.1:0`, `localhost:80` or `[::1]:80`. */
-export function readAddress(text: string, source: Source) {
+export const readAddress = reader('GR-FLAG-08', 'an address like :8080 or 127.0.0.1:8080', (text) => {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]*)):(\d{1,5})$/.exec(text);
   const host = match?.[1] ?? match?.[2] ?? '';
   const port = Number(match?.[3]);
-  if (match !== null && port <= 65_535) return host === '' ? { port } : { host, port };
-  throw flagFailure('GR-FLAG-08', source, 'an address like :8080 or 127.0.0.1:8080', text);
-}
+  if (match === null || port > 65_535) return undefined;
+  return host === '' ? { port } : { host, port };
+});
 
-/** A base URL of http or https, in its normal form. */
-export function readBaseUrl(text: string, source: Source): string {
-  const base = normalBase(text);
-  if (base !== undefined) return base;
-  throw flagFailure('GR-FLAG-25', source, 'a base URL of http or https, without login, query and fragment', text);
-}
+const BASE_URL = 'a base URL of http or https, without login, query and fragment';
+/** Returns the URL in its normal form. */
+export const readBaseUrl = reader('GR-FLAG-25', BASE_URL, normalBase);
 
 /** Reads the URL of the page. https, or this machine: only there browsers keep its cookies safe. */
 export function readPageUrl(text: string, source: Source): string {
@@ -144,12 +139,11 @@ export function readLooksUrl(text: string, source: Source): string {
 }
 
 /** `NAMESPACE/NAME` of a Lease, or `off`. */
-export function readLease(text: string, source: Source): 'off' | { readonly namespace: string; readonly name: string } {
-  if (text === 'off') return text;
+export const readLease = reader('GR-FLAG-07', 'NAMESPACE/NAME or off', (text) => {
   const [, namespace, name] = /^([a-z0-9-]+)\/([a-z0-9.-]+)$/.exec(text) ?? [];
   if (namespace !== undefined && name !== undefined) return { namespace, name };
-  throw flagFailure('GR-FLAG-07', source, 'NAMESPACE/NAME or off', text);
-}
+  return text === 'off' ? text : undefined;
+});
 
 /** Words between commas. */
 export function readList(text: string): readonly string[] {
@@ -159,34 +153,35 @@ export function readList(text: string): readonly string[] {
 /** Most registration Secrets. Each is a request to Gitea every five minutes. */
 const MOST_SECRETS = 100;
 
+const SECRETS = `up to ${MOST_SECRETS} names of Secrets with commas between`;
 /** Names of Secrets between commas: they become parts of paths. */
-export function readSecretNames(text: string, source: Source): readonly string[] {
+export const readSecretNames = reader('GR-FLAG-24', SECRETS, (text) => {
   const names = readList(text);
   const areGood = names.every((name) => name.length <= 253 && DNS_SUBDOMAIN.test(name));
-  if (names.length <= MOST_SECRETS && areGood) return names;
-  throw flagFailure('GR-FLAG-24', source, `up to ${MOST_SECRETS} names of Secrets with commas between`, text);
-}
+  return names.length <= MOST_SECRETS && areGood ? names : undefined;
+});
 
-export function readImage(text: string, source: Source): string {
-  if (text.length <= LONGEST_IMAGE && IMAGE_REFERENCE.test(text)) return text;
-  throw flagFailure('GR-FLAG-15', source, 'an image, e.g. registry.example.com/gitea/runner:1.0.8', text);
-}
+const IMAGE = 'an image, e.g. registry.example.com/gitea/runner:1.0.8';
+export const readImage = reader('GR-FLAG-15', IMAGE, (text) =>
+  text.length <= LONGEST_IMAGE && IMAGE_REFERENCE.test(text) ? text : undefined,
+);
 
-export function readStates(text: string, source: Source): readonly JobState[] {
+const STATES = `one or more of ${JOB_STATES.join(', ')}, with commas between`;
+export const readStates = reader('GR-FLAG-18', STATES, (text): readonly JobState[] | undefined => {
   // `stuck`: the word before, to go after 0.2.
   const listedStates = readList(text).map((word) => (word === 'stuck' ? 'unserved' : word));
   const states = JOB_STATES.filter((state) => listedStates.includes(state));
-  if (listedStates.length > 0 && states.length === new Set(listedStates).size) return states;
-  throw flagFailure('GR-FLAG-18', source, `one or more of ${JOB_STATES.join(', ')}, with commas between`, text);
-}
+  return listedStates.length > 0 && states.length === new Set(listedStates).size ? states : undefined;
+});
 
 /** Most attributes of a process. More are refused. */
 export const MOST_ATTRIBUTES = 32;
 /** Most characters of a key or value. A longer one is refused. */
 const LONGEST_ATTRIBUTE = 255;
 
+const ATTRIBUTES = `KEY=VALUE, comma-separated, at most ${MOST_ATTRIBUTES} of them with at most ${LONGEST_ATTRIBUTE} characters each. Write other characters as %2C`;
 /** Reads attributes in the form of `OTEL_RESOURCE_ATTRIBUTES`: values are percent-encoded. */
-export function readAttributes(text: string, source: Source): Readonly<Record<string, string>> {
+export const readAttributes = reader('GR-FLAG-22', ATTRIBUTES, (text): Readonly<Record<string, string>> | undefined => {
   const pairs = text.split(',').filter((pair) => pair.trim() !== '');
   const read = pairs.flatMap((pair) => {
     const [, key = '', value = ''] = /^\s*([A-Za-z][\w.\-/]*)\s*=\s*([\x21-\x7e]*)\s*$/.exec(pair) ?? [];
@@ -194,10 +189,8 @@ export function readAttributes(text: string, source: Source): Readonly<Record<st
     const isGood = key !== '' && decoded !== undefined && Math.max(key.length, decoded.length) <= LONGEST_ATTRIBUTE;
     return isGood ? [[key, decoded] as const] : [];
   });
-  if (read.length === pairs.length && read.length <= MOST_ATTRIBUTES) return Object.fromEntries(read);
-  const must = `KEY=VALUE, comma-separated, at most ${MOST_ATTRIBUTES} of them with at most ${LONGEST_ATTRIBUTE} characters each. Write other characters as %2C`;
-  throw flagFailure('GR-FLAG-22', source, must, text);
-}
+  return read.length === pairs.length && read.length <= MOST_ATTRIBUTES ? Object.fromEntries(read) : undefined;
+});
 
 function decode(value: string): string | undefined {
   try {

@@ -1,16 +1,9 @@
-/**
- * Says what `import` does with each field around the pod. A field that no table has is named in a note, so nothing is
- * lost in silence.
- */
-
+/** Says what `import` does with each field around the pod. A field that no table has is named in a note. */
 import { isMapping, valueAt } from '../../config/runnergroup/paths.ts';
 import { manual } from '../../shared/installed/installed-names.ts';
 import { lostNote } from './import-template.ts';
 
-/**
- * Fields of all kinds that need no field here: those that other code reads, and, after `~`, those without a meaning.
- * `PATH=VALUE` is for one value.
- */
+/** Fields that need no place here: other code reads them, or, after `~`, they mean nothing. `PATH=VALUE`: only this value. */
 const WITHOUT_PLACE = [
   '{apiVersion,kind,status,data,stringData,binaryData,type,immutable}',
   'metadata.{name,namespace,uid,resourceVersion,generation,creationTimestamp,managedFields,selfLink,labels,ownerReferences}',

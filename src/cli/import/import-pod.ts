@@ -13,10 +13,7 @@ import { mapsOf, ownFilesOf, registrationOf, tokenOf, variablesOf } from './impo
 const HANDLED =
   /^(?:GITEA_(?:INSTANCE_URL|RUNNER_(?:REGISTRATION_TOKEN(?:_FILE)?|LABELS|NAME|EPHEMERAL))|CONFIG_FILE|DOCKER_(?:HOST|CERT_PATH|TLS_VERIFY|TLS_CERTDIR))$/;
 
-/**
- * Variables with a registration token. Anybody with it registers runners and gets everybody's jobs, and CI jobs see the
- * variables of the runner.
- */
+/** Variables with a registration token. CI jobs could read it, and with it anybody registers runners. */
 const OF_OLD_RUNNER = /^(?:\w+_)?(?:RUNNER|REG(?:ISTER|ISTRATION)?)_(?:\w+_)?TOKEN$|^(?:GITEA_)?TOKEN$/;
 
 /** Matches the address of a daemon outside of the pod. */
@@ -33,10 +30,7 @@ function isPlainSecret({ name, value }: OldContainer['env'][number]): boolean {
 
 const PROXY = /^(?:https?|no)_proxy$/i;
 
-/**
- * Returns the proxy as a RunnerGroup has it, because the container that registers needs it, too. Undefined: there is
- * none, or it has another form.
- */
+/** Returns the proxy as a RunnerGroup has it: the container that registers needs it, too. Undefined: none that can be read. */
 function proxyOf(variableOf: ReturnType<typeof variablesOf>) {
   const [http, https, direct] = ['http_proxy', 'https_proxy', 'no_proxy'].map(
     (name) => variableOf(name.toUpperCase())?.value ?? variableOf(name)?.value,
@@ -55,10 +49,7 @@ interface Told {
   readonly handed: readonly string[];
 }
 
-/**
- * Undefined: no container of this pod is a Gitea runner. Labels of its config.yaml come first in the runner, too.
- * `podTemplate` is all that the old pod has and no other field tells: `fittingTemplate` takes away what a runner cannot have.
- */
+/** Returns the fields of a RunnerGroup that the pod tells, and notes on the rest. Undefined: no container is a Gitea runner. */
 export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[]) {
   const parts = partsOf(spec);
   if (!parts) return undefined;
@@ -124,9 +115,7 @@ export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[
   };
 }
 
-/**
- * Role of each container of the pod. `registers`: registers the old runner in Gitea, and ends before the runner starts.
- */
+/** Roles of the pod's containers. `registers`: they register the old runner in Gitea, and end before it starts. */
 interface Parts {
   readonly runner: OldContainer;
   readonly docker: OldContainer | undefined;
@@ -277,10 +266,7 @@ function isDaemon(each: OldContainer): boolean {
   return starts(each, 'dockerd(?:-entrypoint\\.sh)?') && !starts(each, 'act_runner|gitea-runner|run\\.sh');
 }
 
-/**
- * True if the container starts one of these programs: as the first word of a command, behind `sh -c` or `--`, or in a
- * script.
- */
+/** True if the container starts one of these programs: as a command, behind `sh -c` or `--`, or in a script. */
 function starts({ command, args }: OldContainer, programs: string): boolean {
   const first = new RegExp(
     `(?:^|[\\n;&|(]|(?:\\b(?:exec|then|do|else)|\\s--)\\s)\\s*(?:[\\w./-]*/)?(?:${programs})(?=\\s|$)`,

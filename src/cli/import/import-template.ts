@@ -1,8 +1,4 @@
-/**
- * Makes a podTemplate from an old pod. `validate` decides: each field that it refuses is removed and named with the
- * reason. So no list of known fields can be out of date.
- */
-
+/** Makes a podTemplate from an old pod. Each field that `validate` refuses is removed and named, so no list is out of date. */
 import * as z from 'zod';
 import type { FieldPath, Mapping, TemplateFault } from '../../config/pods/pod-schema.ts';
 import { askedWithoutPolicy } from '../../config/policy/without-policy.ts';
@@ -129,10 +125,7 @@ function plainSecrets(value: unknown, path: FieldPath = []): readonly TemplateFa
   return steps.flatMap((step) => plainSecrets(valueAt(value, [step]), [...path, step]));
 }
 
-/**
- * Removes a field and returns the notes. A volume or a mount is removed as a whole, and so is an element that lacks a
- * part.
- */
+/** Removes a field and returns the notes. A volume, a mount, and an element that lacks a part go as a whole. */
 function remove(template: Mapping, path: FieldPath, message: string): readonly string[] {
   const mounts = path.findIndex((step) => step === 'volumeMounts' || step === 'volumeDevices');
   const end = mounts >= 0 ? mounts + 2 : path.length;

@@ -107,10 +107,7 @@ function sourcesOf({ configMap, secret, projected }: PodSpec['volumes'][number])
   ]);
 }
 
-/**
- * Returns the place of the registration token: a variable, a file in a volume, or some key of a Secret whose keys all
- * are variables.
- */
+/** Returns the place of the registration token: a variable, a file in a volume, or a guessed key of a Secret in `envFrom`. */
 export function tokenOf(pod: PodSpec, containers: readonly OldContainer[], otherObjects: readonly unknown[]) {
   const variable = variablesOf(containers, otherObjects);
   const token = variable(TOKEN);

@@ -42,10 +42,7 @@ const SCOPE_RULE = '--scope must be global, org, user or repo';
 /** Returns the fault of an answer. Undefined: none. */
 type Rule = (answer: string) => string | undefined;
 
-/**
- * Returns all answers. A value without a flag and a default is asked for, until `check` finds no fault.
- * @throws Failure exit 2 that names all missing values
- */
+/** Returns all answers: from flags, from questions until `check` finds no fault, or defaults. @throws Failure exit 2 */
 export async function answersOf(
   givenFlags: FlagsOf<'init'>,
   io: Io,

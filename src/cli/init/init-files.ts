@@ -1,5 +1,4 @@
 /** The files that `init` writes: manifests, and a script that makes the Secrets and the webhook. */
-
 import { hasDocker } from '../../config/runnergroup/runner-group.ts';
 import { yamlText } from '../../config/runnergroup/yaml-text.ts';
 import { applicationManifest, projectManifest } from '../../shared/installed/installed-application.ts';
@@ -107,10 +106,7 @@ const RIGHTS: Readonly<Record<WhoseJobs['scope'], readonly [api: string, owner: 
   repo: ['read:repository, of an owner of the repository', 'write:repository, of an owner of it'],
 };
 
-/**
- * Makes `setup.sh`. It holds no secret: tokens come from the environment. It can be run again, and stops at the first
- * failure.
- */
+/** Makes `setup.sh`. It holds no secret, can be run again, and stops at the first failure. */
 export function setupScript(answers: Answers): string {
   return [head(answers), fetched(answers), SECRETS[answers.secretTool](answers), webhook(answers)].join('\n');
 }

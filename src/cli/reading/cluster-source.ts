@@ -1,5 +1,4 @@
 /** RunnerGroups of a cluster, for `explain` without PATH: the objects that Argo CD applied, read as `serve` reads them. */
-
 import { statusSeen, type UnservedGroup, type WhereIAm } from '../../answers/where.ts';
 import { instanceName, shardCount } from '../../clients/argocd/application.ts';
 import { Deadline } from '../../clients/http/request.ts';
@@ -39,11 +38,7 @@ export interface ClusterSource {
   readonly isByHand: boolean;
 }
 
-/**
- * Finds the cluster: that of `--kubeconfig`, of the service account of this pod, or else of kubectl. Undefined: there
- * is none.
- * @throws Failure (exit 1, 2)
- */
+/** Finds the cluster of `--kubeconfig`, of this pod, or else of kubectl. Undefined: there is none. @throws Failure exit 1, 2 */
 export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<ClusterSource | undefined> {
   const clusterSettings = byHand(await settingsFrom(flags, io));
   if (clusterSettings.cluster === 'off') return undefined;
@@ -59,11 +54,7 @@ export async function clusterSource(flags: FlagsOf<'explain'>, io: Io): Promise<
   return { config, settings, namespaces: namespacesFrom(flags, io, config), isByHand };
 }
 
-/**
- * Returns the result of `ofFiles`. Without PATH and without RunnerGroups in the current folder: that of `ofCluster`.
- * @param ofFiles returns undefined if the files hold no RunnerGroup
- * @throws Failure exit 2 if there is no cluster either
- */
+/** Returns what `ofFiles` finds. Without PATH and RunnerGroups here: what `ofCluster` finds. @throws Failure exit 2: neither */
 export async function fromFilesOrCluster<T>(
   paths: readonly string[],
   flags: FlagsOf<'explain'>,

@@ -19,10 +19,7 @@ export type LookFlags = GivenFlags<
 
 export type ImageFlags = GivenFlags<'runnerImage' | 'runnerImageRootless' | 'dockerImage' | 'buildkitImage' | 'app'>;
 
-/**
- * Reads the settings of the installation.
- * @throws Failure exit 2 for a value that is not an image, and if the app does not exist
- */
+/** Reads the settings of the installation. @throws Failure exit 2: a value is no image, or the app does not exist */
 export async function installationFrom(flags: ImageFlags, io: Pick<Io, 'env' | 'cwd'>): Promise<InstallationPods> {
   const app = flagValue('app', flags, io);
   return {
@@ -105,19 +102,13 @@ export async function refusalsOf(
   return refusalsBy(policy.file, groups, denials);
 }
 
-/**
- * Refuses denied groups, for a command that does nothing by halves.
- * @throws Failure exit 3 with all denials of the policy
- */
+/** Refuses denied groups, for a command that does nothing by halves. @throws Failure exit 3 with all denials */
 export async function refuseDenied(settings: Settings, groups: readonly RunnerGroup[], io: Io): Promise<void> {
   const { all } = settings.policy ? await refusalsOf(settings.policy, groups, io) : {};
   if (all) throw all;
 }
 
-/**
- * Returns the caller, from Argo CD's build environment. A repository's author cannot set these variables: his begin
- * with ARGOCD_ENV_. One of them proves that Argo CD calls. It never calls `validate`.
- */
+/** Returns the caller, from variables that authors of repositories cannot set: theirs begin with ARGOCD_ENV_. */
 export function askerFrom({ env, now }: Pick<Io, 'env' | 'now'>, isValidate = false): Asker {
   const appVariable = (name: string) => env[`ARGOCD_APP_${name}`] || undefined;
   const [destination, project, repository] = [

@@ -1,5 +1,4 @@
 /** Values that are legal and cannot be meant: another unit, another machine, what a word processor or another tool has left. Pure. */
-
 import { machineOf } from '../../answers/uncovered-labels.ts';
 import type { Path } from '../../config/runnergroup/documents.ts';
 import { isMapping, pathText, valueAt } from '../../config/runnergroup/paths.ts';
@@ -345,9 +344,7 @@ function aboutSpread({ manifest, name }: RunnerGroup): readonly Odd[] {
   );
 }
 
-/**
- * Warns if the rootless daemon gets no privileged container, or runs as root. Other runtimes may need no privileges.
- */
+/** Warns if the rootless daemon gets no privileged container, or runs as root. Other runtimes may need no privileges. */
 function aboutRootless({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   const isOther = ['runtimeClassName', 'hostUsers'].some((field) => valueAt(manifest, [...POD, field]) !== undefined);
   if (containerMode !== 'dind-rootless' || isOther) return [];
@@ -391,9 +388,7 @@ function aboutMachines({ manifest, labels }: RunnerGroup): readonly Odd[] {
 const DEVICE = /"(?:[a-z0-9.-]+\/[\w.-]*(?:gpu|mig-|cuda)|runtimeClassName"|tolerations"|resourceClaims")/i;
 const DEVICE_LINE = 'resources: {limits: {nvidia.com/gpu: 1}}';
 
-/**
- * Warns of single variables of docker's client: they belong together, and a daemon of ours has a socket without TLS.
- */
+/** Warns of variables that lead docker's client elsewhere: the daemon of a runner has a socket without TLS. */
 function aboutDaemon({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   const isOfDocker = (of: unknown) => of === 'runner' || (of === 'docker' && hasDocker(containerMode));
   const leads = /^DOCKER_(?:HOST|TLS|TLS_VERIFY|TLS_CERTDIR|CERT_PATH|CONTEXT)$/;

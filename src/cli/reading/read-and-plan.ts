@@ -20,10 +20,7 @@ import {
 import { readGroups } from './read-groups.ts';
 
 interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
-  /**
-   * True to print the other groups if one has trouble. Only if live Jobs are seen; otherwise fields that need them are
-   * refused (docs/adr/0036).
-   */
+  /** True to print the other groups if one has trouble. It needs a look at live Jobs (docs/adr/0036). */
   readonly isolate?: boolean;
   /** Settings. Default: those of the flags. */
   readonly settings?: Settings;
@@ -33,10 +30,7 @@ interface PlanOptions extends Omit<LookOptions, 'isolate' | 'pods'> {
   readonly plan?: typeof lookAndPlan;
 }
 
-/**
- * Reads flags and files, looks, and plans. `generate`, `explain` and `cdk8s synth` share it, so that they cannot
- * disagree.
- */
+/** Reads flags and files, looks, and plans: the one way of `generate`, `explain` and `cdk8s synth`. */
 export async function readAndPlan(
   args: readonly string[],
   flags: LookFlags & ImageFlags & GivenFlags<'recursive'>,

@@ -200,10 +200,7 @@ export function rawValue({ data }: WithData, key: string): string {
   return Buffer.from(data[key] ?? '', 'base64').toString();
 }
 
-/**
- * The API tokens as the sidecar gets them: from Secrets of Argo CD's namespace that are mounted into it.
- * @param repoServer undefined: it was not read. Without a sidecar a Secret is looked for under the name that a group gives it
- */
+/** Reads the API tokens as the sidecar gets them: from Secrets of Argo CD's namespace that are mounted into it. */
 export function installedSecrets(
   secrets: ClusterSecrets,
   settings: Readonly<Record<string, string>>,
@@ -227,9 +224,7 @@ export function installedSecrets(
   return { read, placeOf, readUrl: async () => undefined };
 }
 
-/**
- * Returns the names of Secrets by the folder of the sidecar that they are mounted at. Undefined: there is no sidecar.
- */
+/** Returns the names of the mounted Secrets, by the folder in the sidecar. Undefined: there is no sidecar. */
 function mountedSecrets({ spec }: Deployment): ReadonlyMap<string, string> | undefined {
   const { containers, volumes } = spec.template.spec;
   const sidecar = containers.find(({ name }) => name === NAME);

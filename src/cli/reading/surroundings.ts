@@ -1,7 +1,4 @@
-/**
- * Reads which cluster `explain` looked at, and its objects besides Jobs and pods: `serve`, Argo CD's Applications,
- * statuses. Also formats them.
- */
+/** Reads and formats what `explain` sees besides Jobs and pods: the cluster, `serve`, Applications, statuses. */
 import * as z from 'zod';
 import { LOOK_LATE_MS } from '../../answers/not-created.ts';
 import {
@@ -139,9 +136,7 @@ const Tracked = z.object({
 });
 /** Argo CD 3.1 and newer can switch it off in place: `enabled: false`. */
 const Automated = z.object({ enabled: z.literal(true).nullish() });
-const InGit = z.object({
-  spec: z.object({ source: z.object({ repoURL: z.string(), path: z.string().nullish() }) }),
-});
+const InGit = z.object({ spec: z.object({ source: z.object({ repoURL: z.string(), path: z.string().nullish() }) }) });
 const IsAutomated = z.object({ spec: z.object({ syncPolicy: z.object({ automated: Automated }) }) });
 
 /** Formats the surroundings. @param below texts that follow below: here only their first words are printed */

@@ -1,8 +1,4 @@
-/**
- * Warns of values that are valid and probably not intended. Pure, except for the code that reads podTemplates, which is
- * loaded if a group has one.
- */
-
+/** Warns of values that are valid and probably not intended. Pure, but it may load the code that reads podTemplates. */
 import { machineOf } from '../../answers/uncovered-labels.ts';
 import { askedWithoutPolicy, PASS_WORKLOADS, refusedDocuments } from '../../config/policy/without-policy.ts';
 import { valueAt } from '../../config/runnergroup/paths.ts';
@@ -177,10 +173,7 @@ interface Overlap {
   readonly labels: readonly string[];
 }
 
-/**
- * Finds for each group the first one before it that overlaps: same Gitea, a common scope and a common label. Suspended
- * groups serve nothing. Groups are compared within their owner only, so thousands of tenants take little time.
- */
+/** Finds for each active group the first one before it with the same Gitea, a common scope and a common label. */
 function overlappingGroup(groups: readonly RunnerGroup[]): ReadonlyMap<RunnerGroup, Overlap> {
   const overlaps = new Map<RunnerGroup, Overlap>();
   const listOf = memo((_: string): RunnerGroup[] => []);

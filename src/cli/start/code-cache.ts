@@ -1,14 +1,10 @@
 /**
- * V8's code cache for one of our files. `scripts/code-cache.mjs` writes the compiled code beside the file, as `FILE.cache`. It does so
- * after a run, so that the cache also holds functions that run late. The cache halves the time of a start.
+ * V8's code cache of the program's files, which halves the time of a start. `scripts/code-cache.mjs` writes `FILE.cache`:
  *
- *   FILE.cache = maker (Node's version, processor, system) | the whole source | the data | the data again
+ *   maker (Node's version, processor, system) | the whole source | the data | the data again
  *
- * A wrong cache is never used, because everything is compared. When the source or Node differs, or the file is cut or changed, the
- * source is compiled without the cache. V8 itself compares only the length of the source and its flags, and takes damaged data.
- * Comparing costs less than a checksum, which would need node:crypto. This module writes nothing: the folder may be read-only.
- *
- * New memory is what costs most in a start. So nothing is read twice as a whole, and no text is copied.
+ * All of it is compared, so a wrong or damaged cache is never used. V8 compares only the length of the source and its flags.
+ * New memory costs most in a start: nothing is read twice as a whole, and no text is copied. This module writes nothing.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -53,11 +49,7 @@ export function compile(source: Buffer, file: string, cachedData?: Buffer): Scri
   return new Script(source.toString('latin1'), { filename: file, ...(cachedData && { cachedData }) });
 }
 
-/**
- * Runs a compiled file as Node runs a CommonJS module. `require` finds only Node's own modules and other parts: all
- * else is bundled.
- * @param loadPart loads the part `./NAME.cjs` beside this one
- */
+/** Runs a compiled file as Node runs CommonJS. `require` finds Node's own modules, and other parts by `loadPart`. */
 export function run(script: Script, loadPart: (name: string) => unknown): unknown {
   const module: { exports: unknown } = { exports: {} };
   const requireFrom = (name: string) => (name.startsWith('./') ? loadPart(name) : require(name));

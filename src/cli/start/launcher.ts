@@ -4,8 +4,6 @@
  *
  *   generate, validate ─► lib/generate.cjs, lib/validate.cjs: src/cli/cli.ts without the other commands
  *   everything else ────► lib/cli.cjs
- *
- * What these need only sometimes is in parts of its own (scripts/build.mjs). Each part has its code cache (`code-cache.ts`).
  */
 import { join } from 'node:path';
 import { load, type ProgramPart } from './code-cache.ts';

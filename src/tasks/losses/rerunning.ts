@@ -29,9 +29,7 @@ interface FollowedRun {
   isEnded?: true;
 }
 
-/**
- * Result of a visit. `over`: if something is left, a reconcile adds the run again. `later`: some of its losses wait.
- */
+/** Result of a visit. `over`: if something is left, a reconcile adds the run again. `later`: some of its losses wait. */
 type Visit = 'over' | 'later' | 'ended' | 'cannot-end';
 
 /** @param timeoutMs for all requests of one run. */
@@ -188,11 +186,7 @@ function mayEnd({ at: { look }, losses, runId }: LostRun): boolean {
   return open.length > 0 && open.every(({ id, status }) => status === 'in_progress' && endedJobIds.has(id));
 }
 
-/**
- * Returns the lost jobs for which Gitea should end the run now. Empty: another job would end, too, or the jobs could
- * not be re-run. Gitea ends blocked jobs with the run. One request re-runs all failed jobs of a run, so no other job
- * may have failed before. Pure.
- */
+/** Returns the lost jobs for which Gitea should end the run now. Empty: another job would end or be re-run with them. Pure. */
 export function decideEnd(
   losses: readonly LostJob[],
   jobs: readonly JobOfRun[],
@@ -221,11 +215,8 @@ function isExpired({ lostAt }: LostJob, nowMs: number): boolean {
 }
 
 /**
- * Returns the losses that need nothing more, and the next request with the losses that it covers, unless the run is not
- * done. Gitea's rows are the memory: a row with the name of the lost runner was not re-run since
- * (src/clients/gitea/runs.ts). So each loss is re-run once, also by several leaders. Pure.
- * @param losses all of one run
- * @param jobs all of its latest attempt
+ * Returns the losses that need nothing more (`drop`), and the next request with the losses that it covers. Pure.
+ * Gitea's rows are the memory: one with the name of the lost runner was not re-run yet. So each loss is re-run once.
  */
 export function decideRerun(losses: readonly LostJob[], jobs: readonly JobOfRun[], maxRetries: number) {
   const drop = new Map<LostJob, DropReason>();
@@ -238,8 +229,7 @@ export function decideRerun(losses: readonly LostJob[], jobs: readonly JobOfRun[
   }
   const [first] = failed;
   if (!first || jobs.some(({ isDone }) => !isDone)) return { drop };
-  // One request re-runs all lost jobs. If other jobs failed, too, it would also re-run those: then each lost job gets
-  // its own request.
+  // One request re-runs all failed jobs. If others failed, too, each lost job gets a request of its own.
   const lostRows = new Set(failed.values());
   const failedJobs = jobs.filter(hasFailed);
   // Jobs without a runner were ended together with the lost ones.

@@ -5,7 +5,6 @@
  *
  * It waits for its turn behind looks, so a Gitea that hangs delays neither looks nor reconciles. A job that is not listed yet is asked for again.
  */
-
 import { LRUCache } from 'lru-cache';
 import { type GiteaAccess, GiteaApi } from '../../clients/gitea/api.ts';
 import { type JobEnd, levelsOf, readJobEnds, readWorkflows } from '../../clients/gitea/ended-jobs.ts';
@@ -32,20 +31,14 @@ interface AskedJob extends OurJob {
   readonly dueMs: number;
 }
 
-/**
- * Pauses before a job is looked up again, ms. A cancelled job cleans up before it is listed. After the last pause, no
- * message is sent.
- */
+/** Pauses before a job is looked up again, ms: a cancelled one cleans up first. After the last one no message is sent. */
 const PAUSES_MS = [1_000, 5_000, 30_000, 120_000];
 /** Jobs that wait for an answer. More end at once only after an outage; the oldest ones are not told. */
 const MOST_WAITING = 1_000;
 /** Most scopes that are read at the same time: one that hangs delays no other. */
 const WIDTH = 8;
 
-/**
- * @param timeoutMs for all requests about one scope.
- * @param notifyDefaults of groups that have no `notify`.
- */
+/** Tells the ends of CI jobs. @param timeoutMs for all requests about one scope @param notifyDefaults if a group has none */
 export function tellJobEnds(timeoutMs: number, notifyDefaults: readonly NotifyTarget[] = []): StartTask {
   return ({ clock, giteas, queue, targetOf, tell }) => {
     const collector = new EndedJobs();
@@ -221,9 +214,8 @@ export class EndedJobs {
   #endedIn(plan: Plan, ourJobs: ReadonlyMap<string, OurJob>, { sinceMs, active }: ActiveJobs): readonly OurJob[] {
     const listed = new Set(plan.jobs.filter(({ job }) => job.status !== 'completed').map(stayKey));
     const goneJobs = [...active].filter(([key]) => !listed.has(key));
-    // A look reads no completed jobs while nothing is queued or runs. So a plan may list jobs for the first time that
-    // ended long before it. Gitea's times are whole seconds. An end in the second of `sinceMs` may have been reported
-    // by an earlier leader, so it is not reported.
+    // A look reads no completed jobs while nothing is queued or runs, so a plan may list jobs that ended long before it.
+    // Gitea's times are whole seconds: an earlier leader may have reported an end in the second of `sinceMs`.
     const sinceSecondMs = Math.floor(sinceMs / 1000) * 1000;
     const isNew = ({ completedAtMs = Number.POSITIVE_INFINITY }: Job): boolean => completedAtMs > sinceSecondMs;
     const done = [...ourJobs].filter(([, { job }]) => job.status === 'completed' && isNew(job));

@@ -1,11 +1,9 @@
 /**
- * Tells people that CI jobs have ended: hears `job-ended`, and puts a message for each addressee that wants it into the outbox.
+ * Tells people that CI jobs have ended: puts a message for each addressee that wants a `job-ended` into the outbox.
  *
  *     job-ended ─► wanted? allowed? ─► outbox, a lane per addressee ─► its receiver ─► event `notified`
  *
- * A further kind of receivers is a field of `spec.notify` (notify-fields.ts), a file beside this one and a row in `src/cli/commands/serve.ts`:
- * CONTRIBUTING.md. Tokens and secrets are read from their files for each message, so they can be replaced while we run. None is in an event
- * or a message.
+ * A further kind of receivers: CONTRIBUTING.md. Secrets are read from their files for each message, and stand in no event.
  */
 import { readFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
@@ -98,10 +96,7 @@ export async function openNotifier(
   };
 }
 
-/**
- * `gapMs`: between two messages of a lane; chats take one per second and channel. `pausesMs`: before the second, third … attempt; after the
- * last one the message has failed.
- */
+/** `gapMs`: between two messages of a lane, as chats take them. `pausesMs`: before each further attempt of a message. */
 const TIMES = { gapMs: 1_000, pausesMs: [2_000, 10_000, 60_000] };
 /** Most waiting messages of one lane: with one per second, older ones would be late by more than a minute. */
 export const MOST_IN_LANE = 100;
@@ -119,11 +114,7 @@ interface Lane {
   tries: number;
 }
 
-/**
- * Holds the messages on their way. A lane sends one at a time, at most one per second, and tries again after a failure.
- * So a dead addressee delays no other, and memory is bounded: messages above the bound are dropped and counted.
- * @param tell receives the result of each message
- */
+/** Sends messages: one at a time in each lane, with further attempts. Messages above the bounds are dropped and counted. */
 export function openOutbox(
   queue: WorkQueue,
   tell: (message: Message, result: NotifyResult, failure?: Failure) => void,

@@ -1,7 +1,6 @@
 /**
- * Receives presses of the button "Keep 1 h longer" from Slack: as requests, or over a connection that `serve` opens.
- * Slack shows the button to all members of the channel, and each may press it. Sources: Slack, "Verifying requests from
- * Slack" and "Using Socket Mode".
+ * Receives presses of the button "Keep 1 h longer" from Slack. Each member of the channel may press it.
+ * Sources: Slack, "Verifying requests from Slack" and "Using Socket Mode".
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { channel } from 'node:diagnostics_channel';
@@ -126,9 +125,7 @@ const OPEN_MS = 10_000;
 const LONGEST_PAUSE_MS = 300_000;
 /** Pauses are up to a quarter shorter, by chance. */
 const JITTER = 0.25;
-/**
- * Shortest life of a good connection, ms. Slack renews connections about once an hour. One that ends sooner has failed.
- */
+/** Shortest life of a good connection, ms. Slack renews it about once an hour. One that ends sooner has failed. */
 const SHORT_MS = 60_000;
 
 /** The request for an address, and whatever fails about the connection. */

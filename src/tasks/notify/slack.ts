@@ -1,8 +1,4 @@
-/**
- * Notifications in Slack: `chat.postMessage` with the bot token. In a message about a failed job the button "Keep 1 h longer"; its presses
- * (slack-presses.ts) are answered in the thread.
- */
-
+/** Notifications in Slack, with a bot token. A message about a failed job has the button "Keep 1 h longer". */
 import * as z from 'zod';
 import { Deadline, parseJson } from '../../clients/http/request.ts';
 import type { JobNotice } from '../../serve/planning/events.ts';

@@ -16,10 +16,7 @@ import {
   unusableFile,
 } from './notifier.ts';
 
-/**
- * @param allowedUrls prefixes of addresses that may be called
- * @param secretFile absent: webhooks are not signed
- */
+/** Sends plain webhooks. @param allowedUrls prefixes that may be called @param secretFile absent: they are not signed */
 export function webhookReceiver(
   { clock, http }: ReceiverContext,
   allowedUrls: readonly URL[],

@@ -36,10 +36,7 @@ const FIRST_MS = 15_000;
 /** Longest pause after failures, ms. */
 const LONGEST_MS = 600_000;
 
-/**
- * @param names of the Secrets that may be written.
- * @param timeoutMs for each question to Kubernetes or Gitea.
- */
+/** Fills Secrets. @param names those that may be written @param timeoutMs for each question to Kubernetes or Gitea */
 export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): StartTask {
   return ({ cluster, giteas, queue, secretsClient: client, targetOf, tell: tellAll }) => {
     let byId: ReadonlyMap<string, TokenKey> = new Map();
@@ -163,11 +160,7 @@ interface TokenKey {
 type SoundGroup = LiveGroup & { readonly group: RunnerGroup };
 type ByPod = LiveGroup & { readonly group: RunnerGroup & { readonly registrationToken: SecretKey } };
 
-/**
- * Finds the keys to fill.
- * @param groups all RunnerGroups. The Secrets of one with an invalid spec are unknown.
- * @param names the only Secrets that may be written
- */
+/** Finds the keys to fill. @param groups all of them: the Secrets of a broken one are unknown @param names of writable Secrets */
 export function tokenKeys(
   groups: readonly LiveGroup[],
   targetOf: TargetOf,
@@ -243,10 +236,7 @@ export function refusalOf(
 }
 
 /**
- * The owners of the registration tokens in a Secret. `serve` notes them when it fills a key, in an annotation of the Secret:
- *
- *     gitea.bpg.pw/registration-tokens: '{"registration-token":"org:acme at https://gitea.example.com"}'
- *
+ * Annotation of a Secret, in which `serve` notes whose tokens it holds: '{"registration-token":"org:acme at https://gitea.example.com"}'.
  * A filled key is never filled for another scope or Gitea, and no runner is started that would register with it.
  */
 export const REGISTRATION_MARK = 'gitea.bpg.pw/registration-tokens';

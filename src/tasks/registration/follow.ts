@@ -1,8 +1,4 @@
-/**
- * Decides which runners `serve` registers, and whose rows may be left in Gitea. Pure: `registering.ts` sends the
- * requests.
- */
-
+/** Decides which runners `serve` registers, and whose rows may be left in Gitea. Pure: `registering.ts` asks Gitea. */
 import { RUNNERS } from '../../answers/reasons.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
@@ -26,7 +22,8 @@ export interface Wish {
   /**
    * - `wanted`: the plan wants it, and it has no Job.
    * - `starting`: its Job is there and wanted, and its container has not started.
-   * - `alive`: its Job needs nothing, or the pod of another Job of its name still lives. `used`: it has got a CI job, with whose end Gitea removes its row.
+   * - `alive`: its Job needs nothing, or the pod of another Job of its name still lives.
+   * - `used`: it has got a CI job, with whose end Gitea removes its row.
    */
   readonly is: 'wanted' | 'starting' | 'alive' | 'used';
   readonly runner: string;
@@ -46,10 +43,8 @@ export interface Wish {
 export type Wishes = ReadonlyMap<string, Wish>;
 
 /**
- * Returns the wanted registrations by key of the runner.
- * @param before the last ones of Applications that cannot be planned now: they stay
- * @param isTaken true while another pod may live under this name than that of the Job with this uid: its runner has the
- * name
+ * Returns the wanted registrations by key of the runner. Applications that cannot be planned now keep those of `before`.
+ * @param isTaken true while a pod of another Job than that with this uid may live under this name
  */
 export function wishesOf(
   verdicts: readonly AppVerdict[],
@@ -86,10 +81,7 @@ export function wishesOf(
   return wishes;
 }
 
-/**
- * True while Kueue holds the Job. That may take days, and the row would be swept. The runner is registered when its Job
- * may start.
- */
+/** True while Kueue holds the Job. That may take days, so its runner is registered when the Job may start. */
 function waitsInQueue(decision: RunnerDecision, live: LiveRunner | undefined): boolean {
   return live ? live.job.trouble?.queue !== undefined : decision.emit && decision.queue !== undefined;
 }
@@ -109,11 +101,7 @@ export function unusedWishes(before: Wishes, now: Wishes): readonly Wish[] {
   );
 }
 
-/**
- * Returns the level at which a runner is registered. It is read from an annotation of its Job, which others may write:
- * it must be a level of its group.
- * @throws Failure for another one
- */
+/** Returns the level of a runner, from an annotation that others may write. @throws Failure if its group has no such level */
 export function levelOf({ at, group, renamedTo, runner }: Wish): Scope {
   const scope = { ...group.scope, now: renamedTo };
   if (group.registration.for === 'scope' && [scope, group.scope].map(scopeWord).includes(at)) return group.scope;
@@ -135,10 +123,7 @@ function repositoriesOf(group: RunnerGroup, renamedTo: string | undefined): (nam
   };
 }
 
-/**
- * Levels at which a leader before this one may have registered bound runners of a group: jobs of these repositories waited, ran, or ended
- * lately. Authors of workflows may have 10,000 jobs, and 200 groups ask: each reads the repositories of its owner alone.
- */
+/** Returns where an earlier leader may have registered bound runners of a group: repositories whose jobs were seen lately. */
 export function levelsSeen({ planning }: AppVerdict): (group: RunnerGroup) => readonly string[] {
   if (planning.is !== 'planned') return () => [];
   const { groups, jobs } = planning.plan;

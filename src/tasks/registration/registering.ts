@@ -30,24 +30,15 @@ import { keepOnly, keyText } from '../../shared/keys.ts';
 import { type Scope, scopeWord } from '../../shared/scope.ts';
 import { levelOf, levelsSeen, unusedWishes, type Wish, type Wishes, wishesOf } from './follow.ts';
 
-/**
- * How long credentials wait for their Job, ms. Less than the 75 s between two observations of a sweep
- * (`SIGHTINGS_APART_MS`): a row that was seen twice without a Job is one that nobody will use.
- */
+/** How long credentials wait for their Job, ms. Less than `SIGHTINGS_APART_MS`, after which a row without a Job is dead. */
 export const AHEAD_MS = 60_000;
 /** Most credentials in memory. Further runners are registered when their Jobs come. */
 const MOST_AHEAD = 200;
 /** Most registration tokens and refusals in memory. The least recently used one is forgotten and requested again. */
 const MOST_TOKENS = 200;
-/**
- * How long a registration token is kept, ms. It belongs to a repository, whatever its name. Somebody may make another
- * repository of that name, or an owner may get the name of another.
- */
+/** How long a registration token is kept, ms. It belongs to a repository, and another one may get the name. */
 const TOKEN_MS = 60_000;
-/**
- * Pause before the next look for the Secret, ms. Somebody may delete it, or it may belong to an earlier Job. Kubernetes
- * checks each look like a write.
- */
+/** Pause before the next look for the Secret, ms. Somebody may delete it, or it may belong to an earlier Job. */
 const lookAgainMs = (looks: number): number => doubled(1_000, looks, 60_000);
 const tryAgainMs = (failures: number): number => doubled(1_000, failures - 1, 10_000);
 

@@ -17,22 +17,15 @@
  * 1.27). A Job is older than its runner's row. So when the Jobs are listed after the row was first seen, a living runner's Job is among
  * them. Any doubt keeps the row: a dead one costs nothing but a line in a list.
  */
-
 import { compareText } from '../../planner/collections.ts';
 import { type Group, hasEnded, type LiveJob, type Look, type RegisteredRunner } from '../../planner/evidence.ts';
 import { groupHash, namePrefix, parseRunnerName, type RunnerName } from '../../planner/names.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 
-/**
- * Time between the two observations. Gitea shows a runner as online for 60 s after its last sign of life (models/actions/runner.go
- * `RunnerOfflineTime`). This is more, so a row that is online at both belongs to a runner that lived in between.
- */
+/** Time between the two observations: more than the 60 s for which Gitea shows a dead runner online (`RunnerOfflineTime`). */
 export const SIGHTINGS_APART_MS = 75_000;
 
-/**
- * Time between the two observations of a runner whose group is not known. The group may be in another cluster that uses the same
- * GITEA_RUNNERS_INSTANCE. A runner that lives anywhere is not offline for so long.
- */
+/** The same for a runner of an unknown group, which may be in another cluster with the same GITEA_RUNNERS_INSTANCE. */
 export const VANISHED_APART_MS = 3_600_000;
 
 /** A group whose registrations may be swept; it need not exist any more. */
@@ -163,10 +156,7 @@ function findOwn({ instance, groups, looks, areAll = false }: SweepEvidence) {
   return { own: inOrder, foreign: all.size - ownRows.size };
 }
 
-/**
- * Finds the group behind a row when it is none of the given ones. The name of a group is the prefix of its runners, unless it is long, and
- * the hash proves name, namespace and instance. A group that went while nobody swept is remembered nowhere else.
- */
+/** Finds the group behind a row that is of none of the given ones. The hash in the name proves group, namespace and instance. */
 function vanishedFinder(instance: string, groups: readonly ChosenGroup[]) {
   const existing = new Set(groups.map(keyText));
   const byLook = groupBy(groups, ({ look }) => look);

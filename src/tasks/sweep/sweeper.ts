@@ -52,10 +52,7 @@ export interface SweepContext {
   readonly mayAsk?: (target: GiteaTarget) => boolean;
   /** True if no further RunnerGroup exists (`SweepEvidence.areAll`). */
   readonly areAll?: boolean;
-  /**
-   * Lists all Jobs of this program in the groups' namespaces. It is called after Gitea's lists were read. Undefined:
-   * nobody can look, so nothing is deleted. May throw `Failure`, which ends the pass.
-   */
+  /** Lists all Jobs of the groups' namespaces, after Gitea's lists. Undefined: not seen, nothing is deleted. @throws Failure */
   readonly liveJobs: () => Promise<readonly LiveJob[] | undefined>;
 }
 
@@ -199,10 +196,7 @@ const MOST_REMEMBERED = 1000;
 /** Time limit of a pass over all scopes of all Giteas, within their request budgets, ms. */
 const LONGEST_PASS_MS = 3_600_000;
 const ALL = 'all';
-/**
- * Most repositories whose left rows are read in one pass. `PASSES`: how many passes read a repository. Two suffice to
- * delete a row.
- */
+/** Most repositories whose left rows one pass reads, and how many passes read each. Two suffice to delete a row. */
 const MOST_PLACES = 10;
 const PASSES = 5;
 /** Passes for a group that is only guessed: enough to see a row twice, 75 s apart. Others go first. */
@@ -211,9 +205,8 @@ const GUESS_PASSES = 3;
 const MOST_GUESSED = 500;
 
 /**
- * Sweeps once a minute (`--sweep`): one key of the queue. Without `--sweep` dead rows are counted every ten minutes, or once a minute beside
- * groups whose runners `serve` registers. The list of a wider scope lacks the rows of a repository: these are read when some may be left.
- * @param deletes false: dead rows are only counted
+ * Sweeps once a minute. The list of a wider scope lacks the rows of a repository: these are read when some may be left.
+ * @param deletes false (no `--sweep`): only rows of groups `byServe` go. Others are counted, mostly every ten minutes
  */
 export function sweepDeadRows(deletes: boolean, instance: string, timeoutMs: number): StartTask {
   return ({ clock, cluster, giteas, isWell, queue, targetOf, tell }) => {
@@ -301,10 +294,7 @@ export class SweptGroups {
   /** Since when each group has been gone. The latest is last. */
   readonly #gone = new Map<string, { readonly group: SweepGroup; readonly sinceMs: number }>();
 
-  /**
-   * Sets the existing groups. Call it at each change, not once per pass: a group may come and go between two passes,
-   * and its runners leave rows.
-   */
+  /** Sets the existing groups. Call it at each change: a group that lived only between two passes leaves rows, too. */
   exist(groups: readonly SweepGroup[], nowMs: number): void {
     const keys = new Set(groups.map(keyOf));
     for (const group of this.#existing)

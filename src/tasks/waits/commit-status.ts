@@ -6,7 +6,6 @@
  *
  * Bounds: 200 jobs are followed, one request per second and Gitea. The words of a job change every two minutes at most.
  */
-
 import { verdictText } from '../../answers/causes.ts';
 import { explainerOf } from '../../answers/explanation.ts';
 import { emittedRunners } from '../../answers/model.ts';
@@ -174,10 +173,7 @@ function waitsIn({ groups, planning }: AppVerdict, waitByKey: ReadonlyMap<string
   });
 }
 
-/**
- * Returns the text for everybody who reads the repository. It names no other repository, and of a pod only Kubernetes'
- * reason.
- */
+/** Returns the text for all readers of the repository: no other repository, and of a pod only Kubernetes' reason. */
 export function wordsFor({ plan, atMs, seen }: Planning & { readonly is: 'planned' }, groups: readonly RunnerGroup[]) {
   const details = once(() => explainerOf(groups, plan, atMs, seen).details());
   const runners = once(() =>

@@ -1,6 +1,5 @@
 /**
- * Spans to a collector, through OpenTelemetry's own packages. lib/tracing.cjs: loaded at the start of `serve`, and only when an endpoint is
- * set (docs/adr/0049).
+ * Spans to a collector, by OpenTelemetry's packages. lib/tracing.cjs: loaded only if an endpoint is set (docs/adr/0049).
  *
  *     record ─► SDK span ─► queue of 2,048 ─ every second, 512 at most ─► POST /v1/traces, 5 s with all its tries
  */

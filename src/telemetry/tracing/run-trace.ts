@@ -1,6 +1,5 @@
 /**
- * The spans of one run of `generate`, by hand: OpenTelemetry's packages take longer to load than a run takes. lib/trace.cjs, loaded only when
- * an endpoint is set (docs/adr/0049).
+ * The spans of one run of `generate`, by hand: loading OpenTelemetry's packages takes longer than a run (docs/adr/0049).
  *
  *     begin ─► connect ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┐
  *     run, print ─────────────────────┴─► connected? ─ yes ─► POST, 100 ms for the answer

@@ -1,8 +1,4 @@
-/**
- * Spans of this program, the trace of a CI job's way to its runner, and the sink for spans. The ids follow from the job
- * itself: `serve`, its other replica and `generate` calculate the same ones, and Argo CD need not pass anything on
- * (docs/adr/0049).
- */
+/** Spans, and the ids of a CI job's trace. They follow from the job, so all processes calculate the same (docs/adr/0049). */
 import { createHash } from 'node:crypto';
 import type { SpansLost } from '../../serve/planning/events.ts';
 import { stayKey } from '../../shared/keys.ts';
@@ -74,11 +70,7 @@ export interface TracingSettings {
 /** Name of the process and of the instrumentation, unless `service.name` is set. */
 export const SERVICE_NAME = 'gitea-runners';
 
-/**
- * True when spans of this trace are kept. The share is decided by the trace's id, as OpenTelemetry's `TraceIdRatioBasedSampler` for
- * JavaScript does (2.12.1), so that all processes keep the same traces.
- * @param parent what the caller has decided; absent: the trace begins here.
- */
+/** True if spans of this trace are kept: by its id, as OpenTelemetry's `TraceIdRatioBasedSampler` decides (JavaScript, 2.12.1). */
 export function isKept(
   { sampler, ratio }: Pick<TracingSettings, 'sampler' | 'ratio'>,
   traceId: string,
