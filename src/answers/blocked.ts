@@ -24,12 +24,11 @@ const MOST_OF_RUN = 100;
 const MOST_NAMED = 3;
 
 /**
- * Finds what each blocked job of a plan may wait for. Gitea's API says only that it is blocked. Its lists show more, in
- * this order (1.27.3: services/actions/clear_tasks.go and notifier_helper.go):
+ * Finds what each blocked job may wait for. Gitea's API says only that it is blocked; its lists show more, in this order:
  * 1. A job of the same run is queued or in progress: the blocked job probably needs it.
- * 2. Else another run of the repository has such a job: that run may hold the concurrency group. A run between two of
- * its jobs has none in progress, so queued jobs count if none is in progress.
+ * 2. Another run of the repository has such a job: it may hold the concurrency group. Jobs in progress count first.
  * 3. Else the job waits for approval (only pull requests from forks need one) or for its concurrency group.
+ * Source: Gitea 1.27.3, services/actions/clear_tasks.go and notifier_helper.go.
  */
 export function blockedBy({ jobs }: Plan): (decision: JobDecision) => Partial<BlockedBy> {
   const isInProgress = ({ job }: JobDecision): boolean => job.status === 'in_progress';
@@ -56,10 +55,7 @@ export function blockedBy({ jobs }: Plan): (decision: JobDecision) => Partial<Bl
   };
 }
 
-/**
- * True if another leg of the matrix comes first. All legs need the same jobs, so only max-parallel is left as the cause
- * (Gitea's pull request 36357).
- */
+/** True if another leg of the matrix comes first. All legs need the same jobs, so it is max-parallel (Gitea's PR 36357). */
 export function isHeldByMatrix({ job, runHas = [] }: BlockedJob): boolean {
   return runHas.some(({ name }) => name !== job.name && baseName({ name }) === baseName(job));
 }

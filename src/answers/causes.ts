@@ -1,7 +1,4 @@
-/**
- * Describes each job: what happens to it, why, and what to do. Joins the row of its reason with the facts of its
- * runner. Pure.
- */
+/** Describes each job: what happens to it, why, and what to do. Joins the row of its reason with facts of its runner. Pure. */
 import type { EmittedRunner } from '../planner/decisions.ts';
 import { keyText } from '../shared/keys.ts';
 import { count, duration } from '../shared/printable.ts';
@@ -13,10 +10,7 @@ import { notCoveredAdvice } from './uncovered-labels.ts';
 type RunningJob = ExplainedJob & { readonly verdict: 'running' };
 type ServedJob = ExplainedJob & { readonly verdict: 'served' };
 
-/**
- * Returns the sentence about a job.
- * @param isShared true if several jobs share the text: it leaves out the details of each
- */
+/** Returns the sentence about a job. @param isShared true if several jobs share it: it leaves out the details of each */
 export function verdictText(...[job, nowMs, runners, isShared = false]: Parameters<typeof causeText>): string {
   const text = causeText(job, nowMs, runners, isShared);
   if (job.isActionsOff || job.verdict !== 'served') return text;

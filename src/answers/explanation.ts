@@ -51,9 +51,8 @@ export function explanationOf(...evidence: Parameters<typeof explainerOf>): Expl
 }
 
 /**
- * Explains in two steps, for `serve`: people may queue 10,000 jobs, and a turn of the event loop must be short.
- * `outline` has only the state of each job. `details` adds the rest to the jobs that are shown. Common facts of many
- * jobs are calculated at the first of them.
+ * Explains in two steps, so that a turn of the event loop is short with 10,000 jobs: `outline` has the state of each job,
+ * and `details` adds the rest to the jobs that are shown. Common facts are calculated at the first job that needs them.
  */
 export function explainerOf(
   groups: readonly RunnerGroup[],

@@ -85,10 +85,7 @@ export interface Progress extends Pick<SlotDelay, 'offline'> {
   readonly idleMs?: number;
   /** Why another runner alone does not help: its runners stay `idle`, or several were `tried`. */
   readonly inVain?: 'idle' | 'tried';
-  /**
-   * Gitea shows the job running, and its runner is gone. `outlived`: Gitea has shown it in progress for longer than a
-   * runner lives.
-   */
+  /** Gitea shows the job running, and its runner is gone. `outlived`: in progress for longer than a runner lives. */
   readonly loss?: 'lost' | 'outlived';
 }
 

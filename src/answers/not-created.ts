@@ -55,10 +55,7 @@ export function whyNotCreated(whereIAm: WhereIAm | undefined, job: WaitingJob, n
   };
 }
 
-/**
- * Returns why the Application of the job's shard creates nothing. After the spawn timeout, the runner may fall to
- * another shard (docs/adr/0109).
- */
+/** Returns why the Application of the job's shard creates nothing. Later, another shard may take the job (docs/adr/0109). */
 function failureOfShard(application: ApplicationSeen, job: WaitingJob): NotCreated | undefined {
   const { shard } = job;
   const failure = failureOf(application) ?? leftOut(application, job);
@@ -197,10 +194,7 @@ const WINDOW_REMEDY =
 
 const STEP_1 = `repeat step 1 of ${manual('install.md#install-three-steps')}`;
 
-/**
- * Remedies for messages of Argo CD (3.5.3, and master of August 2026). The first expression that matches counts. `<APP>`:
- * the Application, as its commands take it.
- */
+/** Remedies for messages of Argo CD (3.5.3, and master of August 2026). The first match counts. `<APP>`: the Application. */
 const ARGOCD_REMEDIES: Remedies = [
   ...WEBHOOKS,
   [
@@ -347,10 +341,7 @@ export function afterError(error: string, key: string): string {
 
 export const ERROR_CODE = /\bGR-[A-Z]+-\d+/;
 
-/**
- * Returns the next step after a message with a code. The message itself ends in its remedy, which the reader has just
- * read.
- */
+/** Returns the next step after a message with a code. The message itself ends in its remedy. */
 export function correctText(error: string): string {
   const [code] = ERROR_CODE.exec(error) ?? [];
   return code === undefined ? 'correct what it says' : `do what it says (${manual('errors.md')} has ${code})`;

@@ -67,10 +67,7 @@ function holdersForReader(holders: readonly Holder[], reader: Audience) {
   return holders.flatMap((each) => (reader.mayRead(each.repository) ? podForReader(each, each.group, reader) : []));
 }
 
-/**
- * Returns the part of a limit for a reader. Its scope may be a repository of others. Only owners see which Jobs of
- * other Applications have its slots.
- */
+/** Returns the part of a limit for a reader: its scope may be a repository of others, and its holders are for owners. */
 function limitForReader(limit: HoldingLimit, repository: string, isOwner: boolean, reader: Audience): HoldingLimit {
   const { of: scope, others, ...limitFields } = limit;
   const mayNameLimitScope = isUnderLimit(repository, limit) || reader.mayRead(scope ?? '');

@@ -1,11 +1,9 @@
 /**
- * Reasons why a job is held and why a runner stays or goes, and remedies for failed pods. One row for each reason, and all who tell it read
- * the row: `explain`, the page, commit statuses, `generate`, conditions, metrics. A reason of the planner does not compile until its row is
- * written.
+ * Reasons why a job is held and why a runner stays or goes: one row each, from which all outlets make their words.
+ * A reason of the planner does not compile until its row is written. Remedies for failed pods are rows of remedies.ts.
  *
  *     HELD ......... why a job has no runner ............ `HeldBecause`
  *     RUNNERS ...... why a runner stays or goes ......... `EmittedBecause`, `DroppedBecause`
- *     REMEDIES ..... how a pod failed, and what helps ... words of Kubernetes. A new remedy is a row of remedies.ts
  */
 import type {
   DroppedBecause,
@@ -38,10 +36,7 @@ export type HeldJob = ExplainedJob & { readonly verdict: 'held' };
 
 interface HeldReason {
   readonly state: JobState;
-  /**
-   * Who holds the job back, if anybody: `heldJobs`, HELD, the metric and the last line of `explain` count these jobs
-   * only.
-   */
+  /** Who holds the job back, if anybody. Counts of held jobs, as in status and metrics, have these jobs only. */
   readonly heldBack: 'by-its-group' | 'for-its-labels' | 'no';
   /** Words for a line of counts: `2 held back by the cap`. Absent: the reason is not counted there. */
   readonly short?: string;
@@ -137,10 +132,7 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
 /** The reasons for which a group holds jobs back. */
 export const BY_GROUPS = (Object.keys(HELD) as HeldBecause[]).filter((each) => HELD[each].heldBack === 'by-its-group');
 
-/**
- * True for a ready job that gets no runner now, because of its group or because it has no labels. Its state may also be
- * `unserved`.
- */
+/** True for a ready job without a runner because of its group or of its lack of labels. Its state may also be `unserved`. */
 export function isHeldBack(decision: JobDecision): boolean {
   return decision.verdict === 'held' && HELD[decision.because].heldBack !== 'no';
 }

@@ -1,7 +1,4 @@
-/**
- * Remedies for troubles that keep a pod from starting, or have ended its runner: one for each cause, as in
- * docs/symptoms.md. Pure.
- */
+/** Remedies for what keeps a pod from starting or has ended its runner: one for each cause, as in docs/symptoms.md. Pure. */
 import type { GroupKey, RunnerTrouble } from '../planner/decisions.ts';
 import { NO_POD, type PodTrouble } from '../planner/evidence.ts';
 import { manual } from '../shared/installed/installed-names.ts';
@@ -521,10 +518,7 @@ export function offlineAdvice(namespace: string | undefined, runners: readonly s
   return `${see}. A pod whose node stays away is deleted after some five minutes, and its job is lost${orElse}`;
 }
 
-/**
- * Returns the advice about holders of slots. It comes before the advice to raise the cap: such jobs would fill a higher
- * cap, too.
- */
+/** Returns the advice about holders of slots. It comes before advice to raise the cap, which they would fill, too. */
 export function holderAdvice(holders: readonly Holder[]): readonly string[] {
   const long = holders.filter(({ overtime }) => overtime);
   const leaving = holders.filter(({ endsByMs }) => endsByMs !== undefined);

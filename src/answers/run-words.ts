@@ -6,10 +6,7 @@ import { cut } from '../shared/printable.ts';
 /** Characters of a branch or a workflow. */
 const LONGEST = 60;
 
-/**
- * Formats a run: `acme/shop #128`, `Mend the cart`, `feature/x`, `3f2a91c`, `ci.yml`, `push by ann`. Leaves out unknown
- * parts.
- */
+/** Formats a run: `acme/shop #128`, `Mend the cart`, `feature/x`, `3f2a91c`, `ci.yml`, `push by ann`. No unknown parts. */
 export function runWords({ branch = '', commit, repository }: Job, run?: Run): readonly [string, ...string[]] {
   const { actor, event, number, title, workflow = '' } = run ?? {};
   const trigger = [event, actor && `by ${actor}`].filter(Boolean).join(' ');

@@ -33,10 +33,7 @@ export interface Uncovered {
   readonly missing?: readonly string[];
 }
 
-/**
- * Corrections of the job's `runs-on` with which the group would cover the job. Empty: the group covers it, and could
- * not be planned.
- */
+/** Corrections of `runs-on` with which the group would cover the job. Empty: it covers the job, and could not be planned. */
 interface LabelHint {
   readonly group: GroupKey;
   readonly labels: readonly { readonly written: string; readonly meant: string }[];
@@ -52,10 +49,7 @@ export type LabelsElsewhere =
 /** Most letters that hints may compare. It takes about 10 ms: authors of workflows choose the labels of 10,000 jobs. */
 export const MOST_STEPS = 1_000_000;
 
-/**
- * Returns hints for jobs that no group covers, also for blocked ones. Other jobs get none. A label is compared once
- * with the names of a group. When the steps are used up, there are no further hints.
- */
+/** Returns hints for jobs that no group covers, blocked ones too. When the steps are used up, there are no further hints. */
 export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS): (decision: JobDecision) => Uncovered {
   let stepsLeft = mostSteps;
   const mayTake = (steps: number): boolean => {
@@ -76,10 +70,7 @@ export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS)
         : undefined;
     });
   });
-  /**
-   * Returns the corrections with which the group covers these labels. Empty: one label is similar to no name of the
-   * group.
-   */
+  /** Returns the corrections with which the group covers these labels. Empty: one label is similar to no name of the group. */
   const hintIn = (group: RunnerGroup, labels: readonly string[]): LabelHint | readonly [] => {
     const uncoveredLabel = labels.filter((label) => !namesOf(group).has(label));
     const corrections = uncoveredLabel.flatMap((label) => nearestIn(group)(label) ?? []);
@@ -123,10 +114,7 @@ export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS)
   };
 }
 
-/**
- * Returns the first name with the same letters, or of which one is the start of the other: `lunix`, `ubuntu`,
- * `linux-latest`.
- */
+/** Returns the first similar name: of the same letters, or one is the start of the other: `lunix`, `linux-latest`. */
 function similarName(label: string, names: readonly string[]): string | undefined {
   const lettersOf = (text: string) => [...text].sort().join('');
   const lower = label.toLowerCase();
@@ -149,10 +137,7 @@ export function labelsText(labels: readonly string[], between = ', '): string {
 /** Signs of templates and shells around a word: `$RUNNER`, `ubuntu-${VERSION}`, `%RUNNER%`, `<runner>`. */
 const PLACEHOLDER = /\$[({]?(?<variable>[A-Za-z_]\w*)|^%(?<word>\w+)%$|^<.*>$/;
 
-/**
- * Returns the fault of a label that is the rest of an expression or a template. Undefined: a person may have written
- * it.
- */
+/** Returns the fault of a label that is left of an expression or a template. Undefined: a person may have written it. */
 function faultOfExpression(label: string, labelText: string): string | undefined {
   if (label === '')
     return 'one name is empty: an expression without a value. Gitea knows no outputs of other jobs there';
@@ -204,9 +189,7 @@ function ruleText(label: string, rule: string): string {
   return label.includes(',') ? `. Write ${list}` : `: it must not contain spaces. Of several names write ${list}`;
 }
 
-/**
- * Returns why the first such name of `runs-on` can be in no group. The schema's rule is long: only `hasRule` adds it.
- */
+/** Returns why the first such name of `runs-on` can be in no group. The schema's rule is long: only `hasRule` adds it. */
 function faultIn({ job: { labels } }: UncoveredJob, hasRule = false): string | undefined {
   return labels.map((label) => faultOf(label, hasRule)).find((fault) => fault !== undefined);
 }

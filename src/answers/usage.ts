@@ -62,10 +62,7 @@ export interface UsageEvidence {
 /** A sum that may lack something. */
 export interface AtLeast {
   readonly atLeast: number;
-  /**
-   * True if Kubernetes showed the runner of each CI job in the sum. Needless starts that it no longer shows are in no
-   * sum.
-   */
+  /** True if Kubernetes showed the runner of each CI job in the sum. Needless starts that it no longer shows are in no sum. */
   readonly isExact: boolean;
 }
 
@@ -208,10 +205,7 @@ function nameOf({ gitea, group, repository, runId }: Use, dimension: Dimension):
 
 type RanJob = EndedJob & Required<Pick<EndedJob, 'ran'>>;
 
-/**
- * Removes copied rows. From 1.27 on, a re-run copies the rows of jobs that are not re-run (services/actions/rerun.go
- * `execRerunPlan`), with runner and times.
- */
+/** Removes copied rows: from 1.27 on a re-run copies those of jobs that are not re-run (services/actions/rerun.go). */
 function withoutCopies(jobs: readonly EndedJob[]): readonly RanJob[] {
   const ran = jobs.filter((job): job is RanJob => job.ran !== undefined);
   const copies = groupBy(ran, (job) => `${job.runId} ${job.ran.runnerId} ${job.ran.startedAtMs}`);
@@ -245,8 +239,7 @@ function groupFinder({ groups, instance }: UsageEvidence) {
       return another ? undefined : only;
     },
     /**
-     * Returns the possible requests of a runner that Kubernetes no longer shows, by its group as it is now. Only a
-     * runner of a size runs a job that names it.
+     * Returns the possible requests of a runner that Kubernetes no longer shows, by its group as it is now.
      * @param madeFor labels of the job that the runner was made for. Undefined: not known
      */
     askedBy: (group: RunnerGroup, { labels }: RanJob, madeFor: readonly string[] | undefined): readonly Asked[] => {

@@ -1,7 +1,4 @@
-/**
- * Estimates how long a job held by the cap will wait, from CI jobs of the same name. docs/explain.md has the error of
- * the estimate. Pure.
- */
+/** Estimates how long a job held by the cap will wait, from CI jobs of the same name (errors: docs/explain.md). Pure. */
 import { memo } from '../planner/collections.ts';
 import type { Job } from '../planner/evidence.ts';
 import { groupBySeveral } from '../shared/keys.ts';
@@ -26,10 +23,7 @@ interface Slots {
 
 /** Jobs that count, the newest ones: workflows change. */
 const MOST_SAMPLES = 20;
-/**
- * Fewest finished jobs for an estimate. With fewer jobs of the name, those of the repository count, or all. With fewer
- * of all, nothing is estimated.
- */
+/** Fewest finished jobs for an estimate: of the name, else of the repository, else of all. With fewer, none is made. */
 const FEWEST_SAMPLES = 3;
 /** Time from a free slot to the begin of the next CI job, ms: a wake of Argo CD, a pod, a registration. */
 const START_MS = 5_000;

@@ -1,6 +1,4 @@
-/**
- * State of the cluster besides Jobs and pods, for `explain`: `serve`, Argo CD's Applications, statuses of RunnerGroups.
- */
+/** State of the cluster besides Jobs and pods, for `explain`: `serve`, Argo CD's Applications, statuses of RunnerGroups. */
 import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
 import { RunnerGroupStatus } from '../config/runnergroup/status.ts';
 import { defined } from '../shared/defined.ts';

@@ -49,9 +49,8 @@ export function reportFailure(error: unknown, io: Io, verbose: boolean): ExitCod
     return error.exit;
   }
   const name = error instanceof Error ? error.name : 'unknown error';
-  io.err(
-    `error: GR-INTERNAL ${printable(name)}. This is a mistake in gitea-runners: please report it with the output of -v.\n`,
-  );
+  const request = 'This is a mistake in gitea-runners: please report it with the output of -v.';
+  io.err(`error: GR-INTERNAL ${printable(name)}. ${request}\n`);
   if (verbose && error instanceof Error) io.err(`${(error.stack ?? '').split('\n').map(printable).join('\n')}\n`);
   return 1;
 }

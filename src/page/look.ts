@@ -132,7 +132,7 @@ async function look(
   runs: Runs,
   onOwn: (groups: readonly OwnGroup[]) => void,
 ): Promise<LookResult> {
-  const { clock, clocks, cluster, cpuMs, gitea, instance, kubernetes } = options;
+  const { clock, cluster, cpuMs, gitea, instance } = options;
   if (!cluster.fresh) return { kind: 'cluster', message: 'serve does not see the cluster at the moment' };
   const live = cluster.groups();
   const targetOf = await book.resolve(live, clock.now());
@@ -148,18 +148,7 @@ async function look(
   // Other work has its turn between two computations.
   await clock.nextTurn();
   const begunMs = cpuMs();
-  const planning = planSeen({
-    instance,
-    groups: ownGroups.flatMap(({ group, target }) => seenGroups(group, target, (key) => looks.get(key))),
-    broken: [],
-    // Some readers of the page must not know who suspended a group, and why.
-    suspended: new Map([...suspendedOf(live.map(({ object }) => object)).keys()].map((key) => [key, ''])),
-    cluster: watchedCluster(kubernetes, cluster.runners(), clock.now()),
-    clockOf: (origin) => clocks.boundsFor(origin),
-    nowMs: clock.now(),
-  });
-  if (planning.is !== 'planned') throw planning.is === 'failed' ? planning.failure : new Error('a look is missing');
-  const { atMs, plan, seen, troubles = [] } = planning;
+  const { atMs, plan, seen, troubles = [] } = planOf(options, live, ownGroups, looks);
   const failed = new Set(troubles.map(keyText));
   const sound = ownGroups.flatMap(({ group }) => (failed.has(keyText(group)) ? [] : group));
   const groupsNow = ownGroups.map(({ group }) => withNamesNow([group], plan)[0] ?? group);
@@ -177,9 +166,9 @@ async function look(
   // Last step: planning follows at once, before the answers are older.
   const deadline = new Deadline(RUNS_MS, clock);
   const jobsOf = ({ key }: GiteaTarget) => successes(looks).get(key)?.jobs ?? [];
-  await Promise.all(
-    lookTargets.map((target) => learnRuns(target.scope, jobsOf(target), { ...asking, ...target, deadline }, runs)),
-  );
+  const learn = (target: GiteaTarget) =>
+    learnRuns(target.scope, jobsOf(target), { ...asking, ...target, deadline }, runs);
+  await Promise.all(lookTargets.map(learn));
   return {
     details,
     explanation,
@@ -191,6 +180,27 @@ async function look(
     instance,
     costMs,
   };
+}
+
+/** Plans as `serve` does, from the page's own looks. @throws Failure */
+function planOf(
+  { clock, clocks, cluster, instance, kubernetes }: LookerOptions,
+  live: ReturnType<LookerOptions['cluster']['groups']>,
+  ownGroups: readonly OwnGroup[],
+  looks: Awaited<ReturnType<typeof observeEach>>,
+) {
+  const planning = planSeen({
+    instance,
+    groups: ownGroups.flatMap(({ group, target }) => seenGroups(group, target, (key) => looks.get(key))),
+    broken: [],
+    // Some readers of the page must not know who suspended a group, and why.
+    suspended: new Map([...suspendedOf(live.map(({ object }) => object)).keys()].map((key) => [key, ''])),
+    cluster: watchedCluster(kubernetes, cluster.runners(), clock.now()),
+    clockOf: (origin) => clocks.boundsFor(origin),
+    nowMs: clock.now(),
+  });
+  if (planning.is === 'planned') return planning;
+  throw planning.is === 'failed' ? planning.failure : new Error('a look is missing');
 }
 
 /** Reads the runs of these jobs that are not known. A run does not change, so it is read once. A failure stops nothing. */

@@ -163,9 +163,8 @@ export function readerRights(url: string, giteas: Sends, clock: Clock) {
         return question ? answerTo(question) === true : isAdmin || isOfUser(scope, person);
       };
       const owned = new Set([...scopes].filter(ownsScope).map(([group]) => group));
-      const rights = [...repositories].map(
-        (each) => [each.toLowerCase(), answerTo(questionOfRepository(each))] as const,
-      );
+      const mayReadNow = (repository: string) => answerTo(questionOfRepository(repository));
+      const rights = [...repositories].map((each) => [each.toLowerCase(), mayReadNow(each)] as const);
       const readable = new Set(rights.flatMap(([repository, mayRead]) => (mayRead === true ? repository : [])));
       return {
         login: person.login,

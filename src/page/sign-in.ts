@@ -49,18 +49,9 @@ export function oauthOf(settings: SignInSettings, clientSecret: () => string, gi
   const client = { client_id: clientId };
 
   const exchange = async (url: string, body: URLSearchParams): Promise<Response> => {
-    const { text, status, mediaType } = await giteas.send(
-      {
-        what: 'sign a person in',
-        method: 'POST',
-        url: new URL(url),
-        body: body.toString(),
-        contentType: 'application/x-www-form-urlencoded',
-        once: true,
-      },
-      QUEUES.signIn,
-      new Deadline(EXCHANGE_MS, clock),
-    );
+    const form = { body: body.toString(), contentType: 'application/x-www-form-urlencoded' };
+    const request = { what: 'sign a person in', method: 'POST', url: new URL(url), ...form, once: true } as const;
+    const { text, status, mediaType } = await giteas.send(request, QUEUES.signIn, new Deadline(EXCHANGE_MS, clock));
     return new Response(text, { status, headers: { 'content-type': mediaType } });
   };
 

@@ -1,7 +1,7 @@
 /** Reads how a group did lately, from Gitea's newest history: when an owner asks, each scope at most once an hour. */
 import { LRUCache } from 'lru-cache';
 import { trendsOf, type UsageEvidence } from '../answers/usage.ts';
-import { GiteaApi } from '../clients/gitea/api.ts';
+import { type GiteaAccess, GiteaApi } from '../clients/gitea/api.ts';
 import { Shelf } from '../clients/gitea/bounds.ts';
 import { readScopeHistory } from '../clients/gitea/history.ts';
 import type { GiteaTarget } from '../clients/gitea/observe-gitea.ts';
@@ -53,21 +53,18 @@ export function startTrends(context: FeatureContext, giteas: Giteas, ownGroups: 
       const period = { fromMs: Math.floor(toMs / DAY_MS) * DAY_MS - (TREND_DAYS - 1) * DAY_MS, toMs };
       const historyQuery = { ...period, workflows: false, mostPages: MOST_TREND_PAGES, endsOnly: true } as const;
       const { labels, scope, url } = target;
-      const history = await giteas.ask(
-        target,
-        timeoutMs,
-        (access) =>
-          readScopeHistory(new GiteaApi({ ...access, shelf: new Shelf(MOST_BYTES, labels) }), scope, historyQuery),
-        signal,
-      );
+      const read = (access: GiteaAccess) =>
+        readScopeHistory(new GiteaApi({ ...access, shelf: new Shelf(MOST_BYTES, labels) }), scope, historyQuery);
+      const history = await giteas.ask(target, timeoutMs, read, signal);
       const groups = ownGroups().map(({ group }) => group);
       const histories = [{ ...history, url, scope }];
       const evidence: UsageEvidence = { instance, groups, histories, runners: undefined, period };
       const [from = '', to = ''] = [period.fromMs, toMs].map((ms) => new Date(ms).toISOString());
       // It takes some ms for 2,000 jobs, so it is calculated once for each group and reading.
+      const { isWhole } = history;
       readings.set(
         key,
-        memo((group) => ({ ...trendsOf(evidence, group), group, from, to, isWhole: history.isWhole })),
+        memo((group: string) => ({ ...trendsOf(evidence, group), group, from, to, isWhole })),
       );
       return undefined;
     },

@@ -106,6 +106,7 @@ export function jobsFor(figures: Figures, reader: Reader, jobsQuery: JobsWanted 
   const jobs = [...groupBy(wantedJobs, ({ job }) => job.runId).values()].flat();
   const pages = Math.max(1, Math.ceil(jobs.length / PAGE_ROWS));
   const shownPage = Math.min(Math.max(1, page), pages);
+  const shownJobs = jobs.slice((shownPage - 1) * PAGE_ROWS, shownPage * PAGE_ROWS);
   const countOf = (state: JobState): number => ofAllStates.filter((job) => job.state === state).length;
   const endedJobs = figures.begun
     .filter((job) => job.completedAtMs !== undefined && reader.mayRead(job.repository) && isWanted(job))
@@ -116,10 +117,7 @@ export function jobsFor(figures: Figures, reader: Reader, jobsQuery: JobsWanted 
     /** Number of the page, from 1. */
     page: shownPage,
     pages,
-    jobs: jobs
-      .slice((shownPage - 1) * PAGE_ROWS, shownPage * PAGE_ROWS)
-      .map(detailed)
-      .map(openRows(explanation, figures, reader)),
+    jobs: shownJobs.map(detailed).map(openRows(explanation, figures, reader)),
     ended: endedJobs.slice(0, MOST_ENDED).map((job) => endedRow(job, figures)),
     unknownRepositories: reader.unknown,
   };
@@ -290,13 +288,12 @@ export function groupFor(figures: Figures, reader: Reader, key: string, logUrl =
     // Otherwise it waits for another group.
     if (!job.elsewhere) jobs.push(job);
   }
+  // The other lines repeat the counts.
+  const answer = groupLines(group, explanation, detailed).filter(([name]) => /^(?:Pod|Status|Next)$/.test(name));
   return {
     ...groupRow(group, explanation),
     checkedAt,
-    // The other lines repeat the counts.
-    answer: printableLines(
-      groupLines(group, explanation, detailed).filter(([name]) => /^(?:Pod|Status|Next)$/.test(name)),
-    ),
+    answer: printableLines(answer),
     waits: waitsOf(figures, group),
     runners: shownRunners.map((decision) => {
       const { runner } = decision;
@@ -330,9 +327,8 @@ function waitsOf({ begun, explanation, instance }: Figures, group: GroupKey) {
   for (const { createdAtMs, runner, startedAtMs } of begun) {
     const name = startedAtMs === undefined ? undefined : parseRunnerName(runner ?? '');
     if (startedAtMs === undefined || name?.prefix !== prefix || name.groupHash !== hash) continue;
-    waitsByHour[CHART_HOURS - Math.ceil((untilMs - startedAtMs) / HOUR_MS)]?.push(
-      Math.max(0, secondsOf(startedAtMs - createdAtMs)),
-    );
+    const hour = CHART_HOURS - Math.ceil((untilMs - startedAtMs) / HOUR_MS);
+    waitsByHour[hour]?.push(Math.max(0, secondsOf(startedAtMs - createdAtMs)));
   }
   return waitsByHour.map((seconds, index) => {
     seconds.sort((a, b) => a - b);

@@ -128,15 +128,16 @@ function groupOf({ metadata }: EventOf<'runner-lost'>['object']) {
 
 const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknown'] as const;
 
-/** Clears all gauges of reconciles, so that groups which are gone are forgotten, and writes them. Only when they are read: reconciles are cheap. */
+/** Gauges that events write. */
+const OF_EVENTS: ReadonlySet<string> = new Set([
+  'dead_registrations',
+  'leader',
+  'webhook_last_delivery_timestamp_seconds',
+]);
+
+/** Writes the gauges of the last reconcile when they are read. Groups that are gone are forgotten. */
 function showReconcile(set: MetricSet, { verdicts, skews }: LastReconcile): void {
-  const {
-    dead_registrations: _rows,
-    leader: _leads,
-    webhook_last_delivery_timestamp_seconds: _last,
-    ...ownMetrics
-  } = set;
-  for (const metric of Object.values(ownMetrics)) if (metric instanceof Gauge) metric.reset();
+  for (const [name, metric] of Object.entries(set)) if (metric instanceof Gauge && !OF_EVENTS.has(name)) metric.reset();
   for (const { application, groups, planning } of verdicts) {
     const runners = planning.is === 'planned' ? planning.plan.runners : [];
     const decided = new Map(runners.map((decision) => [keyOfDecision(decision), decision]));
@@ -148,10 +149,8 @@ function showReconcile(set: MetricSet, { verdicts, skews }: LastReconcile): void
       if (plannedGroup) set.min_idle_runners.set(groupOf(group.live.object), plannedGroup.minIdleRunners);
     }
     if (planning.is !== 'planned') continue;
-    const uncovered = planning.plan.jobs.filter(
-      (job) => job.verdict === 'held' && job.because === 'labels-not-covered',
-    );
-    set.uncovered_jobs.set({ application }, uncovered.length);
+    const isUncovered = (job: JobDecision) => job.verdict === 'held' && job.because === 'labels-not-covered';
+    set.uncovered_jobs.set({ application }, planning.plan.jobs.filter(isUncovered).length);
   }
   for (const [origin, ms] of skews) set.clock_skew_seconds.set({ origin }, ms / 1000);
 }
@@ -208,6 +207,8 @@ function makeNamed<Makers extends Readonly<Record<string, (name: string) => unkn
 
 const GROUP = ['namespace', 'group'] as const;
 const ENDED = [...GROUP, 'repository', 'result'] as const;
+const APPLICATION = ['application'] as const;
+const RESULT = ['result'] as const;
 /** Buckets from "at once" to an hour: a CI job waits for a pod, an image or a cap. */
 const WAITING_SECONDS = [0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 const WAKE_SECONDS = [0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 60];
@@ -274,9 +275,11 @@ function makeMetrics(registry: Registry) {
     wakes_total: counter('Wakes of an Application by outcome.', ['application', 'outcome']),
     wake_duration_seconds: histogram('One wake: refresh and sync request.', WAKE_SECONDS, ['application']),
     wake_wait_seconds: histogram('How long a wake waited for its turn.', WAKE_SECONDS, []),
-    wake_shown_seconds: histogram('From the begin of a wake until the cluster shows the plan.', WAKE_SECONDS, [
-      'application',
-    ]),
+    wake_shown_seconds: histogram(
+      'From the begin of a wake until the cluster shows the plan.',
+      WAKE_SECONDS,
+      APPLICATION,
+    ),
     argocd_requests_total: counter('Requests to Argo CD by status; 0: no answer.', ['status']),
     plan_duration_seconds: histogram('One plan of one Application.', PLAN_SECONDS, []),
     webhook_deliveries_total: counter('Webhook deliveries by result.', ['result']),
@@ -301,13 +304,15 @@ function makeMetrics(registry: Registry) {
     needless_starts_total: counter('Runners that ended without a CI job, by why they went.', [...GROUP, 'reason']),
     lost_runners_total: counter('Runners lost with their CI jobs, by reason.', [...GROUP, 'reason']),
     reruns_total: counter('Lost CI jobs by what became of them.', [...GROUP, 'outcome']),
-    registration_tokens_total: counter('Registration tokens written into Secrets, and those that could not be.', [
-      'result',
-    ]),
+    registration_tokens_total: counter(
+      'Registration tokens written into Secrets, and those that could not be.',
+      RESULT,
+    ),
     registrations_total: counter('Runners that serve registered, by what became of it.', [...GROUP, 'result']),
-    commit_statuses_total: counter('Commit statuses that say why CI jobs wait, and those that could not be set.', [
-      'result',
-    ]),
+    commit_statuses_total: counter(
+      'Commit statuses that say why CI jobs wait, and those that could not be set.',
+      RESULT,
+    ),
     notifications_total: counter('Notifications by what became of them.', ['to', 'result']),
     lost_spans_total: counter('Spans of traces that were lost, by reason.', ['reason']),
     clock_skew_seconds: gauge("Kubernetes' clock minus that of the Gitea.", ['origin']),

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { findCluster } from '../../plan/settings.ts';
 import { systemClock } from '../../shared/clock.ts';
+import { defined } from '../../shared/defined.ts';
 import { Failure } from '../../shared/failure.ts';
 import { SERVE_LEASE } from '../../shared/installed/installed-names.ts';
 import type { ExitCode, Io } from '../../shared/io.ts';
@@ -93,9 +94,7 @@ async function serveSettings(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | 
     listen: flagValue('listen', flags, io),
     metricsListen: flagValue('metricsListen', flags, io),
     probeListen: flagValue('probeListen', flags, io),
-    ...(looksListen && { looksListen }),
-    ...(webhookSecretFile !== undefined && { webhookSecretFile }),
-    ...(lease && { lease }),
+    ...defined({ looksListen, webhookSecretFile, lease, spans }),
     identity: `${io.env['POD_NAME'] || hostname()}_${randomBytes(4).toString('hex')}`,
     host: io.env['POD_IP'] || '127.0.0.1',
     pollMs: flagValue('poll', flags, io) * 1000,
@@ -104,7 +103,6 @@ async function serveSettings(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | 
     clock: { ...systemClock, now: io.now },
     random: Math.random,
     onAskedForQueue: (tellQueue) => void process.on('SIGUSR2', tellQueue),
-    ...(spans && { spans }),
     ...pageFrom(flags, io),
     sweep: flagValue('sweep', flags, io),
     registrationSecrets: flagValue('registrationSecrets', flags, io) ?? [],

@@ -1,7 +1,4 @@
-/**
- * Judges the requirements of an installation before there is one: of the cluster, of Argo CD and of Gitea. It changes
- * nothing and starts no pod.
- */
+/** Judges what an installation needs, before there is one: of the cluster, of Argo CD and of Gitea. It changes nothing. */
 import * as z from 'zod';
 import { GiteaApi } from '../../clients/gitea/api.ts';
 import { giteaClient } from '../../clients/gitea/observe-gitea.ts';

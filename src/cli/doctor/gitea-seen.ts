@@ -31,10 +31,7 @@ export interface ScopeSeen {
   readonly look: Look | Failure;
   /** Absent: not asked, since the look failed or Gitea has no such list for this token. */
   readonly hooks?: readonly Hook[] | Failure;
-  /**
-   * Why a sender does not trust the certificate of a webhook, by its address. As seen from this machine: Gitea may know
-   * other CAs.
-   */
+  /** Why this machine does not trust the certificate of a webhook, by its address. Gitea may know other CAs. */
   readonly distrusted?: ReadonlyMap<string, Failure>;
   readonly actions?: ActionsSeen | Failure;
 }
@@ -60,10 +57,7 @@ export async function lookAtGitea(questions: GiteaQuestions) {
   try {
     const looks = await observeEach([...targets.keys()], { ...options, http, versions });
     const scopes: ScopeSeen[] = [];
-    /**
-     * True if the registration Secret has the scope's token. A Failure: the two cannot be compared. Absent: nothing to
-     * compare.
-     */
+    /** True if the registration Secret has the scope's token. A Failure: they cannot be compared. Absent: nothing to compare. */
     const registrations = new Map<RunnerGroup, boolean | Failure>();
     for (const [{ key, scope, token, url }, groups] of targets) {
       const access: GiteaAccess = { http, url, token, deadline, versions };
@@ -128,16 +122,10 @@ function targetsOf(tokens: ReadonlyMap<RunnerGroup, Token>): ReadonlyMap<GiteaTa
 
 /** Webhooks that are tried for each scope. */
 const MOST_TRIED = 5;
-/**
- * Time limit for all addresses of a scope, ms. An address that this machine cannot reach must not take the time of the
- * other requests.
- */
+/** Time limit for all webhooks of a scope, ms. An address that cannot be reached must not take the time of the others. */
 const TRYING_MS = 2_000;
 
-/**
- * Connects to the addresses that may be those of `serve`, and returns the failures of untrusted certificates. Other
- * results prove nothing: doctor may run elsewhere than Gitea.
- */
+/** Tries the webhooks that may lead to `serve`. Returns untrusted certificates only: doctor may run elsewhere than Gitea. */
 async function distrustedOf(addresses: readonly string[], { http }: GiteaAccess) {
   const urls = addresses.flatMap((each) => parseUrl(each) ?? []);
   const tried = urls.filter(({ href }) => /^https:.*\/webhook\/?$/.test(href)).slice(0, MOST_TRIED);

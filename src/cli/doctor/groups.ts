@@ -213,9 +213,7 @@ function podSecurity(group: RunnerGroup, { namespaces }: Installation): Judgemen
   });
 }
 
-/**
- * Judges the proxy of a mesh. Init containers have no network before the classic proxy runs, so no runner registers.
- */
+/** Judges the proxy of a mesh. Init containers have no network before the classic proxy runs, so no runner registers. */
 function meshProxy({ namespace, podTemplate = {} }: RunnerGroup, { namespaces }: Installation): Judgements {
   const read = namespaces.get(namespace);
   if (!read || 'unread' in read) return [];
@@ -311,10 +309,8 @@ const MANUAL = `Run the block of ${manual('install.md#webhooks')}`;
 const LOOK_IN_GITEA = 'Gitea shows its deliveries and their errors under Settings → Webhooks';
 
 /**
- * Judges the webhook: does one lead to `serve`, and do its deliveries arrive? Gitea does not list deliveries; `serve`
- * tells when the last one came, and with which result. A webhook delivers if the last delivery was accepted and is not
- * older than the last end of a CI job. Without such an end since `serve` started, nothing can be said. Undefined:
- * nothing was asked.
+ * Judges whether a webhook leads to `serve` and delivers: its last delivery was accepted, and no CI job has ended after it.
+ * Gitea lists no deliveries; `serve` tells of the last ones since it started. Undefined: nothing was asked.
  */
 export function webhook(scope: ScopeSeen, installation: Installation): Judgement | undefined {
   const { hooks } = scope;

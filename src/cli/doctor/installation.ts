@@ -1,7 +1,4 @@
-/**
- * Reads the objects that `doctor` judges. An object that cannot be read is not an error here: the result has the
- * reason.
- */
+/** Reads the objects that `doctor` judges. The result has the reason for each that cannot be read. */
 import * as z from 'zod';
 import { statusSeen } from '../../answers/where.ts';
 import { openClusterSecrets } from '../../clients/kubernetes/cluster-secrets.ts';
@@ -109,10 +106,7 @@ function registrationOf(group: RunnerGroup, secrets: ReadonlyMap<string, SeenOrN
   return text === '' ? [] : [[group, text] as const];
 }
 
-/**
- * Returns the source of API tokens. Undefined: files. From outside, they are read from the Secrets that the sidecar
- * uses.
- */
+/** Returns the source of API tokens: from outside, the Secrets that the sidecar uses. Undefined: files. */
 function secretsOf(
   { isByHand, settings: { secrets } }: ClusterSource,
   { settings, repoServer }: Reads,
@@ -231,10 +225,7 @@ const ServePod = z.looseObject({
   status: z.looseObject({ phase: z.string().optional() }).default({}),
 });
 
-/**
- * Reads deliveries from the metrics of each pod of `serve`. Gitea's API does not list deliveries. A string: why they
- * cannot be read.
- */
+/** Reads deliveries from the metrics of `serve`, because Gitea does not list them. A string: why they cannot be read. */
 async function readDeliveries({ client, argocdNamespace, deadline }: ClusterReader): Promise<Deliveries | string> {
   const pods = `/api/v1/namespaces/${encodeURIComponent(argocdNamespace)}/pods`;
   const get = async (objectName: string, path: string, query = {}): Promise<string | { readonly status: number }> => {

@@ -1,8 +1,6 @@
 /**
- * Judges whether a node could ever take a pod: by its labels, its taints and its size. Pure.
- *
- * Looked at: nodeSelector, required node affinity, tolerations, requests against `allocatable`, user namespaces. Not looked at: what other pods take,
- * affinity to pods, spread, volumes, host ports, what admission changes. The scheduler alone knows these, and `explain` shows its words.
+ * Judges whether a node could ever take a pod: by labels, taints, size and user namespaces. Pure.
+ * The scheduler alone knows the rest (other pods, affinity to pods, volumes, ports), and `explain` shows its words.
  */
 import * as z from 'zod';
 import { requestsOf } from '../../config/runnergroup/resource-requests.ts';

@@ -1,7 +1,4 @@
-/**
- * Adds facts from Events, and from Workloads of Kueue, about the Jobs of runners: why a pod is missing or does not
- * start, why the last one did not start, and whether its node is well.
- */
+/** Adds facts from Events, and from Workloads of Kueue: why a pod is missing or does not start, and whether its node is well. */
 import * as z from 'zod';
 import { byState } from '../../answers/explanation.ts';
 import { type ExplainedJob, type Explanation, emittedRunners, type Holder } from '../../answers/model.ts';
@@ -20,10 +17,7 @@ import { once } from '../../shared/once.ts';
 import { printable } from '../../shared/printable.ts';
 import { type ClusterReader, readObject } from '../reading/read-object.ts';
 
-/**
- * Most namespaces and groups of Jobs whose Events are read: each takes a request. Further ones have no facts from
- * Events.
- */
+/** Most namespaces and groups of Jobs whose Events are read: each takes a request. Others have no facts from Events. */
 const MOST_JOBS = 3;
 /** Most Events of one answer. If it is full, the warnings of a pod are read separately. */
 const MOST_EVENTS = 500;
@@ -95,16 +89,11 @@ type AskEvents = (namespace: string) => (fieldSelector: string) => Promise<reado
 
 type Reader = () => Promise<Pick<ClusterReader, 'client' | 'deadline'> | undefined>;
 
-/**
- * Reasons of `serve`'s Events about a RunnerGroup (src/serve/writers.ts): `ci-7-1-9c31e0aa: FailedMount: timed out`.
- */
+/** Reasons of `serve`'s Events about a RunnerGroup (src/serve/writers.ts): `ci-7-1-9c31e0aa: FailedMount: timed out`. */
 const COULD_NOT_START: ReadonlySet<string> = new Set(['WorkerPodStuckPending', 'WorkerPodStartFailed']);
 const TOLD = /^(\S+): (\w+)(?:: (.*))?$/s;
 
-/**
- * Adds facts from Events to an explanation. Events are read only if they can add something. If this user may not list
- * them, the explanation stays as it is.
- */
+/** Adds facts from Events, which are read only if they can add something. Without the right to list them, nothing changes. */
 export async function withEvents(explanation: Explanation, settings: Settings): Promise<Explanation> {
   if (!explanation.liveJobs) return explanation;
   // The client is opened late: perhaps nothing must be read, and a cluster may need a login.
@@ -135,10 +124,7 @@ export async function withEvents(explanation: Explanation, settings: Settings): 
   }
 }
 
-/**
- * Adds why Kubernetes creates no pod for a Job: a quota, an admission rule, a namespace that is being deleted. Adds why
- * a pod does not reach its containers: a volume, its network, an image that is being pulled, a node that is on its way.
- */
+/** Adds why Kubernetes creates no pod for a Job (a quota, a rule), or why a pod does not start (a volume, an image, a node). */
 async function withTroubles(
   explanation: Explanation,
   ask: AskEvents,
@@ -178,9 +164,7 @@ async function withTroubles(
   };
 }
 
-/**
- * Adds why the pod of the last runner did not start. The Job of that runner is gone, and the next one has not started.
- */
+/** Adds why the pod of the last runner did not start. Its Job is gone, and the next one has not started. */
 async function withLastTries(explanation: Explanation, ask: AskEvents): Promise<readonly ExplainedJob[]> {
   const { jobs, liveJobs = [] } = explanation;
   const emitted = emittedRunners(explanation);
@@ -211,10 +195,7 @@ async function withLastTries(explanation: Explanation, ask: AskEvents): Promise<
   });
 }
 
-/**
- * Adds that the node of an offline runner is not ready. Kubernetes reports it in an Event of the pod, and deletes the
- * pod some five minutes later.
- */
+/** Adds that the node of an offline runner is not ready. Kubernetes deletes such a pod some five minutes later. */
 async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise<readonly ExplainedJob[]> {
   const offlineJobs = new Set(jobs.filter(({ offline }) => offline).slice(0, MOST_JOBS));
   const explainedJobs = await Promise.all(
@@ -307,10 +288,7 @@ async function eventsOfPod(job: Pick<LiveJob, 'namespace' | 'name'>, ask: AskEve
   return [...all, ...warnings].filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${job.name}-`));
 }
 
-/**
- * Returns the items of a list that have the right shape. Empty if the list is refused.
- * @param api the group and version, as in a path
- */
+/** Returns the items of a list that have the right shape. Empty: it is refused. @param api group and version, as in a path */
 async function itemsIn<T>(
   list: z.ZodType<{ readonly items: readonly T[] }>,
   { api, kind, namespace, query }: Readonly<Record<'api' | 'kind' | 'namespace', string> & { query: Texts }>,

@@ -1,7 +1,4 @@
-/**
- * Formats `explain WHAT` for people: a short paragraph. A pure function of the explanation. The text of each decision
- * is the same as in the table (causes.ts).
- */
+/** Formats `explain WHAT` for people, as a short paragraph. Pure. Decisions have the same text as in the table (causes.ts). */
 import {
   aroundLines,
   brokenLines,

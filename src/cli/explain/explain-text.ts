@@ -122,10 +122,7 @@ function leftoverTable({ runners, groups }: Explanation, nowMs: number, options:
   ];
 }
 
-/**
- * Returns the advice for jobs that wait for a person: one line per cause, all in one string. Empty if nobody can do
- * anything.
- */
+/** Returns the advice for jobs that wait for a person: a line per cause, all in one string. Empty: nobody can do anything. */
 function adviceText(explanation: Explanation, columns = Number.POSITIVE_INFINITY): readonly string[] {
   const { jobs, groups, runners } = explanation;
   const unread = Math.max(0, ...groups.map(({ unreadJobs = 0 }) => unreadJobs));

@@ -11,10 +11,7 @@ import { coverOf } from '../../shared/scope.ts';
 /** Most names. Each is a request to Gitea. */
 const MOST_ASKED = 50;
 
-/**
- * Asks Gitea for the current names of a group's owners and repositories. Only if the group is the nearest one of a job
- * without a runner, and no job has the name. Gitea answers a former name with the current one.
- */
+/** Adds former names by which a group chooses a repository. Gitea answers a former name with the current one. */
 export async function withNamesBefore(
   explanation: Explanation,
   groups: readonly RunnerGroup[],

@@ -1,7 +1,4 @@
-/**
- * Adds facts of a run to its jobs: Gitea's list of jobs has neither the event of the run nor the settings of its
- * repository.
- */
+/** Adds facts of runs to jobs. Gitea's list of jobs has neither the event of the run nor the settings of the repository. */
 import { byState } from '../../answers/explanation.ts';
 import type { ExplainedJob, Explanation } from '../../answers/model.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
@@ -12,9 +9,7 @@ import { Failure, orFailure } from '../../shared/failure.ts';
 /** A queued job is asked about when it is older than this. Most jobs have a runner by then. */
 const OLD_MS = 60_000;
 
-/**
- * Reads runs only if a job is blocked, or waits for longer than usual. Without an answer, the jobs stay as they are.
- */
+/** Reads runs only if a job is blocked, or waits for longer than usual. Without an answer, the jobs stay as they are. */
 export async function withRuns(
   explanation: Explanation,
   findTargets: () => Promise<readonly GiteaTarget[]>,
@@ -38,10 +33,7 @@ export async function withRuns(
   return { ...explanation, jobs: jobs.sort(byState) };
 }
 
-/**
- * Adds the event of the run, which tells whether a job may wait for approval, and whether the repository has Actions
- * switched off: then no runner gets the job.
- */
+/** Adds the event of the run (a job may wait for approval), and whether Actions is switched off: then no runner gets the job. */
 export function withRun(job: ExplainedJob, { event, isActionsOff }: Run): ExplainedJob {
   const isWaiting = isActionsOff && job.verdict !== 'running';
   return { ...job, event, ...(isWaiting && { isActionsOff, state: 'unserved' }) };

@@ -49,8 +49,7 @@ const KINDS: ReadonlyMap<string, 'group' | 'runner'> = new Map([
 ]);
 
 /**
- * Separates WHAT from PATHs, in any order. An existing file or folder is a PATH. So is a string of that form: it begins
- * with a dot, slash or tilde, ends with a slash, has two slashes, or is named `*.yaml`, `*.yml` or `*.json`.
+ * Separates WHAT from PATHs, in any order. A PATH exists, or looks like one (`isPath`).
  * @throws Failure exit 2 for two WHATs, or an address that is not Gitea's
  */
 export function splitArguments(args: readonly string[], cwd: string): ExplainArguments {
@@ -274,10 +273,7 @@ function namesOfGroups(explanation: Explanation): string {
   return `RunnerGroups: ${firstNames(groupKeys(explanation).map(keyText), SHOWN) || 'none'}`;
 }
 
-/**
- * Finds the runner of a pod or Job. A pod's name is the name of its Job, which is that of the runner, plus five
- * characters.
- */
+/** Finds the runner of a pod or Job. A pod has the name of its Job, which is that of the runner, and five characters more. */
 function findRunner(name: string, { runners, liveJobs = [] }: Explanation): Subject | undefined {
   const names = [name, name.replace(/-[a-z0-9]{5}$/, '')];
   for (const runner of names) {
@@ -309,10 +305,7 @@ interface Filter {
   readonly states?: readonly JobState[] | undefined;
 }
 
-/**
- * Runners that no shown job has are left out, too.
- * @throws Failure exit 2 for a group that does not exist: empty would mean "all is well"
- */
+/** Leaves out other jobs, and runners without a shown job. @throws Failure exit 2: no such group, empty would mean "all is well" */
 export function filtered(explanation: Explanation, { group, repository, states }: Filter): Explanation {
   if (group === undefined && repository === undefined && states === undefined) return explanation;
   const isGroup = (key: GroupKey | undefined): boolean =>

@@ -254,11 +254,9 @@ function optionOf(name: string, flag: Flag, command: CommandName): Option {
   const { short, value, defaultIn } = flag;
   const long = `${longName(name)}${value === undefined ? '' : ` <${value}>`}`;
   const without = defaultIn?.[command] ?? flag.defaultNote ?? flag.default;
-  const notes = [`env: ${variableOf(name)}`, ...(without === undefined ? [] : [`default: ${without}`])];
-  const option = new Option(
-    short === undefined ? long : `${short}, ${long}`,
-    `${helpOf(flag, command)} (${notes.join('; ')})`,
-  );
+  const note = without === undefined ? '' : `; default: ${without}`;
+  const help = `${helpOf(flag, command)} (env: ${variableOf(name)}${note})`;
+  const option = new Option(short === undefined ? long : `${short}, ${long}`, help);
   return name === 'policy' ? option.argParser(onlyOnce) : option;
 }
 

@@ -24,7 +24,7 @@ const OTHERWISE = [
   ['GITEA_RUNNER_EPHEMERAL', /^(?:false|0)$/, 'each runner takes one CI job'],
 ] as const;
 
-function isPlainSecret({ name, value }: OldContainer['env'][number]): boolean {
+function isPlainSecret({ name, value }: Variable): boolean {
   return value !== undefined && mayBeSecret(name, value);
 }
 
@@ -137,30 +137,41 @@ const ASKS_OLD = 'it asks the old program, and a probe that fails ends the runne
 const OF_MODE = 'containerMode sets user and privileges. Write other fields into podTemplate, if runners need them';
 const OF_A_HOME = /^\/(?:root|home\/[^/]+)\//;
 
-/** Returns the old pod as a podTemplate, and the parts that are not tried. */
-function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, replacedParts: Told) {
-  const { volumes: ownVolumes, isProxied, ofToken, handed } = replacedParts;
-  const { securityContext, serviceAccountName, restartPolicy: _always, serviceAccount, ...otherFields } = pod;
-  const isKept = ({ name, persistentVolumeClaim }: PodSpec['volumes'][number]) =>
-    persistentVolumeClaim === undefined && !ownVolumes.includes(name);
-  const volumes = pod.volumes.filter(isKept);
+type Variable = OldContainer['env'][number];
+
+/** Sorts the parts of a pod: those that go over, and those that a runner has in another way. */
+function sortPod(pod: PodSpec, { runner, docker, registers }: Parts, ownVolumes: readonly string[]) {
   const claims = pod.volumes.filter(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined);
+  const volumes = pod.volumes.filter((each) => !claims.includes(each) && !ownVolumes.includes(each.name));
   const isMounted = (mount: { readonly name: string }) => volumes.some(({ name }) => name === mount.name);
-  const all = [...pod.initContainers, ...pod.containers];
   const used = [runner, ...(docker ? [docker] : [])];
-  const otherContainers = all.filter((each) => !used.includes(each) && !registers.includes(each));
-  const inits = otherContainers.filter((each) => pod.initContainers.includes(each) && !isRunner(each));
-  const leftContainers = otherContainers.filter((each) => !inits.includes(each));
+  const all = [...pod.initContainers, ...pod.containers];
+  const others = all.filter((each) => !used.includes(each) && !registers.includes(each));
+  const inits = others.filter((each) => pod.initContainers.includes(each) && !isRunner(each));
+  const leftContainers = others.filter((each) => !inits.includes(each));
   // A mount is removed with its volume: a volume of ours may have the same name.
   const lostMounts = [...used, ...inits].flatMap((each) => each.volumeMounts.filter((mount) => !isMounted(mount)));
-  const isTheToken = ({ name, valueFrom }: OldContainer['env'][number]) => {
+  return { all, claims, inits, isMounted, leftContainers, lostMounts, used, volumes };
+}
+
+/** Tells which variables other fields of the RunnerGroup replace. */
+function replacedVariables({ handed, isProxied, ofToken }: Told) {
+  const isTheToken = ({ name, valueFrom }: Variable): boolean => {
     const ref = valueFrom?.secretKeyRef;
     return OF_OLD_RUNNER.test(name) || (ref !== undefined && ref.name === ofToken?.name && ref.key === ofToken.key);
   };
-  const isHandled = (each: OldContainer['env'][number]) =>
+  const isHandled = (each: Variable): boolean =>
     HANDLED.test(each.name) || isTheToken(each) || handed.includes(each.name) || (isProxied && PROXY.test(each.name));
-  const isOfToken = ({ secretRef }: OldContainer['envFrom'][number]) =>
+  const isOfToken = ({ secretRef }: OldContainer['envFrom'][number]): boolean =>
     secretRef !== undefined && secretRef.name === ofToken?.name;
+  return { isHandled, isOfToken, isTheToken };
+}
+
+/** Returns the old pod as a podTemplate, and notes on the parts that are not tried. */
+function templateOf(pod: PodSpec, parts: Parts, replacedParts: Told) {
+  const sorted = sortPod(pod, parts, replacedParts.volumes);
+  const { inits, isMounted, used, volumes } = sorted;
+  const { isHandled, isOfToken } = replacedVariables(replacedParts);
   const carried = ({ env, envFrom, volumeMounts, ...container }: OldContainer, isOurs = false) =>
     filled({
       ...container,
@@ -172,69 +183,77 @@ function templateOf(pod: PodSpec, { runner, docker, registers }: Parts, replaced
     const { image: _image, securityContext: _security, resources, ...kept } = carried(container, true);
     const { requests: _requests, limits: _limits, ...claimed } = container.resources ?? {};
     const main = filled({ ...kept, resources: claimed, restartPolicy: undefined, ...NO_PROBES });
-    const made = name === 'runner' ? { ...main, name } : { ...kept, resources, name };
-    return Object.keys(filled(made)).length > 1 ? [filled(made)] : [];
+    const made = filled(name === 'runner' ? { ...main, name } : { ...kept, resources, name });
+    return Object.keys(made).length > 1 ? [made] : [];
   };
+  const { securityContext: _security, serviceAccountName: _name, serviceAccount: _account, ...otherFields } = pod;
+  const template = filled({
+    ...otherFields,
+    restartPolicy: undefined,
+    volumes,
+    containers: ours(parts.runner, 'runner'),
+    initContainers: [...(parts.docker ? ours(parts.docker, 'docker') : []), ...inits.map((each) => carried(each))],
+  });
+  const carriedContainers = [...used, ...inits].map((each) => carried(each, true));
+  return { template, notes: notesOf(pod, parts, replacedParts, sorted, carriedContainers) };
+}
+
+const IN_TOKEN = 'CI jobs could read it. Runners of ours have it from registrationToken';
+const AS_SIDECAR = 'add each to podTemplate.spec.initContainers, with restartPolicy: Always';
+
+function notesOf(
+  pod: PodSpec,
+  { runner, registers }: Parts,
+  replacedParts: Told,
+  { all, claims, isMounted, leftContainers, lostMounts, used }: ReturnType<typeof sortPod>,
+  carriedContainers: Parameters<typeof pointsInto>[0],
+): readonly string[] {
+  const { isOfToken, isTheToken } = replacedVariables(replacedParts);
   const secrets = all.flatMap(({ env }) => env).filter((each) => isPlainSecret(each) && !HANDLED.test(each.name));
   const ofOld = used.flatMap(({ env }) => env).filter((each) => isTheToken(each) && !HANDLED.test(each.name));
   const isWhole = used.some(({ envFrom }) => envFrom.some(isOfToken));
-  const tokens = [...ofOld, ...(isWhole ? [{ name: `all of Secret ${ofToken?.name}` }] : [])];
+  const tokens = [...ofOld, ...(isWhole ? [{ name: `all of Secret ${replacedParts.ofToken?.name}` }] : [])];
   const images = used.map(({ image }) => ({ name: image })).filter(({ name }) => name !== '');
   const mounts = lostMounts.map(({ name, mountPath }) => ({ name: `${mountPath} of ${name}` }));
-  const account = serviceAccountName ?? serviceAccount;
-  const home = runner.env.find(({ name }) => name === 'HOME')?.value ?? '/data';
-  const homes = runner.volumeMounts.filter(
-    (mount) => OF_A_HOME.test(mount.mountPath) && !mount.mountPath.startsWith(`${home}/`) && isMounted(mount),
-  );
+  const account = pod.serviceAccountName ?? pod['serviceAccount'];
+  const accounts = account ? [{ name: String(account) }] : [];
   const say = (lost: readonly { readonly name: string }[], subject: string, advice: string) =>
     lost.length === 0 ? [] : [`${subject} not carried over (${lost.map(({ name }) => name).join(', ')}): ${advice}.`];
   const secured = (place: string, context: unknown) =>
     context === undefined ? [] : [lostNote(`${place}securityContext`, context, OF_MODE)];
-  const place = (each: OldContainer) => (pod.containers.includes(each) ? 'containers' : 'initContainers');
+  const placeOf = (each: OldContainer) =>
+    `spec.${pod.containers.includes(each) ? 'containers' : 'initContainers'}[${each.name}].`;
   const probed = Object.keys(NO_PROBES).filter((field) => runner[field] !== undefined);
-  const ofRunner = `spec.${place(runner)}[${runner.name}].`;
-  const notes = [
+  const beside = leftContainers.filter((each) => !isRunner(each));
+  return [
     ...say(secrets, 'Plain values that may be secrets are', 'put them into a Secret'),
-    ...say(
-      tokens,
-      "Variables with the old runner's token are",
-      'CI jobs could read it. Runners of ours have it from registrationToken',
-    ),
+    ...say(tokens, "Variables with the old runner's token are", IN_TOKEN),
     ...say(images, 'Images are', 'runners have those of this version'),
     ...say(claims, 'Persistent volumes are', `runners end with their CI job. See ${manual('cache.md')}`),
     ...say(mounts, 'Mounts are', 'their volume is not'),
-    ...pointsInto(
-      [...used, ...inits].map((each) => carried(each, true)),
-      lostMounts,
-    ),
-    ...homes.map(({ mountPath }) => {
-      const ofClient = 'Mount it elsewhere and name the place, e.g. DOCKER_CONFIG=/docker for /docker/config.json';
-      const advice = mountPath.endsWith('/daemon.json') ? `See ${manual('recipes/daemon.md')}` : ofClient;
-      return `The home of a runner is ${home}, so nothing looks for ${mountPath}. ${advice}.`;
-    }),
+    ...pointsInto(carriedContainers, lostMounts),
+    ...homeNotes(runner, isMounted),
     ...say(leftContainers.filter(isRunner), 'Other runners of the pod are', 'make a RunnerGroup for each'),
     ...say(registers, 'What registered the old runner is', 'each runner registers by itself'),
-    ...say(
-      leftContainers.filter((each) => !isRunner(each)),
-      'Containers beside the runner are',
-      'add each to podTemplate.spec.initContainers, with restartPolicy: Always',
-    ),
-    ...say(
-      account ? [{ name: String(account) }] : [],
-      'serviceAccountName is',
-      `a policy must allow it (${manual('policy.md')})`,
-    ),
-    ...probed.map((field) => lostNote(`${ofRunner}${field}`, runner[field], ASKS_OLD)),
-    ...secured('spec.', securityContext),
-    ...used.flatMap((each) => secured(`spec.${place(each)}[${each.name}].`, each['securityContext'])),
+    ...say(beside, 'Containers beside the runner are', AS_SIDECAR),
+    ...say(accounts, 'serviceAccountName is', `a policy must allow it (${manual('policy.md')})`),
+    ...probed.map((field) => lostNote(`${placeOf(runner)}${field}`, runner[field], ASKS_OLD)),
+    ...secured('spec.', pod['securityContext']),
+    ...used.flatMap((each) => secured(placeOf(each), each['securityContext'])),
   ];
-  const template = filled({
-    ...otherFields,
-    volumes,
-    containers: ours(runner, 'runner'),
-    initContainers: [...(docker ? ours(docker, 'docker') : []), ...inits.map((each) => carried(each))],
+}
+
+/** Notes on mounts in a home folder that is not the one of our runners. */
+function homeNotes({ env, volumeMounts }: OldContainer, isMounted: (mount: { readonly name: string }) => boolean) {
+  const home = env.find(({ name }) => name === 'HOME')?.value ?? '/data';
+  const homes = volumeMounts.filter(
+    (mount) => OF_A_HOME.test(mount.mountPath) && !mount.mountPath.startsWith(`${home}/`) && isMounted(mount),
+  );
+  return homes.map(({ mountPath }) => {
+    const ofClient = 'Mount it elsewhere and name the place, e.g. DOCKER_CONFIG=/docker for /docker/config.json';
+    const advice = mountPath.endsWith('/daemon.json') ? `See ${manual('recipes/daemon.md')}` : ofClient;
+    return `The home of a runner is ${home}, so nothing looks for ${mountPath}. ${advice}.`;
   });
-  return { template, notes };
 }
 
 /** Containers have no place in mode host. */
@@ -268,13 +287,11 @@ function isDaemon(each: OldContainer): boolean {
 
 /** True if the container starts one of these programs: as a command, behind `sh -c` or `--`, or in a script. */
 function starts({ command, args }: OldContainer, programs: string): boolean {
-  const first = new RegExp(
-    `(?:^|[\\n;&|(]|(?:\\b(?:exec|then|do|else)|\\s--)\\s)\\s*(?:[\\w./-]*/)?(?:${programs})(?=\\s|$)`,
-  );
+  const before = '(?:^|[\\n;&|(]|(?:\\b(?:exec|then|do|else)|\\s--)\\s)\\s*(?:[\\w./-]*/)?';
+  const first = new RegExp(`${before}(?:${programs})(?=\\s|$)`);
   const argv = [...command, ...args];
-  return argv.some(
-    (word, index) => (index === 0 || /^(?:-\w*c|--|exec)$/.test(argv[index - 1] ?? '')) && first.test(word),
-  );
+  const isCommand = (index: number) => index === 0 || /^(?:-\w*c|--|exec)$/.test(argv[index - 1] ?? '');
+  return argv.some((word, index) => isCommand(index) && first.test(word));
 }
 
 const CONFIG_OPTION = /(?:--config|\b(?:act_runner|gitea-runner)\s+(?:\w+\s+)?-c)[\s=]+["']?([^\s"';]+)/;

@@ -58,13 +58,8 @@ export function fromRunnerFile(value: unknown) {
   const settings = Object.entries(file).flatMap(([section, keys]) =>
     Object.entries(filled(isMapping(keys) ? keys : { '': keys })).map(([key, of]) => {
       const name = key === '' ? section : `${section}.${key}`;
-      return {
-        section,
-        key,
-        of,
-        name,
-        fate: fateOf(section, key, of, READ.has(name) && runnerSettings[key] !== undefined),
-      };
+      const isRead = READ.has(name) && runnerSettings[key] !== undefined;
+      return { section, key, of, name, fate: fateOf(section, key, of, isRead) };
     }),
   );
   const kept: Record<string, Record<string, unknown>> = {};

@@ -60,9 +60,9 @@ export async function fittingTemplate(
 ): Promise<{ readonly podTemplate: Mapping; readonly notes: readonly string[] }> {
   const template = structuredClone(spec['podTemplate'] ?? {}) as Mapping;
   const notes: string[] = [];
-  const shared = mountsOf(template).filter(
-    ({ name }, index, all) => all.findIndex((each) => each.name === name) < index,
-  );
+  const isTwice = (name: string, all: readonly { readonly name: string }[]) =>
+    all.filter((each) => each.name === name).length > 1;
+  const shared = mountsOf(template).filter(({ name }, _, all) => isTwice(name, all));
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     const read = runnerGroupFromObject({ ...groupFields, spec: { ...spec, podTemplate: template } });
     if ('problem' in read) break;

@@ -59,29 +59,27 @@ const WORD = String.raw`"(?:[^"\\]|\\.)*"|'[^']*'|\$\([^)]*\)|[^\s"';&|]+`;
 export function registrationOf(container: OldContainer, otherObjects: readonly unknown[]) {
   const text = [...container.command, ...container.args].join(' ').replaceAll('\\\n', ' ');
   const options = /\bregister\s.*/.exec(text)?.[0] ?? '';
-  const registrationVariables = OPTIONS.flatMap(
-    ([option, name]): { from: string; variable: OldContainer['env'][number] }[] => {
-      const word =
-        new RegExp(`--${option}(?:=|\\s+)(${WORD})`).exec(options)?.[1]?.replace(/^(["'])(.*)\1$/, '$2') ?? '';
-      const file = name === TOKEN && /^(?:\$\(|`)\s*(?:cat\s|<)\s*["']?([^\s"'|)`]+)/.exec(word)?.[1];
-      const from = /^\$(?:[({](?=\w+[)}:])|(?=\w+$))(\w+)/.exec(word)?.[1];
-      if (file) return [{ from: '', variable: { name: `${name}_FILE`, value: file } }];
-      if (from === undefined)
-        return word === '' || word.includes('$') ? [] : [{ from: '', variable: { name, value: word } }];
-      const guess = name === TOKEN ? container.envFrom.find(({ secretRef }) => secretRef) : undefined;
-      const ofAll = guess?.secretRef && { name: guess.secretRef.name, key: from.slice(guess.prefix?.length ?? 0) };
-      const { value, secretKeyRef = ofAll } = variableOf(container, from, otherObjects) ?? {};
-      return (value ?? secretKeyRef) === undefined
-        ? []
-        : [{ from, variable: { name, value, valueFrom: { secretKeyRef } } }];
-    },
-  );
-  const told: OldContainer = {
-    ...container,
-    env: [...container.env, ...registrationVariables.map(({ variable }) => variable)],
-  };
+  const registrationVariables = OPTIONS.flatMap(([option, name]): readonly PassedVariable[] => {
+    const quoted = new RegExp(`--${option}(?:=|\\s+)(${WORD})`).exec(options)?.[1] ?? '';
+    const word = quoted.replace(/^(["'])(.*)\1$/, '$2');
+    const file = name === TOKEN && /^(?:\$\(|`)\s*(?:cat\s|<)\s*["']?([^\s"'|)`]+)/.exec(word)?.[1];
+    const from = /^\$(?:[({](?=\w+[)}:])|(?=\w+$))(\w+)/.exec(word)?.[1];
+    if (file) return [{ from: '', variable: { name: `${name}_FILE`, value: file } }];
+    if (from === undefined)
+      return word === '' || word.includes('$') ? [] : [{ from: '', variable: { name, value: word } }];
+    const guess = name === TOKEN ? container.envFrom.find(({ secretRef }) => secretRef) : undefined;
+    const ofAll = guess?.secretRef && { name: guess.secretRef.name, key: from.slice(guess.prefix?.length ?? 0) };
+    const { value, secretKeyRef = ofAll } = variableOf(container, from, otherObjects) ?? {};
+    if ((value ?? secretKeyRef) === undefined) return [];
+    return [{ from, variable: { name, value, valueFrom: { secretKeyRef } } }];
+  });
+  const env = [...container.env, ...registrationVariables.map(({ variable }) => variable)];
+  const told: OldContainer = { ...container, env };
   return { told, names: registrationVariables.map(({ from }) => from) };
 }
+
+/** A variable that a command passes to `register`. `from`: the one that it uses. Empty: the value is written there. */
+type PassedVariable = Readonly<{ from: string; variable: OldContainer['env'][number] }>;
 
 /** ConfigMaps from which these containers have variables. */
 export function mapsOf(containers: readonly OldContainer[], otherObjects: readonly unknown[]): readonly unknown[] {
@@ -140,11 +138,8 @@ function secretOfFile({ volumes }: PodSpec, containers: readonly OldContainer[],
 export function ownFilesOf(pod: PodSpec, path: string | undefined, otherObjects: readonly unknown[]) {
   const inVolumes = pod.volumes.flatMap((volume) =>
     sourcesOf(volume).map(({ kind, name, items = [] }) => {
-      return {
-        volume: volume.name,
-        object: objectNamed(kind, name, otherObjects),
-        paths: items.map((item) => item.path),
-      };
+      const object = objectNamed(kind, name, otherObjects);
+      return { volume: volume.name, object, paths: items.map((item) => item.path) };
     }),
   );
   const loose = otherObjects.filter((object) => Data.safeParse(object).data?.kind === LOOSE_FILE);

@@ -49,48 +49,22 @@ export async function answersOf(
   ask: AskPerson | undefined,
   check: (answer: Partial<Answers>) => string | undefined,
 ): Promise<Answers> {
-  const missing: string[] = [];
-  const answered = async (question: string, byDefault: string | undefined, wrongIn: Rule): Promise<string> => {
-    for (;;) {
-      const answer = (await ask?.(question, byDefault)) || byDefault || '';
-      const problem = answer === '' ? 'an answer is needed' : wrongIn(answer);
-      if (ask === undefined || problem === undefined) return answer;
-      // A person who answers a question has not written a flag.
-      io.err(`${printable(problem.replace(/^.*?--[a-z-]+ must /, 'It must '))}\n`);
-    }
-  };
-  const need = async (name: 'gitea' | 'owner' | 'git', question: string, wrongIn: Rule): Promise<string> => {
-    const answer = flagValue(name, givenFlags, io) || (await answered(question, undefined, wrongIn));
-    if (answer === '') missing.push(longName(name));
-    return answer;
-  };
-  const choose = async (
-    name: 'groupName' | 'scope' | 'cap' | 'containerMode' | 'registration',
-    question: string,
-    wrongIn: Rule,
-  ): Promise<string> => {
-    const byDefault = String(flagValue(name, givenFlags, io));
-    return givenFlags[name] === undefined ? answered(question, byDefault, wrongIn) : byDefault;
-  };
-
+  const { choose, missing, need } = answering(givenFlags, io, ask);
   const valid =
     (name: 'gitea' | 'group' | 'mode' | 'registration' | 'git'): Rule =>
     (text) =>
       check({ [name]: text });
-  const gitea = await need('gitea', 'URL of Gitea, as pods of the cluster reach it', valid('gitea'));
-  const scope = await choose('scope', 'Whose CI jobs get runners: global, org, user or repo', (text) =>
-    SCOPES.some((each) => each === text) ? undefined : SCOPE_RULE,
-  );
+  const scopeRule: Rule = (text) => (SCOPES.some((each) => each === text) ? undefined : SCOPE_RULE);
+  const gitea = await need('gitea', QUESTIONS.gitea, valid('gitea'));
+  const scope = await choose('scope', scopeRule);
   const ownerIs = scope === 'repo' ? 'Repository, owner/name' : `Name of the ${scope}`;
   const ownerRule: Rule = (text) => ownerProblem(scope, text) ?? check({ scope: toScope('init', scope, text) });
   const owner = scope === 'global' ? '' : await need('owner', ownerIs, ownerRule);
-  const group = await choose('groupName', 'Name of the RunnerGroup', valid('group'));
-  const cap = await choose('cap', 'How many runners at most', (text) => check({ cap: toCap(text) }));
-  const docker = 'Docker in CI jobs: dind-rootless, dind, buildkit (image builds only) or host (no docker)';
-  const mode = await choose('containerMode', docker, valid('mode'));
-  const who = 'Who registers runners: pod, serve, or bound (serve, each for one repository)';
-  const registration = await choose('registration', who, valid('registration'));
-  const git = await need('git', 'Git repository with the RunnerGroups, as Argo CD reaches it', valid('git'));
+  const group = await choose('groupName', valid('group'));
+  const cap = await choose('cap', (text) => check({ cap: toCap(text) }));
+  const mode = await choose('containerMode', valid('mode'));
+  const registration = await choose('registration', valid('registration'));
+  const git = await need('git', QUESTIONS.git, valid('git'));
   if (missing.length > 0)
     throw new Failure('GR-INIT-01', 2, `init: ${missing.join(', ')} must be given, or answered on a terminal.`);
   return {
@@ -107,6 +81,40 @@ export async function answersOf(
     secretStore: flagValue('secretStore', givenFlags, io),
     webhook: flagValue('webhookUrl', givenFlags, io),
   };
+}
+
+const QUESTIONS = {
+  gitea: 'URL of Gitea, as pods of the cluster reach it',
+  scope: 'Whose CI jobs get runners: global, org, user or repo',
+  groupName: 'Name of the RunnerGroup',
+  cap: 'How many runners at most',
+  containerMode: 'Docker in CI jobs: dind-rootless, dind, buildkit (image builds only) or host (no docker)',
+  registration: 'Who registers runners: pod, serve, or bound (serve, each for one repository)',
+  git: 'Git repository with the RunnerGroups, as Argo CD reaches it',
+} as const;
+
+/** Answers from a flag, else by a question until the rule finds no fault. `missing`: flags that nobody has answered. */
+function answering(givenFlags: FlagsOf<'init'>, io: Io, ask: AskPerson | undefined) {
+  const missing: string[] = [];
+  const answered = async (question: string, byDefault: string | undefined, wrongIn: Rule): Promise<string> => {
+    for (;;) {
+      const answer = (await ask?.(question, byDefault)) || byDefault || '';
+      const problem = answer === '' ? 'an answer is needed' : wrongIn(answer);
+      if (ask === undefined || problem === undefined) return answer;
+      // A person who answers a question has not written a flag.
+      io.err(`${printable(problem.replace(/^.*?--[a-z-]+ must /, 'It must '))}\n`);
+    }
+  };
+  const need = async (name: 'gitea' | 'owner' | 'git', question: string, wrongIn: Rule): Promise<string> => {
+    const answer = flagValue(name, givenFlags, io) || (await answered(question, undefined, wrongIn));
+    if (answer === '') missing.push(longName(name));
+    return answer;
+  };
+  const choose = async (name: Exclude<keyof typeof QUESTIONS, 'gitea' | 'git'>, wrongIn: Rule): Promise<string> => {
+    const byDefault = String(flagValue(name, givenFlags, io));
+    return givenFlags[name] === undefined ? answered(QUESTIONS[name], byDefault, wrongIn) : byDefault;
+  };
+  return { choose, missing, need };
 }
 
 const toCap = (text: string): number | string => (Number.isNaN(Number(text)) ? text : Number(text));

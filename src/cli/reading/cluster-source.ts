@@ -143,12 +143,8 @@ export async function planOfCluster(
       group: keyText(group),
       problem: `${code} ${message.replaceAll('\n', ' ')}`,
     }));
-    return {
-      ...planned.value,
-      groups,
-      settings: giteaSettings,
-      where: { ...where, broken: [...broken, ...unservedGroups] },
-    };
+    const placed = { ...where, broken: [...broken, ...unservedGroups] };
+    return { ...planned.value, groups, settings: giteaSettings, where: placed };
   }
   // If Gitea does not answer, this is the only information.
   io.err(`${whereText(where)}\n`);
@@ -164,9 +160,8 @@ export async function planOfCluster(
 function shardsOf(objects: readonly RunnerGroupObject[]): LookOptions['printedBy'] {
   const [application, ...otherApplications] = new Set(objects.map(madeBy).map((made) => made && instanceName(made)));
   const shards = shardCount(objects[0]?.metadata.annotations);
-  return application === undefined || shards === undefined || otherApplications.length > 0
-    ? undefined
-    : { application, shards };
+  if (application === undefined || shards === undefined || otherApplications.length > 0) return undefined;
+  return { application, shards };
 }
 
 /** RunnerGroups as Argo CD applied them, and the settings with which their Gitea is asked. @throws Failure when they cannot be listed */
@@ -190,16 +185,11 @@ export async function groupsOfCluster(
       secretsIn: (secrets) => installedSecrets(secrets, installed, reader.argocdNamespace, repoServer),
     }),
   };
-  const { groups, broken } = sortedOut(
-    objects,
-    await installationFrom(flags, { ...io, env }),
-    settings.policy?.defaults,
-  );
+  const installation = await installationFrom(flags, { ...io, env });
+  const { groups, broken } = sortedOut(objects, installation, settings.policy?.defaults);
   // The policy is a file that only `serve` sees.
-  const statuses = objects.map((object) => statusSeen(object));
-  const refused = new Map(
-    statuses.flatMap((status) => (status.reason === DENIED ? [[status.group, status.notReady]] : [])),
-  );
+  const refusals = objects.map((object) => statusSeen(object)).filter(({ reason }) => reason === DENIED);
+  const refused = new Map(refusals.map(({ group, notReady }) => [group, notReady]));
   const denied = groups.flatMap((group): readonly UnservedGroup[] => {
     const problem = refused.get(keyText(group));
     return problem === undefined ? [] : [{ group: keyText(group), problem }];
@@ -214,16 +204,13 @@ const OF_NAMES = /^GITEA_RUNNERS_(?:INSTANCE|RUNNER_IMAGE(?:_ROOTLESS)?|DOCKER_I
 /** Variables that who looks from outside lacks, as the sidecar and `serve` have them. Empty: there are none, or they may not be read. */
 async function installedSettings(reader: ClusterReader): Promise<Readonly<Record<string, string>>> {
   const map = await readOne(reader, READS.settings);
-  return 'value' in map
-    ? Object.fromEntries(Object.entries(map.value.data).filter(([name]) => OF_NAMES.test(name)))
-    : {};
+  if (!('value' in map)) return {};
+  return Object.fromEntries(Object.entries(map.value.data).filter(([name]) => OF_NAMES.test(name)));
 }
 
 export async function listObjects(client: KubeClient, namespaces: readonly string[], deadline: Deadline) {
-  const searchedNamespaces = namespaces.length > 0 ? namespaces : [undefined];
-  const lists = await Promise.all(
-    searchedNamespaces.map((namespace) => listAll(client, RUNNER_GROUPS, namespace, deadline)),
-  );
+  const listIn = (namespace: string | undefined) => listAll(client, RUNNER_GROUPS, namespace, deadline);
+  const lists = await Promise.all(namespaces.length > 0 ? namespaces.map(listIn) : [listIn(undefined)]);
   return lists.flatMap(({ items }) => items);
 }
 

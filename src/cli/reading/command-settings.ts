@@ -111,13 +111,10 @@ export async function refuseDenied(settings: Settings, groups: readonly RunnerGr
 /** Returns the caller, from variables that authors of repositories cannot set: theirs begin with ARGOCD_ENV_. */
 export function askerFrom({ env, now }: Pick<Io, 'env' | 'now'>, isValidate = false): Asker {
   const appVariable = (name: string) => env[`ARGOCD_APP_${name}`] || undefined;
-  const [destination, project, repository] = [
-    appVariable('NAMESPACE'),
-    appVariable('PROJECT_NAME'),
-    appVariable('SOURCE_REPO_URL'),
-  ];
-  const isArgoCd =
-    !isValidate && [appVariable('NAME'), destination, project, repository].some((text) => text !== undefined);
+  const variables = ['NAMESPACE', 'PROJECT_NAME', 'SOURCE_REPO_URL', 'NAME'].map(appVariable);
+  const [destination, project, repository] = variables;
+  // Argo CD never calls `validate`.
+  const isArgoCd = !isValidate && variables.some((text) => text !== undefined);
   return { isArgoCd, destination, project, repository, nowMs: now() };
 }
 
@@ -151,14 +148,12 @@ export function tracingFrom(
 function urlOf(endpoint: string, isInsecure: boolean): URL {
   const url = parseUrl(endpoint.includes('://') ? endpoint : `${isInsecure ? 'http' : 'https'}://${endpoint}`);
   const endpointFailure = (why: string): Failure => new Failure('GR-FLAG-22', 2, `read --tracing-endpoint: it ${why}.`);
+  const example = 'e.g. https://otel-collector.observability:4318, without user and password';
   if (!url || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '' || url.search)
-    throw endpointFailure(
-      'must be the base URL of OTLP over HTTP, e.g. https://otel-collector.observability:4318, without user and password',
-    );
+    throw endpointFailure(`must be the base URL of OTLP over HTTP, ${example}`);
+  const readable = 'begins with http, so anybody on the way can read the spans';
   if (url.protocol === 'http:' && !isInsecure)
-    throw endpointFailure(
-      'begins with http, so anybody on the way can read the spans. Use https, or add --tracing-insecure',
-    );
+    throw endpointFailure(`${readable}. Use https, or add --tracing-insecure`);
   if (!url.pathname.endsWith(TRACES)) url.pathname = `${url.pathname.replace(/\/+$/, '')}${TRACES}`;
   return url;
 }

@@ -1,3 +1,4 @@
+/** Findings of `doctor`: how a check judges what was read, and the remedies that several checks name. */
 import type { Failure, FailureKind } from '../../shared/failure.ts';
 import { IMAGE, manual, NAME } from '../../shared/installed/installed-names.ts';
 import type { SeenOrNot } from './read-object.ts';

@@ -22,10 +22,8 @@ export function oddValues(group: RunnerGroup): readonly LateProblem[] {
   const odd = ABOUT.flatMap((about) => about(group));
   const problemsOf = (code: WarningCode, all: readonly Odd[]) =>
     all.map(([path, message]) => ({ group, path, message, code }));
-  return [
-    ...problemsOf('GR-WARN-14', [...within(spec, ['spec']), ...odd]),
-    ...problemsOf('GR-WARN-11', containers(group)),
-  ];
+  const ofFields = problemsOf('GR-WARN-14', [...within(spec, ['spec']), ...odd]);
+  return [...ofFields, ...problemsOf('GR-WARN-11', containers(group))];
 }
 
 const oddIf = (condition: boolean, path: Path, message: string): readonly Odd[] => (condition ? [[path, message]] : []);
@@ -79,13 +77,10 @@ function oddImage(image: string): string | undefined {
   const [, host = '', name = '', tags = ''] =
     /^((?:[^/@]*[.:A-Z][^/@]*|localhost)\/)?([^:@]*)([^@]*)/.exec(plain) ?? [];
   if (tags.indexOf(':') !== tags.lastIndexOf(':')) return `names the image ${image} with two tags: keep one`;
-  const correctedImage = plain.replace(
-    host + name,
-    `${/[.:]/.test(host) ? host : host.toLowerCase()}${name.toLowerCase()}`,
-  );
-  return correctedImage === image
-    ? undefined
-    : `names the image ${image}, which no registry has: write ${correctedImage}`;
+  const correctedHost = /[.:]/.test(host) ? host : host.toLowerCase();
+  const correctedImage = plain.replace(host + name, correctedHost + name.toLowerCase());
+  if (correctedImage === image) return undefined;
+  return `names the image ${image}, which no registry has: write ${correctedImage}`;
 }
 
 const OF_SERVER = /^spec\.(?:gitea\.url|giteaURL|cache\.url|proxy\.\w+)$/;
@@ -244,11 +239,8 @@ function aboutImage({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
     'holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line';
   const { base, daemon } = OF_PROJECT.exec(image)?.groups ?? {};
   const lacksRootless = base !== undefined && containerMode === 'dind-rootless' && daemon !== '-dind-rootless';
-  const advice = `"image: ${base}-dind-rootless", or "containerMode: dind"`;
-  return [
-    ...oddIf(NO_RUNNER.test(image), path, noRunner),
-    ...oddIf(lacksRootless, path, `has no docker daemon, which containerMode dind-rootless needs: write ${advice}`),
-  ];
+  const rootless = `has no docker daemon, which containerMode dind-rootless needs: write "image: ${base}-dind-rootless", or "containerMode: dind"`;
+  return [...oddIf(NO_RUNNER.test(image), path, noRunner), ...oddIf(lacksRootless, path, rootless)];
 }
 
 const SECRET_NAME = /(?:TOKEN|PASSWORD|PASSWD|SECRET|API_?KEY|ACCESS_KEY|PRIVATE_KEY)$/i;
@@ -329,10 +321,8 @@ function aboutNodes({ manifest }: RunnerGroup): readonly Odd[] {
 
 /** Warns of a spread that selects other pods than the group's own. An affinity may select others. */
 function aboutSpread({ manifest, name }: RunnerGroup): readonly Odd[] {
-  const [path, below] = [
-    [...POD, 'topologySpreadConstraints'],
-    ['labelSelector', 'matchLabels'],
-  ];
+  const path = [...POD, 'topologySpreadConstraints'];
+  const below = ['labelSelector', 'matchLabels'];
   const templateLabels = valueAt(manifest, ['spec', 'podTemplate', 'metadata', 'labels']) ?? {};
   const podLabels = new Map<string, unknown>(Object.entries({ ...groupLabels(name), ...templateLabels }));
   return listAt(manifest, path).flatMap((each, index) =>
@@ -393,11 +383,9 @@ function aboutDaemon({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   const isOfDocker = (of: unknown) => of === 'runner' || (of === 'docker' && hasDocker(containerMode));
   const leads = /^DOCKER_(?:HOST|TLS|TLS_VERIFY|TLS_CERTDIR|CERT_PATH|CONTEXT)$/;
   const variables = variablesOf(manifest).filter(({ of, name }) => isOfDocker(of) && leads.test(name));
+  const daemon = `the daemon of containerMode ${containerMode}, which has a socket without TLS`;
   if (hasDocker(containerMode))
-    return variables.map(({ path, name }) => [
-      path,
-      `${name} leads docker away from the daemon of containerMode ${containerMode}, which has a socket without TLS: remove it`,
-    ]);
+    return variables.map(({ path, name }) => [path, `${name} leads docker away from ${daemon}: remove it`]);
   const host = variables.find(({ name }) => name === 'DOCKER_HOST');
   const tls = variables.find(({ name }) => name !== 'DOCKER_HOST');
   if (tls && !host) return [[tls.path, `${tls.name} means nothing without DOCKER_HOST: write that, too, or remove it`]];

@@ -1,3 +1,4 @@
+/** Reads the RunnerGroups of files, and plans them. */
 import { PASS_WORKLOADS, withoutWorkloads } from '../../config/policy/without-policy.ts';
 import { type BrokenGroup, problemText } from '../../config/runnergroup/broken.ts';
 import type { ReadResult } from '../../config/runnergroup/read.ts';

@@ -18,20 +18,15 @@ import { listAt, oddValues } from './odd-values.ts';
 export async function warningsOf(groups: readonly RunnerGroup[], hasPolicy: boolean): Promise<readonly LateProblem[]> {
   const overlaps = overlappingGroup(groups);
   const heaviest = aboutSharedLimits(groups);
-  const problems = groups.flatMap((group) => [
-    ...[...warningsIn(group), ...aboutOverlap(overlaps.get(group))].map(
-      ([field, code, message]): LateProblem => ({ group, path: ['spec', field], message, code }),
-    ),
-    ...heaviest(group),
-    ...oddValues(group),
-  ]);
+  const problems = groups.flatMap((group): readonly LateProblem[] => {
+    const warnings = [...warningsIn(group), ...aboutOverlap(overlaps.get(group))];
+    const ofFields = warnings.map(([field, code, message]) => ({ group, path: ['spec', field], message, code }));
+    return [...ofFields, ...heaviest(group), ...oddValues(group)];
+  });
   if (hasPolicy) return problems;
   const unpermitted = await askedWithoutPolicy(groups);
   const message = 'only a policy can allow this: without one generate starts no runners for the group';
-  return [
-    ...problems,
-    ...unpermitted.map(({ group, path }) => ({ group, path, message, code: 'GR-WARN-06' as const })),
-  ];
+  return [...problems, ...unpermitted.map((place): LateProblem => ({ ...place, message, code: 'GR-WARN-06' }))];
 }
 
 /** Documents beside the groups that are not passed on at generation time. */
@@ -45,85 +40,57 @@ export function warningsAbout(documents: readonly PassThrough[]): readonly Probl
   const refused = refusedDocuments(documents).map(({ place, workload }): Problem => {
     const cause =
       workload === undefined ? 'YAML readers disagree about a line break or "---" in this' : `${workload} starts pods`;
-    return {
-      place,
-      path: 'kind',
-      message: `${cause}, so generate ${workload === undefined ? 'refuses all files with exit 3' : 'leaves it as it is in the cluster'}: let an Application without this plugin deploy it, or set ${PASS_WORKLOADS}=true for gitea-runners`,
-      code: 'GR-WARN-07',
-    };
+    const effect = workload === undefined ? 'refuses all files with exit 3' : 'leaves it as it is in the cluster';
+    const remedy = `let an Application without this plugin deploy it, or set ${PASS_WORKLOADS}=true for gitea-runners`;
+    return { place, path: 'kind', message: `${cause}, so generate ${effect}: ${remedy}`, code: 'GR-WARN-07' };
   });
   return [...refused, ...secretProblems];
 }
 
 type Warning = readonly [field: string, code: WarningCode, message: string];
 
+const NO_RUNNERS = 'the cap is 0, so the group starts no runners: raise it, or set suspend: true';
+const PLAIN_HTTP = 'plain http: tokens travel unencrypted. Use https, or keep this to a network that you trust';
+const NO_REQUESTS =
+  'is missing, so runner pods ask for nothing: a node takes too many of them, and ends them first when memory is short. Write e.g. "resources: {requests: {cpu: 500m, memory: 1Gi}}"';
+const NOT_BOUND =
+  'needs bound runners from the release after 0.2 on: without them Gitea gives a runner any job of the scope. Write "registration: {by: serve, for: repository}"';
+const UNUSED = 'is not used, because serve registers: remove it, and its Secret when no other group names it';
+const ONE_KEY =
+  'is the same key of the same Secret as authToken: an API token registers no runner. Name the key with the registration token';
+
 function warningsIn(group: RunnerGroup): readonly Warning[] {
-  const { authToken, giteaUrl, image, labels, maxActiveRunners, podTemplate, registrationToken, resources } = group;
-  const foreignLabels = labels
-    .map(({ name }) => name)
-    .filter((name) => ['Windows', 'macOS'].includes(machineOf(name) ?? ''));
-  const asking = [valueAt(podTemplate, ['spec']), ...listAt(podTemplate, ['spec', 'containers'])];
-  const asksNothing =
-    Object.keys({ ...resources.requests, ...resources.limits }).length === 0 &&
-    asking.every((each) => valueAt(each, ['resources']) === undefined);
-  const { fairness, limits, registration } = group;
+  const { authToken, fairness, giteaUrl, image, labels, limits, registration, registrationToken } = group;
+  const names = labels.map(({ name }) => name);
+  const foreignLabels = names.filter((name) => ['Windows', 'macOS'].includes(machineOf(name) ?? ''));
+  const foreign = `runners are Linux pods, and jobs with runs-on ${foreignLabels.join(', ')} would run there: remove the label`;
+  const forgejo = `${image} looks like Forgejo's runner, which does not register at Gitea: use gitea/runner`;
   const isPerJob = limits.some(dependsOnJob);
+  const needsBound = registration.for === 'scope' && (isPerJob || fairness === 'per-repository');
   const isOneKey = authToken.name === registrationToken?.name && authToken.key === registrationToken.key;
   const { protocol, hostname } = new URL(giteaUrl);
   // Traffic on one machine is not visible to others.
   const isHere = /^(?:localhost|127\..*|\[::1\])$/.test(hostname);
+  const isInSpec = (field: string): boolean => valueAt(group.manifest, ['spec', field]) !== undefined;
+  const isTokenUnused = registration.by === 'serve' && isInSpec('registrationToken');
   const warnIf = (condition: boolean, ...warning: Warning): readonly Warning[] => (condition ? [warning] : []);
   return [
-    ...warnIf(
-      maxActiveRunners === 0 && !group.suspend,
-      'maxActiveRunners',
-      'GR-WARN-01',
-      'the cap is 0, so the group starts no runners: raise it, or set suspend: true',
-    ),
+    ...warnIf(group.maxActiveRunners === 0 && !group.suspend, 'maxActiveRunners', 'GR-WARN-01', NO_RUNNERS),
     ...movingImages(group),
-    ...warnIf(
-      protocol === 'http:' && !isHere,
-      valueAt(group.manifest, ['spec', 'giteaURL']) === undefined ? 'gitea' : 'giteaURL',
-      'GR-WARN-03',
-      'plain http: tokens travel unencrypted. Use https, or keep this to a network that you trust',
-    ),
-    ...warnIf(
-      asksNothing,
-      'resources',
-      'GR-WARN-08',
-      'is missing, so runner pods ask for nothing: a node takes too many of them, and ends them first when memory is short. Write e.g. "resources: {requests: {cpu: 500m, memory: 1Gi}}"',
-    ),
-    ...warnIf(
-      foreignLabels.length > 0,
-      'labels',
-      'GR-WARN-09',
-      `runners are Linux pods, and jobs with runs-on ${foreignLabels.join(', ')} would run there: remove the label`,
-    ),
-    ...warnIf(
-      /forgejo/i.test(image),
-      'image',
-      'GR-WARN-09',
-      `${image} looks like Forgejo's runner, which does not register at Gitea: use gitea/runner`,
-    ),
-    ...warnIf(
-      registration.for === 'scope' && (isPerJob || fairness === 'per-repository'),
-      isPerJob ? 'limits' : 'fairness',
-      'GR-WARN-12',
-      'needs bound runners from the release after 0.2 on: without them Gitea gives a runner any job of the scope. Write "registration: {by: serve, for: repository}"',
-    ),
-    ...warnIf(
-      registration.by === 'serve' && valueAt(group.manifest, ['spec', 'registrationToken']) !== undefined,
-      'registrationToken',
-      'GR-WARN-13',
-      'is not used, because serve registers: remove it, and its Secret when no other group names it',
-    ),
-    ...warnIf(
-      isOneKey,
-      'registrationToken',
-      'GR-WARN-04',
-      'is the same key of the same Secret as authToken: an API token registers no runner. Name the key with the registration token',
-    ),
+    ...warnIf(protocol === 'http:' && !isHere, isInSpec('giteaURL') ? 'giteaURL' : 'gitea', 'GR-WARN-03', PLAIN_HTTP),
+    ...warnIf(asksNothing(group), 'resources', 'GR-WARN-08', NO_REQUESTS),
+    ...warnIf(foreignLabels.length > 0, 'labels', 'GR-WARN-09', foreign),
+    ...warnIf(/forgejo/i.test(image), 'image', 'GR-WARN-09', forgejo),
+    ...warnIf(needsBound, isPerJob ? 'limits' : 'fairness', 'GR-WARN-12', NOT_BOUND),
+    ...warnIf(isTokenUnused, 'registrationToken', 'GR-WARN-13', UNUSED),
+    ...warnIf(isOneKey, 'registrationToken', 'GR-WARN-04', ONE_KEY),
   ];
+}
+
+function asksNothing({ podTemplate, resources }: RunnerGroup): boolean {
+  const specs = [valueAt(podTemplate, ['spec']), ...listAt(podTemplate, ['spec', 'containers'])];
+  const isEmpty = Object.keys({ ...resources.requests, ...resources.limits }).length === 0;
+  return isEmpty && specs.every((spec) => valueAt(spec, ['resources']) === undefined);
 }
 
 function movingImages({ image, labels }: RunnerGroup): readonly Warning[] {

@@ -24,10 +24,8 @@ export function load(file: string): unknown {
   if (!loaded.has(file)) {
     const source = readSource(file);
     const script = compile(source, file, openCache(source, `${file}.cache`));
-    loaded.set(
-      file,
-      run(script, (part) => load(join(dirname(file), part))),
-    );
+    const loadPart = (part: string) => load(join(dirname(file), part));
+    loaded.set(file, run(script, loadPart));
   }
   return loaded.get(file);
 }

@@ -116,12 +116,8 @@ export function rerunLostJobs(timeoutMs: number): StartTask {
           end(group, expired, 'expired');
         }
         const earlierRuns = runs;
-        runs = new Map(
-          lostRuns(book.atLoss()).map((run) => [
-            run.key,
-            { tries: 0, isTold: false, ...earlierRuns.get(run.key), run },
-          ]),
-        );
+        const stateOf = (run: LostRun) => ({ tries: 0, isTold: false, ...earlierRuns.get(run.key), run });
+        runs = new Map(lostRuns(book.atLoss()).map((run) => [run.key, stateOf(run)]));
         line.keepOnly(runs);
         for (const [key, { cannotEnd, run }] of runs) {
           if (line.has(key)) continue;
@@ -180,9 +176,8 @@ export function showsEnd({ at: { look, lostSince }, losses }: Pick<LostRun, 'at'
 function mayEnd({ at: { look }, losses, runId }: LostRun): boolean {
   if (!look) return false;
   const endedJobIds = new Set(losses.flatMap(({ jobId, runnerEnded }) => (runnerEnded ? [jobId] : [])));
-  const open = look.jobs.filter(
-    ({ runId: of, status }) => of === runId && (status === 'in_progress' || status === 'queued'),
-  );
+  const jobsOfRun = look.jobs.filter((job) => job.runId === runId);
+  const open = jobsOfRun.filter(({ status }) => status === 'in_progress' || status === 'queued');
   return open.length > 0 && open.every(({ id, status }) => status === 'in_progress' && endedJobIds.has(id));
 }
 

@@ -96,9 +96,8 @@ export function tellJobEnds(timeoutMs: number, notifyDefaults: readonly NotifyTa
     const endedJobs = ({ verdicts }: EventOf<'reconciled'>): readonly AskedJob[] => {
       const jobs = collector.take(verdicts);
       if (jobs.length === 0) return [];
-      const groups = new Map<string, RunnerGroup | undefined>(
-        verdicts.flatMap(({ groups: members }) => members.map(({ live }) => [live.key, live.group] as const)),
-      );
+      const allGroups = verdicts.flatMap(({ groups }) => groups);
+      const groups = new Map(allGroups.map(({ live }) => [live.key, live.group]));
       return jobs.flatMap((job) => {
         const group = groups.get(keyText(job.group));
         const target = group && targetOf().get(group);

@@ -51,13 +51,8 @@ export function interactiveListener(
   onPress: OnPress,
 ): RequestListener {
   const readBody = bodyReader(MAX_PRESS_BYTES, MEMORY_BYTES);
-  const perf = { now: nowMs };
-  const takenSignatures = new LRUCache<string, true>({
-    max: MOST_REMEMBERED,
-    ttl: 2 * WINDOW_MS,
-    ttlResolution: 0,
-    perf,
-  });
+  const memory = { max: MOST_REMEMBERED, ttl: 2 * WINDOW_MS, ttlResolution: 0, perf: { now: nowMs } };
+  const takenSignatures = new LRUCache<string, true>(memory);
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const refuse = (status: number, why: string): void => answer(request, response, plain(status, why));
     if (request.method !== 'POST') return refuse(405, 'Slack sends POST.');

@@ -96,14 +96,7 @@ const POSTING = {
 } as const;
 
 /** Slack's words that may be right later. */
-const TRANSIENT = new Set([
-  'ratelimited',
-  'rate_limited',
-  'internal_error',
-  'fatal_error',
-  'service_unavailable',
-  'request_timeout',
-]);
+const TRANSIENT = /^(?:rate_?limited|internal_error|fatal_error|service_unavailable|request_timeout)$/;
 
 /** An answer of Slack. Only the word of an error is repeated. */
 const Answer = z.object({
@@ -143,7 +136,7 @@ async function callSlack(
   if (status === 429) return refusal('too many messages (429)', true);
   if (status !== 200) return refusal(`status ${status}`, true);
   const answer = Answer.safeParse(parseJson(text)).data ?? {};
-  return answer.ok ? answer : refusal(answer.error ?? 'it refused', TRANSIENT.has(answer.error ?? ''));
+  return answer.ok ? answer : refusal(answer.error ?? 'it refused', TRANSIENT.test(answer.error ?? ''));
 }
 
 const WORDS: Readonly<Record<JobNotice['result'], string>> = {
@@ -158,10 +151,8 @@ export function slackMessage(notice: JobNotice, hasButton: boolean) {
   const { group, job, keptUntilMs, namespace, repository, result, runner, url, workflow } = notice;
   const name = workflow === undefined ? job : `${workflow} / ${job}`;
   // Slack ends a link at > and its text at |.
-  const link =
-    url === ''
-      ? escapeSlack(name)
-      : `<${escapeSlack(url).replaceAll('|', '%7C')}|${escapeSlack(name).replaceAll('|', '¦')}>`;
+  const linkText = escapeSlack(name).replaceAll('|', '¦');
+  const link = url === '' ? escapeSlack(name) : `<${escapeSlack(url).replaceAll('|', '%7C')}|${linkText}>`;
   const facts = [
     `Repository: ${escapeSlack(repository)}`,
     `Runner: ${escapeSlack(namespace)}/job/${escapeSlack(runner)} (RunnerGroup ${escapeSlack(group)})`,

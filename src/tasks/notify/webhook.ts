@@ -24,12 +24,8 @@ export function webhookReceiver(
 ): Receiver {
   const call = async (url: string, subject: string, notice: JobNotice): Promise<Refusal | undefined> => {
     const secret = secretFile === undefined ? undefined : await readSignerOf(secretFile, url);
-    const request = {
-      what: subject,
-      method: 'POST',
-      url: new URL(url),
-      ...signedBody(notice, clock.now(), secret),
-    } as const;
+    const signed = signedBody(notice, clock.now(), secret);
+    const request = { what: subject, method: 'POST', url: new URL(url), ...signed } as const;
     // A POST is not led on: a redirect is an answer like others.
     const { status } = await http.send(request, new Deadline(ATTEMPT_MS, clock));
     if (status >= 200 && status < 300) return undefined;
@@ -63,10 +59,8 @@ async function readSignerOf(file: string, url: string): Promise<string> {
   if (lines.every(({ base }) => base === undefined)) return text;
   const ownLine = lines.find(({ base }) => base !== undefined && isBelow(new URL(url), base));
   if (ownLine) return ownLine.secret;
-  throw unusableFile(
-    file,
-    `no line is for ${new URL(url).origin}. Add a line: the address, a space, a secret of its own`,
-  );
+  const remedy = 'Add a line: the address, a space, a secret of its own';
+  throw unusableFile(file, `no line is for ${new URL(url).origin}. ${remedy}`);
 }
 
 /** @param secret absent: not signed. */

@@ -24,6 +24,7 @@ import type { Retry, Turn } from '../../serve/queue/work-queue.ts';
 import type { LiveGroup } from '../../serve/seen/live.ts';
 import type { StartTask } from '../../serve/task.ts';
 import { doubled } from '../../shared/clock.ts';
+import { defined } from '../../shared/defined.ts';
 import { Failure } from '../../shared/failure.ts';
 import { groupBy, keyText } from '../../shared/keys.ts';
 import { type Scope, scopeWord } from '../../shared/scope.ts';
@@ -77,12 +78,9 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
       if (!isSame) checkHolder(tokenKey, expectedHolder, holder);
       if (isSame && bound !== undefined && holder === expectedHolder) return 'same';
       if (signal.aborted) return 'changed';
-      const content = {
-        data: { [tokenKey.key]: token, ...(bound === undefined && { [URL_KEY]: target.url }) },
-        annotations: {
-          [REGISTRATION_MARK]: JSON.stringify(Object.fromEntries([...holders, [tokenKey.key, expectedHolder]])),
-        },
-      };
+      const data = { [tokenKey.key]: token, ...(bound === undefined && { [URL_KEY]: target.url }) };
+      const mark = JSON.stringify(Object.fromEntries([...holders, [tokenKey.key, expectedHolder]]));
+      const content = { data, annotations: { [REGISTRATION_MARK]: mark } };
       return await fillSecret(client, tokenKey, version, content, new Deadline(timeoutMs, client.clock));
     };
 
@@ -167,20 +165,15 @@ export function tokenKeys(
   names: ReadonlySet<string>,
 ): readonly TokenKey[] {
   const soundGroups = groups.filter((one): one is SoundGroup => one.group !== undefined);
-  const unclear = new Map(
-    groups.flatMap(({ group, object: { metadata } }) => (group ? [] : [[metadata.namespace, metadata.name]])),
-  );
+  const broken = groups.flatMap(({ group, object }) => (group ? [] : object.metadata));
+  const unclear = new Map(broken.map(({ name, namespace }) => [namespace, name]));
   const byPod = soundGroups.filter((one): one is ByPod => one.group.registrationToken !== undefined);
   const members = groupBy(byPod, ({ group: { namespace, registrationToken } }) =>
     names.has(registrationToken.name) ? `${namespace}/${registrationToken.name} ${registrationToken.key}` : undefined,
   );
   if (members.size === 0) return [];
-  const uses = new Map(
-    [...groupBy(soundGroups, ({ group }) => group.namespace)].map(([namespace, all]) => [
-      namespace,
-      all.flatMap(usesOf),
-    ]),
-  );
+  const byNamespace = groupBy(soundGroups, ({ group }) => group.namespace);
+  const uses = new Map([...byNamespace].map(([namespace, all]) => [namespace, all.flatMap(usesOf)]));
   return [...members].flatMap(([id, unordered]) => {
     const sharing = unordered.toSorted((a, b) => (a.group.name < b.group.name ? -1 : 1));
     const [{ group }] = sharing as [ByPod];
@@ -190,14 +183,8 @@ export function tokenKeys(
     const { namespace, registrationToken } = group;
     const why = conflict(group, sharing) ?? otherUse(registrationToken, uses.get(namespace) ?? []);
     const tokenKey = { id, namespace, ...registrationToken, objects: sharing.map(({ object }) => object) };
-    const broken = unclear.get(namespace);
-    return [
-      {
-        ...tokenKey,
-        target: why ? refusalOf(tokenKey, why) : goodTarget,
-        ...(broken !== undefined && { unclear: broken }),
-      },
-    ];
+    const target = why ? refusalOf(tokenKey, why) : goodTarget;
+    return [{ ...tokenKey, target, ...defined({ unclear: unclear.get(namespace) }) }];
   });
 }
 

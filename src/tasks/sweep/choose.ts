@@ -150,10 +150,8 @@ function findOwn({ instance, groups, looks, areAll = false }: SweepEvidence) {
       if (group) ownRows.set(key, { key, group, row });
     }
   }
-  const inOrder = [...ownRows.values()].sort(
-    (a, b) => compareText(a.group.giteaUrl, b.group.giteaUrl) || a.row.id - b.row.id,
-  );
-  return { own: inOrder, foreign: all.size - ownRows.size };
+  const byGitea = (a: OwnRow, b: OwnRow) => compareText(a.group.giteaUrl, b.group.giteaUrl) || a.row.id - b.row.id;
+  return { own: [...ownRows.values()].sort(byGitea), foreign: all.size - ownRows.size };
 }
 
 /** Finds the group behind a row that is of none of the given ones. The hash in the name proves group, namespace and instance. */

@@ -99,9 +99,8 @@ export class Sweeper {
     const targets = new Map(groups.map(({ target }) => [target.key, target]));
     const allowedTargets = [...targets.values()].filter((target) => mayAsk?.(target) ?? true);
     // The failure of one scope does not stop the others.
-    const results = await Promise.all(
-      allowedTargets.map((target) => orFailure(ask(target, (access) => lookAt(access, target)))),
-    );
+    const lookOf = (target: GiteaTarget) => orFailure(ask(target, (access) => lookAt(access, target)));
+    const results = await Promise.all(allowedTargets.map(lookOf));
     const failures = results.flatMap((each) => (each instanceof Failure ? each : []));
     const unlisted = allowedTargets.flatMap(({ scope }, at) => (results[at] ? [] : describeScope(scope)));
     const scopeLooks = results.flatMap((each) => (each && !(each instanceof Failure) ? each : []));
@@ -138,9 +137,8 @@ export class Sweeper {
       registrations: choice.registrations.flatMap((registration) => {
         const { group, id, name } = registration;
         const outcome = outcomes.get(registration);
-        return outcome
-          ? { namespace: group.namespace, group: group.name, gitea: group.giteaUrl, id, name, outcome }
-          : [];
+        if (!outcome) return [];
+        return { namespace: group.namespace, group: group.name, gitea: group.giteaUrl, id, name, outcome };
       }),
       /** Rows of other runners, which are never touched. */
       foreign: choice.foreign,
@@ -212,10 +210,7 @@ export function sweepDeadRows(deletes: boolean, instance: string, timeoutMs: num
   return ({ clock, cluster, giteas, isWell, queue, targetOf, tell }) => {
     const groups = new SweptGroups();
     let lastTargetOf: TargetOf | undefined;
-    const places = new Map<
-      string,
-      { readonly group: SweepGroup; readonly passes: number; readonly isGuess: boolean }
-    >();
+    const places = new Map<string, Readonly<{ group: SweepGroup; passes: number; isGuess: boolean }>>();
     const nextPlaces = (): readonly SweepGroup[] =>
       [...places]
         .sort(([, a], [, b]) => Number(a.isGuess) - Number(b.isGuess))
@@ -238,11 +233,10 @@ export function sweepDeadRows(deletes: boolean, instance: string, timeoutMs: num
     });
     /** Sweeps once. If looks fail or Jobs cannot be seen, nothing is deleted. */
     const sweep = async (_: string, { signal }: Turn): Promise<Retry> => {
-      const readable = [...groups.at(clock.now()), ...nextPlaces()].filter(({ namespace }) =>
-        cluster.mayRead(namespace),
-      );
+      const mayRead = ({ namespace }: SweepGroup): boolean => cluster.mayRead(namespace);
+      const readable = [...groups.at(clock.now()), ...nextPlaces()].filter(mayRead);
       const liveJobs = async () => {
-        const isSeen = cluster.fresh && readable.every(({ namespace }) => cluster.mayRead(namespace));
+        const isSeen = cluster.fresh && readable.every(mayRead);
         return isSeen ? cluster.runners().map(({ job }) => job) : undefined;
       };
       const mayAsk = (target: GiteaTarget): boolean => isWell(target) && giteas.pauseMs(target) === 0;

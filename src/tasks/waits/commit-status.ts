@@ -130,9 +130,8 @@ function followWaits(verdicts: readonly AppVerdict[], waitByKey: ReadonlyMap<str
   const waits = verdicts.flatMap((verdict) => waitsIn(verdict, waitByKey, targetOf));
   const shown = waits.filter(([key], at) => waitByKey.has(key) || at < MOST_FOLLOWED);
   const next = new Map(shown.map(([key, waitNow]) => [key, waitNow()]));
-  const groups = new Map(
-    verdicts.flatMap(({ groups: members }) => members.map((group) => [group.live.key, group] as const)),
-  );
+  const allGroups = verdicts.flatMap(({ groups }) => groups);
+  const groups = new Map(allGroups.map((group) => [group.live.key, group]));
   for (const [key, wait] of waitByKey) {
     const group = groups.get(wait.group);
     if (next.has(key) || !group || !asks(group)) continue;
