@@ -62,10 +62,8 @@ export function startTrends(context: FeatureContext, giteas: Giteas, ownGroups: 
       const [from = '', to = ''] = [period.fromMs, toMs].map((ms) => new Date(ms).toISOString());
       // It takes some ms for 2,000 jobs, so it is calculated once for each group and reading.
       const { isWhole } = history;
-      readings.set(
-        key,
-        memo((group: string) => ({ ...trendsOf(evidence, group), group, from, to, isWhole })),
-      );
+      const trendsIn = memo((group: string) => ({ ...trendsOf(evidence, group), group, from, to, isWhole }));
+      readings.set(key, trendsIn);
       return undefined;
     },
   });

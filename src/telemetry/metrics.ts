@@ -129,11 +129,7 @@ function groupOf({ metadata }: EventOf<'runner-lost'>['object']) {
 const STATES = ['starting', 'running', 'complete', 'failed', 'deleting', 'unknown'] as const;
 
 /** Gauges that events write. */
-const OF_EVENTS: ReadonlySet<string> = new Set([
-  'dead_registrations',
-  'leader',
-  'webhook_last_delivery_timestamp_seconds',
-]);
+const OF_EVENTS = new Set(['dead_registrations', 'leader', 'webhook_last_delivery_timestamp_seconds']);
 
 /** Writes the gauges of the last reconcile when they are read. Groups that are gone are forgotten. */
 function showReconcile(set: MetricSet, { verdicts, skews }: LastReconcile): void {
@@ -207,8 +203,6 @@ function makeNamed<Makers extends Readonly<Record<string, (name: string) => unkn
 
 const GROUP = ['namespace', 'group'] as const;
 const ENDED = [...GROUP, 'repository', 'result'] as const;
-const APPLICATION = ['application'] as const;
-const RESULT = ['result'] as const;
 /** Buckets from "at once" to an hour: a CI job waits for a pod, an image or a cap. */
 const WAITING_SECONDS = [0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 7.5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 const WAKE_SECONDS = [0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 20, 60];
@@ -275,11 +269,9 @@ function makeMetrics(registry: Registry) {
     wakes_total: counter('Wakes of an Application by outcome.', ['application', 'outcome']),
     wake_duration_seconds: histogram('One wake: refresh and sync request.', WAKE_SECONDS, ['application']),
     wake_wait_seconds: histogram('How long a wake waited for its turn.', WAKE_SECONDS, []),
-    wake_shown_seconds: histogram(
-      'From the begin of a wake until the cluster shows the plan.',
-      WAKE_SECONDS,
-      APPLICATION,
-    ),
+    wake_shown_seconds: histogram('From the begin of a wake until the cluster shows the plan.', WAKE_SECONDS, [
+      'application',
+    ]),
     argocd_requests_total: counter('Requests to Argo CD by status; 0: no answer.', ['status']),
     plan_duration_seconds: histogram('One plan of one Application.', PLAN_SECONDS, []),
     webhook_deliveries_total: counter('Webhook deliveries by result.', ['result']),
@@ -304,15 +296,13 @@ function makeMetrics(registry: Registry) {
     needless_starts_total: counter('Runners that ended without a CI job, by why they went.', [...GROUP, 'reason']),
     lost_runners_total: counter('Runners lost with their CI jobs, by reason.', [...GROUP, 'reason']),
     reruns_total: counter('Lost CI jobs by what became of them.', [...GROUP, 'outcome']),
-    registration_tokens_total: counter(
-      'Registration tokens written into Secrets, and those that could not be.',
-      RESULT,
-    ),
+    registration_tokens_total: counter('Registration tokens written into Secrets, and those that could not be.', [
+      'result',
+    ]),
     registrations_total: counter('Runners that serve registered, by what became of it.', [...GROUP, 'result']),
-    commit_statuses_total: counter(
-      'Commit statuses that say why CI jobs wait, and those that could not be set.',
-      RESULT,
-    ),
+    commit_statuses_total: counter('Commit statuses that say why CI jobs wait, and those that could not be set.', [
+      'result',
+    ]),
     notifications_total: counter('Notifications by what became of them.', ['to', 'result']),
     lost_spans_total: counter('Spans of traces that were lost, by reason.', ['reason']),
     clock_skew_seconds: gauge("Kubernetes' clock minus that of the Gitea.", ['origin']),

@@ -41,9 +41,9 @@ export async function explain(args: readonly string[], flags: FlagsOf<'explain'>
       return await answer(request, flags, io);
     } catch (error) {
       // A person's own token.
-      const remedy = `Who is none asks with the token of the installation. ${fromWithin(flagValue('argocdNamespace', flags, io))}`;
+      const inside = fromWithin(flagValue('argocdNamespace', flags, io));
       if (error instanceof Failure && error.kind === 'forbidden' && io.env['GITEA_TOKEN'])
-        io.err(`Gitea tells owners only. ${remedy}\n\n`);
+        io.err(`Gitea tells owners only. Who is none asks with the token of the installation. ${inside}\n\n`);
       throw error;
     }
   };

@@ -27,7 +27,7 @@ import {
   nameOf,
   type OldRunners,
   runnersOf,
-  strangerOf,
+  strangerNote,
 } from '../import/import-objects.ts';
 import { fromPod, ofDefaultRunner, otherForge } from '../import/import-pod.ts';
 import { fromRunnerFile } from '../import/import-runner-file.ts';
@@ -41,7 +41,7 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
   const word = flagValue('scope', flags, io);
   const isSaid = owner !== undefined || word === 'global';
   const scope = isSaid ? toScope('import', word, owner ?? '') : undefined;
-  const flagSettings: Known = { scope, gitea: flagValue('gitea', flags, io) };
+  const flagSettings: GivenSettings = { scope, gitea: flagValue('gitea', flags, io) };
   const namespace = flagValue('groupNamespace', flags, io);
   const objects = files.flatMap((file) => read(file, io));
   const all = (each: readonly unknown[]) => each.map((object) => fromObject(object, flagSettings, objects));
@@ -51,7 +51,7 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
   const importedGroups = results.filter(isGroup);
   const foreign = results.filter((each) => typeof each === 'string');
   if (importedGroups.length === 0) {
-    const why = `no Gitea runner was found in ${files.join(', ')}. Known are the operator's RunnerGroup, KEDA's ScaledJob, all that has a pod template, and a runner's config.yaml. A runner is known by its image (act_runner, gitea/runner) or by GITEA_INSTANCE_URL. For any other, start with 'gitea-runners init'.`;
+    const why = `no Gitea runner was found in ${files.join(', ')}. GivenSettings are the operator's RunnerGroup, KEDA's ScaledJob, all that has a pod template, and a runner's config.yaml. A runner is known by its image (act_runner, gitea/runner) or by GITEA_INSTANCE_URL. For any other, start with 'gitea-runners init'.`;
     throw new Failure('GR-IMPORT-02', 2, `import: ${[...new Set(foreign)].join(' ') || why}`);
   }
   const missing = new Set(importedGroups.flatMap((each) => each.missing));
@@ -157,7 +157,7 @@ function namedIn(value: unknown, key = ''): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   const name = valueAt(value, ['secretName']) ?? valueAt(value, ['name']);
   const kind = /^(?:secret|imagePullSecrets)/.test(key) ? 'Secret' : key.startsWith('configMap') && 'ConfigMap';
-  const below = Object.entries(value).flatMap(([inner, of]) => namedIn(of, Array.isArray(value) ? key : inner));
+  const below = Object.entries(value).flatMap(([field, each]) => namedIn(each, Array.isArray(value) ? key : field));
   return kind && typeof name === 'string' ? [`${kind} ${name}`] : below;
 }
 
@@ -193,7 +193,7 @@ function textOf({ metadata, spec, notes }: ImportedGroup, isTwin: boolean) {
 }
 
 /** Values from the command line that no file has: a registration token does not tell whose jobs it is for. */
-interface Known {
+interface GivenSettings {
   readonly scope: WhoseJobs | undefined;
   readonly gitea: string | undefined;
 }
@@ -237,14 +237,14 @@ const OperatorGroup = z.looseObject({
 /** A sentence: its runners are another forge's, or it cannot be read. Undefined: it starts none. */
 function fromObject(
   object: unknown,
-  flagSettings: Known,
+  flagSettings: GivenSettings,
   otherObjects: readonly unknown[],
 ): ImportedGroup | string | undefined {
   const runners = runnersOf(object, otherObjects);
   if (typeof runners === 'string') return runners;
   if (runners) return fromRunners(runners, flagSettings, otherObjects);
   const group = OperatorGroup.safeParse(object);
-  return group.success ? fromOperator(group.data, flagSettings, object) : strangerOf(object, otherObjects);
+  return group.success ? fromOperator(group.data, flagSettings, object) : strangerNote(object, otherObjects);
 }
 
 function ofOtherForge({ kind, metadata, template }: OldRunners): string | undefined {
@@ -255,22 +255,25 @@ function ofOtherForge({ kind, metadata, template }: OldRunners): string | undefi
 
 function fromRunners(
   runners: OldRunners,
-  flagSettings: Known,
+  flagSettings: GivenSettings,
   otherObjects: readonly unknown[],
 ): ImportedGroup | string | undefined {
   const { kind, metadata, template, scaler } = runners;
   const pod = fromPod(template, otherObjects);
   if (!pod) return ofOtherForge(runners);
-  const { trigger, asked, others } = triggersOf(runners, pod.said);
-  const scope = flagSettings.scope ?? scopeOf(asked);
+  const { trigger, triggerSettings, others } = triggersOf(runners, pod.variableOf);
+  const scope = flagSettings.scope ?? scopeOf(triggerSettings);
   const gitea =
-    flagSettings.gitea ?? pod.gitea ?? asked['address'] ?? asked['githubApiURL']?.replace(/\/api\/v1\/?$/, '');
+    flagSettings.gitea ??
+    pod.gitea ??
+    triggerSettings['address'] ??
+    triggerSettings['githubApiURL']?.replace(/\/api\/v1\/?$/, '');
   const { name, kind: ofAuth = 'TriggerAuthentication' } = trigger?.authenticationRef ?? {};
   const object = objectNamed(ofAuth, name, otherObjects);
   const refs = TriggerAuthentication.safeParse(object).data?.spec.secretTargetRef ?? [];
   const auth = refs.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken');
   const ofOperator = ofDefaultRunner(runners.labels ?? []);
-  const labels = asked['labels'] === undefined ? ofOperator.kept : readList(asked['labels']);
+  const labels = triggerSettings['labels'] === undefined ? ofOperator.kept : readList(triggerSettings['labels']);
   const [cap, ...aboutCap] = capOf(runners, pod.capacity);
   const read = [...runners.read, ...pod.read, ...(object === undefined ? [] : [object])];
   const longest = [runners, pod.spec].flatMap(({ activeDeadlineSeconds }) => activeDeadlineSeconds ?? []);
@@ -295,8 +298,8 @@ function fromRunners(
       ...pod.notes,
       ...aroundThePod(read),
       ...others,
-      ...(asked['repos']?.includes(',') ? [SEVERAL_REPOSITORIES] : []),
-      ...(asked['token'] === undefined ? [] : ['A token stood in the trigger: revoke it.']),
+      ...(triggerSettings['repos']?.includes(',') ? [SEVERAL_REPOSITORIES] : []),
+      ...(triggerSettings['token'] === undefined ? [] : ['A token stood in the trigger: revoke it.']),
       auth ? `authToken names KEDA's Secret ${auth.name}. ${URL_NOTE}` : AUTH_TOKEN_NOTE,
       `The ${kind} goes on: delete it when the new runners work.`,
     ],
@@ -319,14 +322,11 @@ function triggersOf(
   });
   const noteOf = ({ authenticationRef, type, ...other }: (typeof all)[number]) => {
     const settings = { ...other.metadata, ...(authenticationRef && { authenticationRef: authenticationRef.name }) };
-    return lostNote(
-      `trigger ${type}`,
-      settings,
-      type === 'cron' ? 'use spec.idleSchedule' : 'queued CI jobs start runners',
-    );
+    const why = type === 'cron' ? 'use spec.idleSchedule' : 'queued CI jobs start runners';
+    return lostNote(`trigger ${type}`, settings, why);
   };
-  const asked: Readonly<Record<string, string>> = Object.fromEntries(metadata);
-  return { trigger, asked, others: all.filter((each) => each !== trigger).map(noteOf) };
+  const triggerSettings: Readonly<Record<string, string>> = Object.fromEntries(metadata);
+  return { trigger, triggerSettings, others: all.filter((each) => each !== trigger).map(noteOf) };
 }
 
 /** Returns the number of runners, and the field that it comes from. A pod of a ScaledJob takes one CI job. */
@@ -354,7 +354,7 @@ function capOf(
 }
 
 /** Returns the scope in the metadata of KEDA's triggers `forgejo-runner` and `github-runner`. */
-function scopeOf(metadata: Readonly<Record<string, string>>): Known['scope'] {
+function scopeOf(metadata: Readonly<Record<string, string>>): GivenSettings['scope'] {
   const { owner, org } = metadata;
   const repo = metadata['repo'] ?? metadata['repos']?.split(',')[0];
   if (metadata['global'] === 'true') return { scope: 'global' };
@@ -367,7 +367,7 @@ function scopeOf(metadata: Readonly<Record<string, string>>): Known['scope'] {
 
 function fromOperator(
   { metadata, spec }: z.output<typeof OperatorGroup>,
-  flagSettings: Known,
+  flagSettings: GivenSettings,
   object: unknown,
 ): ImportedGroup {
   const { giteaURL, registrationToken, authToken, ...commonFields } = spec;

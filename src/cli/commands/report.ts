@@ -198,7 +198,7 @@ const CSV_FIELDS = [
 /** RFC 4180 with one line per row and none for the sum. An empty cell: not known. */
 function csvText({ isWhole, rows }: Report): string {
   const valueAt = (row: unknown, field: string): unknown =>
-    field.split('.').reduce((of, name) => (of as Readonly<Record<string, unknown>> | undefined)?.[name], row);
+    field.split('.').reduce((value, name) => (value as Readonly<Record<string, unknown>> | undefined)?.[name], row);
   const cellsOf = (row: unknown) => CSV_FIELDS.map((field) => csvCell(String(valueAt(row, field) ?? '')));
   const lines = rows.map((row) => [...cellsOf(row), String(isWhole)]);
   return [[...CSV_FIELDS, 'isWhole'], ...lines].map((cells) => `${cells.join(',')}\r\n`).join('');

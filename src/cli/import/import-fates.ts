@@ -23,11 +23,11 @@ const WITHOUT_PLACE = [
   '~spec.{rollout,rolloutStrategy,scalingStrategy,pollingInterval,cooldownPeriod,initialCooldownPeriod}',
   '~spec.{successfulJobsHistoryLimit,failedJobsHistoryLimit,triggers.metricType,triggers.useCachedMetrics}',
 ].flatMap((line) => {
-  const [, isTold, base = '', names = ''] = /^(~?)(.*)\{(.*)\}$/.exec(line) ?? [];
-  return names.split(',').map((name) => [`${base}${name}`, isTold ? 'it means nothing here' : ''] as const);
+  const [, isMeaningless, base = '', names = ''] = /^(~?)(.*)\{(.*)\}$/.exec(line) ?? [];
+  return names.split(',').map((name) => [`${base}${name}`, isMeaningless ? 'it means nothing here' : ''] as const);
 });
 
-const TOLD = {
+const REASONS = {
   'metadata.annotations.autoscaling.keda.sh/paused': 'use spec.suspend',
   'spec.volumeClaimTemplates': `runners end with their CI job: see ${manual('cache.md')}`,
   'spec.schedule': 'use spec.idleSchedule',
@@ -46,7 +46,7 @@ const TOLD = {
 };
 
 /** Fates by path. Elements of lists have no number. */
-const FATES: ReadonlyMap<string, string> = new Map([...WITHOUT_PLACE, ...Object.entries(TOLD)]);
+const FATES: ReadonlyMap<string, string> = new Map([...WITHOUT_PLACE, ...Object.entries(REASONS)]);
 
 /** True for a trigger of a forge. Each other trigger is named as a whole. */
 export function asksForge(trigger: unknown): boolean {
@@ -54,15 +54,17 @@ export function asksForge(trigger: unknown): boolean {
 }
 
 /** A sentence for each field that is not carried over. @param owner what the field is of */
-export function untold(value: unknown, owner: string, path = ''): readonly string[] {
+export function notCarriedOver(value: unknown, owner: string, path = ''): readonly string[] {
   const fate = FATES.get(`${path}=${JSON.stringify(value)}`) ?? FATES.get(path);
   const isEmpty = value === undefined || value === '' || (typeof value === 'object' && !Object.keys(value ?? {})[0]);
   if (fate === '' || isEmpty) return [];
   const base = path === '' ? '' : `${path}.`;
   const isOnWay = fate === undefined && [...FATES.keys()].some((knownPath) => knownPath.startsWith(base));
   if (isOnWay && Array.isArray(value))
-    return value.flatMap((each) => (path === 'spec.triggers' && !asksForge(each) ? [] : untold(each, owner, path)));
+    return value.flatMap((each) =>
+      path === 'spec.triggers' && !asksForge(each) ? [] : notCarriedOver(each, owner, path),
+    );
   if (isOnWay && isMapping(value))
-    return Object.entries(value).flatMap(([key, inner]) => untold(inner, owner, `${base}${key}`));
+    return Object.entries(value).flatMap(([key, inner]) => notCarriedOver(inner, owner, `${base}${key}`));
   return [lostNote(`${owner} ${path}`, value, fate ?? 'import does not know what it means')];
 }

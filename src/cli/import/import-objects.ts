@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { isMapping, valueAt } from '../../config/runnergroup/paths.ts';
 import { RUNNER_IMAGE } from '../../config/runnergroup/words.ts';
 import { printable } from '../../shared/printable.ts';
-import { untold } from './import-fates.ts';
+import { notCarriedOver } from './import-fates.ts';
 import { Pod } from './import-shapes.ts';
 import { LOOSE_FILE, objectNamed } from './import-variables.ts';
 
@@ -95,7 +95,7 @@ export function nameOf(object: unknown): string {
 
 /** Returns the fields of the objects around a pod that a RunnerGroup does not have, each once. */
 export function aroundThePod(objects: readonly unknown[]): readonly string[] {
-  return objects.flatMap((object) => untold(asWorkload(object), nameOf(object)));
+  return objects.flatMap((object) => notCarriedOver(asWorkload(object), nameOf(object)));
 }
 
 export const INIT = "start with 'gitea-runners init'";
@@ -103,19 +103,19 @@ export const HELM = 'helm template NAME CHART -f VALUES | gitea-runners import -
 const RENDER = `Only its objects can be read: ${HELM}`;
 
 /** Fields in the objects of other tools, with our fields. */
-const MEANT: Readonly<Record<string, string>> = {
+const OUR_FIELDS: Readonly<Record<string, string>> = {
   ...{ maxReplicas: 'maxActiveRunners', maxRunners: 'maxActiveRunners', replicas: 'maxActiveRunners' },
   ...{ minReplicas: 'minIdleRunners', minRunners: 'minIdleRunners', minIdleRunners: 'minIdleRunners' },
   ...{ labels: 'labels', tags: 'labels', organization: 'org', repository: 'repo', githubScopeRef: 'org' },
 };
 
 /** Returns lines such as `maxActiveRunners: 12` by our field. The last of two words for one field counts. */
-function meantBy(value: object): ReadonlyMap<string, string> {
-  const fields = Object.entries(value).flatMap(([key, of]: [string, unknown]): (readonly [string, string])[] => {
-    const ours = Object.hasOwn(MEANT, key) ? MEANT[key] : undefined;
-    const text = valueAt(of, ['name']) ?? (Array.isArray(of) ? `[${of.join(', ')}]` : of);
+function ourFieldsIn(value: object): ReadonlyMap<string, string> {
+  const fields = Object.entries(value).flatMap(([key, inner]: [string, unknown]): (readonly [string, string])[] => {
+    const ours = Object.hasOwn(OUR_FIELDS, key) ? OUR_FIELDS[key] : undefined;
+    const text = valueAt(inner, ['name']) ?? (Array.isArray(inner) ? `[${inner.join(', ')}]` : inner);
     if (ours && typeof text !== 'object') return [[ours, `${ours}: ${text}`]];
-    return typeof of === 'object' && of ? [...meantBy(of)] : [];
+    return typeof inner === 'object' && inner ? [...ourFieldsIn(inner)] : [];
   });
   return new Map(fields);
 }
@@ -124,7 +124,7 @@ const isOfOtherTool = (object: unknown) =>
   isMapping(object) && /runner|garm|gitea|forgejo|actions/i.test(`${object['apiVersion']} ${object['kind']}`);
 
 /** Returns a sentence about an object of runners that is not read. All objects of other tools get the same one. */
-export function strangerOf(object: unknown, otherObjects: readonly unknown[]): string | undefined {
+export function strangerNote(object: unknown, otherObjects: readonly unknown[]): string | undefined {
   if (Array.isArray(object) && /runner/i.test(JSON.stringify(object)))
     return `This is a list, as tasks of Ansible are, and no object of Kubernetes: ${INIT}. GITEA_RUNNER_LABELS are labels; import reads the runner's config.yaml.`;
   if (!isMapping(object)) return undefined;
@@ -144,7 +144,7 @@ export function strangerOf(object: unknown, otherObjects: readonly unknown[]): s
     return `${objectName} says where objects come from. ${RENDER.replace(':', ': kustomize build FOLDER, or')}`;
   if (!isOfOtherTool(object)) return undefined;
   const all = otherObjects.filter((each) => isOfOtherTool(each) && /runner/i.test(JSON.stringify(each)));
-  const fields = [...meantBy(all.map((each) => valueAt(each, ['spec']) ?? {})).values()].join(', ');
+  const fields = [...ourFieldsIn(all.map((each) => valueAt(each, ['spec']) ?? {})).values()].join(', ');
   const fieldsText = fields && ` What they say is here: ${printable(fields)}.`;
   return `Objects of another tool (${all.map(nameOf).join(', ')}): ${INIT}.${fieldsText}`;
 }

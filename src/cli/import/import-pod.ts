@@ -40,13 +40,13 @@ function proxyOf(variableOf: ReturnType<typeof variablesOf>) {
 }
 
 /** Parts of the pod that other fields of the RunnerGroup replace. `volumes`: those of the old runner's own files. */
-interface Told {
+interface ReplacedParts {
   readonly volumes: readonly string[];
   readonly isProxied: boolean;
   /** The Secret with the registration token. */
-  readonly ofToken: { readonly name: string; readonly key: string } | undefined;
+  readonly tokenRef: { readonly name: string; readonly key: string } | undefined;
   /** Variables that the old command passed to `register`. */
-  readonly handed: readonly string[];
+  readonly passedVariables: readonly string[];
 }
 
 /** Returns the fields of a RunnerGroup that the pod tells, and notes on the rest. Undefined: no container is a Gitea runner. */
@@ -55,7 +55,7 @@ export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[
   if (!parts) return undefined;
   const { runner, registers } = parts;
   const registrations = [runner, ...registers].map((each) => registrationOf(each, otherObjects));
-  const registeredContainers = registrations.map(({ told }) => told);
+  const registeredContainers = registrations.map(({ container }) => container);
   const variable = variablesOf(registeredContainers, otherObjects);
   const path = variable('CONFIG_FILE')?.value ?? CONFIG_OPTION.exec([...runner.command, ...runner.args].join(' '))?.[1];
   const { file, state, ...ownFiles } = ownFilesOf(spec, path, otherObjects);
@@ -74,13 +74,13 @@ export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[
   const { template, notes } = templateOf(spec, parts, {
     volumes: [...ownFiles.volumes, ...ofClient],
     isProxied: !!proxySettings,
-    ofToken: token.ref,
-    handed: registrations.flatMap(({ names }) => names),
+    tokenRef: token.ref,
+    passedVariables: registrations.flatMap(({ passed }) => passed),
   });
   const ofFile = ofMode(file ?? { spec: {}, notes: [] }, containerMode);
   return {
     gitea: /^https?:\/\/[^\s<>{}$?#@]+$/.exec(gitea ?? '')?.[0],
-    said: variable,
+    variableOf: variable,
     capacity: file?.capacity,
     read: [...ownFiles.read, ...mapsOf([runner, ...registers], otherObjects)],
     spec: filled({
@@ -155,20 +155,23 @@ function sortPod(pod: PodSpec, { runner, docker, registers }: Parts, ownVolumes:
 }
 
 /** Tells which variables other fields of the RunnerGroup replace. */
-function replacedVariables({ handed, isProxied, ofToken }: Told) {
+function replacedVariables({ passedVariables, isProxied, tokenRef }: ReplacedParts) {
   const isTheToken = ({ name, valueFrom }: Variable): boolean => {
     const ref = valueFrom?.secretKeyRef;
-    return OF_OLD_RUNNER.test(name) || (ref !== undefined && ref.name === ofToken?.name && ref.key === ofToken.key);
+    return OF_OLD_RUNNER.test(name) || (ref !== undefined && ref.name === tokenRef?.name && ref.key === tokenRef.key);
   };
   const isHandled = (each: Variable): boolean =>
-    HANDLED.test(each.name) || isTheToken(each) || handed.includes(each.name) || (isProxied && PROXY.test(each.name));
+    HANDLED.test(each.name) ||
+    isTheToken(each) ||
+    passedVariables.includes(each.name) ||
+    (isProxied && PROXY.test(each.name));
   const isOfToken = ({ secretRef }: OldContainer['envFrom'][number]): boolean =>
-    secretRef !== undefined && secretRef.name === ofToken?.name;
+    secretRef !== undefined && secretRef.name === tokenRef?.name;
   return { isHandled, isOfToken, isTheToken };
 }
 
 /** Returns the old pod as a podTemplate, and notes on the parts that are not tried. */
-function templateOf(pod: PodSpec, parts: Parts, replacedParts: Told) {
+function templateOf(pod: PodSpec, parts: Parts, replacedParts: ReplacedParts) {
   const sorted = sortPod(pod, parts, replacedParts.volumes);
   const { inits, isMounted, used, volumes } = sorted;
   const { isHandled, isOfToken } = replacedVariables(replacedParts);
@@ -204,7 +207,7 @@ const AS_SIDECAR = 'add each to podTemplate.spec.initContainers, with restartPol
 function notesOf(
   pod: PodSpec,
   { runner, registers }: Parts,
-  replacedParts: Told,
+  replacedParts: ReplacedParts,
   { all, claims, isMounted, leftContainers, lostMounts, used }: ReturnType<typeof sortPod>,
   carriedContainers: Parameters<typeof pointsInto>[0],
 ): readonly string[] {
@@ -212,7 +215,7 @@ function notesOf(
   const secrets = all.flatMap(({ env }) => env).filter((each) => isPlainSecret(each) && !HANDLED.test(each.name));
   const ofOld = used.flatMap(({ env }) => env).filter((each) => isTheToken(each) && !HANDLED.test(each.name));
   const isWhole = used.some(({ envFrom }) => envFrom.some(isOfToken));
-  const tokens = [...ofOld, ...(isWhole ? [{ name: `all of Secret ${replacedParts.ofToken?.name}` }] : [])];
+  const tokens = [...ofOld, ...(isWhole ? [{ name: `all of Secret ${replacedParts.tokenRef?.name}` }] : [])];
   const images = used.map(({ image }) => ({ name: image })).filter(({ name }) => name !== '');
   const mounts = lostMounts.map(({ name, mountPath }) => ({ name: `${mountPath} of ${name}` }));
   const account = pod.serviceAccountName ?? pod['serviceAccount'];

@@ -56,21 +56,21 @@ export function fromRunnerFile(value: unknown) {
   const runnerSettings = Told.parse(isMapping(file['runner']) ? file['runner'] : {});
   const seconds = Math.round(durationMs(runnerSettings.timeout ?? '') / 1000) || undefined;
   const settings = Object.entries(file).flatMap(([section, keys]) =>
-    Object.entries(filled(isMapping(keys) ? keys : { '': keys })).map(([key, of]) => {
+    Object.entries(filled(isMapping(keys) ? keys : { '': keys })).map(([key, value]) => {
       const name = key === '' ? section : `${section}.${key}`;
       const isRead = READ.has(name) && runnerSettings[key] !== undefined;
-      return { section, key, of, name, fate: fateOf(section, key, of, isRead) };
+      return { section, key, value, name, fate: fateOf(section, key, value, isRead) };
     }),
   );
   const kept: Record<string, Record<string, unknown>> = {};
-  for (const { section, key, of } of settings.filter(({ fate }) => fate === 'kept'))
-    kept[section] = { ...kept[section], [key]: of };
-  const namesIn = (of: unknown) => (isMapping(of) ? ` (${Object.keys(of).join(', ')})` : '');
-  const lost = settings.filter(({ fate }) => fate === 'lost').map(({ name, of }) => `${name}${namesIn(of)}`);
+  for (const { section, key, value } of settings.filter(({ fate }) => fate === 'kept'))
+    kept[section] = { ...kept[section], [key]: value };
+  const keysText = (value: unknown) => (isMapping(value) ? ` (${Object.keys(value).join(', ')})` : '');
+  const lost = settings.filter(({ fate }) => fate === 'lost').map(({ name, value }) => `${name}${keysText(value)}`);
   const old = settings.filter(({ fate }) => fate === 'old');
   const notes = [
     ...(seconds ? ['activeDeadlineSeconds is runner.timeout: here the wait for a CI job counts, too.'] : []),
-    ...old.map(({ name, of }) => lostNote(name, of, 'it names places, addresses or networks of the old pod')),
+    ...old.map(({ name, value }) => lostNote(name, value, 'it names places, addresses or networks of the old pod')),
     ...(lost.length > 0 ? [`Of the runner's config.yaml these are not carried over: ${lost.join(', ')}.`] : []),
   ];
   return {

@@ -97,10 +97,11 @@ function unmounted(template: Mapping, shared: ReturnType<typeof mountsOf>): read
   const { volumes = [] } = Shape.parse(template).spec ?? {};
   const mounts = mountsOf(template);
   const faults = volumes.flatMap(({ name, emptyDir }, volumeIndex) => {
-    const [one, another] = mounts.filter((mount) => mount.name === name);
-    if (!one) return [{ path: ['spec', 'volumes', volumeIndex], message: 'nothing mounts it here' }];
-    const isHalf = !another && emptyDir !== undefined && shared.some((mount) => mount.name === name);
-    return isHalf ? [{ path: one.path, message: 'what shared its volume is not carried over' }] : [];
+    const [mount, otherMount] = mounts.filter((each) => each.name === name);
+    if (!mount) return [{ path: ['spec', 'volumes', volumeIndex], message: 'nothing mounts it here' }];
+    const wasShared = emptyDir !== undefined && shared.some((each) => each.name === name);
+    if (otherMount || !wasShared) return [];
+    return [{ path: mount.path, message: 'what shared its volume is not carried over' }];
   });
   const fault = faults.at(-1);
   return fault ? remove(template, fault.path, fault.message) : [];

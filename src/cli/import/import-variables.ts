@@ -27,13 +27,17 @@ function textsOf(object: unknown): Readonly<Record<string, string>> {
   return { ...Object.fromEntries(decoded), ...stringData };
 }
 
-interface Said {
+interface VariableValue {
   readonly value?: string | undefined;
   readonly secretKeyRef?: KeyRef | undefined;
 }
 
 /** The container's own variable, else one of all that its envFrom brings. */
-function variableOf({ env, envFrom }: OldContainer, name: string, otherObjects: readonly unknown[]): Said | undefined {
+function variableOf(
+  { env, envFrom }: OldContainer,
+  name: string,
+  otherObjects: readonly unknown[],
+): VariableValue | undefined {
   const ownVariable = env.findLast((each) => each.name === name);
   const { secretKeyRef, configMapKeyRef } = ownVariable?.valueFrom ?? {};
   const ref = secretKeyRef ?? configMapKeyRef;
@@ -55,7 +59,7 @@ function variableOf({ env, envFrom }: OldContainer, name: string, otherObjects: 
 const OPTIONS = Object.entries({ token: TOKEN, instance: 'GITEA_INSTANCE_URL', labels: 'GITEA_RUNNER_LABELS' });
 const WORD = String.raw`"(?:[^"\\]|\\.)*"|'[^']*'|\$\([^)]*\)|[^\s"';&|]+`;
 
-/** Returns what a command passes to `register`, as variables of the runner. `names` are those that it uses. */
+/** Returns what a command passes to `register`, as variables of the runner. `passed`: the variables that it uses. */
 export function registrationOf(container: OldContainer, otherObjects: readonly unknown[]) {
   const text = [...container.command, ...container.args].join(' ').replaceAll('\\\n', ' ');
   const options = /\bregister\s.*/.exec(text)?.[0] ?? '';
@@ -74,8 +78,8 @@ export function registrationOf(container: OldContainer, otherObjects: readonly u
     return [{ from, variable: { name, value, valueFrom: { secretKeyRef } } }];
   });
   const env = [...container.env, ...registrationVariables.map(({ variable }) => variable)];
-  const told: OldContainer = { ...container, env };
-  return { told, names: registrationVariables.map(({ from }) => from) };
+  const withVariables: OldContainer = { ...container, env };
+  return { container: withVariables, passed: registrationVariables.map(({ from }) => from) };
 }
 
 /** A variable that a command passes to `register`. `from`: the one that it uses. Empty: the value is written there. */
@@ -92,7 +96,7 @@ export function mapsOf(containers: readonly OldContainer[], otherObjects: readon
 
 /** Reads each variable from the first container that has it: an init container may register the runner. */
 export function variablesOf(containers: readonly OldContainer[], otherObjects: readonly unknown[]) {
-  return (name: string): Said | undefined =>
+  return (name: string): VariableValue | undefined =>
     containers.flatMap((container) => variableOf(container, name, otherObjects) ?? []).at(0);
 }
 

@@ -136,12 +136,17 @@ function aboutGitea({ giteaUrl, manifest, scope }: RunnerGroup): readonly Odd[] 
   const path = valueAt(manifest, ['spec', 'giteaURL']) === undefined ? ['spec', 'gitea', 'url'] : ['spec', 'giteaURL'];
   if (OTHER_FORGES.test(hostname))
     return [[path, `is ${hostname}, which is no Gitea: write the address of yours, e.g. https://gitea.example.com`]];
-  const { org, user, owner } = { org: '', user: '', owner: '', ...scope };
-  const name = org || user || owner;
+  const name = ownerNameIn(scope);
   const [last = ''] = pathname.split('/').slice(-1);
   if (last === '' || last.toLowerCase() !== name.toLowerCase()) return [];
   const base = `${origin}${pathname.slice(0, -last.length - 1)}`;
   return [[path, `ends with ${last}, whose page that is: write the address of Gitea, ${base}`]];
+}
+
+/** The organization, the user, or the owner of the repository. Empty: the scope is global. */
+function ownerNameIn(scope: RunnerGroup['scope']): string {
+  const { org, user, owner } = { org: '', user: '', owner: '', ...scope };
+  return org || user || owner;
 }
 
 /** Fields with the seconds from which on they may be meant. */
@@ -202,14 +207,13 @@ function aboutHostPaths({ manifest, containerMode }: RunnerGroup): readonly Odd[
 
 /** Warns of names that are no repository, or are repositories of others. */
 function aboutRepositories({ manifest, scope }: RunnerGroup): readonly Odd[] {
-  const { org, user, owner } = { org: '', user: '', owner: '', ...scope };
-  const ownOwner = org || user || owner;
+  const ownOwner = ownerNameIn(scope);
   const foreignRepositories = ['repositories', 'order'].flatMap((field) =>
     listAt(manifest, ['spec', field]).flatMap((each, index): readonly Odd[] => {
-      const [of = '', name] = String(each).split('/');
-      if (name === undefined || ownOwner === '' || of.includes('*') || of.toLowerCase() === ownOwner.toLowerCase())
-        return [];
-      return [[['spec', field, index], `is of ${of}, and the group has jobs of ${ownOwner} only: write "${name}"`]];
+      const [owner = '', name] = String(each).split('/');
+      const isForeign = !owner.includes('*') && owner.toLowerCase() !== ownOwner.toLowerCase();
+      if (name === undefined || ownOwner === '' || !isForeign) return [];
+      return [[['spec', field, index], `is of ${owner}, and the group has jobs of ${ownOwner} only: write "${name}"`]];
     }),
   );
   const [, base] = /^(.+)\.git$/i.exec(String(valueAt(manifest, ['spec', 'repo']) ?? '')) ?? [];
@@ -250,14 +254,16 @@ function variablesOf(manifest: RunnerGroup['manifest']) {
   const envs = ['spec', 'runnerConfig', 'runner', 'envs'];
   const ofContainers = containersIn(manifest).flatMap(({ path, container }) =>
     listAt(container, ['env']).map((each, index) => ({
-      of: valueAt(container, ['name']),
+      container: valueAt(container, ['name']),
       name: String(valueAt(each, ['name'])),
       value: valueAt(each, ['value']),
       path: [...path, 'env', index],
     })),
   );
-  const ofConfig = Object.entries(valueAt(manifest, envs) ?? {});
-  return [...ofContainers, ...ofConfig.map(([name, value]) => ({ of: 'runner', name, value, path: [...envs, name] }))];
+  const ofConfig = Object.entries(valueAt(manifest, envs) ?? {}).map(([name, value]) => {
+    return { container: 'runner', name, value, path: [...envs, name] };
+  });
+  return [...ofContainers, ...ofConfig];
 }
 
 function aboutSecrets({ manifest }: RunnerGroup): readonly Odd[] {
@@ -380,9 +386,9 @@ const DEVICE_LINE = 'resources: {limits: {nvidia.com/gpu: 1}}';
 
 /** Warns of variables that lead docker's client elsewhere: the daemon of a runner has a socket without TLS. */
 function aboutDaemon({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
-  const isOfDocker = (of: unknown) => of === 'runner' || (of === 'docker' && hasDocker(containerMode));
+  const isClient = (name: unknown) => name === 'runner' || (name === 'docker' && hasDocker(containerMode));
   const leads = /^DOCKER_(?:HOST|TLS|TLS_VERIFY|TLS_CERTDIR|CERT_PATH|CONTEXT)$/;
-  const variables = variablesOf(manifest).filter(({ of, name }) => isOfDocker(of) && leads.test(name));
+  const variables = variablesOf(manifest).filter(({ container, name }) => isClient(container) && leads.test(name));
   const daemon = `the daemon of containerMode ${containerMode}, which has a socket without TLS`;
   if (hasDocker(containerMode))
     return variables.map(({ path, name }) => [path, `${name} leads docker away from ${daemon}: remove it`]);

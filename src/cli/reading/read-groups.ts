@@ -37,15 +37,13 @@ const OF_OTHERS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** The error of a command that is about RunnerGroups and found none. Names files in folders below that `--recursive` would read. */
-export function noGroups(options: {
-  readonly paths: readonly string[];
-  readonly recursive: boolean;
-  readonly cwd: string;
+interface SearchedPlaces extends Pick<ReadOptions, 'paths' | 'recursive' | 'cwd'> {
   /** True for a command that would have asked Gitea: its message says why it reports nothing about Gitea. */
   readonly asksGitea?: boolean;
-}): Failure {
-  const { paths, recursive, cwd, asksGitea = false } = options;
+}
+
+/** The error of a command that found no RunnerGroup. Names files in folders below that `--recursive` would read. */
+export function noGroups({ paths, recursive, cwd, asksGitea = false }: SearchedPlaces): Failure {
   const placeNames = new Map([
     [STANDARD_INPUT, 'standard input'],
     ['.', `the current folder (${cwd})`],

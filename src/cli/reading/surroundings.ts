@@ -32,16 +32,13 @@ export async function lookAround(
   reader: ClusterReader,
   objects: readonly RunnerGroupObject[],
 ): Promise<Pick<WhereIAm, 'lookedAt' | 'serve' | 'applications' | 'statuses'>> {
-  const printedObjects = objects.map((object) => ({
-    object,
-    made: applicationOfObject(object, reader.argocdNamespace),
-  }));
-  const statuses = printedObjects.map(({ object, made }) => statusSeen(object, made));
-  const names = new Set(
-    printedObjects.flatMap(({ object: { metadata }, made }) =>
-      made === undefined ? [] : shardNames(made, shardCount(metadata.annotations) ?? 1),
-    ),
-  );
+  const applicationIn = (object: RunnerGroupObject) => applicationOfObject(object, reader.argocdNamespace);
+  const statuses = objects.map((object) => statusSeen(object, applicationIn(object)));
+  const namesOf = (object: RunnerGroupObject): readonly string[] => {
+    const first = applicationIn(object);
+    return first === undefined ? [] : shardNames(first, shardCount(object.metadata.annotations) ?? 1);
+  };
+  const names = new Set(objects.flatMap(namesOf));
   const [serve, ...applications] = await Promise.all([
     readLease(reader),
     ...[...names].slice(0, MOST_APPLICATIONS).map((name) => readApp(reader, name)),

@@ -117,19 +117,20 @@ function aboutOverlap(overlap: Overlap | undefined): readonly Warning[] {
   return [['labels', 'GR-WARN-05', message]];
 }
 
-/** About sizes that weigh more than a limit has slots: of the groups that share it, the lowest number counts. Its own numbers a group is held to. */
+/** Warns of sizes that weigh more than a shared limit has slots. Of the groups that share it, the lowest number counts. */
 function aboutSharedLimits(groups: readonly RunnerGroup[]): (group: RunnerGroup) => readonly LateProblem[] {
-  const lowest = new Map<string, { readonly max: number; readonly of: RunnerGroup }>();
-  for (const group of groups)
-    for (const { name = '', max } of group.limits)
-      if (max < (lowest.get(name)?.max ?? Number.POSITIVE_INFINITY)) lowest.set(name, { max, of: group });
+  const lowest = new Map<string, { readonly max: number; readonly owner: RunnerGroup }>();
+  for (const owner of groups)
+    for (const { name = '', max } of owner.limits)
+      if (max < (lowest.get(name)?.max ?? Number.POSITIVE_INFINITY)) lowest.set(name, { max, owner });
   return (group) =>
     group.sizes.flatMap(({ weight }, index) =>
       group.limits.flatMap(({ name }): readonly LateProblem[] => {
         const least = name === undefined ? undefined : lowest.get(name);
         if (!least || weight <= least.max) return [];
-        const { of, max } = least;
-        const message = `is ${weight}, more than the limit ${name}, which is ${max} in ${keyText(of)} (${of.place.file}:${of.place.line}): such a job would wait for ever if one Application has both. Write weight ${max} at most, or raise that max`;
+        const { max, owner } = least;
+        const place = `${keyText(owner)} (${owner.place.file}:${owner.place.line})`;
+        const message = `is ${weight}, more than the limit ${name}, which is ${max} in ${place}: such a job would wait for ever if one Application has both. Write weight ${max} at most, or raise that max`;
         return [{ group, path: ['spec', 'sizes', index, 'weight'], message, code: 'GR-WARN-10' }];
       }),
     );
