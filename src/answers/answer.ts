@@ -288,7 +288,7 @@ const POD_WORDS: Readonly<Record<LiveJob['state'], string>> = {
   unknown: 'the state of its pod is not known',
 };
 
-export function groupText(group: ExplainedGroup): string {
+function groupText(group: ExplainedGroup): string {
   const { cap, held, slots: takenSlots, suspended, scope, gitea } = group;
   const slots = slotsText(group);
   const all = runnersIn(group);
@@ -298,7 +298,7 @@ export function groupText(group: ExplainedGroup): string {
   return `${keyText(group)}${suspended ? ' (suspended)' : ''}: ${runners}, ${count(held, 'job')} held back; ${scope} at ${gitea}`;
 }
 
-export function groupOf(job: ExplainedJob, { groups }: Explanation): ExplainedGroup | undefined {
+function groupOf(job: ExplainedJob, { groups }: Explanation): ExplainedGroup | undefined {
   return findGroup(groupOfJob(job), groups);
 }
 

@@ -32,7 +32,7 @@ import { runnersIn } from './runner-counts.ts';
 import { labelsText, notCoveredAdvice, notCoveredText } from './uncovered-labels.ts';
 import { estimateText } from './wait-estimate.ts';
 
-export type HeldJob = ExplainedJob & { readonly verdict: 'held' };
+type HeldJob = ExplainedJob & { readonly verdict: 'held' };
 
 interface HeldReason {
   readonly state: JobState;

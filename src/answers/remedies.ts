@@ -411,7 +411,7 @@ export function hasLogs(trouble: PodTrouble): boolean {
 }
 
 /** Names for a remedy. An absent name stands as in the manual: `kubectl cordon NODE`. */
-export interface Names {
+interface Names {
   readonly group?: GroupKey | undefined;
   readonly runner?: string;
   /** Name of the Secret with the registration token. */

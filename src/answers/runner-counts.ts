@@ -1,3 +1,4 @@
+/** Counts the runners of groups. */
 import type { GroupSummary } from '../planner/decisions.ts';
 import { count } from '../shared/printable.ts';
 

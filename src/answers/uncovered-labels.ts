@@ -40,14 +40,14 @@ interface LabelHint {
 }
 
 /** Where the labels of an uncovered job exist. */
-export type LabelsElsewhere =
+type LabelsElsewhere =
   /** One group has all of the labels, but its scope or its Gitea does not have the job. */
   | { readonly is: 'other-scope'; readonly group: GroupKey; readonly scope: string; readonly gitea?: string }
   /** Each label is in a group that has the job, but no group has all of them. */
   | { readonly is: 'several-groups'; readonly places: readonly { readonly label: string; readonly group: GroupKey }[] };
 
 /** Most letters that hints may compare. It takes about 10 ms: authors of workflows choose the labels of 10,000 jobs. */
-export const MOST_STEPS = 1_000_000;
+const MOST_STEPS = 1_000_000;
 
 /** Returns hints for jobs that no group covers, blocked ones too. When the steps are used up, there are no further hints. */
 export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS): (decision: JobDecision) => Uncovered {
@@ -82,12 +82,8 @@ export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS)
     const otherGroup = groups.find((group) => hasAll(group) && !ofScope.includes(group));
     if (otherGroup) {
       const gitea = otherGroup.giteaUrl === origin ? undefined : otherGroup.giteaUrl;
-      return defined({
-        is: 'other-scope' as const,
-        group: keyOf(otherGroup),
-        scope: describeScope(otherGroup.scope),
-        gitea,
-      });
+      const scope = describeScope(otherGroup.scope);
+      return defined({ is: 'other-scope' as const, group: keyOf(otherGroup), scope, gitea });
     }
     const places = labels.flatMap((label) => {
       const group = ofScope.find((each) => namesOf(each).has(label));
@@ -238,6 +234,9 @@ interface Remedy {
   readonly sentence: (labels: string) => string;
 }
 
+const ONE_RUNNER =
+  'one runner must have all labels of runs-on: add the others to spec.labels of one group, or ask for fewer in the workflow';
+
 function remedyFor(uncovered: UncoveredJob): Remedy {
   const { job, elsewhere, didYouMean, missing = [] } = uncovered;
   const withoutLabels = (text: string): Remedy => ({ sentence: () => text });
@@ -245,10 +244,7 @@ function remedyFor(uncovered: UncoveredJob): Remedy {
     return withoutLabels(
       `widen the scope of ${keyText(elsewhere.group)}, or add a RunnerGroup with these labels whose scope has ${job.repository}`,
     );
-  if (elsewhere)
-    return withoutLabels(
-      'one runner must have all labels of runs-on: add the others to spec.labels of one group, or ask for fewer in the workflow',
-    );
+  if (elsewhere) return withoutLabels(ONE_RUNNER);
   if (didYouMean?.labels.length === 0)
     return withoutLabels(`mend RunnerGroup ${keyText(didYouMean.group)}: the warning says how`);
   const fault = faultIn(uncovered, true);

@@ -67,7 +67,7 @@ export interface AtLeast {
 }
 
 /** The true value is between both. In seconds. */
-export type Range = Readonly<Record<'atLeast' | 'atMost', number>>;
+type Range = Readonly<Record<'atLeast' | 'atMost', number>>;
 
 export type UsageFigures = Readonly<ReturnType<typeof figuresOf>>;
 
@@ -94,8 +94,7 @@ export function usageOf(evidence: UsageEvidence, dimension: Dimension) {
       })
       .sort((a, b) => compareText(a.gitea, b.gitea) || compareText(a.name, b.name)),
     total: figuresOf(uses, evidence),
-    // Jobs that are in no row: CI jobs on foreign runners, those with a forgotten runner that several groups or none
-    // cover, and ended Jobs that may or may not have run a CI job.
+    // What is in no row: CI jobs on foreign or forgotten runners, and ended Jobs that may have run a CI job.
     onOtherRunners: jobs.filter((use) => use === 'on-other-runner').length,
     ofUnknownGroup: jobs.filter((use) => use === 'of-unknown-group').length,
     unmatchedRunners: withoutJob.filter((use) => use === 'unmatched').length,
@@ -184,10 +183,9 @@ function runnersWithoutJob(gitea: WholeGitea, finder: GroupFinder, { period, run
     const isInPeriod = endedAtMs >= period.fromMs && endedAtMs < period.toMs;
     if (!group || group.namespace !== namespace || !isInPeriod || users.has(name)) return [];
     // The runner may have run a job whose runner has no name, or one whose row now belongs to a re-run.
-    const mayHaveRun = hidden.some(
-      ({ fromMs, toMs }) => fromMs <= endedAtMs + CLOCKS_MS && toMs >= createdAtMs - CLOCKS_MS,
-    );
-    if (!isWhole || mayHaveRun || lastUnnamedMs >= createdAtMs - CLOCKS_MS) return ['unmatched'];
+    const [earliestMs, latestMs] = [createdAtMs - CLOCKS_MS, endedAtMs + CLOCKS_MS];
+    const mayHaveRun = hidden.some(({ fromMs, toMs }) => fromMs <= latestMs && toMs >= earliestMs);
+    if (!isWhole || mayHaveRun || lastUnnamedMs >= earliestMs) return ['unmatched'];
     const { madeFor } = parseRunnerName(name) ?? {};
     const wantedJob = madeFor && 'id' in madeFor ? byId.get(madeFor.id) : undefined;
     const repository = wantedJob?.repository ?? runner.repository;

@@ -42,6 +42,7 @@ const COMMANDS: { readonly [C in CommandName]: Run<C> } = {
     (await import('./commands/completion.ts')).completion(shell as (typeof SHELLS)[number], io),
 };
 
+/** Runs the command line of this process, and sets its exit code. */
 export function main(): void {
   endOnClosedOutput();
   const args = process.argv.slice(2);

@@ -30,6 +30,7 @@ export interface Frame {
   readonly path: string;
 }
 
+/** Renders a whole page around its content. */
 export function pageOf({ age, login, path, title }: Frame, content: Markup): string {
   const isSignedIn = login !== undefined;
   const person =

@@ -63,6 +63,7 @@ type LookAsking = ObserveOptions & Pick<GiteaAccess, 'http' | 'versions'>;
 
 export type Looker = ReturnType<typeof startLooker>;
 
+/** Starts the looks of the page. It makes none until somebody watches. */
 export function startLooker(options: LookerOptions) {
   const { clock, clocks, env, gitea, giteas, queue, tell, timeoutMs } = options;
   const targets = options.openTargets();

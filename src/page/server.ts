@@ -80,6 +80,7 @@ class Refusal extends Error {
 
 type Answer = Readonly<{ status: number; headers: OutgoingHttpHeaders; body: string }>;
 
+/** Returns the listener for all requests to the page. */
 export function pageRequests(options: PageServerOptions): RequestListener {
   const { clock, cpuMs, logUrl, looker, oauth, onMistake, rights, sessions, trends: trendsOf, url: ownUrl } = options;
   // By Gitea's login: a person can have any number of tokens. A page with live updates sends one request every 5 s.

@@ -42,6 +42,7 @@ export interface SignInSettings {
 
 export type OAuth = ReturnType<typeof oauthOf>;
 
+/** Returns the two halves of a sign-in with Gitea. */
 export function oauthOf(settings: SignInSettings, clientSecret: () => string, giteas: Sends, clock: Clock) {
   const { clientId, gitea, giteaPublic, url: page } = settings;
   const redirect = `${page}/signed-in`;

@@ -36,6 +36,7 @@ type Reading = Failure | ((group: string) => Trends);
 /** Returns the trends of a group. Undefined: the group does not exist. */
 export type TrendsOf = (group: string) => Trends | Failure | 'asked' | undefined;
 
+/** Returns a function that answers trends, and reads them when nobody has asked for an hour. */
 export function startTrends(context: FeatureContext, giteas: Giteas, ownGroups: () => readonly OwnGroup[]): TrendsOf {
   const { clock, instance, queue, timeoutMs } = context;
   const perf = { now: () => clock.steadyMs() };

@@ -93,6 +93,7 @@ export type JobsPage = Readonly<ReturnType<typeof jobsFor>>;
 const ALL = { repository: '', branch: '', state: undefined as JobState | undefined, mine: false, page: 1 };
 export type JobsWanted = Readonly<typeof ALL>;
 
+/** Returns one page of the jobs that a reader may see and wants, and those that ended lately. */
 export function jobsFor(figures: Figures, reader: Reader, jobsQuery: JobsWanted = ALL) {
   const { detailed, explanation } = explanationFor(figures, reader);
   const { branch, mine, page, repository, state } = jobsQuery;
@@ -231,6 +232,7 @@ const NO_RUNNER_ONLINE =
 
 export type GroupsPage = Readonly<ReturnType<typeof groupsFor>>;
 
+/** Returns the groups whose scopes the reader owns. */
 export function groupsFor(figures: Figures, reader: Reader) {
   const { explanation } = figures;
   const broken = explanation.where?.broken.filter(({ group }) => reader.owns(group)) ?? [];

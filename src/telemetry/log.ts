@@ -30,7 +30,12 @@ export function openLog(verbose: boolean): Log {
   );
 }
 
-/** @param nowMs a clock that never jumps, ms. */
+const MANY_CONNECTIONS =
+  'too many connections: the longest idle ones are closed. Look for a client that opens connections and does not use them';
+const LATE_LOOKS =
+  'looks at Gitea come late: all scopes share one request budget (--gitea-requests). Use fewer and wider scopes: one RunnerGroup of an org in place of one per repository';
+
+/** Logs the events of `serve`. @param nowMs a clock that never jumps, ms */
 export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Subscriber {
   const loggedMs = new LRUCache<string, number>({ max: MOST_SUBJECTS });
   /** Logs a warning, and not again within the pause. */
@@ -53,22 +58,13 @@ export function logTo(log: Log, nowMs: () => number = systemClock.steadyMs): Sub
     'argocd-request': ({ line }) => log.debug(fieldsOf(line), 'request to Argo CD'),
     'cluster-failed': ({ failure }) => log.warn(reason(failure), 'request to the cluster failed'),
     'connection-dropped': ({ listener }) =>
-      warn(
-        `dropped ${listener}`,
-        { code: 'GR-LISTEN-02', listener },
-        'too many connections: the longest idle ones are closed. Look for a client that opens connections and does not use them',
-      ),
+      warn(`dropped ${listener}`, { code: 'GR-LISTEN-02', listener }, MANY_CONNECTIONS),
     'secrets-unreadable': ({ failure }) => log.warn(reason(failure), 'the webhook secrets stay as they were'),
     looked: ({ failure }) => {
       if (failure) log.warn(reason(failure), 'look at Gitea failed');
     },
     'visit-waited': ({ origin, lateScopes: scopes }) => {
-      if (scopes === undefined) return;
-      warn(
-        `late ${origin}`,
-        { origin, scopes },
-        'looks at Gitea come late: all scopes share one request budget (--gitea-requests). Use fewer and wider scopes: one RunnerGroup of an org in place of one per repository',
-      );
+      if (scopes !== undefined) warn(`late ${origin}`, { origin, scopes }, LATE_LOOKS);
     },
     planned: ({ verdict: { clockWarnings, groups } }) => {
       for (const { code, message: error } of clockWarnings) {

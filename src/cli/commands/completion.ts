@@ -6,6 +6,7 @@ import { HELP, SHELLS } from '../flags/program.ts';
 
 const NAME = 'gitea-runners';
 
+/** Prints the script for a shell. */
 export function completion(shell: (typeof SHELLS)[number], io: Io): ExitCode {
   io.out({ bash: bashScript, zsh: zshScript, fish: fishScript }[shell]());
   return 0;

@@ -1,3 +1,4 @@
+/** `gitea-runners generate`: prints the Jobs of the plan, as Argo CD's plugin. */
 import { HELD } from '../../answers/reasons.ts';
 import { runnerCounts } from '../../answers/runner-counts.ts';
 import type { Plan } from '../../planner/decisions.ts';
@@ -10,7 +11,7 @@ import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { tracingFrom } from '../reading/command-settings.ts';
 import { readAndPlan } from '../reading/read-and-plan.ts';
 
-/** `gitea-runners generate`: prints all manifests at once. To Argo CD an empty stdout with exit 0 means "delete everything". */
+/** Prints all manifests at once. To Argo CD an empty stdout with exit 0 means "delete everything". @throws Failure */
 export async function generate(args: readonly string[], flags: FlagsOf<'generate'>, io: Io): Promise<ExitCode> {
   // Argo CD has been woken, so there is something to see, and it waits for us.
   const ahead = Boolean(io.env['ARGOCD_APP_NAME']);

@@ -268,10 +268,7 @@ function fromRunners(
     pod.gitea ??
     triggerSettings['address'] ??
     triggerSettings['githubApiURL']?.replace(/\/api\/v1\/?$/, '');
-  const { name, kind: ofAuth = 'TriggerAuthentication' } = trigger?.authenticationRef ?? {};
-  const object = objectNamed(ofAuth, name, otherObjects);
-  const refs = TriggerAuthentication.safeParse(object).data?.spec.secretTargetRef ?? [];
-  const auth = refs.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken');
+  const { auth, object } = authOf(trigger, otherObjects);
   const ofOperator = ofDefaultRunner(runners.labels ?? []);
   const labels = triggerSettings['labels'] === undefined ? ofOperator.kept : readList(triggerSettings['labels']);
   const [cap, ...aboutCap] = capOf(runners, pod.capacity);
@@ -305,6 +302,14 @@ function fromRunners(
     ],
     missing: [...(scope ? [] : ['--scope', '--owner']), ...(gitea === undefined ? ['--gitea'] : [])],
   };
+}
+
+/** The key of a Secret with the API token that the trigger uses, and the object that names it. */
+function authOf(trigger: ReturnType<typeof triggersOf>['trigger'], otherObjects: readonly unknown[]) {
+  const { name, kind = 'TriggerAuthentication' } = trigger?.authenticationRef ?? {};
+  const object = objectNamed(kind, name, otherObjects);
+  const refs = TriggerAuthentication.safeParse(object).data?.spec.secretTargetRef ?? [];
+  return { object, auth: refs.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken') };
 }
 
 const SEVERAL_REPOSITORIES = 'The trigger names several repositories: make a group for each, or one for their owner.';

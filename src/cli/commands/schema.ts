@@ -1,3 +1,4 @@
+/** `gitea-runners schema`: JSON Schemas for editors, or the CRD. */
 import { podTemplateSchema } from '../../config/pods/pod-schema.ts';
 import { PolicyDocument } from '../../config/policy/policy-schema.ts';
 import crd from '../../config/runnergroup/crd.json' with { type: 'json' };
@@ -6,7 +7,7 @@ import { Failure } from '../../shared/failure.ts';
 import type { ExitCode, Io } from '../../shared/io.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 
-/** `gitea-runners schema`: JSON Schemas for editors, or the CRD. @throws Failure exit 2 for the CRD of a policy, which is a file */
+/** Runs the command. @throws Failure exit 2 for the CRD of a policy, which is a file */
 export function schema(flags: FlagsOf<'schema'>, io: Io): ExitCode {
   const isPolicy = flagValue('kind', flags, io) === 'RunnerPolicy';
   const wantsCrd = flagValue('crd', flags, io);

@@ -60,6 +60,7 @@ async function livingJobs(groups: Read['groups'], flags: FlagsOf<'validate'>, io
 /** Rows of a table: a comment of Gitea has 64 KiB. `-o json` has all. */
 const MOST_ROWS = 200;
 
+/** Makes a summary and tables of the comparison. `rest`: how many rows are left out. */
 export function comparisonParts({ changes, unchanged, unknownJobs = 0 }: Comparison) {
   const fates = changes.flatMap(({ group, runners }) => runners.map((fate) => [group, fate] as const));
   const tables = [

@@ -1,3 +1,4 @@
+/** `gitea-runners validate`: checks RunnerGroups, and prints the problems and warnings in one of five formats. */
 import packageJson from '../../../package.json' with { type: 'json' };
 import { type Denial, denialLine } from '../../config/policy/denial.ts';
 import { PASS_WORKLOADS } from '../../config/policy/without-policy.ts';
@@ -33,7 +34,7 @@ interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sour
 }
 
 /**
- * `gitea-runners validate`: reads RunnerGroups as `generate` does, without any request. `--output` prints a report.
+ * Reads RunnerGroups as `generate` does, without any request. With `--output` the report is on stdout.
  * @throws Failure exit 2 if there is no RunnerGroup: a check of nothing must not look good
  */
 export async function validate(args: readonly string[], flags: FlagsOf<'validate'>, io: Io): Promise<ExitCode> {
@@ -197,36 +198,20 @@ function annotations({ findings }: Report): string {
 
 /** `validate -o sarif`: SARIF 2.1.0 (OASIS), which code scanning reads. */
 function sarif({ findings }: Report): string {
-  const rules = [...new Set(findings.map(({ code }) => code))].sort();
-  return jsonText({
-    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
-    version: '2.1.0',
-    runs: [
-      {
-        tool: {
-          driver: {
-            name: 'gitea-runners',
-            version: packageJson.version,
-            informationUri: packageJson.homepage,
-            rules: rules.map((id) => ({ id, help: { text: `${manual('errors.md')} explains ${id}.` } })),
-          },
-        },
-        // The files are relative to the folder in which the command ran.
-        columnKind: 'utf16CodeUnits',
-        results: findings.map(({ level, file, line, column, path, message, code }) => {
-          const artifactLocation = { uri: file.split('/').map(encodeURIComponent).join('/') };
-          const region = { startLine: line, startColumn: column };
-          return {
-            ruleId: code,
-            ruleIndex: rules.indexOf(code),
-            level,
-            message: { text: messageAt(path, message) },
-            locations: [{ physicalLocation: { artifactLocation, region } }],
-          };
-        }),
-      },
-    ],
+  const codes = [...new Set(findings.map(({ code }) => code))].sort();
+  const rules = codes.map((id) => ({ id, help: { text: `${manual('errors.md')} explains ${id}.` } }));
+  const { version, homepage: informationUri } = packageJson;
+  const results = findings.map(({ level, file, line, column, path, message, code }) => {
+    const artifactLocation = { uri: file.split('/').map(encodeURIComponent).join('/') };
+    const region = { startLine: line, startColumn: column };
+    const locations = [{ physicalLocation: { artifactLocation, region } }];
+    const text = messageAt(path, message);
+    return { ruleId: code, ruleIndex: codes.indexOf(code), level, message: { text }, locations };
   });
+  // The files are relative to the folder in which the command ran.
+  const tool = { driver: { name: 'gitea-runners', version, informationUri, rules } };
+  const runs = [{ tool, columnKind: 'utf16CodeUnits', results }];
+  return jsonText({ $schema: 'https://json.schemastore.org/sarif-2.1.0.json', version: '2.1.0', runs });
 }
 
 /** Returns the problems of denials at the places of their fields. Denials of the whole Application come first. */

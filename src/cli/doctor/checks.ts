@@ -13,7 +13,7 @@ import {
   serveLogs,
 } from '../../shared/installed/installed-names.ts';
 import { API_VERSION } from '../../shared/marks.ts';
-import { deadRegistrations } from '../../tasks/sweep/choose.ts';
+import { deadRegistrations, type JudgedRegistration } from '../../tasks/sweep/choose.ts';
 import * as fixes from '../reading/finding.ts';
 import {
   bad,
@@ -55,6 +55,7 @@ const CHECKS: readonly (readonly [check: string, judge: (installation: Installat
 /** Names of the checks that also work before an installation. */
 const BEFORE = new Set(['Kubernetes', 'tracking in Argo CD', 'what Argo CD watches']);
 
+/** Runs the checks. @param isBefore only those that also work before an installation */
 export function findingsOf(installation: Installation, isBefore = false): readonly DoctorFinding[] {
   return CHECKS.flatMap(([check, judge]) =>
     isBefore && !BEFORE.has(check) ? [] : withCheckName(check, judge(installation)),
@@ -194,9 +195,9 @@ function deadRows({ argocdNamespace, gitea, liveJobs, settings }: Installation):
   const instance = data['GITEA_RUNNERS_INSTANCE'] ?? '';
   const { registrations } = deadRegistrations({ instance, groups: rows, looks, liveJobs, nowMs: 0 }, new Map());
   // A second look, later, would make sure: docs/commands.md, "sweep".
-  const dead = registrations.filter(
-    ({ verdict }) => verdict.is === 'kept' && verdict.because === 'seen-too-briefly',
-  ).length;
+  const seemsDead = ({ verdict }: JudgedRegistration) =>
+    verdict.is === 'kept' && verdict.because === 'seen-too-briefly';
+  const dead = registrations.filter(seemsDead).length;
   if (dead === 0) return good('none');
   const text = `${dead} of ${registrations.length} rows of its runners seem dead`;
   if (['true', '1'].includes(data['GITEA_RUNNERS_SWEEP'] ?? '')) return good(`${text}; serve deletes them`);

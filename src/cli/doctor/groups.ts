@@ -40,6 +40,7 @@ const OF_GROUP = [
   ['', nodes] as const,
 ];
 
+/** Judges each scope, and each of the first groups. */
 export function groups(installation: Installation): Judgements {
   const { broken, gitea, groups: all, groupsUnread, inNamespaces } = installation;
   if (groupsUnread) return unknown(`${groupsUnread.code} ${groupsUnread.message}`);
@@ -80,14 +81,10 @@ function look(scope: ScopeSeen, installation: Installation): Judgements {
   if (!isOfConnection(giteaLook) || isRateLimit(giteaLook))
     return bad(text, `${manual('errors.md')} has ${giteaLook.code}. ${fixes.remedyOfFailure(giteaLook)}`);
   // This machine may be unable to reach Gitea although the cluster reaches it.
-  return scope.groups.every((group) => ofServe(group, installation).is === 'good')
-    ? unknown(`not reached from here: ${text}`, 'serve reaches it from the cluster, see below')
-    : bad(
-        text,
-        scope.groups.some((group) => statusOf(group, installation)?.notReady)
-          ? correctText(text)
-          : `${manual('errors.md')} has ${giteaLook.code}. ${fixes.fromWithin(installation.argocdNamespace)}`,
-      );
+  if (scope.groups.every((group) => ofServe(group, installation).is === 'good'))
+    return unknown(`not reached from here: ${text}`, 'serve reaches it from the cluster, see below');
+  if (scope.groups.some((group) => statusOf(group, installation)?.notReady)) return bad(text, correctText(text));
+  return bad(text, `${manual('errors.md')} has ${giteaLook.code}. ${fixes.fromWithin(installation.argocdNamespace)}`);
 }
 
 /** Longer than any start takes. */
@@ -119,12 +116,9 @@ function actions(scope: ScopeSeen): Judgements {
 function token(group: RunnerGroup, { gitea }: Installation): Judgements {
   const failure = gitea.withoutToken.get(group);
   if (!failure) return [];
-  const { code, message } = failure;
-  if (!isUnread(failure))
-    return bad(
-      `API token: ${code} ${message}`,
-      failure.kind === 'not-found' ? fixes.MOUNT : fixes.remedyOfFailure(failure),
-    );
+  const { code, kind, message } = failure;
+  const fix = kind === 'not-found' ? fixes.MOUNT : fixes.remedyOfFailure(failure);
+  if (!isUnread(failure)) return bad(`API token: ${code} ${message}`, fix);
   const text = `${group.giteaUrl} was not asked: the API token cannot be read from here (${code})`;
   return unknown(text, 'Give a token to doctor as GITEA_TOKEN, with GITEA_URL');
 }
@@ -265,12 +259,10 @@ function registration(group: RunnerGroup, { gitea, secrets }: Installation): Jud
 }
 
 function nodes(group: RunnerGroup, installation: Installation): Judgements {
-  return withSizes(group).flatMap((each) =>
-    withCheckName(
-      `RunnerGroup ${keyText(group)}${each.size ? `, size ${each.size.name}` : ''}, nodes`,
-      nodesOf(each, installation),
-    ),
-  );
+  return withSizes(group).flatMap((each) => {
+    const size = each.size ? `, size ${each.size.name}` : '';
+    return withCheckName(`RunnerGroup ${keyText(group)}${size}, nodes`, nodesOf(each, installation));
+  });
 }
 
 function nodesOf(group: RunnerGroup, { autoscaler, nodePools, nodes: read }: Installation): Judgement {
@@ -327,8 +319,7 @@ export function webhook(scope: ScopeSeen, installation: Installation): Judgement
   const usable = leading.find((hook) => faultsOf(hook).length === 0);
   if (usable === undefined) {
     const text = noneText(hooks, leading);
-    // A webhook of another level may deliver these events: that of the whole Gitea, or of a repository. Or the webhook
-    // was removed a moment ago.
+    // A webhook of the whole Gitea or of a repository may deliver these events. Or it was removed a moment ago.
     if (leading.length > 0 || delivered.is !== 'good') return bad(text, MANUAL);
     const fix = 'Start a CI job, then doctor again: that shows whether another webhook delivers';
     return unknown(`${text}. Yet ${delivered.text}`, fix);

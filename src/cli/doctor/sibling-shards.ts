@@ -97,10 +97,8 @@ function besides(set: readonly Printing[], alone: readonly Printing[]): readonly
   const keys = new Set(set.map(keyOf));
   return alone
     .filter((each) => keys.has(keyOf(each)))
-    .map(({ name }) =>
-      bad(
-        `${name} prints the folder of ${namesOf(set)} once more: CI jobs can get two runners`,
-        `Remove it without its resources: argocd app delete ${name} --cascade=false`,
-      ),
-    );
+    .map(({ name }) => {
+      const text = `${name} prints the folder of ${namesOf(set)} once more: CI jobs can get two runners`;
+      return bad(text, `Remove it without its resources: argocd app delete ${name} --cascade=false`);
+    });
 }

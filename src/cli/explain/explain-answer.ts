@@ -27,6 +27,7 @@ import type { Subject } from './subject.ts';
 
 type SubjectThat<Is extends Subject['is']> = Subject & { readonly is: Is };
 
+/** Formats what was asked about. */
 export function answerText(subject: Subject, explanation: Explanation, paper: Paper): string {
   switch (subject.is) {
     case 'jobs':
@@ -112,11 +113,8 @@ function runLines(jobs: readonly ExplainedJob[], explanation: Explanation, run: 
 }
 
 function runTitle({ actor, branch, conclusion, event, number, repository, status, workflow }: Run): string {
-  const details = [
-    workflow,
-    actor ? `${event} by ${actor}` : event,
-    ...(branch === '' ? [] : [`branch ${branch}`]),
-  ].join(', ');
+  const trigger = actor ? `${event} by ${actor}` : event;
+  const details = [workflow, trigger, ...(branch === '' ? [] : [`branch ${branch}`])].join(', ');
   // Gitea's API says `waiting` for a blocked job.
   const word = status === 'waiting' ? 'blocked' : status.replace('_', ' ');
   return `Run ${repository}#${number} (${details}): ${conclusion ?? word}`;

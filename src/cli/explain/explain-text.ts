@@ -68,6 +68,7 @@ function groupTable(groups: readonly ExplainedGroup[], options: TableOptions): s
   return table(['GROUP', 'SCOPE', 'LABELS', 'RUNNERS', 'BUSY', 'WAITING', 'HELD'], rows, options);
 }
 
+/** Formats jobs as a table: a row for each, or for several of one matrix with one cause. */
 export function jobTable(explanation: Explanation, options: ExplainOptions): string {
   const { jobs, checkedAt } = explanation;
   const nowMs = Date.parse(checkedAt);

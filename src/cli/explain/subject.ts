@@ -17,7 +17,7 @@ import { coverOf, hasJobsOf, type Scope } from '../../shared/scope.ts';
 import { parseUrl } from '../../shared/url.ts';
 import { withRun } from './runs-of-jobs.ts';
 
-export type What =
+type What =
   /** `acme/api#8`: the number that Gitea shows beside the title of a run. */
   | { readonly is: 'run'; readonly repository: string; readonly number: number }
   /** `17`, `#17`, `job/17`: the first column of the table. With a repository when it comes from an address of Gitea's API. */
@@ -150,17 +150,14 @@ export async function findSubject(reference: What, argument: string, places: Sea
     case 'run': {
       if (!isInScope(reference.repository, places)) return { is: 'out-of-scope', repository: reference.repository };
       const run = await places.findRun(reference);
+      const isOf = (repository: string) => (job: Job) => equalsIgnoringCase(job.repository, repository);
       if (run) {
-        const jobsOfRun = jobsWhere(
-          places,
-          (job) => job.runId === run.id && equalsIgnoringCase(job.repository, run.repository),
-        );
+        const isOfRepository = isOf(run.repository);
+        const jobsOfRun = jobsWhere(places, (job) => job.runId === run.id && isOfRepository(job));
         return jobsOfRun.is === 'finished' ? { ...jobsOfRun, run } : { ...withFactsOf(run, jobsOfRun), run };
       }
-      const job = jobsWhere(
-        places,
-        ({ id, repository }) => id === reference.number && equalsIgnoringCase(repository, reference.repository),
-      );
+      const isOfRepository = isOf(reference.repository);
+      const job = jobsWhere(places, (each) => each.id === reference.number && isOfRepository(each));
       const meant = job.jobs.length === 0 ? '' : `. A job has this id: gitea-runners explain ${reference.number}`;
       const noRun = `Gitea shows no run ${reference.number} of ${reference.repository} among the unfinished and the newest ones`;
       throw unknown(argument, `${noRun}. ${whyUnseen(`OWNER/NAME#${reference.number}`)}${meant}${brokenHere(places)}`);
@@ -178,10 +175,8 @@ export async function findSubject(reference: What, argument: string, places: Sea
       if (pageJobs.jobs.length > 0) return await withRunOfWaiting(pageJobs, places);
       const repository = /([^/]+\/[^/]+)\/actions\/runs\//.exec(reference.path)?.[1];
       if (repository !== undefined && !isInScope(repository, places)) return { is: 'out-of-scope', repository };
-      throw unknown(
-        argument,
-        `no unfinished job has this page${notNewest(places)}. ${whyUnseen('OWNER/NAME#NUMBER')}${brokenHere(places)}`,
-      );
+      const noJob = `no unfinished job has this page${notNewest(places)}. ${whyUnseen('OWNER/NAME#NUMBER')}`;
+      throw unknown(argument, noJob + brokenHere(places));
     }
     case 'name':
       return findName(reference, argument, places);
@@ -319,12 +314,7 @@ export function filtered(explanation: Explanation, { group, repository, states }
   const jobs = explanation.jobs.filter(isShown);
   const ofJobs = new Set(jobs.flatMap((job) => (job.verdict === 'served' ? job.runner : (job.job.runner ?? []))));
   const isWhole = repository === undefined && states === undefined;
-  return {
-    ...explanation,
-    groups: explanation.groups.filter(isGroup),
-    jobs,
-    runners: explanation.runners.filter(
-      (decision) => isGroup(decision.group) && (isWhole || ofJobs.has(decision.runner)),
-    ),
-  };
+  const groups = explanation.groups.filter(isGroup);
+  const ofGroups = explanation.runners.filter((decision) => isGroup(decision.group));
+  return { ...explanation, groups, jobs, runners: ofGroups.filter(({ runner }) => isWhole || ofJobs.has(runner)) };
 }

@@ -65,6 +65,7 @@ export function variableOf(name: string): string {
   return `GITEA_RUNNERS_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
+/** Text of a flag in `--help` of a command. */
 export function helpOf({ help, helpIn }: Flag, command: CommandName): string {
   return helpIn?.[command] ?? help;
 }

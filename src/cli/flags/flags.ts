@@ -542,6 +542,7 @@ export function flagValue(name: FlagName, flags: GivenFlags<FlagName>, { env }: 
   return flag.read(String(text), { name: isVariable ? variable : longName(name), isVariable });
 }
 
+/** The flags of a command, in the order of its help. */
 export function flagsOf(command: CommandName): readonly (readonly [string, Flag])[] {
   return Object.entries<Flag>(FLAGS).filter(([, { of }]) => of.includes(command));
 }

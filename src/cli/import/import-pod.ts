@@ -95,24 +95,33 @@ export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[
       podTemplate: filled({ metadata: filled(metadata), spec: template }),
     }),
     notes: [
-      why,
+      ...[why ?? []].flat(),
       ...otherwise.map(([name, , instead]) => lostNote(name, variable(name)?.value, instead)),
-      note,
+      ...[note ?? []].flat(),
       ...ofFile.notes,
-      token.isWritten &&
-        `The registration token stood in the manifest: revoke it, and put a new one into the Secret ${REGISTRATION_SECRET}.`,
-      token.isGuess && `registrationToken is a guess: a key of the Secret ${name}, which envFrom names.`,
-      !token.ref &&
-        !token.isWritten &&
-        `registrationToken names the Secret ${REGISTRATION_SECRET}, which ${manual('install.md')} makes: no file says where the token is.`,
-      ownFiles.secret.length > 0 &&
-        `What registered the old runner is not carried over (volume ${ownFiles.secret.join(', ')}): CI jobs could read its token. ${state ? 'Its labels and its address are.' : 'Write the labels of its file .runner into labels.'}`,
-      !file &&
-        path !== undefined &&
-        'The config.yaml of the runner was in none of the files. Give it, too, or put its keys into runnerConfig, its labels into labels, and multiply maxActiveRunners by its capacity.',
+      ...tokenNotes(token, name),
+      ...(ownFiles.secret.length > 0 ? [stateNote(ownFiles.secret, state !== undefined)] : []),
+      ...(!file && path !== undefined ? [NO_CONFIG] : []),
       ...notes,
-    ].filter((each) => typeof each === 'string'),
+    ],
   };
+}
+
+const NO_CONFIG =
+  'The config.yaml of the runner was in none of the files. Give it, too, or put its keys into runnerConfig, its labels into labels, and multiply maxActiveRunners by its capacity.';
+
+function tokenNotes({ isGuess, isWritten, ref }: ReturnType<typeof tokenOf>, name: string): readonly string[] {
+  const revoke = `The registration token stood in the manifest: revoke it, and put a new one into the Secret ${REGISTRATION_SECRET}.`;
+  if (isWritten) return [revoke];
+  if (isGuess) return [`registrationToken is a guess: a key of the Secret ${name}, which envFrom names.`];
+  const made = `which ${manual('install.md')} makes: no file says where the token is`;
+  return ref ? [] : [`registrationToken names the Secret ${REGISTRATION_SECRET}, ${made}.`];
+}
+
+/** @param volumes those with the token of the old runner @param isRead its file .runner was in one of the files */
+function stateNote(volumes: readonly string[], isRead: boolean): string {
+  const advice = isRead ? 'Its labels and its address are.' : 'Write the labels of its file .runner into labels.';
+  return `What registered the old runner is not carried over (volume ${volumes.join(', ')}): CI jobs could read its token. ${advice}`;
 }
 
 /** Roles of the pod's containers. `registers`: they register the old runner in Gitea, and end before it starts. */

@@ -10,8 +10,6 @@ import { manual } from '../../shared/installed/installed-names.ts';
 import { cut } from '../../shared/printable.ts';
 import type { OldContainer } from './import-shapes.ts';
 
-type Written = Parameters<typeof runnerGroupFromObject>[0];
-
 /** Most rounds. Each round removes one field, and the others may then be judged otherwise. */
 const MOST_ROUNDS = 200;
 /** Characters of a value in a comment. */
@@ -55,7 +53,7 @@ function holdsSecret(value: unknown, name: string): boolean {
 
 /** The podTemplate of this spec, without what a runner cannot have. `notes`: a sentence for each field that is lost, or needs a policy. */
 export async function fittingTemplate(
-  groupFields: Omit<Written, 'spec'>,
+  groupFields: Omit<Parameters<typeof runnerGroupFromObject>[0], 'spec'>,
   spec: Readonly<Record<string, unknown>>,
 ): Promise<{ readonly podTemplate: Mapping; readonly notes: readonly string[] }> {
   const template = structuredClone(spec['podTemplate'] ?? {}) as Mapping;
@@ -178,6 +176,7 @@ export function filled(spec: Readonly<Record<string, unknown>>): Readonly<Record
   return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined && isFilled(value)));
 }
 
+/** A note on a value that is left out. A value that may be secret is not shown. */
 export function lostNote(place: string, value: unknown, why: string): string {
   const shown = holdsSecret(value, place.replace(/^.*\./s, '')) ? '' : ` ${cut(JSON.stringify(value), SHOWN)}`;
   return `Not carried over: ${place}:${shown} (${why})`;

@@ -6,7 +6,7 @@ import type { OldContainer, PodSpec } from './import-shapes.ts';
 
 type KeyRef = { readonly name: string; readonly key: string };
 
-export const TOKEN = 'GITEA_RUNNER_REGISTRATION_TOKEN';
+const TOKEN = 'GITEA_RUNNER_REGISTRATION_TOKEN';
 /** Kind for a config.yaml in a file of its own. */
 export const LOOSE_FILE = 'config.yaml';
 

@@ -18,6 +18,7 @@ function ifByPod<T>({ registration }: Pick<Answers, 'registration'>, value: T): 
   return registration === 'pod' ? [value] : [];
 }
 
+/** Returns the RunnerGroup that the answers describe. It may be invalid. */
 export function manifestFrom({ group, namespace, gitea, scope, cap, mode, registration }: Answers) {
   return {
     apiVersion: API_VERSION,
@@ -40,10 +41,12 @@ export function manifestFrom({ group, namespace, gitea, scope, cap, mode, regist
   };
 }
 
+/** The file with the RunnerGroup. */
 export function groupText(answers: Answers): string {
   return `# Goes into the repository of the Application. All fields: ${manual('runnergroup.md')}\n# Who registers the runners: ${manual('registration.md')}\n${yamlText(manifestFrom(answers))}`;
 }
 
+/** The file with the Application and its AppProject. */
 export function applicationText({ git, path, namespace }: Answers): string {
   const source = { repository: git, path, namespace };
   return [

@@ -208,12 +208,14 @@ async function installedSettings(reader: ClusterReader): Promise<Readonly<Record
   return Object.fromEntries(Object.entries(map.value.data).filter(([name]) => OF_NAMES.test(name)));
 }
 
+/** Lists RunnerGroups. @param namespaces empty: all */
 export async function listObjects(client: KubeClient, namespaces: readonly string[], deadline: Deadline) {
   const listIn = (namespace: string | undefined) => listAll(client, RUNNER_GROUPS, namespace, deadline);
   const lists = await Promise.all(namespaces.length > 0 ? namespaces.map(listIn) : [listIn(undefined)]);
   return lists.flatMap(({ items }) => items);
 }
 
+/** Reads RunnerGroups as Argo CD applied them. `broken`: those that are not valid. */
 export function sortedOut(objects: readonly RunnerGroupObject[], images?: InstallationPods, defaults?: GroupDefaults) {
   const groups: RunnerGroup[] = [];
   const broken: UnservedGroup[] = [];

@@ -81,6 +81,7 @@ export async function policyFrom(flags: GivenFlags<'policy'>, io: Io): Promise<I
   return { file, policy, bounds: tokenBounds(policy), defaults: defaultsOf(policy) };
 }
 
+/** Judges groups by the policy. `note`: rules that were skipped, because Argo CD does not ask. */
 export async function judgeByPolicy({ policy }: InstalledPolicy, groups: readonly RunnerGroup[], asker: Asker) {
   const { judge, skippedRules } = await import('../../config/policy/check.ts');
   const skipped = skippedRules(policy, asker).join(', ');

@@ -21,6 +21,7 @@ export const good = (text: string): Judgement => ({ is: 'good', text });
 export const bad = (text: string, fix: string): Judgement => ({ is: 'bad', text, fix });
 export const unknown = (text: string, fix?: string): Judgement => ({ is: 'unknown', text, fix });
 
+/** Names the judgements of a check. One that has a name of its own keeps it. */
 export function withCheckName(check: string, judgements: Judgements): readonly DoctorFinding[] {
   return [judgements].flat().map((each) => ({ check, ...each }));
 }

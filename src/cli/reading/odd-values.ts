@@ -17,6 +17,7 @@ import { cut } from '../../shared/printable.ts';
 
 type Odd = readonly [path: Path, message: string];
 
+/** Returns warnings about the values of a group. */
 export function oddValues(group: RunnerGroup): readonly LateProblem[] {
   const spec = valueAt(group.manifest, ['spec']);
   const odd = ABOUT.flatMap((about) => about(group));
@@ -438,6 +439,7 @@ function oddBefore(container: unknown, image: string, ofDaemon: string): string 
 /** Containers that are merged over those of our own pod. */
 const OF_OURS: ReadonlySet<string> = new Set(['runner', 'docker', 'buildkit']);
 
+/** Returns the list at a path. Empty: there is none. */
 export function listAt(value: unknown, path: Path): readonly unknown[] {
   const listOrOther = valueAt(value, path);
   return Array.isArray(listOrOther) ? listOrOther : [];

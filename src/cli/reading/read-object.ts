@@ -12,11 +12,10 @@ export interface ClusterReader {
   readonly now: () => number;
 }
 
-type Unread = ReturnType<typeof notKnown>;
+/** What was read of an object, or why it is not known. */
+export type SeenOrNot<T> = { readonly value: T } | ReturnType<typeof notKnown>;
 
-export type SeenOrNot<T> = { readonly value: T } | Unread;
-
-/** The JSON of an answer. @param may what a 403 refuses */
+/** Reads the JSON of an object. @param may what a 403 refuses, e.g. `read it` */
 export async function readObject(
   { client, deadline }: Pick<ClusterReader, 'client' | 'deadline'>,
   question: Omit<KubeQuestion, 'what'>,
@@ -27,6 +26,7 @@ export async function readObject(
   return answer instanceof Failure ? notKnown(`the cluster did not answer (${answer.code})`) : jsonOf(answer, may);
 }
 
+/** Returns the JSON of an answer, or why there is none. @param may what a 403 refuses */
 export function jsonOf({ status, text }: HttpAnswer, may = 'read it'): SeenOrNot<unknown> {
   if (status === 403) return notKnown(`you may not ${may} (403)`);
   if (status === 404) return notKnown('it does not exist (404)', true);
@@ -35,6 +35,7 @@ export function jsonOf({ status, text }: HttpAnswer, may = 'read it'): SeenOrNot
   return value === undefined ? notKnown('the answer is no JSON') : { value };
 }
 
+/** Returns what was read in the wanted form. */
 export function shaped<T>(shape: z.ZodType<T>, read: SeenOrNot<unknown>): SeenOrNot<T> {
   if ('unread' in read) return read;
   const { data } = shape.safeParse(read.value);

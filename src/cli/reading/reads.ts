@@ -7,9 +7,11 @@ import { Failure } from '../../shared/failure.ts';
 import { API_SECRETS_DIR, manual, NAME, SERVE_SECRET, SETTINGS } from '../../shared/installed/installed-names.ts';
 import { type ClusterReader, readObject, type SeenOrNot, shaped } from './read-object.ts';
 
-const texts = z.record(z.string(), z.string());
+const texts = z.record(z.string(), z.string()).default({});
 const strings = z.array(z.string()).default([]);
 const isSet = z.boolean().optional();
+const maybeText = z.string().optional();
+const optionalText = z.string().default('');
 const anything = z.looseObject({});
 
 export const Version = z.looseObject({ major: z.string(), minor: z.string() });
@@ -20,19 +22,15 @@ const Container = z.looseObject({
   command: strings,
   volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })).default([]),
 });
-const Volume = z.looseObject({
-  name: z.string(),
-  secret: z.looseObject({ secretName: z.string().optional() }).optional(),
-});
+const Volume = z.looseObject({ name: z.string(), secret: z.looseObject({ secretName: maybeText }).optional() });
 const PodSpec = z.looseObject({
   serviceAccountName: z.string().default('default'),
   containers: z.array(Container),
   volumes: z.array(Volume).default([]),
 });
-const optionalText = z.string().default('');
 const Condition = z.looseObject({ type: z.string(), status: optionalText, message: optionalText });
 const Deployment = z.looseObject({
-  metadata: z.looseObject({ name: z.string(), labels: texts.default({}), generation: z.int().optional() }),
+  metadata: z.looseObject({ name: z.string(), labels: texts, generation: z.int().optional() }),
   spec: z.looseObject({ replicas: z.int().default(1), template: z.looseObject({ spec: PodSpec }) }),
   status: z
     .looseObject({
@@ -46,52 +44,37 @@ const Deployment = z.looseObject({
 });
 export type Deployment = z.output<typeof Deployment>;
 
-export const WithData = z.looseObject({ data: texts.default({}) });
+export const WithData = z.looseObject({ data: texts });
 export type WithData = z.output<typeof WithData>;
 
 export const Namespace = z.looseObject({
-  metadata: z.looseObject({
-    labels: texts.default({}),
-    annotations: texts.default({}),
-    deletionTimestamp: z.string().optional(),
-  }),
+  metadata: z.looseObject({ labels: texts, annotations: texts, deletionTimestamp: maybeText }),
 });
 export type Namespace = z.output<typeof Namespace>;
 
 const Crd = z.looseObject({
-  metadata: z.looseObject({ deletionTimestamp: z.string().optional() }),
+  metadata: z.looseObject({ deletionTimestamp: maybeText }),
   spec: z.looseObject({
     versions: z.array(z.looseObject({ name: z.string(), served: z.boolean(), schema: z.unknown() })),
     conversion: z.looseObject({ strategy: optionalText }).prefault({}),
   }),
 });
 
-const SyncPolicy = z.looseObject({
-  automated: z.looseObject({ prune: isSet, allowEmpty: isSet, selfHeal: isSet }).optional(),
-  syncOptions: strings,
-});
+const Automated = z.looseObject({ prune: isSet, allowEmpty: isSet, selfHeal: isSet });
+const SyncPolicy = z.looseObject({ automated: Automated.optional(), syncOptions: strings });
+const Env = z.array(z.looseObject({ name: optionalText, value: optionalText })).default([]);
 const Source = z.looseObject({
   repoURL: optionalText,
   path: optionalText,
   targetRevision: optionalText,
-  plugin: z
-    .looseObject({
-      name: z.string().optional(),
-      env: z.array(z.looseObject({ name: optionalText, value: optionalText })).default([]),
-    })
-    .optional(),
+  plugin: z.looseObject({ name: maybeText, env: Env }).optional(),
 });
 const Resource = z.looseObject({ kind: optionalText, namespace: optionalText, name: optionalText });
 const Application = z.looseObject({
-  metadata: z.looseObject({
-    name: z.string(),
-    namespace: z.string(),
-    annotations: texts.default({}),
-    finalizers: strings,
-  }),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string(), annotations: texts, finalizers: strings }),
   spec: z.looseObject({
     project: z.string().default('default'),
-    destination: z.looseObject({ namespace: z.string().optional() }).default({}),
+    destination: z.looseObject({ namespace: maybeText }).default({}),
     source: Source.optional(),
     sources: z.array(Source).default([]),
     sourceHydrator: z.looseObject({ drySource: Source.optional() }).optional(),
@@ -104,14 +87,12 @@ const Application = z.looseObject({
 });
 export type Application = z.output<typeof Application>;
 
-const Destinations = z
-  .array(z.looseObject({ server: optionalText, name: optionalText, namespace: optionalText }))
-  .default([]);
+const Destination = z.looseObject({ server: optionalText, name: optionalText, namespace: optionalText });
 const Kinds = z.array(z.looseObject({ group: optionalText, kind: optionalText }));
 const AppProject = z.looseObject({
   metadata: z.looseObject({ name: z.string() }),
   spec: z.looseObject({
-    destinations: Destinations,
+    destinations: z.array(Destination).default([]),
     sourceRepos: strings,
     sourceNamespaces: strings,
     /** Absent: all. */
@@ -121,22 +102,22 @@ const AppProject = z.looseObject({
 });
 export type AppProject = z.output<typeof AppProject>;
 
-const Service = z.looseObject({ spec: z.looseObject({ clusterIP: z.string().optional() }) });
+const Service = z.looseObject({ spec: z.looseObject({ clusterIP: maybeText }) });
 
-const Taint = z.looseObject({ key: z.string(), value: z.string().default(''), effect: z.string() });
+const Taint = z.looseObject({ key: z.string(), value: optionalText, effect: z.string() });
+/** Kubelets tell the features from 1.30 on, of runtimes that do. */
+const RuntimeHandler = z.looseObject({
+  features: z.looseObject({ userNamespaces: z.boolean().default(false) }).prefault({}),
+});
+const NodeInfo = z.looseObject({ containerRuntimeVersion: optionalText, kernelVersion: optionalText });
 export const Node = z.looseObject({
-  metadata: z.looseObject({ name: z.string(), labels: texts.default({}) }),
+  metadata: z.looseObject({ name: z.string(), labels: texts }),
   spec: z.looseObject({ taints: z.array(Taint).default([]), unschedulable: z.boolean().default(false) }).prefault({}),
   status: z
     .looseObject({
-      allocatable: texts.default({}),
-      nodeInfo: z
-        .looseObject({ containerRuntimeVersion: z.string().default(''), kernelVersion: z.string().default('') })
-        .prefault({}),
-      // Kubelets tell it from 1.30 on, of runtimes that do.
-      runtimeHandlers: z
-        .array(z.looseObject({ features: z.looseObject({ userNamespaces: z.boolean().default(false) }).prefault({}) }))
-        .default([]),
+      allocatable: texts,
+      nodeInfo: NodeInfo.prefault({}),
+      runtimeHandlers: z.array(RuntimeHandler).default([]),
     })
     .prefault({}),
 });
@@ -177,6 +158,7 @@ export type Reads = {
   readonly [K in keyof typeof READS]: (typeof READS)[K] extends Read<infer T> ? SeenOrNot<T> : never;
 };
 
+/** Reads the object of a row of `READS`. */
 export async function readOne<T>(reader: ClusterReader, { path, shape }: Read<T>): Promise<SeenOrNot<T>> {
   return await readAt(reader, path(`namespaces/${encodeURIComponent(reader.argocdNamespace)}`), shape);
 }
@@ -185,6 +167,7 @@ export async function readAt<T>(reader: ClusterReader, path: string, shape: z.Zo
   return shaped(shape, await readObject(reader, { path }));
 }
 
+/** Reads the objects of all rows, at the same time. */
 export async function readAll(reader: ClusterReader): Promise<Reads> {
   const rows = Object.entries(READS).map(async ([name, read]) => [name, await readOne<unknown>(reader, read)] as const);
   return Object.fromEntries(await Promise.all(rows)) as unknown as Reads;

@@ -23,9 +23,8 @@ const MOST_APPLICATIONS = 20;
 /** A Lease that was not renewed for so long has no holder: `serve` renews every 2 s. */
 const LEASE_LATE_MS = 30_000;
 
-const LeaseRead = z.object({
-  spec: z.object({ holderIdentity: z.string().nullish(), renewTime: z.string().nullish() }).nullish(),
-});
+const LeaseSpec = z.object({ holderIdentity: z.string().nullish(), renewTime: z.string().nullish() });
+const LeaseRead = z.object({ spec: LeaseSpec.nullish() });
 
 /** Reads what may be read. Nothing that is missing or refused is an error here. */
 export async function lookAround(
@@ -58,6 +57,7 @@ export function madeBy({ metadata }: RunnerGroupObject): ApplicationRef | undefi
   return applicationOf(annotations?.[TRACKING_ID], { group: API_GROUP, kind: KIND, namespace, name });
 }
 
+/** Reads who leads `serve`, from its Lease. */
 export async function readLease(reader: ClusterReader): Promise<ServeSeen> {
   const namespace = encodeURIComponent(reader.argocdNamespace);
   const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${SERVE_LEASE}`;
@@ -124,13 +124,8 @@ function parentOf(json: unknown): string | undefined {
 }
 
 const APPLICATION = { group: 'argoproj.io', kind: 'Application' };
-const Tracked = z.object({
-  metadata: z.object({
-    name: z.string(),
-    namespace: z.string(),
-    annotations: z.record(z.string(), z.string()).nullish(),
-  }),
-});
+const annotations = z.record(z.string(), z.string()).nullish();
+const Tracked = z.object({ metadata: z.object({ name: z.string(), namespace: z.string(), annotations }) });
 /** Argo CD 3.1 and newer can switch it off in place: `enabled: false`. */
 const Automated = z.object({ enabled: z.literal(true).nullish() });
 const InGit = z.object({ spec: z.object({ source: z.object({ repoURL: z.string(), path: z.string().nullish() }) }) });

@@ -98,14 +98,11 @@ const POSTING = {
 /** Slack's words that may be right later. */
 const TRANSIENT = /^(?:rate_?limited|internal_error|fatal_error|service_unavailable|request_timeout)$/;
 
+const ErrorWord = z.string().regex(/^[a-z_]{1,64}$/);
 /** An answer of Slack. Only the word of an error is repeated. */
 const Answer = z.object({
   ok: z.literal(true).optional().catch(undefined),
-  error: z
-    .string()
-    .regex(/^[a-z_]{1,64}$/)
-    .optional()
-    .catch(undefined),
+  error: ErrorWord.optional().catch(undefined),
   url: z.string().optional().catch(undefined),
 });
 type Answer = z.output<typeof Answer>;

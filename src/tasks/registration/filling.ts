@@ -215,10 +215,7 @@ function otherUse({ name, key }: SecretKey, uses: readonly Use[]): string | unde
 }
 
 /** Returns why nothing is written to the key, and what to do: without a full stop. */
-export function refusalOf(
-  { key, name, namespace }: Pick<TokenKey, 'key' | 'name' | 'namespace'>,
-  why: string,
-): Failure {
+function refusalOf({ key, name, namespace }: Pick<TokenKey, 'key' | 'name' | 'namespace'>, why: string): Failure {
   return new Failure('GR-TOKEN-11', 1, `write key ${key} of Secret ${name} of namespace ${namespace}: ${why}.`);
 }
 

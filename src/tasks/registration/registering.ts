@@ -75,7 +75,7 @@ export function registerRunners(timeoutMs: number): StartTask {
     const sinceMs = clock.steadyMs();
     const ahead = new Map<string, Ahead>();
     /** The Job that has a Secret, as told at so many looks for it. */
-    const handed = new Map<string, { readonly uid: string; readonly looks: number }>();
+    const handedOver = new Map<string, { readonly uid: string; readonly looks: number }>();
     /** Groups whose repositories were told as places where a leader before this one may have left rows. */
     const guessed = new WeakSet<RunnerGroup>();
     /** Levels that give no token. Hundreds of runners may wait for one, and others need the requests. */
@@ -84,22 +84,25 @@ export function registerRunners(timeoutMs: number): StartTask {
     const tokens = new LRUCache<string, string>({ max: MOST_TOKENS, ttl: TOKEN_MS, ttlResolution: 0, perf });
 
     /** Notes that nobody will use the runner's row, if there is one. */
-    const leave = ({ at, object, target }: Pick<Wish, 'at' | 'object' | 'target'>, guess?: { isGuess: true }): void => {
+    const tellLeft = (
+      { at, object, target }: Pick<Wish, 'at' | 'object' | 'target'>,
+      guess?: { isGuess: true },
+    ): void => {
       if (target && !(target instanceof Failure)) tell({ is: 'row-left', object, target, at, ...guess });
     };
 
     /** A leader before this one may have registered runners, and died. */
-    const maybeLeft = (before: Wishes): readonly Wish[] =>
+    const possiblyLeft = (before: Wishes): readonly Wish[] =>
       clock.steadyMs() - sinceMs < AHEAD_MS ? [...wishes.values()] : unusedWishes(before, wishes);
 
-    const guess = (verdict: AppVerdict): void => {
+    const tellGuessed = (verdict: AppVerdict): void => {
       const levelsOf = levelsSeen(verdict);
       for (const { live } of verdict.groups) {
         const { group, object } = live;
         if (!group || guessed.has(group)) continue;
         for (const level of levelsOf(group)) {
           guessed.add(group);
-          leave({ at: level, object, target: targetOf().get(group) }, { isGuess: true });
+          tellLeft({ at: level, object, target: targetOf().get(group) }, { isGuess: true });
         }
       }
     };
@@ -137,7 +140,7 @@ export function registerRunners(timeoutMs: number): StartTask {
         if (!(registered instanceof Failure)) return registered;
         // The next try asks for another token. Of any other failure nobody knows whether there is a row.
         if (registered.kind === 'unauthorized') tokens.delete(tokenKey);
-        else leave(wish);
+        else tellLeft(wish);
         throw registered;
       };
       const made = await giteas.ask(target, timeoutMs, visit, signal);
@@ -157,12 +160,12 @@ export function registerRunners(timeoutMs: number): StartTask {
         const is = await create(file ?? (await register(key, wish, target, signal)));
         if (is === 'created') tell({ is: 'runner-registration', object, runner: name, result: 'handed-over' });
         // Somebody was faster. Or an answer was lost, and it is ours.
-        else leave(wish);
+        else tellLeft(wish);
       }
-      const before = handed.get(key);
+      const before = handedOver.get(key);
       const looks = before?.uid === uid ? before.looks + 1 : 0;
       ahead.delete(key);
-      handed.set(key, { uid, looks });
+      handedOver.set(key, { uid, looks });
       if (unregistered.size > 0) changed();
       return { inMs: lookAgainMs(looks) };
     };
@@ -183,7 +186,7 @@ export function registerRunners(timeoutMs: number): StartTask {
       const now = wishes.get(key);
       const isOf = (is: Wish['is']): boolean => now?.is === is && now.at === wish?.at;
       if (!wish || ((isOf('wanted') || isOf('starting')) && clock.steadyMs() < untilMs)) return;
-      if (file !== undefined) leave(wish);
+      if (file !== undefined) tellLeft(wish);
       if (now?.is === 'wanted') ahead.set(key, { wish: now, untilMs: 0 });
       else ahead.delete(key);
     };
@@ -225,17 +228,19 @@ export function registerRunners(timeoutMs: number): StartTask {
         const before = wishes;
         const living = new Map(cluster.runners().map((live) => [keyOfRunner(live), live]));
         wishes = wishesOf(verdicts, living, targetOf(), before, (key, uid) => cluster.hasOtherPod(key, uid));
-        for (const wish of maybeLeft(before)) leave(wish);
-        verdicts.forEach(guess);
+        for (const wish of possiblyLeft(before)) tellLeft(wish);
+        verdicts.forEach(tellGuessed);
         for (const key of ahead.keys()) forgetLate(key);
-        keepOnly(handed, wishes);
+        keepOnly(handedOver, wishes);
         line.keepOnly(wishes);
         for (const [key, { is, uid }] of wishes) {
           const old = before.get(key);
           const needsStep = is === 'starting' || (is === 'wanted' && !ahead.has(key));
           if (needsStep && (old?.is !== is || old.uid !== uid || !line.has(key))) line.add(key);
         }
-        const waiting = [...wishes].filter(([key, { is, uid }]) => is === 'starting' && handed.get(key)?.uid !== uid);
+        const waiting = [...wishes].filter(
+          ([key, { is, uid }]) => is === 'starting' && handedOver.get(key)?.uid !== uid,
+        );
         const levels = new Set(waiting.map(([, wish]) => `${groupOf(wish)} ${wish.at}`));
         if (forgetAllBut(levels, unregistered)) changed();
       },

@@ -66,7 +66,7 @@ export type StaysBecause =
   | 'group-elsewhere'
   | 'seen-too-briefly';
 
-export type Verdict =
+type Verdict =
   | { readonly is: 'dead' }
   /** `witness`: the runner that lives elsewhere, for `group-elsewhere`. */
   | { readonly is: 'kept'; readonly because: StaysBecause; readonly witness?: string };

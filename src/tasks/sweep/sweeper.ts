@@ -95,16 +95,9 @@ export class Sweeper {
   }
 
   async pass({ groups, areAll = false, liveJobs, mayAsk }: SweepContext, signal?: AbortSignal) {
-    const { ask, budget } = this.#options;
     const targets = new Map(groups.map(({ target }) => [target.key, target]));
     const allowedTargets = [...targets.values()].filter((target) => mayAsk?.(target) ?? true);
-    // The failure of one scope does not stop the others.
-    const lookOf = (target: GiteaTarget) => orFailure(ask(target, (access) => lookAt(access, target)));
-    const results = await Promise.all(allowedTargets.map(lookOf));
-    const failures = results.flatMap((each) => (each instanceof Failure ? each : []));
-    const unlisted = allowedTargets.flatMap(({ scope }, at) => (results[at] ? [] : describeScope(scope)));
-    const scopeLooks = results.flatMap((each) => (each && !(each instanceof Failure) ? each : []));
-    const looks = new Map(scopeLooks.map((each) => [each.target.key, each]));
+    const { looks, ...read } = await this.#look(allowedTargets);
     const choice = deadRegistrations(
       {
         instance: this.#options.instance,
@@ -118,20 +111,7 @@ export class Sweeper {
     );
     this.#observations = choice.observations;
 
-    const outcomes = new Map<JudgedRegistration, SweepOutcome>();
-    const stopped = new Set<string>();
-    let deletions = 0;
-    for (const registration of inTurns(choice.registrations)) {
-      const { look } = registration.group;
-      const mayDelete = !stopped.has(look) && deletions < budget;
-      const done = await this.#actOn(registration, mayDelete ? looks.get(look) : undefined, signal);
-      const isFailed = done instanceof Failure;
-      if (!isFailed && done.is === 'deleted') deletions += 1;
-      // A right that the token lacks is missing for the next row, too, and a failing server is left alone.
-      if (isFailed) stopped.add(look);
-      if (isFailed) failures.push(done);
-      outcomes.set(registration, isFailed ? { is: 'failed', code: done.code } : done);
-    }
+    const { failures, outcomes } = await this.#actOnAll(choice.registrations, looks, signal);
     return {
       /** By Gitea and id. */
       registrations: choice.registrations.flatMap((registration) => {
@@ -143,10 +123,48 @@ export class Sweeper {
       /** Rows of other runners, which are never touched. */
       foreign: choice.foreign,
       /** Scopes whose runners Gitea shows to their user alone. */
-      unlisted,
+      unlisted: read.unlisted,
       /** Failed reads and deletions. The other scopes were swept all the same. */
-      failures,
+      failures: [...read.failures, ...failures],
     };
+  }
+
+  /** Looks at each scope. The failure of one does not stop the others. */
+  async #look(targets: readonly GiteaTarget[]) {
+    const lookOf = (target: GiteaTarget) => orFailure(this.#options.ask(target, (access) => lookAt(access, target)));
+    const results = await Promise.all(targets.map(lookOf));
+    const looks = results.flatMap((each) => (each && !(each instanceof Failure) ? each : []));
+    return {
+      looks: new Map(looks.map((each) => [each.target.key, each])),
+      unlisted: targets.flatMap(({ scope }, at) => (results[at] ? [] : describeScope(scope))),
+      failures: results.flatMap((each) => (each instanceof Failure ? each : [])),
+    };
+  }
+
+  async #actOnAll(
+    registrations: readonly JudgedRegistration[],
+    looks: ReadonlyMap<string, ScopeLook>,
+    signal: AbortSignal | undefined,
+  ) {
+    const outcomes = new Map<JudgedRegistration, SweepOutcome>();
+    const failures: Failure[] = [];
+    const stopped = new Set<string>();
+    let deletions = 0;
+    for (const registration of inTurns(registrations)) {
+      const { look } = registration.group;
+      const mayDelete = !stopped.has(look) && deletions < this.#options.budget;
+      const done = await this.#actOn(registration, mayDelete ? looks.get(look) : undefined, signal);
+      if (done instanceof Failure) {
+        // A right that the token lacks is missing for the next row, too, and a failing server is left alone.
+        stopped.add(look);
+        failures.push(done);
+        outcomes.set(registration, { is: 'failed', code: done.code });
+      } else {
+        if (done.is === 'deleted') deletions += 1;
+        outcomes.set(registration, done);
+      }
+    }
+    return { failures, outcomes };
   }
 
   async #actOn(

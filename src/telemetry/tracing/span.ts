@@ -55,12 +55,11 @@ export const SAMPLERS = [
   'parentbased_always_off',
   'parentbased_traceidratio',
 ] as const;
-type SamplerName = (typeof SAMPLERS)[number];
 
 export interface TracingSettings {
   /** The whole address of OTLP over HTTP with JSON, e.g. `http://collector:4318/v1/traces`. */
   readonly url: URL;
-  readonly sampler: SamplerName;
+  readonly sampler: (typeof SAMPLERS)[number];
   /** Share of the traces that the ratio samplers keep, 0 to 1. */
   readonly ratio: number;
   /** About the process, e.g. `service.name`. */
