@@ -66,7 +66,10 @@ function sayShards({ annotations }: BrokenGroup, shards: number | undefined) {
   return shards === undefined ? {} : { annotations: { ...annotations, [marks.SHARDS]: String(shards) } };
 }
 
-/** True when the cluster has the RunnerGroup CRD: Argo CD lists `group/version/Kind` in `KUBE_API_VERSIONS`, with commas (measured on 3.5.3). */
+/**
+ * True when the cluster has the RunnerGroup CRD. Argo CD lists `group/version/Kind` in `KUBE_API_VERSIONS`, with commas
+ * (measured on 3.5.3).
+ */
 export function knowsRunnerGroups(env: Readonly<Record<string, string | undefined>>): boolean {
   return (env['KUBE_API_VERSIONS'] ?? '')
     .split(',')
@@ -74,7 +77,7 @@ export function knowsRunnerGroups(env: Readonly<Record<string, string | undefine
 }
 
 /**
- * Makes a Job of a group with an unknown template, because its spec cannot be used (docs/adr/0036). Argo CD keeps the
+ * Makes the Job of a group whose spec cannot be used (docs/adr/0036), so that its template is unknown. Argo CD keeps the
  * existing Job, and neither changes nor creates it (`Skip`, docs/adr/0020). If its spec was not seen, its pod does not
  * matter: it is valid and suspended, in case somebody applies it by hand.
  */

@@ -84,7 +84,10 @@ export function repositoryFinder<V>(all: readonly V[], patternsOf: (value: V) =>
   const find = patternFinder(all, (value) =>
     patternsOf(value).map((pattern) => (pattern.includes('/') ? pattern : `/${pattern}`)),
   );
-  return (repository: string): readonly V[] => [repository, repository.slice(repository.indexOf('/'))].flatMap(find);
+  return (repository: string): readonly V[] => {
+    const nameAlone = repository.slice(repository.indexOf('/'));
+    return [...find(repository), ...find(nameAlone)];
+  };
 }
 
 /** @param groups those that have one of the looks of a job, first owner first */

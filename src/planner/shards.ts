@@ -22,13 +22,16 @@ import type { Facts } from './facts.ts';
 import type { IdleByGroup } from './idle.ts';
 import { type OpenLimit, weightOf } from './limits.ts';
 
-/** The shard that a name falls to. With another number of shards few names fall to another one (rendezvous hashing). */
+/** 2^32 divided by the golden ratio: neighbouring numbers become distant ones. */
+const GOLDEN_RATIO = 0x9e3779b9;
+
+/** Returns the shard that a name falls to. With another number of shards few names fall to another one (rendezvous hashing). */
 export function shardOfName(name: string, shards: number): number {
   const seed = Number.parseInt(hash('sha256', name).slice(0, 8), 16);
-  let [best, most] = [0, -1];
+  let [best, bestScore] = [0, -1];
   for (let shard = 0; shard < shards; shard += 1) {
-    const score = mixed(seed ^ Math.imul(shard + 1, 0x9e3779b9));
-    if (score > most) [best, most] = [shard, score];
+    const score = mixed(seed ^ Math.imul(shard + 1, GOLDEN_RATIO));
+    if (score > bestScore) [best, bestScore] = [shard, score];
   }
   return best;
 }

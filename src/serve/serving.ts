@@ -61,12 +61,13 @@ export interface ServeOptions
   readonly lease?: { readonly namespace: string; readonly name: string };
   /** Unique per process; the name of the pod mostly. */
   readonly identity: string;
+  /** Name or address of this pod, which the Lease tells other replicas. */
   readonly host: string;
   readonly features: readonly OpenFeature[];
-  /** Registers what tells the queue to the subscribers: SIGUSR2. */
+  /** Called once, with the function that tells the queue to the subscribers. `main` binds it to SIGUSR2. */
   readonly onAskedForQueue?: (tellQueue: () => void) => void;
   readonly subscribers: readonly Subscriber[];
-  /** Absent: nothing is traced. Here it only tells what it loses; its subscriber is among `subscribers`. */
+  /** Absent: nothing is traced. `onLost` hears of spans that no collector got. */
   readonly spans?: { onLost: (spans: number, reason: SpansLost) => void };
 }
 

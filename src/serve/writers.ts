@@ -42,7 +42,7 @@ export const writeStatuses: StartTask = (context) => {
   };
   const line = context.queue.open('status', {
     width: STATUS_WRITES,
-    nameOf: (key) => key.split(' ', 1).join(''),
+    nameOf: nameOfKey,
     gapMs: SHORTEST_GAP_MS,
     deadlineMs: 2 * WRITE_MS,
     onFailure: (_, problem) => context.tell({ is: 'cluster-failed', failure: problem }),
@@ -94,6 +94,11 @@ async function patch(
 
 function keyOf({ metadata }: RunnerGroupObject): string {
   return `${keyText(metadata)} ${metadata.uid}`;
+}
+
+/** Returns namespace and name from a `keyOf`, without the uid. */
+function nameOfKey(key: string): string {
+  return key.slice(0, key.indexOf(' '));
 }
 
 interface Notice {

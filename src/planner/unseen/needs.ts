@@ -20,14 +20,15 @@ interface Span {
 type Attempt = Map<string, Span>;
 
 /** Says whether a job can have waited for the end of another job of its run. */
-export function needsFinder(jobs: readonly ListedJob[]): (listed: ListedJob, other: Job) => boolean {
+export function needsFinder(jobs: readonly ListedJob[]): (listed: ListedJob, earlier: Job) => boolean {
   // Most plans never need this map.
   let repositories: ReadonlyMap<string, HasBegunBefore> | undefined;
   return (listed, earlier) => {
     if (!mayFollow(listed, earlier)) return false;
     const { job, origin } = listed;
     repositories ??= indexRuns(jobs);
-    return !repositories.get(`${origin} ${job.repository}`)?.(baseName(job))(baseName(earlier));
+    const hasBegunBefore = repositories.get(`${origin} ${job.repository}`);
+    return !hasBegunBefore?.(baseName(job), baseName(earlier));
   };
 }
 
@@ -56,7 +57,7 @@ function indexByRun(jobs: readonly ListedJob[]): ByGitea<Job[]> {
 }
 
 /** True if any run of a repository shows a job of the first name that began before all jobs of the second name had ended. */
-type HasBegunBefore = (base: string) => (other: string) => boolean;
+type HasBegunBefore = (one: string, other: string) => boolean;
 
 /** By repository. */
 function indexRuns(jobs: readonly ListedJob[]): ReadonlyMap<string, HasBegunBefore> {
@@ -79,12 +80,13 @@ function indexRuns(jobs: readonly ListedJob[]): ReadonlyMap<string, HasBegunBefo
 }
 
 function begunBefore(attempts: readonly Attempt[]): HasBegunBefore {
-  return memo((base) =>
-    memo((otherName) =>
+  const findOthers = memo((one: string) =>
+    memo((other: string) =>
       attempts.some((attempt) => {
-        const [one, two] = [attempt.get(base), attempt.get(otherName)];
-        return one !== undefined && two !== undefined && one.beginMs < two.endMs;
+        const [first, second] = [attempt.get(one), attempt.get(other)];
+        return first !== undefined && second !== undefined && first.beginMs < second.endMs;
       }),
     ),
   );
+  return (one, other) => findOthers(one)(other);
 }

@@ -219,8 +219,8 @@ export interface GroupAtLoss {
   readonly look?: GoodLook;
 }
 
-/** State of a group. `at` is absent while none of its jobs can be re-run. */
-type Entry = { readonly losses: GroupLosses; readonly at?: Omit<GroupAtLoss, 'lost' | 'lostSince'> };
+/** State of a group. `context` is absent while none of its jobs can be re-run. */
+type Entry = { readonly losses: GroupLosses; readonly context?: Omit<GroupAtLoss, 'lost' | 'lostSince'> };
 
 type SeenCluster = Pick<LiveCluster, 'endToldBy' | 'hasPod' | 'statusOf'>;
 
@@ -236,20 +236,19 @@ export function openLossBook(cluster: SeenCluster, tell: Tell) {
   const lostInStatus = (key: string): readonly LostJob[] =>
     RunnerGroupStatus.safeParse(cluster.statusOf(key) ?? {}).data?.lostJobs ?? NO_LOSSES.lost;
 
-  /** Returns the state of a group. A new leader starts from what the last one has written. */
   const lossesOf = (key: string): GroupLosses => entries.get(key)?.losses ?? { ...NO_LOSSES, lost: lostInStatus(key) };
 
-  const change = (key: string, to: (lost: readonly LostJob[]) => readonly LostJob[]): void => {
+  const change = (key: string, toNext: (lost: readonly LostJob[]) => readonly LostJob[]): void => {
     const entry = entries.get(key);
     if (!entry) return;
-    const losses = { ...entry.losses, lost: to(entry.losses.lost) };
+    const losses = { ...entry.losses, lost: toNext(entry.losses.lost) };
     entries = new Map(entries).set(key, { ...entry, losses });
   };
 
   return {
     atLoss: (): readonly GroupAtLoss[] =>
-      [...entries.values()].flatMap(({ at, losses: { lost, lostSince } }) =>
-        at && lost.length > 0 ? [{ ...at, lost, lostSince }] : [],
+      [...entries.values()].flatMap(({ context, losses: { lost, lostSince } }) =>
+        context && lost.length > 0 ? [{ ...context, lost, lostSince }] : [],
       ),
 
     /** The lost CI jobs of a group; the same list until it changes. */
@@ -280,7 +279,7 @@ export function openLossBook(cluster: SeenCluster, tell: Tell) {
         });
         eventsOf(outcome, object).forEach(tell);
         if (outcome.needsLook && target) targetsToLook.add(target);
-        next.set(key, { losses: outcome.losses, ...(target && { at: { live, group, target, ...look } }) });
+        next.set(key, { losses: outcome.losses, ...(target && { context: { live, group, target, ...look } }) });
       }
       entries = next;
       return targetsToLook;

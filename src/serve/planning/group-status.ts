@@ -268,7 +268,7 @@ export function stuckText({ runner, trouble }: Pick<StuckPod, 'runner' | 'troubl
 function argoCd({ argocd }: GroupFacts): Verdict {
   if (argocd.is === 'unmanaged') return ['False', 'NoApplication', UNMANAGED];
   const { last, differsForMs, waits } = argocd;
-  const wait = waits === undefined || differsForMs < WAIT_TOLD_MS ? '' : ` ${waits}.`;
+  const wait = waits === undefined || differsForMs < WAIT_TOLD_MS ? undefined : `${waits}.`;
   switch (last?.is) {
     case 'error':
       return ['False', 'ComparisonError', last.message];
@@ -284,14 +284,20 @@ function argoCd({ argocd }: GroupFacts): Verdict {
     default:
       return last satisfies never;
   }
-  const isPrinted = last?.is === 'in-sync' && last.says === undefined;
-  const says = last?.says === undefined ? '' : ` Argo CD says: ${last.says}.`;
-  if (differsForMs > TOLERATED_DIFFERENCE_MS)
-    return last?.message === undefined
-      ? ['False', 'PlanDiffers', `${PLAN_DIFFERS}${says ? '' : LOOK}${isPrinted ? COMPARE : ''}.${says}${wait}`]
-      : ['False', 'SyncFailed', `Argo CD cannot apply all Jobs: ${last.message}${says && `.${says}`}`];
-  if (wait !== '') return ['True', 'Waiting', `The cluster does not show the plan yet.${says}${wait}`];
-  return ['True', 'Synced', `The cluster shows the plan, or will in a moment.${says}`];
+  const says = last?.says && `Argo CD says: ${last.says}.`;
+  if (differsForMs > TOLERATED_DIFFERENCE_MS) {
+    if (last?.message !== undefined)
+      return ['False', 'SyncFailed', sentences(`Argo CD cannot apply all Jobs: ${last.message}.`, says, wait)];
+    const isPrinted = last?.is === 'in-sync' && last.says === undefined;
+    const look = says ? '' : LOOK;
+    return ['False', 'PlanDiffers', sentences(`${PLAN_DIFFERS}${look}${isPrinted ? COMPARE : ''}.`, says, wait)];
+  }
+  if (wait) return ['True', 'Waiting', sentences('The cluster does not show the plan yet.', says, wait)];
+  return ['True', 'Synced', sentences('The cluster shows the plan, or will in a moment.', says)];
+}
+
+function sentences(...all: readonly (string | undefined)[]): string {
+  return all.filter(Boolean).join(' ');
 }
 
 function policyWarnings({ warnings }: GroupFacts): Verdict | undefined {

@@ -185,7 +185,9 @@ function afterPlan(
   const { sinceMs = nowMs, doubtMs = nowMs, ...memory } = state;
   const differSince = new Map(changedKeys(difference).map((key) => [key, memory.differSince.get(key) ?? nowMs]));
   const memoryNow = { ...memory, difference, differSince };
-  return mayWaitMs(difference) === undefined ? memoryNow : { ...memoryNow, sinceMs, ...(!settled && { doubtMs }) };
+  // Without a difference that may wait, its times are forgotten.
+  if (mayWaitMs(difference) === undefined) return memoryNow;
+  return settled ? { ...memoryNow, sinceMs } : { ...memoryNow, sinceMs, doubtMs };
 }
 
 function startWake({ doubtMs: _, ...memory }: Memory, nowMs: number): WakeState {

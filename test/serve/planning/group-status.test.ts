@@ -171,7 +171,7 @@ const SAID: Readonly<Record<string, readonly (readonly [string, Partial<GroupFac
       'Argo CD cannot apply all Jobs: Job.batch "ci-1" is invalid. Argo CD says: syncOptions has Replace=true: harm.',
     ],
     ['True Synced', managed(60_000, INVALID)],
-    ['False SyncFailed', managed(60_001, INVALID), 'Argo CD cannot apply all Jobs: Job.batch "ci-1" is invalid'],
+    ['False SyncFailed', managed(60_001, INVALID), 'Argo CD cannot apply all Jobs: Job.batch "ci-1" is invalid.'],
     // Law V75 (docs/spec.md): the condition says what it waits for, once the cluster has differed from the plan for 30
     // s.
     ['True Synced', waiting(29_999)],
