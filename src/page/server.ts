@@ -83,11 +83,7 @@ type Answer = Readonly<{ status: number; headers: OutgoingHttpHeaders; body: str
 /** Returns the listener for all requests to the page. */
 export function pageRequests(options: PageServerOptions): RequestListener {
   const { clock, cpuMs, logUrl, looker, oauth, onMistake, rights, sessions, trends: trendsOf, url: ownUrl } = options;
-  // By Gitea's login: a person can have any number of tokens. A page with live updates sends one request every 5 s.
-  const requestsOf = tokenBuckets({ burst: 30, perS: 2, mostCallers: 1_000 }, clock);
-  // Milliseconds of CPU time: an eighth of a core for all clients, and half of that for one. Looks have another eighth.
-  const cpuOfOne = tokenBuckets({ burst: 1_000, perS: 62.5, mostCallers: 1_000 }, clock);
-  const cpuOfAll = tokenBuckets({ burst: 2_000, perS: 125 }, clock);
+  const { atCostOf, takeRequest } = budgetsOf(clock, cpuMs);
   // An unknown token costs a request to Gitea. People who return from a sign-in have a budget of their own.
   const [strangers, signIns] = [tokenBuckets(STRANGERS, clock), tokenBuckets(STRANGERS, clock)];
   const streams = new Map<ServerResponse, string>();
@@ -104,19 +100,8 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     const knownLogin = signedIn ?? rights.loginOf(token);
     if (knownLogin === undefined) strangers.take();
     const login = knownLogin ?? (await rights.whoIs(token, 'strangers')).login;
-    for (const buckets of [requestsOf, cpuOfOne, cpuOfAll]) buckets.take(login);
+    takeRequest(login);
     return (await rights.whoIs(token, 'rights')).login;
-  };
-
-  /** Makes an answer at this person's cost. */
-  const atCostOf = (login: string, make: () => Answer): Answer => {
-    const begunMs = cpuMs();
-    try {
-      return make();
-    } finally {
-      const costMs = cpuMs() - begunMs;
-      for (const buckets of [cpuOfOne, cpuOfAll]) buckets.pay(login, costMs);
-    }
   };
 
   /** Returns the newest figures for a visitor. */
@@ -138,28 +123,13 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     return { figures, reader, trends, age: { atMs, nowMs: clock.now(), trouble: troubleText } };
   };
 
-  /** A stream that says `looked` after each look. Returns when it has ended. */
   const events = async (response: ServerResponse, visitor: Visitor): Promise<undefined> => {
     const login = await admit(visitor);
     const streamsOfOne = [...streams.values()].filter((each) => each === login).length;
     if (streams.size >= MOST_STREAMS || streamsOfOne >= MOST_OF_ONE) throw new Refusal(429, TOO_MANY, RETRY);
     if (response.destroyed) return;
     streams.set(response, login);
-    const life = new AbortController();
-    response.once('close', () => life.abort());
-    const write = (text: string): void => {
-      if (response.writableLength > MOST_UNSENT) life.abort();
-      else response.write(text);
-    };
-    response.writeHead(200, { ...HEADERS, 'content-type': 'text/event-stream' });
-    write('retry: 5000\n\n');
-    const stop = looker.watch(() => write(`event: looked\ndata: ${new Date(clock.now()).toISOString()}\n\n`));
-    const endMs = clock.steadyMs() + LONGEST_STREAM_MS;
-    while (!life.signal.aborted && clock.steadyMs() < endMs) {
-      await pause(clock, HEARTBEAT_MS, life.signal);
-      write(':\n\n');
-    }
-    stop();
+    await streamLooks(response, looker, clock);
     streams.delete(response);
     response.end();
   };
@@ -214,18 +184,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     });
   };
 
-  const refusalOf = (error: unknown, isApi: boolean): Refusal => {
-    if (error instanceof Refusal) return error;
-    if (error instanceof NotSignedIn) {
-      if (isApi) {
-        const why = 'Gitea does not know this token, or it lacks the scope read:user';
-        return new Refusal(401, `${why}. Send "Authorization: token TOKEN".`);
-      }
-      const why = 'Your session has ended. Sign in to see the CI jobs of the repositories that you can read.';
-      return new Refusal(401, why, { 'set-cookie': sessions.session.end });
-    }
-    if (error instanceof GiteaIsDown)
-      return new Refusal(503, 'Gitea does not answer, so nobody knows what you may see.', RETRY);
+  const mistakeOf = (error: unknown): Refusal => {
     onMistake(error);
     return new Refusal(500, 'This is a mistake of the page. Its log says more.');
   };
@@ -238,7 +197,8 @@ export function pageRequests(options: PageServerOptions): RequestListener {
       refuseForeign(ownUrl, request, url);
       return await (isApi ? api(request, url) : page(request, url, response));
     } catch (error) {
-      const { headers, message, status } = refusalOf(error, isApi);
+      const refusal = refusalOf(error, isApi, sessions.session.end) ?? mistakeOf(error);
+      const { headers, message, status } = refusal;
       if (isApi) return jsonAnswer(status, { message }, headers);
       const path = url.pathname;
       if (status === 401 && request.method === 'GET')
@@ -265,12 +225,68 @@ export function pageRequests(options: PageServerOptions): RequestListener {
   };
 }
 
+/** Sends `looked` after each look, until the client leaves, reads too slowly, or the longest life is over. */
+async function streamLooks(response: ServerResponse, { watch }: Pick<Looker, 'watch'>, clock: Clock): Promise<void> {
+  const life = new AbortController();
+  response.once('close', () => life.abort());
+  const write = (text: string): void => {
+    if (response.writableLength > MOST_UNSENT) life.abort();
+    else response.write(text);
+  };
+  response.writeHead(200, { ...HEADERS, 'content-type': 'text/event-stream' });
+  write('retry: 5000\n\n');
+  const stop = watch(() => write(`event: looked\ndata: ${new Date(clock.now()).toISOString()}\n\n`));
+  const endMs = clock.steadyMs() + LONGEST_STREAM_MS;
+  while (!life.signal.aborted && clock.steadyMs() < endMs) {
+    await pause(clock, HEARTBEAT_MS, life.signal);
+    write(':\n\n');
+  }
+  stop();
+}
+
+/** Undefined: the error is a mistake of the page. */
+function refusalOf(error: unknown, isApi: boolean, endOfSession: string): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  if (error instanceof GiteaIsDown)
+    return new Refusal(503, 'Gitea does not answer, so nobody knows what you may see.', RETRY);
+  if (!(error instanceof NotSignedIn)) return undefined;
+  const why = 'Gitea does not know this token, or it lacks the scope read:user';
+  if (isApi) return new Refusal(401, `${why}. Send "Authorization: token TOKEN".`);
+  const text = 'Your session has ended. Sign in to see the CI jobs of the repositories that you can read.';
+  return new Refusal(401, text, { 'set-cookie': endOfSession });
+}
+
 /** Names the server that does not answer. The message of the failure may name repositories of others. */
 function silentText({ kind }: Pick<Failure, 'kind'>): string {
   if (kind === 'cluster' || kind === 'cluster-forbidden') return 'The Kubernetes cluster does not answer.';
   if (kind === 'unauthorized' || kind === 'forbidden' || kind === 'user-refused')
     return 'Gitea refuses the token of the runners.';
   return kind === 'other' ? 'Gitea or the cluster does not answer.' : 'Gitea does not answer.';
+}
+
+/** Budgets of requests and of CPU time, for each person and for all. */
+function budgetsOf(clock: Clock, cpuMs: () => number) {
+  // By Gitea's login: a person can have any number of tokens. A page with live updates sends one request every 5 s.
+  const requestsOf = tokenBuckets({ burst: 30, perS: 2, mostCallers: 1_000 }, clock);
+  // Milliseconds of CPU time: an eighth of a core for all clients, and half of that for one. Looks have another eighth.
+  const cpuOfOne = tokenBuckets({ burst: 1_000, perS: 62.5, mostCallers: 1_000 }, clock);
+  const cpuOfAll = tokenBuckets({ burst: 2_000, perS: 125 }, clock);
+  return {
+    /** @throws Refusal: a budget of this person, or of all, is used up */
+    takeRequest: (login: string): void => {
+      for (const buckets of [requestsOf, cpuOfOne, cpuOfAll]) buckets.take(login);
+    },
+    /** Makes an answer at this person's cost. */
+    atCostOf: (login: string, make: () => Answer): Answer => {
+      const begunMs = cpuMs();
+      try {
+        return make();
+      } finally {
+        const costMs = cpuMs() - begunMs;
+        for (const buckets of [cpuOfOne, cpuOfAll]) buckets.pay(login, costMs);
+      }
+    },
+  };
 }
 
 /** Token buckets. A caller may take `burst` at once, and `perS` a second. Without `mostCallers` all callers share one bucket. */

@@ -24,7 +24,7 @@ import type { AppVerdict } from '../../serve/planning/reconcile.ts';
 import type { Retry, Turn } from '../../serve/queue/work-queue.ts';
 import { keyOfRunner } from '../../serve/seen/live.ts';
 import type { StartTask, TaskContext } from '../../serve/task.ts';
-import { doubled } from '../../shared/clock.ts';
+import { type Clock, doubled } from '../../shared/clock.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 import { keepOnly, keyText } from '../../shared/keys.ts';
 import { type Scope, scopeWord } from '../../shared/scope.ts';
@@ -66,6 +66,32 @@ function forgetAllBut(levels: ReadonlySet<string>, unregistered: TaskContext['un
   return before.some(([group, is]) => unregistered.get(group) !== is);
 }
 
+/** Reads registration tokens, and keeps them and the refusals: hundreds of runners may wait for one level that gives no token. */
+function registrationTokens(clock: Clock) {
+  const refusals = new LRUCache<string, Refused>({ max: MOST_TOKENS });
+  const perf = { now: () => clock.steadyMs() };
+  const tokens = new LRUCache<string, string>({ max: MOST_TOKENS, ttl: TOKEN_MS, ttlResolution: 0, perf });
+  const tokenFor = async (access: GiteaAccess, key: string, scope: Scope): Promise<string> => {
+    const token = tokens.get(key);
+    if (token !== undefined) return token;
+    const refused = refusals.get(key);
+    if (refused && clock.steadyMs() < refused.untilMs) throw refused.failure;
+    const read = await orFailure(readRegistrationToken(access, scope));
+    if (read instanceof Failure) {
+      const times = (refused?.times ?? 0) + 1;
+      // Half a pause: else a runner that tries again after the same one would meet its own refusal.
+      refusals.set(key, { failure: read, times, untilMs: clock.steadyMs() + tryAgainMs(times) / 2 });
+      throw read;
+    }
+    refusals.delete(key);
+    const subject = `ask for the registration token of ${scopeWord(scope)}: Gitea gives it to that user alone`;
+    if (read === undefined) throw new Failure('GR-REG-03', 1, `${subject}. Use an API token of that user.`);
+    tokens.set(key, read.token);
+    return read.token;
+  };
+  return { tokenFor, forgetToken: (key: string) => tokens.delete(key) };
+}
+
 const groupOf = ({ object }: Wish): string => keyText(object.metadata);
 
 /** @param timeoutMs for each question to Kubernetes or Gitea. */
@@ -78,10 +104,7 @@ export function registerRunners(timeoutMs: number): StartTask {
     const handedOver = new Map<string, { readonly uid: string; readonly looks: number }>();
     /** Groups whose repositories were told as places where a leader before this one may have left rows. */
     const guessed = new WeakSet<RunnerGroup>();
-    /** Levels that give no token. Hundreds of runners may wait for one, and others need the requests. */
-    const refusals = new LRUCache<string, Refused>({ max: MOST_TOKENS });
-    const perf = { now: () => clock.steadyMs() };
-    const tokens = new LRUCache<string, string>({ max: MOST_TOKENS, ttl: TOKEN_MS, ttlResolution: 0, perf });
+    const { forgetToken, tokenFor } = registrationTokens(clock);
 
     /** Notes that nobody will use the runner's row, if there is one. */
     const tellLeft = (
@@ -107,25 +130,6 @@ export function registerRunners(timeoutMs: number): StartTask {
       }
     };
 
-    const tokenFor = async (access: GiteaAccess, key: string, scope: Scope): Promise<string> => {
-      const token = tokens.get(key);
-      if (token !== undefined) return token;
-      const refused = refusals.get(key);
-      if (refused && clock.steadyMs() < refused.untilMs) throw refused.failure;
-      const read = await orFailure(readRegistrationToken(access, scope));
-      if (read instanceof Failure) {
-        const times = (refused?.times ?? 0) + 1;
-        // Half a pause: else a runner that tries again after the same one would meet its own refusal.
-        refusals.set(key, { failure: read, times, untilMs: clock.steadyMs() + tryAgainMs(times) / 2 });
-        throw read;
-      }
-      refusals.delete(key);
-      const subject = `ask for the registration token of ${scopeWord(scope)}: Gitea gives it to that user alone`;
-      if (read === undefined) throw new Failure('GR-REG-03', 1, `${subject}. Use an API token of that user.`);
-      tokens.set(key, read.token);
-      return read.token;
-    };
-
     const register = async (key: string, wish: Wish, target: GiteaTarget, signal: AbortSignal): Promise<string> => {
       const { at, object, own, runner: name } = wish;
       const scope = levelOf(wish);
@@ -139,7 +143,7 @@ export function registerRunners(timeoutMs: number): StartTask {
         const registered = await orFailure(registerRunner(access, token, { name, labels: names }));
         if (!(registered instanceof Failure)) return registered;
         // The next try asks for another token. Of any other failure nobody knows whether there is a row.
-        if (registered.kind === 'unauthorized') tokens.delete(tokenKey);
+        if (registered.kind === 'unauthorized') forgetToken(tokenKey);
         else tellLeft(wish);
         throw registered;
       };
