@@ -9,7 +9,8 @@ const HEAD = ['flag', 'environment', 'default', 'meaning'];
 /** One table for the flags that several commands share or that small commands have, and one each for `serve`, `sweep` and `init`. */
 export function flagTables(): readonly GeneratedPart[] {
   const all = Object.entries<Flag>(FLAGS);
-  const onlyOf = (...commands: readonly CommandName[]) => all.filter(([, { of }]) => of.join() === commands.join());
+  const onlyOf = (...commands: readonly CommandName[]) =>
+    all.filter(([, flag]) => flag.commands.join() === commands.join());
   const own = [...onlyOf('serve'), ...onlyOf('sweep'), ...onlyOf('init'), ...onlyOf('init', 'import')];
   const shared = all.filter((flag) => !own.includes(flag));
   const paths = [
@@ -17,7 +18,7 @@ export function flagTables(): readonly GeneratedPart[] {
     `\`${PATH.variable}\``,
     `\`${PATH.default}\``,
     sentence(PATH.help),
-    PATH.of.join(', '),
+    PATH.commands.join(', '),
   ];
   return [
     {
@@ -25,7 +26,7 @@ export function flagTables(): readonly GeneratedPart[] {
       source: SOURCE,
       text: markdownTable(
         [...HEAD, 'commands'],
-        [paths, ...shared.map(([name, flag]) => [...cellsOf(name, flag), flag.of.join(', ')])],
+        [paths, ...shared.map(([name, flag]) => [...cellsOf(name, flag), flag.commands.join(', ')])],
       ),
     },
     tableOf('serve', onlyOf('serve')),

@@ -176,7 +176,7 @@ function waitsOf(
   );
   const sized = new Map(runnerGroups.map((group) => [keyText(group), withSizes(group)]));
   const weightOf = (group: GroupKey, { labels }: Job): number | undefined =>
-    sized.get(keyText(group))?.find(({ size, ...of }) => size && labels.includes(of.labels.at(-1)?.name ?? ''))?.size
+    sized.get(keyText(group))?.find(({ labels: own, size }) => size && labels.includes(own.at(-1)?.name ?? ''))?.size
       ?.weight;
   return (decision) => {
     if (decision.verdict === 'running' && decision.group) return delayOf(decision);

@@ -86,7 +86,7 @@ describe.each(names)('the flag %s', (name) => {
   });
 
   it('a flag is in the help of each of its commands, with its variable', () => {
-    for (const command of flag.of) {
+    for (const command of flag.commands) {
       const help = program.commands.find((each) => each.name() === command)?.helpInformation() ?? '';
       expect(help).toContain(longName(name));
       expect(help.replaceAll(/\s+/g, ' ')).toContain(`(env: ${variableOf(name)}`);

@@ -26,7 +26,7 @@ function choicesOf({ value = '', choices }: Flag, command: CommandName): readonl
 /** The flags of a command as the table has them, and `-f` where files are read. */
 function flagsWithPaths(command: CommandName): readonly (readonly [string, Flag])[] {
   const { short, long } = PATH;
-  const filename: Flag = { of: [command], short, value: 'PATH', help: 'the same as PATH' };
+  const filename: Flag = { commands: [command], short, value: 'PATH', help: 'the same as PATH' };
   return [...flagsOf(command), ...(hasPaths(command) ? [[long.slice(2), filename] as const] : [])];
 }
 

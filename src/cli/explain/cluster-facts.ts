@@ -242,7 +242,7 @@ async function placeOf(job: LiveJob, trouble: PodTrouble, ask: AskWorkloads): Pr
 }
 
 async function workloadOf({ name, namespace }: LiveJob, ask: AskWorkloads): Promise<Workload | undefined> {
-  return (await ask(namespace)).find(({ metadata }) => metadata.ownerReferences?.some((of) => of.name === name));
+  return (await ask(namespace)).find(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.name === name));
 }
 
 type Told = PodTrouble & Pick<RunnerTrouble, 'comesByMs'>;

@@ -28,7 +28,7 @@ type What =
   | {
       readonly is: 'name';
       readonly name: string;
-      readonly of: 'group' | 'runner' | 'any';
+      readonly kind: 'group' | 'runner' | 'any';
       readonly namespace?: string;
     };
 
@@ -81,9 +81,9 @@ function readWhat(arg: string): What | undefined {
   if (/^https?:\/\//.test(arg)) return readAddress(arg);
   const [first = '', second, ...more] = arg.split('/');
   if (more.length > 0) return undefined;
-  if (second === undefined) return { is: 'name', of: 'any', name: first };
+  if (second === undefined) return { is: 'name', kind: 'any', name: first };
   const kind = KINDS.get(first);
-  return kind ? { is: 'name', of: kind, name: second } : { is: 'name', of: 'any', namespace: first, name: second };
+  return kind ? { is: 'name', kind, name: second } : { is: 'name', kind: 'any', namespace: first, name: second };
 }
 
 function readAddress(text: string): What {
@@ -233,12 +233,12 @@ function jobsOfPage({ path, origin }: What & { readonly is: 'page' }, places: Se
 }
 
 function findName(
-  { name, of, namespace }: What & { readonly is: 'name' },
+  { name, kind: wanted, namespace }: What & { readonly is: 'name' },
   argument: string,
   { explanation }: SearchedIn,
 ): Subject {
   const isIt = (key: GroupKey): boolean => key.name === name && (namespace ?? key.namespace) === key.namespace;
-  const isAny = (kind: 'group' | 'runner'): boolean => of === kind || of === 'any';
+  const isAny = (kind: 'group' | 'runner'): boolean => wanted === kind || wanted === 'any';
   const groups = isAny('group') ? explanation.groups.filter(isIt) : [];
   const runner = isAny('runner') ? findRunner(name, explanation) : undefined;
   const [group, another] = groups;

@@ -24,7 +24,7 @@ export type CommandName = (typeof COMMANDS)[number];
 /** A flag, e.g. `secretsDir`: on the command line `--secrets-dir`, in the environment `GITEA_RUNNERS_SECRETS_DIR`. */
 export interface Flag {
   /** The commands that have it. */
-  readonly of: readonly CommandName[];
+  readonly commands: readonly CommandName[];
   /** Short form with its dash, e.g. `-v`. */
   readonly short?: string;
   /** Placeholder of the value in the help, e.g. `DIR`. Absent: the flag is a switch, on or off. */

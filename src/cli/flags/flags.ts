@@ -15,7 +15,7 @@ import * as readers from './readers.ts';
 
 /** The arguments of the commands that read files. */
 export const PATH = {
-  of: ['generate', 'explain', 'validate', 'sweep', 'report'],
+  commands: ['generate', 'explain', 'validate', 'sweep', 'report'],
   variable: 'GITEA_RUNNERS_PATH',
   default: '.',
   help: 'files and folders with RunnerGroups; `-` is standard input',
@@ -24,7 +24,7 @@ export const PATH = {
 } as const;
 
 export function hasPaths(command: CommandName): boolean {
-  return (PATH.of as readonly CommandName[]).includes(command);
+  return (PATH.commands as readonly CommandName[]).includes(command);
 }
 
 /** Commands that ask Gitea with the tokens of the installation, and those whose pods have the images of the installation. */
@@ -58,7 +58,7 @@ function anyOf(choices: readonly string[]): string {
   return choices.join(', ').replace(/, (\w+)$/, ' or $1');
 }
 
-type Row = Omit<Flag, 'of'>;
+type Row = Omit<Flag, 'commands'>;
 /** A misspelt key of a row does not compile. */
 type Only<F> = { readonly [K in keyof F]: { readonly [P in Exclude<keyof F[K], keyof Row>]: never } };
 
@@ -66,15 +66,15 @@ function flagsFor<const C extends readonly CommandName[], const F extends Readon
   commands: C,
   flags: F & Only<F>,
 ) {
-  const entries = Object.entries(flags).map(([name, flag]) => [name, { of: commands, ...flag }]);
-  return Object.fromEntries(entries) as { readonly [K in keyof F]: F[K] & { readonly of: C } };
+  const entries = Object.entries(flags).map(([name, flag]) => [name, { commands, ...flag }]);
+  return Object.fromEntries(entries) as { readonly [K in keyof F]: F[K] & { readonly commands: C } };
 }
 
 /** All flags, in the order of `--help` and of the manual. */
 export const FLAGS = {
-  recursive: { of: [...PATH.of, 'policy'], short: '-R', help: 'read folders with all below them' },
+  recursive: { commands: [...PATH.commands, 'policy'], short: '-R', help: 'read folders with all below them' },
   secrets: {
-    of: ASKING,
+    commands: ASKING,
     value: 'files|api',
     default: 'files',
     help: 'source of the Secrets of RunnerGroups',
@@ -82,13 +82,13 @@ export const FLAGS = {
     read: readers.readSecretsMode,
   },
   secretsDir: {
-    of: ASKING,
+    commands: ASKING,
     value: 'DIR',
     default: '/var/run/secrets/gitea-runners',
     help: 'folder with the mounted API tokens',
   },
   timeout: {
-    of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor', 'extend'],
+    commands: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor', 'extend'],
     value: 'SECONDS',
     default: 20,
     help: 'time limit of a run; in serve and sweep, of each look and each deletion',
@@ -99,10 +99,10 @@ export const FLAGS = {
     more: 'A plan that comes later is not printed (exit 1). Argo CD ends a plugin after 60 s.',
     read: readers.readSeconds,
   },
-  caFile: { of: ASKING, value: 'FILE', help: 'PEM of a private CA for Gitea' },
-  verbose: { of: ASKING, short: '-v', help: 'print requests to stderr: method, path, status, time' },
+  caFile: { commands: ASKING, value: 'FILE', help: 'PEM of a private CA for Gitea' },
+  verbose: { commands: ASKING, short: '-v', help: 'print requests to stderr: method, path, status, time' },
   cluster: {
-    of: ['generate', 'explain', 'sweep', 'report', 'doctor'],
+    commands: ['generate', 'explain', 'sweep', 'report', 'doctor'],
     value: 'auto|off',
     default: 'auto',
     help: 'look at live Jobs and Pods when this runs in a cluster',
@@ -110,7 +110,7 @@ export const FLAGS = {
     read: readers.readClusterMode,
   },
   kubeconfig: {
-    of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor', 'extend'],
+    commands: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor', 'extend'],
     ...TRUSTED_FILE,
     defaultNote:
       'the service account of this pod; in explain, report, doctor and extend also that of kubectl; in validate none',
@@ -122,7 +122,7 @@ export const FLAGS = {
     more: 'The variable must hold an absolute path. In generate and serve it needs a token or a client certificate; the other commands also log in with the program that it names (`exec`).',
   },
   policy: {
-    of: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor', 'policy'],
+    commands: ['generate', 'explain', 'validate', 'serve', 'sweep', 'report', 'doctor', 'policy'],
     ...TRUSTED_FILE,
     defaultNote: 'none',
     help: 'limits on RunnerGroups: a RunnerPolicy',
@@ -155,7 +155,7 @@ export const FLAGS = {
     },
   }),
   looks: {
-    of: ['generate'],
+    commands: ['generate'],
     value: 'URL',
     defaultNote: 'ask Gitea',
     help: '`serve`, which is asked for its looks before Gitea is',
@@ -163,7 +163,7 @@ export const FLAGS = {
     read: readers.readLooksUrl,
   },
   shard: {
-    of: ['generate'],
+    commands: ['generate'],
     value: 'K/N',
     standard: [`ARGOCD_ENV_${SHARD_SETTING}`],
     defaultNote: 'all of the folder',
@@ -188,7 +188,7 @@ export const FLAGS = {
     argocdCaFile: { value: 'FILE', help: 'PEM of the CA of Argo CD' },
   }),
   argocdNamespace: {
-    of: ['explain', 'serve', 'report', 'doctor'],
+    commands: ['explain', 'serve', 'report', 'doctor'],
     value: 'NAMESPACE',
     default: 'argocd',
     help: 'namespace of Argo CD itself',
@@ -347,14 +347,14 @@ export const FLAGS = {
     once: { help: 'one pass, then exit: 0 when all is well' },
   }),
   for: {
-    of: ['extend'],
+    commands: ['extend'],
     value: 'DURATION',
     default: '1h',
     help: 'how long the runner stays from now on, e.g. 90s, 30m, 1h30m; at most 24h',
     read: readers.readDuration,
   },
   budget: {
-    of: ['sweep'],
+    commands: ['sweep'],
     value: 'N',
     default: DEFAULT_BUDGET,
     help: 'deletions per minute, 1 to 600',
@@ -381,10 +381,10 @@ export const FLAGS = {
       more: '[Prices](report.md#prices).',
     },
   }),
-  dryRun: { of: ['sweep'], help: 'only say what would be deleted, and why' },
+  dryRun: { commands: ['sweep'], help: 'only say what would be deleted, and why' },
   // Flags that select and format an answer or a report.
   output: {
-    of: ['explain', 'validate', 'sweep', 'report', 'doctor', 'version', 'policy'],
+    commands: ['explain', 'validate', 'sweep', 'report', 'doctor', 'version', 'policy'],
     short: '-o',
     value: 'FORMAT',
     defaultNote: 'text',
@@ -394,7 +394,7 @@ export const FLAGS = {
     choices: OUTPUTS,
   },
   namespace: {
-    of: ['explain', 'report', 'doctor', 'extend'],
+    commands: ['explain', 'report', 'doctor', 'extend'],
     short: '-n',
     value: 'NAMESPACE',
     defaultNote: "from the kubeconfig's context",
@@ -406,12 +406,12 @@ export const FLAGS = {
     read: readers.readNamespace,
   },
   allNamespaces: {
-    of: ['explain', 'report', 'doctor'],
+    commands: ['explain', 'report', 'doctor'],
     short: '-A',
     help: 'read the RunnerGroups of all namespaces from the cluster',
   },
   group: {
-    of: ['explain', 'policy'],
+    commands: ['explain', 'policy'],
     value: 'NAME',
     defaultNote: 'all',
     help: 'only this RunnerGroup, as NAME or NAMESPACE/NAME',
@@ -433,24 +433,24 @@ export const FLAGS = {
     exitCode: { help: 'end with exit code 4 when a job that is shown is unserved' },
   }),
   against: {
-    of: ['validate'],
+    commands: ['validate'],
     value: 'PATH',
     defaultNote: 'no comparison',
     help: 'say what happens to runners when PATH becomes these RunnerGroups',
     more: '[Before a merge](commands.md#what-a-merge-does).',
   },
-  strict: { of: ['validate'], help: 'warnings are errors: they end with exit code 2' },
-  json: { of: ['explain', 'sweep', 'version', 'doctor'], help: 'the same as `-o json`' },
-  pre: { of: ['doctor'], help: 'check before the installation what it needs' },
-  crd: { of: ['schema'], help: 'print the CustomResourceDefinition instead' },
+  strict: { commands: ['validate'], help: 'warnings are errors: they end with exit code 2' },
+  json: { commands: ['explain', 'sweep', 'version', 'doctor'], help: 'the same as `-o json`' },
+  pre: { commands: ['doctor'], help: 'check before the installation what it needs' },
+  crd: { commands: ['schema'], help: 'print the CustomResourceDefinition instead' },
   kind: {
-    of: ['schema'],
+    commands: ['schema'],
     value: 'KIND',
     default: 'RunnerGroup',
     help: 'RunnerGroup, or RunnerPolicy for a policy file',
     read: readers.readKind,
   },
-  speed: { of: ['demo'], value: 'FACTOR', default: 1, help: 'how many times faster', read: readers.readSpeed },
+  speed: { commands: ['demo'], value: 'FACTOR', default: 1, help: 'how many times faster', read: readers.readSpeed },
   // Flags with the values of a new installation.
   ...flagsFor(['init', 'import'], {
     gitea: {
@@ -472,9 +472,9 @@ export const FLAGS = {
       help: 'the organization, the user, or `owner/name` of the repository',
     },
   }),
-  groupName: { of: ['init'], value: 'NAME', default: 'ci', help: 'name of the RunnerGroup' },
+  groupName: { commands: ['init'], value: 'NAME', default: 'ci', help: 'name of the RunnerGroup' },
   groupNamespace: {
-    of: ['init', 'import'],
+    commands: ['init', 'import'],
     value: 'NAMESPACE',
     default: 'runners',
     defaultIn: { import: 'that of the files, else runners' },
@@ -523,7 +523,7 @@ export type GivenFlags<N extends FlagName> = {
 
 /** The flags of a command as the command line gives them. */
 export type FlagsOf<C extends CommandName> = GivenFlags<
-  { [K in FlagName]: C extends Flags[K]['of'][number] ? K : never }[FlagName]
+  { [K in FlagName]: C extends Flags[K]['commands'][number] ? K : never }[FlagName]
 >;
 
 /** The value of a flag: from the command line, else from its variable, else its default. @throws Failure exit 2 */
@@ -544,7 +544,7 @@ export function flagValue(name: FlagName, flags: GivenFlags<FlagName>, { env }: 
 
 /** The flags of a command, in the order of its help. */
 export function flagsOf(command: CommandName): readonly (readonly [string, Flag])[] {
-  return Object.entries<Flag>(FLAGS).filter(([, { of }]) => of.includes(command));
+  return Object.entries<Flag>(FLAGS).filter(([, { commands }]) => commands.includes(command));
 }
 
 type PrintingCommand = keyof typeof OUTPUTS;
