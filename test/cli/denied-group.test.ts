@@ -55,7 +55,7 @@ describe('a group that is denied leaves the others as they are', () => {
     ['its cap', '  ', '{maxActiveRunners: 5}', /GR-POLICY-04 .*spec\.maxActiveRunners: is 9; the policy allows 5/],
     ['its service account, without a policy', ACCOUNT, undefined, /GR-POLICY-03 .*serviceAccountName/],
   ])('%s', async (_, spec, rules, why) => {
-    const staged = await stage((good) => good, {}, spec);
+    const staged = await stage({ badSpec: spec });
     const text = yaml('bad', staged.simulator.url, spec.trim() === '' ? '' : spec);
     if (spec.trim() === '')
       writeFileSync(join(staged.folder, 'bad.yaml'), text.replace('maxActiveRunners: 5', 'maxActiveRunners: 9'));
@@ -72,7 +72,7 @@ describe('a group that is denied leaves the others as they are', () => {
   });
 
   it('explain says that one group is denied, and shows the jobs of the others', async () => {
-    const { env, folder } = await stage((good) => good, {}, BAD_IMAGE);
+    const { env, folder } = await stage({ badSpec: BAD_IMAGE });
 
     const { code, stdout, stderr } = await runHere(['explain', folder], {
       ...env,
@@ -88,7 +88,7 @@ describe('a group that is denied leaves the others as they are', () => {
     ['validate', 3],
     ['sweep', 3],
   ])('%s refuses all groups: it does nothing by halves', async (command, code) => {
-    const { env, folder } = await stage((good) => good, {}, BAD_IMAGE);
+    const { env, folder } = await stage({ badSpec: BAD_IMAGE });
 
     const outcome = await runHere([command, folder], { ...env, ...policy('{registries: [docker.io]}') });
 
@@ -104,7 +104,7 @@ describe('a group that is denied leaves the others as they are', () => {
       { ...ARGOCD, RULES: '{projects: [other]}', ARGOCD_APP_PROJECT_NAME: 'ci' },
     ],
   ])('generate prints nothing when %s', async (_, env) => {
-    const staged = await stage((good) => good, {}, env['GITEA_RUNNERS_CLUSTER'] ? BAD_IMAGE : '');
+    const staged = await stage({ badSpec: env['GITEA_RUNNERS_CLUSTER'] ? BAD_IMAGE : '' });
 
     const outcome = await runHere(['generate', staged.folder], { ...staged.env, ...withPolicy(env) });
 
@@ -114,7 +114,7 @@ describe('a group that is denied leaves the others as they are', () => {
 
 describe('a group in a namespace that is not allowed', () => {
   const elsewhere = async (cluster: Cluster) => {
-    const staged = await stage((good) => good, { groups: {}, ...cluster });
+    const staged = await stage({ cluster: { groups: {}, ...cluster } });
     const text = yaml('bad', staged.simulator.url).replace('namespace: runners', 'namespace: team-b');
     writeFileSync(join(staged.folder, 'bad.yaml'), text);
     return await runHere(['generate', staged.folder], { ...staged.env, ...ARGOCD });
@@ -164,7 +164,7 @@ describe('a group in a namespace that is not allowed', () => {
 });
 
 it('two groups of one name are in trouble both, and the others are not', async () => {
-  const staged = await stage((good) => good);
+  const staged = await stage();
   const twice = yaml('bad', staged.simulator.url);
   writeFileSync(join(staged.folder, 'bad.yaml'), `${twice}---\n${twice}`);
 
@@ -180,7 +180,7 @@ describe('a file that cannot be read', () => {
     `${yaml(name, url)}---\n${yaml('other', url).replace('scope: org', 'scope: [')}`;
   /** Group `bad` stands in a file that cannot be read; the cluster shows these RunnerGroups. */
   const hiding = async (groups: readonly object[], text = broken, more: Cluster = {}) => {
-    const staged = await stage((good) => good, { groups: { runners: groups }, ...more });
+    const staged = await stage({ cluster: { groups: { runners: groups }, ...more } });
     writeFileSync(join(staged.folder, 'bad.yaml'), text(staged.simulator.url));
     return staged;
   };
@@ -240,7 +240,7 @@ describe('a file that cannot be read', () => {
   });
 
   it('a symbolic link that leads out stops all: nobody has read what it says', async () => {
-    const { env, folder } = await stage((good) => good, { groups: {} });
+    const { env, folder } = await stage({ cluster: { groups: {} } });
     const { symlinkSync } = await import('node:fs');
     symlinkSync('/etc/hostname', join(folder, 'link.yaml'));
 
@@ -251,7 +251,7 @@ describe('a file that cannot be read', () => {
 describe('a document that is no manifest of ours', () => {
   const LIVE = { groups: { runners: [liveGroup('bad', 'runners'), liveGroup('good', 'runners')] } };
   const alone = async (text: (url: string) => string) => {
-    const staged = await stage((good) => good, LIVE);
+    const staged = await stage({ cluster: LIVE });
     writeFileSync(join(staged.folder, 'bad.yaml'), text(staged.simulator.url));
     return staged;
   };
@@ -299,7 +299,7 @@ describe('a document that is no manifest of ours', () => {
   });
 
   it('changes nothing for groups of the same file, and a RunnerPolicy hides none', async () => {
-    const { env, folder, simulator } = await stage((good) => good);
+    const { env, folder, simulator } = await stage();
     const without = await runHere(['generate', folder], { ...env, ...ARGOCD });
     writeFileSync(
       join(folder, 'bad.yaml'),
@@ -329,7 +329,7 @@ describe('a document that is no manifest of ours', () => {
 });
 
 it('a Deployment beside the groups is left as it is, and they go on', async () => {
-  const { env, folder } = await stage((good) => good);
+  const { env, folder } = await stage();
   const deployment = 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {template: {spec: {}}}\n';
   writeFileSync(join(folder, 'x.yaml'), deployment);
   writeFileSync(join(folder, 'kustomization.yaml'), 'resources: [good.yaml]\n');

@@ -26,7 +26,7 @@ const RESOURCES = '  resources: {requests: {cpu: 1}}\n';
 
 /** Two groups that say nothing of their resources. */
 async function bare() {
-  const staged = await stage((good) => good);
+  const staged = await stage();
   for (const name of ['good.yaml', 'bad.yaml']) {
     const file = join(staged.folder, name);
     writeFileSync(file, readFileSync(file, 'utf8').replace(RESOURCES, ''));

@@ -18,7 +18,7 @@ const WARNED =
 const untimed = (text: string): string => text.replace(/\d+(?=[smh])/g, 'N');
 
 it.each(['generate', 'explain'])('%s tells it and prints the same as without a policy', async (command) => {
-  const { env, folder } = await stage((good) => good, {}, BAD_IMAGE);
+  const { env, folder } = await stage({ badSpec: BAD_IMAGE });
   const without = await runHere([command, folder], env);
 
   const outcome = await runHere([command, folder, '--policy', policy(`${RULES}, enforcement: warn`)], env);
@@ -29,7 +29,7 @@ it.each(['generate', 'explain'])('%s tells it and prints the same as without a p
 });
 
 it('sweep tells it and goes on', async () => {
-  const { env, folder } = await stage((good) => good, {}, BAD_IMAGE);
+  const { env, folder } = await stage({ badSpec: BAD_IMAGE });
 
   const outcome = await runHere(['sweep', folder, '--dry-run', '--policy', policy(`${RULES}, enforcement: warn`)], env);
 

@@ -99,7 +99,7 @@ it('a shard keeps the Jobs of a group that a broken file hides: its object belon
     return { ...job, metadata: { ...job.metadata, labels: { 'gitea.bpg.pw/shard': String(shard) } } };
   });
   const cluster = { groups: { runners: [object] }, jobs: { runners: [waiting as object, running as object] } };
-  const { env, folder } = await trouble((good) => good, cluster);
+  const { env, folder } = await trouble({ cluster });
   writeFileSync(join(folder, 'bad.yaml'), '- bad\n');
   const keptBy = async (shard: number) => {
     const told = {

@@ -41,18 +41,26 @@ export function yaml(name: string, url: string, spec = ''): string {
   return groupYaml(url, spec, name).replace('{name: gitea-api,', `{name: ${name}-api,`);
 }
 
-/**
- * Starts group `good` with one queued job, beside group `bad`.
- * @param url returns the URL of Gitea for `bad`, from that for `good`
- */
-export async function stage(url: (good: string) => string, cluster: Cluster = {}, spec = '') {
+interface Stage {
+  /** Returns the URL of Gitea for `bad`, from that for `good`. Absent: the same. */
+  readonly badUrl?: (good: string) => string;
+  /** Further lines of the spec of `bad`. */
+  readonly badSpec?: string;
+  readonly cluster?: Cluster;
+}
+
+/** A mistake: the key is `suspend`. */
+export const MISSPELT = '  sucpend: true\n';
+
+/** Starts group `good` with one queued job, beside group `bad`. */
+export async function stage({ badUrl = (good) => good, badSpec = '', cluster = {} }: Stage = {}) {
   const { simulator } = await startAcme();
   simulator.gitea.push('acme/web', { jobs: [{ key: 'one', runsOn: ['linux'] }] });
-  const bad = url(simulator.url);
+  const bad = badUrl(simulator.url);
   const now = Date.now();
   const jobs = { runners: [liveJob(WAITING, now), liveJob(RUNNING, now - 60_000)] };
   const server = await startCluster({ jobs, ...cluster });
-  const files = { 'good.yaml': yaml('good', simulator.url), 'bad.yaml': yaml('bad', bad, spec) };
+  const files = { 'good.yaml': yaml('good', simulator.url), 'bad.yaml': yaml('bad', bad, badSpec) };
   const folder = folderWith(files);
   const secrets = secretsDir({ 'good-api': { url: simulator.url }, 'bad-api': { url: bad } });
   const env = { GITEA_RUNNERS_SECRETS_DIR: secrets, GITEA_RUNNERS_KUBECONFIG: kubeconfigFor(server) };

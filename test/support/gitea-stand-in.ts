@@ -78,10 +78,10 @@ export async function fakeGitea(options: FakeOptions = {}): Promise<FakeGitea> {
   const seen: Seen[] = [];
   const answer = answerer(options);
   const listening = await serve((request, response) => {
-    const now = see(request);
-    seen.push(now);
-    if (options.intercept?.(now, response, request)) return;
-    answer(now, response);
+    const question = see(request);
+    seen.push(question);
+    if (options.intercept?.(question, response, request)) return;
+    answer(question, response);
   });
   const lines = () => seen.map(({ line }) => line).filter((line) => !line.endsWith('/version'));
   return { ...listening, url: listening.origin + (options.subPath ?? ''), seen, lines };

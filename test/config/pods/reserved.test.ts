@@ -46,7 +46,7 @@ describe('reservedFields', () => {
     ]);
   });
 
-  it('reserves the credentials and what prepares in a pod that has them, and their names in no other', () => {
+  describe('credentials and prepare, in a template that has both', () => {
     const template: Mapping = {
       spec: {
         initContainers: [{ name: 'prepare', image: 'x', env: [{ name: 'A', value: 'b' }] }],
@@ -54,18 +54,23 @@ describe('reservedFields', () => {
         volumes: [{ name: 'credentials', emptyDir: {} }],
       },
     };
-    const group = runnerGroup({ containerMode: 'buildkit', registrationToken: undefined });
-    const ours = JSON.parse(JSON.stringify(podTemplate(group).spec.template)) as Mapping;
 
-    expect(reservedFields(ours, template, []).map(({ path }) => path.join('.'))).toEqual([
-      'spec.initContainers.0',
-      'spec.volumes.0',
-      'spec.containers.0.volumeMounts.0.mountPath',
-    ]);
-    // The registration of the runner is different in each pod.
-    expect(told(template)).toEqual([
-      'spec.containers.0.volumeMounts.0.mountPath: is reserved: the runner has /data for itself; mount it elsewhere',
-    ]);
+    it('are reserved where serve registers', () => {
+      const group = runnerGroup({ containerMode: 'buildkit', registrationToken: undefined });
+      const ours = JSON.parse(JSON.stringify(podTemplate(group).spec.template)) as Mapping;
+
+      expect(reservedFields(ours, template, []).map(({ path }) => path.join('.'))).toEqual([
+        'spec.initContainers.0',
+        'spec.volumes.0',
+        'spec.containers.0.volumeMounts.0.mountPath',
+      ]);
+    });
+
+    it('are free where the pod registers: only the folder of the runner is reserved', () => {
+      expect(told(template)).toEqual([
+        'spec.containers.0.volumeMounts.0.mountPath: is reserved: the runner has /data for itself; mount it elsewhere',
+      ]);
+    });
   });
 
   it('reservedFields leaves other containers their variables and mounts', () => {
