@@ -38,6 +38,7 @@ export function line(name: string, text: string | undefined): readonly Line[] {
   return lines(name, text ? [text] : []);
 }
 
+/** Returns a line of this name for each text. */
 export function lines(name: string, texts: readonly string[]): readonly Line[] {
   return texts.map((text) => [name, text]);
 }
@@ -57,6 +58,7 @@ interface Asking {
   readonly owns?: (group: string) => boolean;
 }
 
+/** Returns all lines about one job: cause, evidence, its group and pod, and what helps. */
 export function jobLines(
   job: ExplainedJob,
   explanation: Explanation,
@@ -84,6 +86,7 @@ export function withSentences<T extends Pick<Explanation, 'jobs'>>(answer: T, ex
   return { ...answer, jobs: answer.jobs.map((job) => ({ ...job, ...sentences(job) })) };
 }
 
+/** Returns a function that gives the cause of a job, and the next steps for the reader who asks. */
 export function sentencesOf(explanation: Explanation, { details, owns }: Asking = {}) {
   const nowMs = Date.parse(explanation.checkedAt);
   const emitted = emittedRunners(explanation);
@@ -302,6 +305,7 @@ function groupOf(job: ExplainedJob, { groups }: Explanation): ExplainedGroup | u
   return findGroup(groupOfJob(job), groups);
 }
 
+/** `RunnerGroup runners/ci holds back 2 jobs.` */
 export function groupTitle(group: ExplainedGroup): string {
   const { suspended, held, cap } = group;
   const title = `RunnerGroup ${keyText(group)}`;

@@ -60,6 +60,7 @@ export function isHeldByMatrix({ job, runHas = [] }: BlockedJob): boolean {
   return runHas.some(({ name }) => name !== job.name && baseName({ name }) === baseName(job));
 }
 
+/** Returns why Gitea blocks the job, as far as its API tells. */
 export function blockedText(blocked: BlockedJob): string {
   const { runHas, repositoryHas, event } = blocked;
   if (runHas === undefined || repositoryHas === undefined)

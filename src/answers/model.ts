@@ -122,14 +122,17 @@ export function groupOfJob(job: ExplainedJob): GroupKey | undefined {
   return job.verdict === 'held' ? (job.group ?? job.nearest) : job.group;
 }
 
+/** Returns the group of this namespace and name. */
 export function findGroup(key: GroupKey | undefined, groups: readonly ExplainedGroup[]): ExplainedGroup | undefined {
   return groups.find((group) => isSame(key, group));
 }
 
+/** Returns the runners that the plan has, by name. */
 export function emittedRunners({ runners }: Pick<Plan, 'runners'>): ReadonlyMap<string, EmittedRunner> {
   return new Map(runners.flatMap((decision) => (decision.emit ? [[decision.runner, decision] as const] : [])));
 }
 
+/** True if no group has the labels of the job. */
 export function isNotCovered(job: OpenDecision): boolean {
   return job.verdict === 'held' && job.because === 'labels-not-covered';
 }

@@ -77,6 +77,7 @@ function limitForReader(limit: HoldingLimit, repository: string, isOwner: boolea
   };
 }
 
+/** Removes from a decision what the reader may not see. */
 export function runnerForReader(decision: RunnerDecision, reader: Audience): RunnerDecision {
   if (!decision.emit) return decision;
   const { job, ...decisionFields } = decision;

@@ -256,10 +256,12 @@ function backingOffText({ ended, group, untilMs }: HeldJob, nowMs: number): stri
   return `held back: ${why}; group ${textOf(group)} tries again in ${untilNextTry}`;
 }
 
+/** Returns how the last runner of a job ended. */
 export function endedText(podTrouble: PodTrouble): string {
   return `its last runner failed: ${troubleText(podTrouble)}`;
 }
 
+/** Returns what helps against the way in which the last runner of a job ended. */
 export function endAdvice(
   { ended }: Pick<ExplainedJob, 'ended'>,
   group: ExplainedGroup | undefined,
@@ -397,6 +399,7 @@ export function podTroubleText(trouble: RunnerTrouble, nowMs: number): string {
   return `its pod has not started: ${text}, for ${duration(nowMs - stillSinceMs - ((nowMs - stillSinceMs) % 60_000))}`;
 }
 
+/** Returns why a runner stays or goes, for the table of runners. */
 export function runnerText(decision: RunnerDecision, groups: readonly ExplainedGroup[], nowMs: number): string {
   const text = whyText(decision, groups, nowMs);
   const { because } = decision;
@@ -421,6 +424,7 @@ export function reasonText(decision: RunnerDecision, groups: readonly ExplainedG
   return decision.emit ? text(decision, groups, nowMs) : undefined;
 }
 
+/** Returns what a person can do about the pod of a runner. */
 export function runnerAdvice(decision: RunnerDecision): readonly string[] {
   const { advice } = RUNNERS[decision.because];
   if (advice) return [advice(decision)];

@@ -20,6 +20,7 @@ export function jobOfRunner({ jobs }: Explanation, runner: string): ExplainedJob
   return jobs.find((job) => (job.verdict === 'served' ? job.runner : job.job.runner) === runner);
 }
 
+/** Returns the cause and the next steps for one runner, as `explain runner/NAME` shows them. */
 export function runnerSentences(shown: ShownRunner, explanation: Explanation) {
   const { decision } = shown;
   const why = decision && whyText(decision, explanation.groups, Date.parse(explanation.checkedAt));

@@ -21,6 +21,7 @@ const MACHINES = [
   [/(^|[-_./])(gpus?|cuda)([-_./]|$)/i, 'GPU'],
 ] as const;
 
+/** Returns the kind of machine that a label asks for, e.g. `arm64`. Undefined: none of these. */
 export function machineOf(label: string): (typeof MACHINES)[number][1] | undefined {
   return MACHINES.find(([pattern]) => pattern.test(label))?.[1];
 }
@@ -196,6 +197,7 @@ interface UncoveredJob extends Uncovered {
   readonly nearest?: GroupKey;
 }
 
+/** Returns why no group covers the job. */
 export function notCoveredText(uncovered: UncoveredJob): string {
   const { job, elsewhere, didYouMean, missing = [], nearest } = uncovered;
   if (elsewhere) return `labels not covered: ${labelsText(job.labels)} (${elsewhereText(elsewhere, job.repository)})`;

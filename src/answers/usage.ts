@@ -249,6 +249,7 @@ function groupFinder({ groups, instance }: UsageEvidence) {
   };
 }
 
+/** Returns what the containers of a pod request. */
 export function askedIn(podSpec: unknown): Asked {
   const requests = requestsOf(podSpec);
   return { cpu: requests.get('cpu') ?? 0, memoryGib: (requests.get('memory') ?? 0) / 1024 ** 3 };

@@ -181,6 +181,7 @@ function facts(rows: readonly (readonly [string, unknown])[], kind: 'facts' | 'l
   return html`<dl class="${kind}">${items}</dl>`;
 }
 
+/** The page of one job. */
 export function jobContent({ answer, checkedAt, job }: JobAnswer): Markup {
   const lines = answer.map(([name, text]) => [name, withLinks(name, text)] as const);
   return html`<p>${job.run.text}</p>
@@ -203,6 +204,7 @@ function linkOut(to: string, text: string): Markup {
   return html`<a href="${to}" rel="noreferrer">${text}</a>`;
 }
 
+/** The page of all groups that the reader may see. */
 export function groupsContent({ broken, groups }: GroupsPage): Markup {
   if (groups.length + broken.length === 0)
     return html`<p>You own the scope of no RunnerGroup here.
@@ -231,6 +233,7 @@ function groupFacts(group: GroupRow): Markup {
     ${facts(Object.entries({ Scope: scope, Labels: labels.join(', '), ...counts, Queue: queue }))}`;
 }
 
+/** The page of one group. */
 export function groupContent(group: GroupAnswer): Markup {
   const { answer, checkedAt, jobs, moreRunners, runners, waits } = group;
   const rows = runners.map(({ createdAt, job, logLink, node, pod, runner, state, what }): readonly unknown[] => {
@@ -291,6 +294,7 @@ function barOf(width: number, longer: number, shorter = 0): Markup {
       <rect class="longest" width="${longer}" height="1"/><rect class="median" width="${shorter}" height="1"/></svg>`;
 }
 
+/** The page with the last days of a group. */
 export function trendsContent({ days, from, group, isWhole, otherRepositories, repositories }: TrendsAnswer): Markup {
   const backLink = html`<p><a href="/groups/${group}">To the group</a></p>`;
   const cut =
@@ -325,6 +329,7 @@ export function signInContent(to: string, why: string): Markup {
   return html`<p>${why}</p><p><a class="button" href="${address}">Sign in with Gitea</a></p>`;
 }
 
+/** A page that says one thing, e.g. why a request was refused. */
 export function messageContent(text: string): Markup {
   return html`<p>${printable(text)}</p><p><a href="/">To the jobs</a></p>`;
 }

@@ -21,6 +21,7 @@ import {
 import { type ClusterReader, readObject, shaped } from '../reading/read-object.ts';
 import type { Installation } from './installation.ts';
 
+/** Returns the findings of `doctor --pre`. */
 export async function onlyBefore(installation: Installation, reader: ClusterReader, settings: Settings) {
   const gitea = withCheckName('Gitea', await giteaSeen(settings));
   return [

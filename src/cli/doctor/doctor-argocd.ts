@@ -19,6 +19,7 @@ import type { Application, AppProject, WithData } from '../reading/reads.ts';
 import { applicationSeen } from '../reading/surroundings.ts';
 import type { Installation } from './installation.ts';
 
+/** Judges whether Argo CD has the account of `serve`, and lets it have a token. */
 export function account({ accounts, argocdNamespace }: Installation): Judgements {
   return judgeRead(accounts, fixes.NO_ARGOCD, ({ data }) => {
     const may = data[`accounts.${ACCOUNT}`];
@@ -34,6 +35,7 @@ export function account({ accounts, argocdNamespace }: Installation): Judgements
   });
 }
 
+/** Judges whether we know Argo CD's objects by the label or annotation that Argo CD sets. */
 export function tracking({ accounts, settings }: Installation): Judgements {
   return judgeRead(accounts, fixes.NO_ARGOCD, ({ data }) => {
     const method = data['application.resourceTrackingMethod'] || 'annotation';
@@ -49,6 +51,7 @@ const PATTERNS = z.array(z.string()).default([]);
 /** `resource.exclusions` and `resource.inclusions`. An absent list of an entry means all. */
 const Filters = z.array(z.looseObject({ apiGroups: PATTERNS, kinds: PATTERNS }));
 
+/** Judges whether Argo CD watches Jobs and RunnerGroups: its settings can leave out kinds. */
 export function watched({ accounts, argocdNamespace }: Installation): Judgements {
   return judgeRead(accounts, fixes.NO_ARGOCD, ({ data }) => {
     const isCovered = (all: readonly string[], text: string) =>
@@ -72,56 +75,65 @@ const NARROW = `Narrow it, unless only administrators use it: ${manual('security
 /** Rights that the account needs on the Applications of its project. */
 const NEEDED = ['get', 'sync'];
 
+/** Judges whether the account of `serve` has the rights that it needs, and no more. */
 export function rights({ rights: read, applications: apps, argocdNamespace }: Installation): Judgements {
   const edit = `kubectl -n ${argocdNamespace} edit configmap argocd-rbac-cm`;
   return judgeRead(read, fixes.NO_ARGOCD, (map) => {
     const lines = policyLines(map);
-    const ours = lines.filter(([kind, subject]) => kind === 'p' && subject === ACCOUNT);
-    const allowed = ours.filter(([, , resource, , , effect]) => resource === 'applications' && effect === 'allow');
-    const may = (action: string, object: string | undefined): boolean =>
-      allowed.some(([, , , has, on = '']) => (has === action || has === '*') && (!object || covers(on, object)));
-    const lacking = NEEDED.filter((action) => !may(action, undefined));
+    const ours = lines.filter(({ kind, subject }) => kind === 'p' && subject === ACCOUNT);
+    const allowed = ours.filter(({ effect, resource }) => resource === 'applications' && effect === 'allow');
+    const may = (needed: string, name?: string): boolean =>
+      allowed.some(({ action, object }) => [needed, '*'].includes(action) && (!name || covers(object, name)));
+    const lacking = NEEDED.filter((action) => !may(action));
     if (lacking.length > 0) return bad(`${ACCOUNT} may not ${lacking.join(' and ')} Applications`, fixes.NEW_RIGHTS);
-    const objects = 'value' in apps ? apps.value.filter(hasPlugin).map(objectOf) : [];
-    const beyond = objects.filter((object) => NEEDED.some((action) => !may(action, object)));
+    const names = 'value' in apps ? apps.value.filter(hasPlugin).map(rbacName) : [];
+    const beyond = names.filter((name) => NEEDED.some((action) => !may(action, name)));
     if (beyond.length > 0) {
       const text = `${ACCOUNT} may not get and sync ${beyond.join(', ')} (PROJECT/NAME)`;
       return bad(text, `Put the Application into the project runners, or name its project in ${edit}`);
     }
-    const roles = lines.filter(([kind, subject]) => kind === 'g' && subject === ACCOUNT);
-    const subjects = [ACCOUNT, ...roles.map(([, , role]) => role)];
-    // A line that denies counts more than all that allow (Argo CD 3.5: assets/model.conf).
-    const denying = lines.find(
-      ([kind, subject, resource = '', action = '', on = '', effect]) =>
-        kind === 'p' &&
-        effect === 'deny' &&
-        subjects.includes(subject) &&
-        covers(resource, 'applications') &&
-        NEEDED.some((each) => covers(action, each)) &&
-        objects.some((object) => covers(on, object)),
-    );
-    if (denying) return bad(`the line "${denying.join(', ')}" denies what it needs`, `Remove this line: ${edit}`);
+    const roles = lines.filter(({ kind, subject }) => kind === 'g' && subject === ACCOUNT);
+    const denying = denyingLine(lines, [ACCOUNT, ...roles.map(({ resource: role }) => role)], names);
+    if (denying) return bad(`the line "${denying.text}" denies what it needs`, `Remove this line: ${edit}`);
     const isAdmin = map.data['policy.default']?.trim() === 'role:admin';
-    const lackingRights = [
-      ...ours.filter(([, , resource, action = '']) => resource !== 'applications' || !NEEDED.includes(action)),
+    const needless = [
+      ...ours.filter(({ action, resource }) => resource !== 'applications' || !NEEDED.includes(action)),
       ...roles,
-      ...(isAdmin ? [['policy.default: role:admin']] : []),
+      ...(isAdmin ? [{ text: 'policy.default: role:admin' }] : []),
     ];
-    if (lackingRights.length === 0) return good('get and sync of Applications, and nothing more');
-    const text = `${ACCOUNT} may do more than it needs: ${lackingRights.map((words) => words.join(', ')).join('; ')}`;
+    if (needless.length === 0) return good('get and sync of Applications, and nothing more');
+    const text = `${ACCOUNT} may do more than it needs: ${needless.map((line) => line.text).join('; ')}`;
     return bad(text, `Remove these lines: ${edit}`);
   });
 }
 
-function policyLines({ data }: WithData): readonly (readonly string[])[] {
-  return Object.entries(data)
-    .filter(([key]) => /^policy\.(?:.*\.)?csv$/.test(key))
-    .flatMap(([, text]) => text.split('\n'))
-    .map((line) => line.split(',').map((word) => word.trim()));
+/** Reads Argo CD's RBAC policy: lines `p, SUBJECT, RESOURCE, ACTION, OBJECT, EFFECT`, and `g, SUBJECT, ROLE`. */
+function policyLines({ data }: WithData) {
+  const texts = Object.entries(data).flatMap(([key, text]) =>
+    /^policy\.(?:.*\.)?csv$/.test(key) ? text.split('\n') : [],
+  );
+  return texts.map((line) => {
+    const words = line.split(',').map((word) => word.trim());
+    const [kind, subject = '', resource = '', action = '', object = '', effect] = words;
+    return { kind, subject, resource, action, object, effect, text: words.join(', ') };
+  });
+}
+
+/** Finds a line that denies what is needed. It counts more than all that allow (Argo CD 3.5: assets/model.conf). */
+function denyingLine(lines: ReturnType<typeof policyLines>, subjects: readonly string[], names: readonly string[]) {
+  return lines.find(
+    ({ kind, subject, resource, action, object, effect }) =>
+      kind === 'p' &&
+      effect === 'deny' &&
+      subjects.includes(subject) &&
+      covers(resource, 'applications') &&
+      NEEDED.some((needed) => covers(action, needed)) &&
+      names.some((name) => covers(object, name)),
+  );
 }
 
 /** Names an Application as Argo CD's RBAC policy does. */
-const objectOf = ({ metadata, spec }: Application): string => `${spec.project}/${metadata.name}`;
+const rbacName = ({ metadata, spec }: Application): string => `${spec.project}/${metadata.name}`;
 
 /** Argo CD's glob: `*` stands for any text, slashes too. */
 function covers(pattern: string, object: string): boolean {
@@ -191,6 +203,7 @@ const hasPlugin = (app: Application): boolean => pluginSources(app).length > 0;
 const groupsOf = ({ status }: Application): readonly string[] =>
   status.resources.filter(({ kind }) => kind === KIND).map(keyText);
 
+/** Judges each Application that has the plugin or RunnerGroups, and whether each namespace of groups has one. */
 export function applications(installation: Installation): Judgements {
   const { applications: read, groups: all, argocdNamespace } = installation;
   return judgeRead(read, fixes.NO_ARGOCD, (allApps) => {

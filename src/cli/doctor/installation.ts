@@ -94,6 +94,7 @@ async function readNamespaces(reader: ClusterReader, groups: readonly RunnerGrou
   return { namespaces, secrets };
 }
 
+/** Returns the name of the Secret with the registration token of a group. */
 export function registrationSecret({ namespace, registrationToken }: RunnerGroup): string {
   return keyText({ namespace, name: registrationToken?.name ?? '' });
 }

@@ -163,6 +163,7 @@ export async function readOne<T>(reader: ClusterReader, { path, shape }: Read<T>
   return await readAt(reader, path(`namespaces/${encodeURIComponent(reader.argocdNamespace)}`), shape);
 }
 
+/** Reads the object at a path of the Kubernetes API, and checks its shape. */
 export async function readAt<T>(reader: ClusterReader, path: string, shape: z.ZodType<T>): Promise<SeenOrNot<T>> {
   return shaped(shape, await readObject(reader, { path }));
 }
