@@ -322,7 +322,10 @@ const REMEDIES: Remedies = [
   [/^DeadlineExceeded/, 'raise spec.activeDeadlineSeconds, or make the CI job shorter'],
   // Why there is no pod, in the API server's words.
   [/^NoPod.*exceeded quota: (?<quota>[\w.-]+)/, `raise that quota (<quota>), or let fewer runners run: ${QUOTA}`],
-  [/^NoPod.*(?:failed quota|imum .*usage)/, 'change spec.resources by what that quota or LimitRange asks for'],
+  [
+    /^NoPod.*(?:failed quota|imum .*usage|limit to request ratio|less than or equal to \S+ limit)/,
+    'change spec.resources by what that quota or LimitRange asks for',
+  ],
   [/^NoPod.*PodSecurity/, `${PROFILE} command`],
   [
     /^NoPod.* cannot \w+ resource/,

@@ -1,5 +1,4 @@
 /** Judges what an installation needs, before there is one: of the cluster, of Argo CD and of Gitea. It changes nothing. */
-import * as z from 'zod';
 import { GiteaApi } from '../../clients/gitea/api.ts';
 import { giteaClient } from '../../clients/gitea/observe-gitea.ts';
 import { Deadline } from '../../clients/http/request.ts';
@@ -18,8 +17,8 @@ import {
   unknown,
   withCheckName,
 } from '../reading/finding.ts';
-import { type ClusterReader, readObject, shaped } from '../reading/read-object.ts';
-import type { Installation } from './installation.ts';
+import type { ClusterReader } from '../reading/read-object.ts';
+import { askOwnRight, type Installation } from './installation.ts';
 
 /** Returns the findings of `doctor --pre`. */
 export async function onlyBefore(installation: Installation, reader: ClusterReader, settings: Settings) {
@@ -48,14 +47,9 @@ function nodes({ nodes: read }: Installation): Judgements {
   });
 }
 
-const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
-
 async function you(reader: ClusterReader): Promise<Judgement> {
-  const spec = { resourceAttributes: { verb: '*', group: '*', resource: '*' } };
-  const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec };
-  const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-  const read = shaped(Review, await readObject(reader, { method: 'POST', path, body }, 'ask that'));
-  if ('value' in read && read.value.status.allowed) return good('an administrator of the cluster, who may install');
+  const read = await askOwnRight(reader, { verb: '*', group: '*', resource: '*' });
+  if ('value' in read && read.value) return good('an administrator of the cluster, who may install');
   const may =
     'who installs must make a CustomResourceDefinition, ClusterRoles and Secrets, and change argocd-repo-server';
   return unknown('unread' in read ? read.unread : `no administrator: ${may}`, 'Ask as the person who installs');

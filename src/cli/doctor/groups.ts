@@ -4,7 +4,7 @@ import { remedyOf } from '../../answers/remedies.ts';
 import type { Hook } from '../../clients/gitea/set-up.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
 import { valueAt } from '../../config/runnergroup/paths.ts';
-import { neededLevel, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
 import { STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
 import { ownTemplate } from '../../plan/own-pod.ts';
@@ -17,10 +17,11 @@ import { duration } from '../../shared/printable.ts';
 import { normalBase, parseUrl } from '../../shared/url.ts';
 import * as fixes from '../reading/finding.ts';
 import { bad, good, type Judgement, type Judgements, judgeRead, unknown, withCheckName } from '../reading/finding.ts';
-import { type Namespace, rawValue, secretValue } from '../reading/reads.ts';
+import { rawValue, secretValue } from '../reading/reads.ts';
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
 import { type Deliveries, type Installation, MOST_GROUPS, registrationSecret, serveIsDown } from './installation.ts';
 import { PodPlace, whyNot } from './node-fit.ts';
+import { runnerNamespace } from './runner-namespace.ts';
 
 const OF_SCOPE = [
   ['Gitea,', look] as const,
@@ -34,8 +35,7 @@ const OF_GROUP = [
   [', as serve sees it', ready] as const,
   [', as serve sees it', unwell] as const,
   ['', records] as const,
-  ['', podSecurity] as const,
-  ['', meshProxy] as const,
+  ['', runnerNamespace] as const,
   ['', registration] as const,
   ['', nodes] as const,
 ];
@@ -179,48 +179,6 @@ function records({ name: group, namespace, ...ownFields }: RunnerGroup, { liveJo
   return bad(text, `Except Jobs of runners from that policy: ${manual('beside-argo-cd.md#policies-that-change-jobs')}`);
 }
 
-const LEVELS = ['restricted', 'baseline', 'privileged'];
-const ENFORCE = 'pod-security.kubernetes.io/enforce';
-
-function podSecurity(group: RunnerGroup, { namespaces }: Installation): Judgements {
-  const { containerMode, namespace } = group;
-  const read = namespaces.get(namespace);
-  const create = `kubectl create namespace ${namespace}`;
-  if (!read) return [];
-  if ('unread' in read && read.isMissing)
-    return bad(`namespace ${namespace} does not exist`, `${create}. ${fixes.STEP_2}`);
-  return judgeRead(read, create, ({ metadata: { deletionTimestamp, labels } }) => {
-    if (deletionTimestamp !== undefined) {
-      const fix = `When it is gone: ${create}. Its Secrets are gone, too. ${fixes.STEP_2}`;
-      return bad(`namespace ${namespace} is being deleted: it takes no Jobs`, fix);
-    }
-    const enforced = labels[ENFORCE] ?? 'privileged';
-    const needed = neededLevel(group);
-    const lower =
-      containerMode === 'buildkit' && enforced === 'baseline' ? 'securityProfile: baseline' : 'containerMode: host';
-    return LEVELS.indexOf(enforced) >= LEVELS.indexOf(needed)
-      ? good(`namespace ${namespace} admits its pods (${enforced})`)
-      : bad(
-          `namespace ${namespace} enforces ${enforced}, and its pods need ${needed}`,
-          `kubectl label --overwrite namespace ${namespace} ${ENFORCE}=${needed}, or use ${lower}`,
-        );
-  });
-}
-
-/** Judges the proxy of a mesh. Init containers have no network before the classic proxy runs, so no runner registers. */
-function meshProxy({ namespace, podTemplate = {} }: RunnerGroup, { namespaces }: Installation): Judgements {
-  const read = namespaces.get(namespace);
-  if (!read || 'unread' in read) return [];
-  const { labels, annotations } = read.value.metadata;
-  const isIstio = labels['istio-injection'] === 'enabled' || labels['istio.io/rev'] !== undefined;
-  const isLinkerd = ['enabled', 'ingress'].includes(annotations['linkerd.io/inject'] ?? '');
-  const podMetadata = podTemplate['metadata'] as Namespace['metadata'] | undefined;
-  const isTold = podMetadata?.labels?.['sidecar.istio.io/inject'] ?? podMetadata?.annotations?.['linkerd.io/inject'];
-  if (isTold !== undefined || !(isIstio || isLinkerd)) return [];
-  const text = `namespace ${namespace} puts the proxy of a service mesh into its pods: runners register only if it is a native sidecar`;
-  return unknown(text, `Keep runners out of the mesh: ${manual('install.md#service-mesh')}`);
-}
-
 const WRITES = { global: 'write:admin', org: 'write:organization', user: 'write:user', repo: 'write:repository' };
 
 function registration(group: RunnerGroup, { gitea, secrets }: Installation): Judgements {
@@ -232,8 +190,7 @@ function registration(group: RunnerGroup, { gitea, secrets }: Installation): Jud
   }
   if (!read) return [];
   const secret = `Secret ${registrationToken.name}`;
-  const secretRead = 'unread' in read ? { ...read, unread: `${secret}: ${read.unread}` } : read;
-  return judgeRead(secretRead, fixes.STEP_2, (value) => {
+  return judgeRead(fixes.readAs(secret, read), fixes.STEP_2, (value) => {
     if (secretValue(value, registrationToken.key) === '')
       return bad(`${secret} has no value at ${registrationToken.key}`, fixes.STEP_2);
     if (/[\r\n]$/.test(rawValue(value, registrationToken.key))) {

@@ -1,11 +1,14 @@
 /** Reads the objects that `doctor` judges. The result has the reason for each that cannot be read. */
 import * as z from 'zod';
 import { statusSeen } from '../../answers/where.ts';
+import { parseJson } from '../../clients/http/request.ts';
 import { openClusterSecrets } from '../../clients/kubernetes/cluster-secrets.ts';
 import { unexpectedStatus } from '../../clients/kubernetes/kube-client.ts';
 import { observeCluster } from '../../clients/kubernetes/observe-cluster.ts';
 import type { SecretReader } from '../../clients/tokens/api-token.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import { withSizes } from '../../config/runnergroup/sizes.ts';
+import { ownTemplate } from '../../plan/own-pod.ts';
 import { Failure, orFailure } from '../../shared/failure.ts';
 import { METRICS_PORT, SERVE_RULES, SERVE_SELECTOR, SIDECAR_RULES } from '../../shared/installed/installed-names.ts';
 import { keyText } from '../../shared/keys.ts';
@@ -15,9 +18,12 @@ import {
   installedSecrets,
   listOf,
   Namespace,
+  NetworkPolicy,
   type Reads,
+  ResourceQuota,
   readAll,
   readAt,
+  ServiceAccount,
   secretValue,
   Version,
   WithData,
@@ -47,8 +53,10 @@ export async function readInstallation(source: ClusterSource, reader: ClusterRea
   const { groups, broken } = sortedOut(objects);
   const [reads, lease] = await Promise.all([readAll(reader), readLease(reader)]);
   const shownGroups = groups.slice(0, MOST_GROUPS);
-  const { namespaces, secrets } = await readNamespaces(reader, shownGroups);
+  const { namespaces, secrets, serviceAccounts } = await readNamespaces(reader, shownGroups);
   const access = await readAccesses(reader, reads, [...namespaces.keys()], shownGroups);
+  const tries = shownGroups.map(async (group) => [group, await tryPods(reader, group)] as const);
+  const tried = new Map(await Promise.all(tries));
   const gitea = await lookAtGitea({
     groups: shownGroups,
     settings,
@@ -71,8 +79,11 @@ export async function readInstallation(source: ClusterSource, reader: ClusterRea
     statuses: objects.map((object) => statusSeen(object)),
     groupsUnread: listed instanceof Failure ? listed : undefined,
     namespaces,
-    /** Registration Secrets, by `registrationSecret`. */
+    /** Registration Secrets and those of `imagePullSecrets`, by `keyText`. */
     secrets,
+    serviceAccounts,
+    /** Answers of the API server about a pod of each size. */
+    tried,
     deliveries: await readDeliveries(reader),
     gitea,
     /** Listed after Gitea's rows. */
@@ -80,18 +91,44 @@ export async function readInstallation(source: ClusterSource, reader: ClusterRea
   };
 }
 
+/** The named objects of a group's pod. */
+const PodNames = z.looseObject({
+  serviceAccountName: z.string().default('default'),
+  imagePullSecrets: ServiceAccount.shape.imagePullSecrets,
+});
+export const podOf = (group: RunnerGroup) => PodNames.parse(ownTemplate(group).spec);
+
+export type NamespaceReads = Awaited<ReturnType<typeof readNamespace>>;
+
+async function readNamespace(reader: ClusterReader, name: string) {
+  const path = `namespaces/${encodeURIComponent(name)}`;
+  return {
+    namespace: await readAt(reader, `/api/v1/${path}`, Namespace),
+    quotas: await readAt(reader, `/api/v1/${path}/resourcequotas`, listOf(ResourceQuota)),
+    networkPolicies: await readAt(reader, `/apis/networking.k8s.io/v1/${path}/networkpolicies`, listOf(NetworkPolicy)),
+  };
+}
+
 async function readNamespaces(reader: ClusterReader, groups: readonly RunnerGroup[]) {
-  const namespaces = new Map<string, SeenOrNot<Namespace>>();
+  const namespaces = new Map<string, NamespaceReads>();
   const secrets = new Map<string, SeenOrNot<WithData>>();
+  const serviceAccounts = new Map<string, SeenOrNot<z.output<typeof ServiceAccount>>>();
   for (const group of groups) {
     const { namespace, registrationToken } = group;
-    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}`;
-    if (!namespaces.has(namespace)) namespaces.set(namespace, await readAt(reader, path, Namespace));
-    const key = registrationSecret(group);
-    const secret = `${path}/secrets/${encodeURIComponent(registrationToken?.name ?? '')}`;
-    if (registrationToken && !secrets.has(key)) secrets.set(key, await readAt(reader, secret, WithData));
+    const readNamed = async <T>(all: Map<string, SeenOrNot<T>>, plural: string, name = '', shape: z.ZodType<T>) => {
+      const key = keyText({ namespace, name });
+      const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/${plural}/${encodeURIComponent(name)}`;
+      if (name !== '' && !all.has(key)) all.set(key, await readAt(reader, path, shape));
+      return all.get(key);
+    };
+    if (!namespaces.has(namespace)) namespaces.set(namespace, await readNamespace(reader, namespace));
+    const { imagePullSecrets, serviceAccountName } = podOf(group);
+    const account = await readNamed(serviceAccounts, 'serviceaccounts', serviceAccountName, ServiceAccount);
+    const ofAccount = account && 'value' in account ? account.value.imagePullSecrets : [];
+    for (const { name } of [registrationToken ?? [], imagePullSecrets, ofAccount].flat())
+      await readNamed(secrets, 'secrets', name, WithData);
   }
-  return { namespaces, secrets };
+  return { namespaces, secrets, serviceAccounts };
 }
 
 /** Returns the name of the Secret with the registration token of a group. */
@@ -202,12 +239,43 @@ async function review(reader: ClusterReader, { verb, group, resource }: Deed, ac
     groups: ['system:authenticated', 'system:serviceaccounts', `system:serviceaccounts:${argocdNamespace}`],
     resourceAttributes: { verb, group, resource: kind, ...(subresource && { subresource }), namespace },
   };
-  const question = {
-    method: 'POST',
-    path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
-    body: { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', spec },
-  } as const;
-  return shaped(Review, await readObject(reader, question, 'ask that'));
+  return await ask(reader, 'SubjectAccessReview', spec);
+}
+
+async function ask(reader: ClusterReader, kind: 'SubjectAccessReview' | 'SelfSubjectAccessReview', spec: object) {
+  const body = { apiVersion: 'authorization.k8s.io/v1', kind, spec };
+  const path = `/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`;
+  return shaped(Review, await readObject(reader, { method: 'POST', path, body }, 'ask that'));
+}
+
+/** Asks whether you may do it. */
+export async function askOwnRight(reader: ClusterReader, resourceAttributes: Readonly<Record<string, string>>) {
+  return await ask(reader, 'SelfSubjectAccessReview', { resourceAttributes });
+}
+
+const Refusal = z.looseObject({ message: z.string() });
+/** Statuses of an admission that refuses: forbidden, invalid, a webhook that does not answer. */
+const REFUSING = [403, 422, 500];
+
+/** Asks whether the API server would take a pod of each size. It creates nothing (`dryRun`). Returns why not; `[]`: it would. */
+async function tryPods(reader: ClusterReader, group: RunnerGroup) {
+  const { name, namespace } = group;
+  const may = await askOwnRight(reader, { verb: 'create', resource: 'pods', namespace });
+  if ('unread' in may) return [may];
+  if (!may.value) return [{ unread: `you may not create pods in namespace ${namespace}`, isMissing: false }];
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
+  const answers = withSizes(group).map(async (each): Promise<SeenOrNot<string | readonly []>> => {
+    const { metadata, spec } = ownTemplate(each);
+    const body = { apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, generateName: `${name}-` }, spec };
+    const question = { what: 'try a pod', method: 'POST', path, query: { dryRun: 'All' }, body } as const;
+    const answer = await orFailure(reader.client.send(question, reader.deadline));
+    if (answer instanceof Failure) return { unread: `the cluster did not answer (${answer.code})`, isMissing: false };
+    const { data } = Refusal.safeParse(parseJson(answer.text));
+    if (data && REFUSING.includes(answer.status)) return { value: data.message };
+    const read = jsonOf(answer);
+    return 'unread' in read ? read : { value: [] };
+  });
+  return await Promise.all(answers);
 }
 
 /** Deliveries to all pods of `serve` together. Times are ms since 1970, by the clocks of these pods. */

@@ -5,13 +5,12 @@
 import * as z from 'zod';
 import { requestsOf } from '../../config/runnergroup/resource-requests.ts';
 import { quantityValue } from '../../config/runnergroup/words.ts';
-import type { Node } from '../reading/reads.ts';
+import { Expression, type Node } from '../reading/reads.ts';
 
 const texts = z.record(z.string(), z.string());
 const quantities = z.record(z.string(), z.union([z.string(), z.number()]).transform(String));
 const resources = z.looseObject({ requests: quantities.optional(), limits: quantities.optional() }).optional();
 const Container = z.looseObject({ restartPolicy: z.string().optional(), resources });
-const Expression = z.looseObject({ key: z.string(), operator: z.string(), values: z.array(z.string()).default([]) });
 const Term = z.looseObject({
   matchExpressions: z.array(Expression).default([]),
   matchFields: z.array(Expression).default([]),
@@ -56,7 +55,7 @@ function byLabels({ nodeSelector, affinity }: PodPlace, { metadata: { labels, na
   return fits ? undefined : 'its labels do not fit nodeAffinity';
 }
 
-type Expression = z.output<typeof Expression>;
+type Requirement = z.output<typeof Expression>;
 
 const OPERATORS = new Map<string, (label: string | undefined, values: readonly string[]) => boolean>([
   ['In', (label, values) => label !== undefined && values.includes(label)],
@@ -68,7 +67,10 @@ const OPERATORS = new Map<string, (label: string | undefined, values: readonly s
 ]);
 
 /** True if the expression holds. An unknown operator may hold: a doubt is not a fault. */
-function matchesExpression({ key, operator, values }: Expression, labels: Readonly<Record<string, string>>): boolean {
+export function matchesExpression(
+  { key, operator, values }: Requirement,
+  labels: Readonly<Record<string, string>>,
+): boolean {
   return OPERATORS.get(operator)?.(labels[key], values) ?? true;
 }
 

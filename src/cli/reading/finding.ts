@@ -32,6 +32,11 @@ export function judgeRead<T>(read: SeenOrNot<T>, fix: string, judge: (value: T) 
   return read.isMissing ? bad(read.unread, fix) : unknown(read.unread);
 }
 
+/** Names the object beside the reason why it cannot be read. */
+export function readAs<T>(what: string, read: SeenOrNot<T>): SeenOrNot<T> {
+  return 'unread' in read ? { ...read, unread: `${what}: ${read.unread}` } : read;
+}
+
 /** Adds parts to objects of Argo CD and leaves the rest alone. */
 const APPLY = `kubectl apply --server-side --field-manager=${NAME}`;
 

@@ -29,6 +29,7 @@ const PodSpec = z.looseObject({
   volumes: z.array(Volume).default([]),
 });
 const Condition = z.looseObject({ type: z.string(), status: optionalText, message: optionalText });
+const WithConditions = z.looseObject({ conditions: z.array(Condition).default([]) }).prefault({});
 const Deployment = z.looseObject({
   metadata: z.looseObject({ name: z.string(), labels: texts, generation: z.int().optional() }),
   spec: z.looseObject({ replicas: z.int().default(1), template: z.looseObject({ spec: PodSpec }) }),
@@ -44,11 +45,12 @@ const Deployment = z.looseObject({
 });
 export type Deployment = z.output<typeof Deployment>;
 
-export const WithData = z.looseObject({ data: texts });
+export const WithData = z.looseObject({ type: optionalText, data: texts });
 export type WithData = z.output<typeof WithData>;
 
 export const Namespace = z.looseObject({
   metadata: z.looseObject({ labels: texts, annotations: texts, deletionTimestamp: maybeText }),
+  status: WithConditions,
 });
 export type Namespace = z.output<typeof Namespace>;
 
@@ -122,6 +124,35 @@ export const Node = z.looseObject({
     .prefault({}),
 });
 export type Node = z.output<typeof Node>;
+
+/** A requirement of a label selector, or of a node's terms. */
+export const Expression = z.looseObject({ key: z.string(), operator: z.string(), values: strings });
+const Selector = z.looseObject({ matchLabels: texts, matchExpressions: z.array(Expression).default([]) });
+export type Selector = z.output<typeof Selector>;
+
+export const ResourceQuota = z.looseObject({
+  metadata: z.looseObject({ name: z.string() }),
+  status: z.looseObject({ hard: texts, used: texts }).prefault({}),
+});
+const Port = z.looseObject({
+  protocol: z.string().default('TCP'),
+  port: z.union([z.string(), z.number()]).optional(),
+  endPort: z.number().optional(),
+});
+const Peer = z.looseObject({ ipBlock: anything.optional(), namespaceSelector: anything.optional() });
+export const NetworkPolicy = z.looseObject({
+  metadata: z.looseObject({ name: z.string() }),
+  spec: z.looseObject({
+    podSelector: Selector.prefault({}),
+    policyTypes: strings,
+    egress: z.array(z.looseObject({ to: z.array(Peer).default([]), ports: z.array(Port).default([]) })).default([]),
+  }),
+});
+export type EgressRule = z.output<typeof NetworkPolicy>['spec']['egress'][number];
+
+export const ServiceAccount = z.looseObject({
+  imagePullSecrets: z.array(z.looseObject({ name: optionalText })).default([]),
+});
 
 export const listOf = <T extends z.ZodType>(item: T) =>
   z.looseObject({ items: z.array(item) }).transform(({ items }) => items);

@@ -24,6 +24,11 @@ export const PROJECTS = `/apis/argoproj.io/v1alpha1${ARGO}/appprojects`;
 export const LEASE = `/apis/coordination.k8s.io/v1${ARGO}/leases/gitea-runners-serve`;
 export const GROUPS = '/apis/gitea.bpg.pw/v1alpha1/runnergroups';
 export const NAMESPACE = '/api/v1/namespaces/runners';
+export const QUOTAS = `${NAMESPACE}/resourcequotas`;
+export const SERVICE_ACCOUNT = `${NAMESPACE}/serviceaccounts/default`;
+/** The answer to a pod that is tried. */
+export const DRY_RUN = 'POST pods';
+export const POLICIES = '/apis/networking.k8s.io/v1/namespaces/runners/networkpolicies';
 export const REGISTRATION = `${NAMESPACE}/secrets/gitea-runner`;
 export const API_TOKEN = `/api/v1${ARGO}/secrets/gitea-api`;
 export const SERVE_SECRET = `/api/v1${ARGO}/secrets/gitea-runners-serve`;
@@ -109,6 +114,11 @@ function whole(url: string, spec = ''): World {
     [LEASE]: { spec: { holderIdentity: 'gitea-runners-1', renewTime: new Date().toISOString() } },
     [GROUPS]: { ...groupList([group]) },
     [NAMESPACE]: manifest('runners.yaml'),
+    [QUOTAS]: { items: [] },
+    [OWN_REVIEW]: { status: { allowed: true } },
+    [DRY_RUN]: { kind: 'Pod' },
+    [SERVICE_ACCOUNT]: { metadata: { name: 'default' } },
+    [POLICIES]: { items: [manifest('runners.yaml', 'NetworkPolicy')] },
     [`${NAMESPACE}/pods`]: { kind: 'PodList', metadata: { resourceVersion: '1' }, items: [] },
     [REGISTRATION]: secret({ token: 'registration', 'registration-token': 'registration', url }),
     [API_TOKEN]: secret({ token: GITEA_TOKEN, url }),
@@ -129,8 +139,11 @@ async function reviewed(request: IncomingMessage, response: ServerResponse, turn
 function answerWith(response: ServerResponse, found: World[string]): void {
   if (typeof found === 'number') status(response, found, 'No');
   else if (typeof found === 'string') response.end(found);
-  else send(response, 200, found);
+  else send(response, 'code' in found ? Number(found['code']) : 200, found);
 }
+
+/** A Status of the API server. */
+export const refusal = (message: string, code = 403): Json => ({ kind: 'Status', status: 'Failure', code, message });
 
 export async function examine(
   change: (world: World, url: string) => World | undefined = (world) => world,
@@ -141,16 +154,19 @@ export async function examine(
   const { url } = acme.simulator;
   const base = whole(url, spec);
   const world = change(base, url) ?? base;
+  const asked: string[] = [];
   const server = await startCluster({
-    override: ({ pathname }, response, request) => {
+    override: ({ pathname, search }, response, request) => {
+      asked.push(`${request.method} ${pathname}${search}`);
       if (pathname === REVIEWS && typeof world[REVIEWS] !== 'number') {
         void reviewed(request, response, String(world[REVIEWS] ?? ''));
         return true;
       }
-      const found = world[pathname];
+      // A path of its own for what is created, as a dry run.
+      const found = world[request.method === 'POST' && /\/pods$/.test(pathname) ? DRY_RUN : pathname];
       if (found === undefined) {
         if (
-          !/\/(?:secrets|services|deployments|configmaps|leases|applications|appprojects|nodes|nodepools|networkpolicies|pods|namespaces\/[^/]+$|customresource)/.test(
+          !/\/(?:secrets|services|deployments|configmaps|leases|applications|appprojects|nodes|nodepools|networkpolicies|pods|serviceaccounts|namespaces\/[^/]+$|customresource)/.test(
             pathname,
           )
         )
@@ -169,7 +185,7 @@ export async function examine(
   });
   const run = (...flags: readonly string[]) =>
     runHere(['doctor', '--kubeconfig', kubeconfigFor(server), '-A', ...flags], envOf(url), folderWith({}));
-  return { run, requests: acme.simulator.requests };
+  return { run, asked, requests: acme.simulator.requests };
 }
 
 type Key = string | number;
