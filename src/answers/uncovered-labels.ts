@@ -21,8 +21,12 @@ const MACHINES = [
   [/(^|[-_./])(gpus?|cuda)([-_./]|$)/i, 'GPU'],
 ] as const;
 
-/** Returns the kind of machine that a label asks for, e.g. `arm64`. Undefined: none of these. */
-export function machineOf(label: string): (typeof MACHINES)[number][1] | undefined {
+/** Tools that build for another machine, or show its programs a false one. They run on any Linux. */
+const CROSS = /(?:^|[-_./:])(?:cross|mingw|wine|xwin|qemu|[a-z]*cross)(?=\d|[-_./:]|$)/i;
+
+/** Returns the kind of machine that a label asks for, e.g. `arm64`. Undefined: none of these. @param text with its image */
+export function machineOf(label: string, text = label): (typeof MACHINES)[number][1] | undefined {
+  if (CROSS.test(text)) return undefined;
   return MACHINES.find(([pattern]) => pattern.test(label))?.[1];
 }
 

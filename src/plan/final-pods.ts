@@ -1,7 +1,7 @@
 /** The final pod of a group: its podTemplate merged over ours and held to its security profile. Loaded when a group has one of the two. */
 
 import { applyTemplate } from '../config/pods/apply-template.ts';
-import { ownContainers, rootAgainstNonRoot } from '../config/pods/check-pod.ts';
+import { contradictions, ownContainers } from '../config/pods/check-pod.ts';
 import {
   type FieldPath,
   fieldValue,
@@ -78,9 +78,11 @@ function againstEachOther(group: RunnerGroup, pod: Mapping): readonly PodFault[]
     const limitOf = (name: string) => pathText(writtenPath(group, placeBelow('limits', name)));
     return resourceFaults(requests, limits, limitOf).map((fault) => ({ ...fault, path: placeBelow(...fault.path) }));
   });
-  const ofUsers = rootAgainstNonRoot(pod).map((fault) => ({ ...fault, path: placeOf(fault.path) }));
+  const ofFields = contradictions(pod, group.containerMode)
+    .map((fault) => ({ ...fault, path: placeOf(fault.path) }))
+    .filter(({ path }) => path.includes('podTemplate'));
   // Several containers may have it from one place.
-  const byPlace = new Map([...ofUsers, ...ofResources].map((fault) => [pathText(fault.path), fault]));
+  const byPlace = new Map([...ofFields, ...ofResources].map((fault) => [pathText(fault.path), fault]));
   return [...byPlace.values()].map((fault) => ({ ...fault, code: 'GR-INPUT-06' }));
 }
 

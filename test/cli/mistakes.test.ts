@@ -5,6 +5,11 @@ import { quietDocument, type Spec } from '../support/group-files.ts';
 import { folderWith, runHere } from '../support/run-cli.ts';
 
 const runner = (fields: object): Spec => ({ podTemplate: { spec: { containers: [{ name: 'runner', ...fields }] } } });
+const before = (fields: object): Spec => ({
+  podTemplate: { spec: { initContainers: [{ name: 'a', image: 'a:1', ...fields }] } },
+});
+const HARDENED = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+const PRIVILEGED = { securityProfile: 'privileged' };
 const BUILDKIT = { containerMode: 'buildkit', labels: ['linux'] };
 const hours = (written: object): Spec => ({ idleSchedule: [{ runners: 1, from: '07:00', to: '19:00', ...written }] });
 
@@ -178,6 +183,54 @@ it.each<[Spec, string, Spec?]>([
     },
     'spec.podTemplate.spec.securityContext.runAsUser: is 0 beside runAsNonRoot: true, so it never starts: write another user, or "runAsNonRoot: false" [GR-INPUT-06]',
   ],
+  // Pairs that the API server refuses in the final pod, although one of the two is ours.
+  ...[
+    [
+      { containerMode: 'dind-rootless', ...runner({ securityContext: HARDENED }) },
+      'containers[0]',
+      'allowPrivilegeEscalation',
+      'remove it, or write "containerMode: dind"',
+    ],
+    [
+      { ...PRIVILEGED, containerMode: 'dind', ...runner({ securityContext: { privileged: true } }) },
+      'containers[0]',
+      'privileged',
+      'write "allowPrivilegeEscalation: true", too',
+    ],
+    [
+      {
+        ...PRIVILEGED,
+        ...before({
+          securityContext: {
+            privileged: null,
+            allowPrivilegeEscalation: false,
+            capabilities: { add: ['CAP_SYS_ADMIN'] },
+          },
+        }),
+      },
+      'initContainers[0]',
+      'allowPrivilegeEscalation',
+    ],
+  ].map(([spec, at, field, way]): [Spec, string] => [
+    spec as Spec,
+    `spec.podTemplate.spec.${at}.securityContext.${field}: ${way ? `with "allowPrivilegeEscalation: false" and "privileged: true" the API server refuses the pod: ${way}` : 'is false beside the capability CAP_SYS_ADMIN, so the API server refuses the pod: remove one of them'} [GR-INPUT-06]`,
+  ]),
+  [
+    { ...PRIVILEGED, ...before({ securityContext: { procMount: 'Unmasked' } }) },
+    'spec.podTemplate.spec.initContainers[0].securityContext.procMount: is Unmasked, which needs "hostUsers: false" of the pod: write that, or remove it [GR-INPUT-06]',
+  ],
+  [
+    before({ volumeMounts: [{ name: 'data', mountPath: '/d', mountPropagation: 'Bidirectional' }] }),
+    'spec.podTemplate.spec.initContainers[0].volumeMounts[0].mountPropagation: is Bidirectional, which only a privileged container may have: write HostToContainer, or remove it [GR-INPUT-06]',
+  ],
+  [
+    before({ readinessProbe: { tcpSocket: { port: 80 } } }),
+    'spec.podTemplate.spec.initContainers[0].readinessProbe: is for containers that run on: remove it, or write "restartPolicy: Always" to make this one a sidecar [GR-INPUT-06]',
+  ],
+  [
+    { resources: { limits: { 'hugepages-2Mi': '64Mi' }, requests: { 'hugepages-2Mi': '64Mi' } } },
+    'spec.resources.limits.hugepages-2Mi: needs a request or a limit of cpu or memory beside it: Kubernetes refuses huge pages alone [GR-INPUT-06]',
+  ],
   [
     runner({ securityContext: { fsGroup: 1000 } }),
     'spec.podTemplate.spec.containers[0].securityContext.fsGroup: unknown field; it belongs into securityContext of the pod [GR-INPUT-04]',
@@ -304,7 +357,7 @@ it.each<[Spec, string, Spec?]>([
 
   const lines = stderr.trimEnd().split('\n');
   expect(
-    lines.map((line) => line.replace(/^ci\.yaml:\d+:\d+: /, '')).filter((line) => !/^1 Runner/.test(line)),
+    lines.map((line) => line.replace(/^ci\.yaml:\d+:\d+: /, '')).filter((line) => !/^1 Runner|GR-WARN-06/.test(line)),
   ).toEqual([message]);
 });
 

@@ -131,7 +131,7 @@ describe('a value that cannot be meant has a warning', () => {
     [
       'a secret for everybody who reads the Job',
       env(['NPM_TOKEN', 'zzz-zzz-zzz'], ['TOKEN_FILE', '/run/token'], ['DB_PASSWORD', '$(OTHER)']),
-      'podTemplate.spec.containers[0].env[0].value: stands in git and in each Job. Revoke it, and name a Secret: write "valueFrom: {secretKeyRef: {name: NAME, key: KEY}}"',
+      'podTemplate.spec.containers[0].env[0].value: stands in git and in each Job. If it is real, revoke it, and name a Secret: write "valueFrom: {secretKeyRef: {name: NAME, key: KEY}}"',
     ],
     [
       'quotes of a word processor',
@@ -161,7 +161,7 @@ describe('a value that cannot be meant has a warning', () => {
     [
       'the page of the organization',
       { gitea: { url: 'https://git.example.com/sub/Acme' } },
-      'gitea.url: ends with Acme, whose page that is: write the address of Gitea, https://git.example.com/sub',
+      'gitea.url: is the address of a page, Acme: write the address of Gitea, https://git.example.com/sub',
     ],
     [
       'minutes for seconds',
@@ -180,8 +180,8 @@ describe('a value that cannot be meant has a warning', () => {
     ],
     [
       'a shell line as one word',
-      { setupCommand: ['apt-get update && apt-get install -y jq'] },
-      'setupCommand: is one program with its arguments, and no shell reads it: write setupCommand: ["sh", "-c", "apt-get update && apt-get install -y jq"]',
+      { setupCommand: ['make cache && ls -l'] },
+      'setupCommand: is one program with its arguments, and no shell reads it: write setupCommand: ["sh", "-c", "make cache && ls -l"]',
     ],
     [
       'a shell line in words',
@@ -352,6 +352,153 @@ describe('a value that cannot be meant has a warning', () => {
     expect(await told(spec)).toEqual([`warning: spec.${message} [GR-WARN-14]`]);
   });
 
+  const inSize = (template: object): Spec => ({ sizes: [{ name: 'large', podTemplate: template }] });
+  const affinity = (term: object): Spec =>
+    pod({ affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } });
+  const volume = (source: object): Spec => pod({ volumes: [{ name: 'data', ...source }] });
+  const inRunner = 'podTemplate.spec.containers[0]';
+  const noRunner =
+    'holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line';
+  const noEphemeral =
+    'is older than act_runner 0.2.12, which brought ephemeral runners: it never registers. Remove the line';
+  const noSelector =
+    'selects no pod, so it has no effect: write "labelSelector: {matchLabels: {gitea.bpg.pw/runnergroup-name: ci}}"';
+  const noDaemon =
+    'and so the daemon of containerMode dind-rootless does not start: remove it, or write "containerMode: dind"';
+  const onlyData =
+    'changes only its own container, where it is not root: the runner finds what is in /data, and CI jobs with docker do not. Put programs into the image that a label or spec.image names';
+  const onlyRunner = 'reaches only container runner, and neither the registration nor CI jobs: write';
+  const page = (path: string, base: string) =>
+    `gitea.url: is the address of a page, ${path}: write the address of Gitea, ${base}`;
+
+  // Law F240: one rule, and each place where such a value can stand.
+  it.each<[string, Spec, string]>([
+    [
+      'no runner: of a template',
+      { ...DIND, ...runner({ image: 'ghcr.io/actions/actions-runner:2.330.0' }) },
+      `${inRunner}.image: ${noRunner}`,
+    ],
+    [
+      'no runner: of a size',
+      { ...HOST, ...inSize({ spec: { containers: [{ name: 'runner', image: 'gitlab/gitlab-runner:v18' }] } }) },
+      `sizes[0].${inRunner}.image: ${noRunner}`,
+    ],
+    ['an old runner', { ...DIND, image: 'gitea/act_runner:0.2.11-dind-rootless' }, `image: ${noEphemeral}`],
+    [
+      'an old runner: of a template',
+      { ...HOST, ...runner({ image: 'registry.corp.io/gitea/act_runner:v0.1.8' }) },
+      `${inRunner}.image: ${noEphemeral}`,
+    ],
+    [
+      'an impossible image: of a default label',
+      { ...DIND, defaultLabels: ['a:docker://node:20:slim'] },
+      'defaultLabels[0]: names the image node:20:slim with two tags: keep one',
+    ],
+    [
+      'bytes: a volume in memory',
+      volume({ emptyDir: { medium: 'Memory', sizeLimit: '512m' } }),
+      'podTemplate.spec.volumes[0].emptyDir.sizeLimit: is less than a byte, which no program can use: write 512Mi',
+    ],
+    [
+      'bytes: a claim',
+      volume({
+        ephemeral: {
+          volumeClaimTemplate: { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: 50 } } } },
+        },
+      }),
+      'podTemplate.spec.volumes[0].ephemeral.volumeClaimTemplate.spec.resources.requests.storage: is 50 bytes, which no program can use: write 50Mi',
+    ],
+    [
+      'no selector: a spread',
+      pod({ topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'a', whenUnsatisfiable: 'ScheduleAnyway' }] }),
+      `podTemplate.spec.topologySpreadConstraints[0]: ${noSelector}`,
+    ],
+    [
+      'no selector: an affinity',
+      affinity({ topologyKey: 'kubernetes.io/hostname' }),
+      `podTemplate.spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]: ${noSelector}`,
+    ],
+    [
+      'another selector: an expression',
+      pod({
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'a',
+            whenUnsatisfiable: 'ScheduleAnyway',
+            labelSelector: { matchExpressions: [{ key: 'app', operator: 'In', values: ['x', 'y'] }] },
+          },
+        ],
+      }),
+      'podTemplate.spec.topologySpreadConstraints[0].labelSelector.matchExpressions[0].values: is x or y, which no pod of the group has, so nothing is spread: write "gitea.bpg.pw/runnergroup-name: ci"',
+    ],
+    [
+      'a user: another number',
+      { ...DIND, ...pod({ securityContext: { runAsUser: 1001 } }) },
+      `podTemplate.spec.securityContext.runAsUser: is 1001, ${noDaemon}`,
+    ],
+    [
+      'a user: of a size',
+      { ...DIND, ...inSize({ spec: { containers: [{ name: 'runner', securityContext: { runAsUser: 65_534 } }] } }) },
+      `sizes[0].${inRunner}.securityContext.runAsUser: is 65534, ${noDaemon}`,
+    ],
+    [
+      'a user: the name of the image',
+      { ...DIND, ...pod({ securityContext: { runAsNonRoot: true } }) },
+      'podTemplate.spec.securityContext.runAsNonRoot: is true, and the image names its user and no number, so the kubelet refuses it: write "runAsUser: 1000", too',
+    ],
+    [
+      'a file system that its daemon cannot write',
+      { ...DIND, ...runner({ securityContext: { readOnlyRootFilesystem: true } }) },
+      `${inRunner}.securityContext.readOnlyRootFilesystem: is true, ${noDaemon}`,
+    ],
+    [
+      'a page: of runners',
+      { gitea: { url: 'https://git.corp.io/org/acme/settings/actions/runners' } },
+      page('org/acme/settings/actions/runners', 'https://git.corp.io'),
+    ],
+    [
+      'a page: of a repository',
+      { gitea: { url: 'https://git.corp.io/git/acme/web/actions' } },
+      page('acme/web/actions', 'https://git.corp.io/git'),
+    ],
+    [
+      'a page: of the administrator',
+      { scope: 'global', org: undefined, gitea: { url: 'https://git.corp.io/-/admin/actions/runners' } },
+      page('-/admin/actions/runners', 'https://git.corp.io'),
+    ],
+    [
+      'nodes: of a size',
+      inSize({ spec: { nodeSelector: { 'kubernetes.io/os': 'windows' } } }),
+      'sizes[0].podTemplate.spec.nodeSelector["kubernetes.io/os"]: is windows, and runners are Linux programs: write linux, or remove it',
+    ],
+    // Law F241: container `setup`, `register` and CI jobs do not have what only the runner has.
+    ['packages', { setupCommand: ['sh', '-c', 'apk add --no-cache jq yq'] }, `setupCommand: ${onlyData}`],
+    ['packages of another kind', { setupCommand: ['npm', 'install', '-g', 'pnpm'] }, `setupCommand: ${onlyData}`],
+    [
+      'a program beside packages',
+      { setupCommand: ['sh', '-c', 'curl -fsSL https://x/kubectl -o /usr/local/bin/kubectl'] },
+      `setupCommand: ${onlyData}`,
+    ],
+    [
+      'a proxy',
+      { ...DIND, ...env(['HTTP_PROXY', 'http://proxy.corp.io:3128'], ['NO_PROXY', '.corp.io']) },
+      `${inRunner}.env[0]: ${onlyRunner} "proxy: {http: …, https: …, noProxy: […]}" below spec in its place`,
+    ],
+    [
+      'a CA by a variable',
+      { ...DIND, ...env(['NODE_EXTRA_CA_CERTS', '/ca/ca.crt']) },
+      `${inRunner}.env[0]: ${onlyRunner} "caBundle: {configMapRef: {name: …, key: …}}" below spec in its place`,
+    ],
+    [
+      'a CA by a folder',
+      { ...DIND, ...runner({ volumeMounts: [{ name: 'data', mountPath: '/etc/ssl/certs/corp.crt', subPath: 'ca' }] }) },
+      `${inRunner}.volumeMounts[0]: ${onlyRunner} "caBundle: {configMapRef: {name: …, key: …}}" below spec in its place`,
+    ],
+  ])('%s', async (_, spec, message) => {
+    expect(await told(spec)).toEqual([`warning: spec.${message} [GR-WARN-14]`]);
+  });
+
   it('a Gitea without a namespace', async () => {
     expect(await told({ gitea: { url: 'http://gitea-http:3000' } })).toContain(
       'warning: spec.gitea.url: has no namespace, so each pod looks for gitea-http in its own: write http://gitea-http.NAMESPACE.svc:3000 [GR-WARN-14]',
@@ -491,6 +638,130 @@ it.each<[string, Spec]>([
   expect(await told(spec)).toEqual([]);
 });
 
+const first = (fields: object): Spec => pod({ initContainers: [{ name: 'x', image: 'busybox:1', ...fields }] });
+const shell = (script: string): Spec => first({ command: ['sh', '-c'], args: [script] });
+
+// Law F242.
+it.each<[string, Spec]>([
+  [
+    'a small step before the runner',
+    first({ command: ['chown', '-R', '1000', '/cache'], resources: { limits: { cpu: '5m', memory: '16Mi' } } }),
+  ],
+  ['a small sidecar', first({ restartPolicy: 'Always', resources: { limits: { memory: '24Mi' } } })],
+  [
+    'a small container beside the runner, of a size',
+    {
+      sizes: [
+        {
+          name: 'large',
+          podTemplate: {
+            spec: {
+              initContainers: [
+                { name: 'x', image: 'a:1', restartPolicy: 'Always', resources: { limits: { cpu: '2m' } } },
+              ],
+            },
+          },
+        },
+      ],
+    },
+  ],
+  [
+    'a loop that is left',
+    shell('while true; do\n  if curl -fsS https://proxy.corp.io/ready; then break; fi\n  sleep 2\ndone'),
+  ],
+  ['a loop with an exit', shell('while :; do nc -z db 5432 && exit 0; sleep 1; done')],
+  ['a wait that is timed out', shell('timeout 60 tail -f /dev/null & curl -fsS https://mirror/; kill $!')],
+  ['a wait in the background', shell('tail -f /var/log/x &\nwarm-up')],
+  ['a wait until a line comes', shell('tail -f /log | grep -q ready')],
+  ['words about a wait', shell('echo "write sleep infinity"')],
+  ['a wait if something is missing', shell('test -f /ok || sleep infinity')],
+  [
+    'a password of tests',
+    {
+      ...HOST,
+      ...env(['DATABASE_PASSWORD', 'postgres'], ['ROOT_PASSWORD', 'test1234'], ['API_KEY', 'changeme-please']),
+    },
+  ],
+  [
+    'a cross build',
+    {
+      ...DIND,
+      labels: [
+        'windows-cross:docker://a.io/mingw:14',
+        'macos:docker://a.io/osxcross:14',
+        'qemu-arm64:docker://a.io/b:1',
+      ],
+      defaultLabels: false,
+    },
+  ],
+  [
+    'machines that a runtime or a toleration names',
+    { labels: ['x-arm64:host'], ...pod({ runtimeClassName: 'arm-nodes' }) },
+  ],
+  [
+    'a proxy and a CA of the only container that runs CI jobs',
+    { ...HOST, ...env(['HTTPS_PROXY', 'http://p.corp.io:1'], ['NODE_EXTRA_CA_CERTS', '/ca']) },
+  ],
+  [
+    'a small volume, a selector of all, a folder below Gitea',
+    {
+      ...pod({
+        volumes: [{ name: 'data', emptyDir: { sizeLimit: '64Ki' } }],
+        topologySpreadConstraints: [
+          { maxSkew: 1, topologyKey: 'a', whenUnsatisfiable: 'ScheduleAnyway', labelSelector: {} },
+        ],
+      }),
+      gitea: { url: 'https://corp.io/tools/git' },
+    },
+  ],
+  [
+    'a command that fills /data',
+    { setupCommand: ['sh', '-c', 'curl -fsSL https://x/y -o /data/y && npm install --prefix /data z'] },
+  ],
+  [
+    'a rootless daemon with its own user',
+    { ...DIND, ...pod({ securityContext: { runAsUser: 1000, runAsNonRoot: true } }) },
+  ],
+  ['a new runner', { ...DIND, image: 'gitea/act_runner:0.2.13-dind-rootless' }],
+])('no warning: %s', async (_, spec) => {
+  expect(await told(spec)).toEqual([]);
+});
+
+it.each([
+  ['sh', '-c', 'setup && sleep infinity'],
+  ['sh', '-c', 'while true; do sync; sleep 60; done'],
+  ['/bin/tail', '-n', '0', '-F', '/log'],
+  ['bash', '-c', 'exec tail -f /dev/null 2>&1'],
+])('a command without an end: %s %s %s', async (...command) => {
+  expect(await told(first({ command }))).toEqual([
+    'warning: spec.podTemplate.spec.initContainers[0]: does not end, so the runner never starts: write "restartPolicy: Always" here [GR-WARN-11]',
+  ]);
+});
+
+it('a disk of its own for the daemon has a way', async () => {
+  const store = {
+    name: 'docker-data',
+    ephemeral: {
+      volumeClaimTemplate: { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '50Gi' } } } },
+    },
+  };
+  const mounted = { name: 'docker', volumeMounts: [{ name: 'docker-data', mountPath: '/var/lib/docker/' }] };
+
+  expect(
+    await told({
+      ...DIND,
+      containerMode: 'dind',
+      ...pod({
+        initContainers: [{ ...mounted, volumeMounts: [{ name: 'x', mountPath: '/var/lib/docker/' }] }],
+        volumes: [{ ...store, name: 'x' }],
+      }),
+    }),
+  ).toEqual([
+    'spec.podTemplate.spec.initContainers[0].volumeMounts[0].mountPath: is reserved: the runner has /var/lib/docker for itself; for another disk, name your volume docker-data, and remove this mount [GR-INPUT-05]',
+  ]);
+  expect(await told({ ...DIND, containerMode: 'dind', ...pod({ volumes: [store] }) })).toEqual([]);
+});
+
 describe('an error says what to write', () => {
   it.each<[Spec, string]>([
     [{ labels: ['ubuntu-latest,gpu'] }, '; write "labels: [ubuntu-latest, gpu]"; got'],
@@ -499,7 +770,8 @@ describe('an error says what to write', () => {
     [{ labels: [`$${'{'}{ matrix.os }}`] }, ', which belongs into a workflow [GR-INPUT-05]'],
     [{ setupCommand: 'a && b' }, '; write setupCommand: ["sh", "-c", "a && b"]'],
     [{ setupCommand: 'a\nb\n' }, '; write setupCommand: ["sh", "-c", "a\\nb"]'],
-    [{ setupCommand: 'apt-get install jq' }, '; write "setupCommand: [apt-get, install, jq]"'],
+    [{ setupCommand: 'make cache' }, '; write "setupCommand: [make, cache]"'],
+    [{ setupCommand: 'apt-get install jq' }, '. It changes only its own container, where it is not root'],
     [{ scope: 'admin' }, '; did you mean "global"?'],
     [{ org: 'acme/api' }, '; for one repository write "scope: repo" and "repo: acme/api"'],
     [{ org: 'https://gitea.example.com/acme/' }, '; write "org: acme"'],

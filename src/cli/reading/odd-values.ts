@@ -7,6 +7,8 @@ import type { WarningCode } from '../../config/runnergroup/problems.ts';
 import { hasDocker, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import {
   DOCKER_IMAGE,
+  ONLY_DATA,
+  OUTSIDE_DATA,
   quantityValue,
   RUNNER_IMAGE,
   shellLine,
@@ -29,22 +31,25 @@ export function oddValues(group: RunnerGroup): readonly LateProblem[] {
 
 const oddIf = (condition: boolean, path: Path, message: string): readonly Odd[] => (condition ? [[path, message]] : []);
 
-/** Returns the odd values in a value, without its surroundings. */
-function within(value: unknown, path: Path): readonly Odd[] {
-  if (Array.isArray(value)) return value.flatMap((each, index) => within(each, [...path, index]));
-  if (isMapping(value)) return Object.entries(value).flatMap(([key, each]) => within(each, [...path, key]));
-  const message = oddValue(value, path);
+/** Returns the odd values in a value, without its surroundings. @param isRunner false in other containers than `runner` */
+function within(value: unknown, path: Path, isRunner = true): readonly Odd[] {
+  const isOf = (each: unknown) =>
+    /ontainers$/.test(String(path.at(-1))) ? valueAt(each, ['name']) === 'runner' : isRunner;
+  if (Array.isArray(value)) return value.flatMap((each, index) => within(each, [...path, index], isOf(each)));
+  if (isMapping(value)) return Object.entries(value).flatMap(([key, each]) => within(each, [...path, key], isRunner));
+  const message = oddValue(value, path, isRunner);
   return message === undefined ? [] : [[path, message]];
 }
 
 /** Decimal numbers that are modes only when they are read as octal. */
 const OCTAL: ReadonlySet<unknown> = new Set([400, 440, 444, 500]);
 
-function oddValue(value: unknown, path: Path): string | undefined {
-  const parent = String(path.at(-2));
-  if (/^(?:requests|limits)$/.test(parent) && (typeof value === 'string' || typeof value === 'number'))
-    return oddAmount(String(path.at(-1)), String(value), parent === 'limits');
-  if (OCTAL.has(value) && /^(?:defaultMode|mode)$/.test(String(path.at(-1))))
+function oddValue(value: unknown, path: Path, isRunner: boolean): string | undefined {
+  const [parent, field] = [String(path.at(-2)), String(path.at(-1))];
+  const isAmount = /^(?:requests|limits)$/.test(parent) || field === 'sizeLimit';
+  if (isAmount && (typeof value === 'string' || typeof value === 'number'))
+    return oddAmount(field, String(value), parent === 'limits' && isRunner);
+  if (OCTAL.has(value) && /^(?:defaultMode|mode)$/.test(field))
     return `is ${Number(value).toString(8).padStart(4, '0')} in octal: write 0${value}`;
   if (typeof value !== 'string' || path.includes('annotations')) return undefined;
   const text = oddText(value, path[1] === 'labels') ?? oddWord(value, path);
@@ -68,8 +73,10 @@ function oddWord(text: string, path: Path): string | undefined {
     return `is no label that Kubernetes gives nodes: write ${text === 'hostname' ? '' : 'topology.'}kubernetes.io/${text}`;
   if (/^(?:mountPath|subPath|workingDir)$/.test(field) && /^(?:~|\$HOME)(?:\/|$)/.test(text))
     return `is read by no shell: write ${text.replace(/^[^/]*\/?/, field === 'subPath' ? '' : '/data/') || '/data'}`;
-  const ofLabel = path.length === 3 && path[1] === 'labels' ? /:docker:(?:\/\/)?(.+)/.exec(text)?.[1] : undefined;
-  return field === 'image' ? oddImage(text) : ofLabel && oddImage(ofLabel);
+  const isImage = /^(?:image|default_image)$/.test(field) || (field === 'reference' && path.at(-2) === 'image');
+  const isLabel = path.length === 3 && /^(?:labels|defaultLabels)$/.test(String(path[1]));
+  const image = isLabel ? /:docker:(?:\/\/)?(.+)/.exec(text)?.[1] : isImage && text;
+  return image ? oddImage(image) : undefined;
 }
 
 /** Warns of impossible images. The first part of a name is a host if it has a dot, a colon or capitals. */
@@ -105,21 +112,24 @@ const MEBIBYTE = 1_048_576;
 /** Hardly a node has more. */
 const MOST_CORES = 100;
 
-/** Less than a runner and its shell need. */
+/** A page of memory. A volume may hold no more than some small files. */
+const PAGE_BYTES = 4096;
+/** Less than a runner and its shell need. Another container may need less. */
 const SMALL_BYTES = 32 * MEBIBYTE;
 const SMALL_CORES = 0.01;
 
-/** @param name of the resource @param isLimit a request may be as small as one likes */
-function oddAmount(name: string, amountText: string, isLimit: boolean): string | undefined {
+/** @param name of the resource, or `sizeLimit` @param isOfRunner true for its limits: a request may be as small as one likes */
+function oddAmount(name: string, amountText: string, isOfRunner: boolean): string | undefined {
   const amount = quantityValue(amountText);
   const digits = /^\d+/.exec(amountText)?.[0] ?? '1';
-  if (isLimit && name === 'cpu' && amount > 0 && amount < SMALL_CORES)
+  if (isOfRunner && name === 'cpu' && amount > 0 && amount < SMALL_CORES)
     return `is ${amount * 1000} thousandths of a core: write ${digits}`;
-  if (isLimit && name === 'memory' && amount >= MEBIBYTE && amount < SMALL_BYTES)
+  if (isOfRunner && name === 'memory' && amount >= MEBIBYTE && amount < SMALL_BYTES)
     return `is ${amount} bytes, and no runner starts with that: write ${digits}Gi`;
   if (name === 'cpu' && amount >= MOST_CORES && /^\d+$/.test(amountText))
     return `is ${amountText} whole cores: write ${amountText}m for thousandths of a core`;
-  if (!/^(?:memory|ephemeral-storage)$/.test(name) || !(amount > 0 && amount < MEBIBYTE)) return undefined;
+  const least = name === 'sizeLimit' ? PAGE_BYTES : MEBIBYTE;
+  if (!/^(?:memory|(?:ephemeral-)?storage|sizeLimit)$/.test(name) || !(amount > 0 && amount < least)) return undefined;
   return `is ${amount < 1 ? 'less than a byte' : `${Math.ceil(amount)} bytes`}, which no program can use: write ${digits}Mi`;
 }
 
@@ -131,17 +141,23 @@ function aboutNamespace({ namespace, manifest }: RunnerGroup): readonly Odd[] {
 
 const OTHER_FORGES = /^(?:[\w-]+\.)?(?:github\.com|gitlab\.com|bitbucket\.org|codeberg\.org)$/;
 
-/** Warns of another forge, and of the address of an organization in a browser. */
+/** First steps below Gitea of its pages (Gitea, `models/user/user.go`, reserved names). */
+const PAGES: ReadonlySet<string> = new Set(
+  '- admin api explore issues login milestones notifications org pulls repo user'.split(' '),
+);
+
+/** Warns of another forge, and of the address of a page in a browser. */
 function aboutGitea({ giteaUrl, manifest, scope }: RunnerGroup): readonly Odd[] {
   const { hostname, origin, pathname } = new URL(giteaUrl);
   const path = valueAt(manifest, ['spec', 'giteaURL']) === undefined ? ['spec', 'gitea', 'url'] : ['spec', 'giteaURL'];
   if (OTHER_FORGES.test(hostname))
     return [[path, `is ${hostname}, which is no Gitea: write the address of yours, e.g. https://gitea.example.com`]];
-  const name = ownerNameIn(scope);
-  const [last = ''] = pathname.split('/').slice(-1);
-  if (last === '' || last.toLowerCase() !== name.toLowerCase()) return [];
-  const base = `${origin}${pathname.slice(0, -last.length - 1)}`;
-  return [[path, `ends with ${last}, whose page that is: write the address of Gitea, ${base}`]];
+  const name = ownerNameIn(scope).toLowerCase();
+  const steps = pathname.split('/').slice(1);
+  const first = steps.findIndex((step) => step !== '' && (PAGES.has(step) || step.toLowerCase() === name));
+  if (first < 0) return [];
+  const base = [origin, ...steps.slice(0, first)].join('/');
+  return [[path, `is the address of a page, ${steps.slice(first).join('/')}: write the address of Gitea, ${base}`]];
 }
 
 /** The organization, the user, or the owner of the repository. Empty: the scope is global. */
@@ -201,7 +217,7 @@ function aboutSwallowed({ manifest }: RunnerGroup): readonly Odd[] {
 function aboutHostPaths({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   const path = ['spec', 'runnerConfig', 'container', 'options'];
   const [, folder] = /(?:^|\s)(?:-v|--volume)[\s=]*(\/[^:\s]+):/.exec(String(valueAt(manifest, path) ?? '')) ?? [];
-  const isMounted = JSON.stringify(valueAt(manifest, POD) ?? '').includes('"mountPath"');
+  const isMounted = JSON.stringify(podsOf(manifest)).includes('"mountPath"');
   const message = `mounts ${folder} of the runner's own pod, which has nothing there, and not of the node: remove it`;
   return oddIf(folder !== undefined && hasDocker(containerMode) && !isMounted, path, message);
 }
@@ -233,19 +249,31 @@ function aboutLimits({ manifest, limits = [], maxActiveRunners }: RunnerGroup): 
 
 /** Images of Gitea, of other forges' runners, and of CI jobs. */
 const NO_RUNNER =
-  /^(?:docker\.io\/)?(?:library\/)?(?:ubuntu|debian|alpine|node|golang|python|busybox|docker)(?:[:@]|$)|(?:^|\/)(?:gitea\/gitea|gitea\.com\/gitea|runner-images|catthehacker\/\w+|forgejo\/forgejo|actions-runner|github-runner)(?:[:@]|$)/;
+  /^(?:docker\.io\/)?(?:library\/)?(?:ubuntu|debian|alpine|fedora|node|golang|python|rust|ruby|maven|gradle|eclipse-temurin|busybox|docker)(?:[:@]|$)|(?:^|\/)(?:gitea\/gitea|gitea\.com\/gitea|runner-images|catthehacker\/\w+|forgejo\/forgejo|actions-runner|github-runner|gitlab-runner|inbound-agent|woodpecker-agent|drone-runner-\w+)(?:[:@]|$)/;
 /** An image of the runner project, with its tag. */
 const OF_PROJECT = /^(?<base>(?:.*\/)?gitea\/(?:act_)?runner:[\w.-]+?)(?<daemon>-dind(?:-rootless)?)?$/;
+/** Releases without `register --ephemeral`, which came with act_runner 0.2.12. */
+const TOO_OLD = /(?:^|\/)act_runner:v?0\.(?:[01]\.\d+|2\.(?:\d|1[01]))(?![\d.])/;
 
 function aboutImage({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
-  const path = ['spec', 'image'];
-  const image = String(valueAt(manifest, path) ?? '');
+  const ofTemplates = podsOf(manifest).flatMap(({ runners }) => runners);
+  const images = [{ path: ['spec'], container: valueAt(manifest, ['spec']) }, ...ofTemplates];
   const noRunner =
     'holds no Gitea runner. What CI jobs run in is said by a label, e.g. "labels: [linux:docker://debian:13]": remove the line';
-  const { base, daemon } = OF_PROJECT.exec(image)?.groups ?? {};
-  const lacksRootless = base !== undefined && containerMode === 'dind-rootless' && daemon !== '-dind-rootless';
-  const rootless = `has no docker daemon, which containerMode dind-rootless needs: write "image: ${base}-dind-rootless", or "containerMode: dind"`;
-  return [...oddIf(NO_RUNNER.test(image), path, noRunner), ...oddIf(lacksRootless, path, rootless)];
+  return images.flatMap(({ path: place, container }): readonly Odd[] => {
+    const [path, image] = [[...place, 'image'], String(valueAt(container, ['image']) ?? '')];
+    const { base, daemon } = OF_PROJECT.exec(image)?.groups ?? {};
+    const lacksRootless = base !== undefined && containerMode === 'dind-rootless' && daemon !== '-dind-rootless';
+    const advice = `"image: ${base}-dind-rootless", or "containerMode: dind"`;
+    if (TOO_OLD.test(image))
+      return [
+        [path, 'is older than act_runner 0.2.12, which brought ephemeral runners: it never registers. Remove the line'],
+      ];
+    return [
+      ...oddIf(NO_RUNNER.test(image), path, noRunner),
+      ...oddIf(lacksRootless, path, `has no docker daemon, which containerMode dind-rootless needs: write ${advice}`),
+    ];
+  });
 }
 
 const SECRET_NAME = /(?:TOKEN|PASSWORD|PASSWD|SECRET|API_?KEY|ACCESS_KEY|PRIVATE_KEY)$/i;
@@ -267,15 +295,20 @@ function variablesOf(manifest: RunnerGroup['manifest']) {
   return [...ofContainers, ...ofConfig];
 }
 
+/** A plain word, or a word of tests: the password of a database that lives as long as its pod. */
+const WORD =
+  /^(?:[a-z]{1,12}|(?:test|dev|ci|dummy|example|password|passwd|secret|change|postgres|mysql|admin|root)[\w-]*)$/i;
+
 function aboutSecrets({ manifest }: RunnerGroup): readonly Odd[] {
-  const isSecret = (value: unknown) => typeof value === 'string' && /^(?!\$\()[^\s/]{8,}$/.test(value);
+  const isSecret = (value: unknown) =>
+    typeof value === 'string' && /^(?!\$\()[^\s/]{8,}$/.test(value) && !WORD.test(value);
   return variablesOf(manifest)
     .filter(({ name, value }) => SECRET_NAME.test(name) && isSecret(value))
     .map(({ path: variablePath }): Odd => {
       const path = variablePath[1] === 'runnerConfig' ? variablePath : [...variablePath, 'value'];
       const write = path[1] === 'runnerConfig' ? 'a variable of container runner in podTemplate with' : 'write';
       const from = '"valueFrom: {secretKeyRef: {name: NAME, key: KEY}}"';
-      return [path, `stands in git and in each Job. Revoke it, and name a Secret: ${write} ${from}`];
+      return [path, `stands in git and in each Job. If it is real, revoke it, and name a Secret: ${write} ${from}`];
     });
 }
 
@@ -301,75 +334,133 @@ function aboutArchitecture(value: unknown, path: Path): readonly Odd[] {
 
 const ARCH = 'kubernetes.io/arch';
 
-const POD = ['spec', 'podTemplate', 'spec'];
+/** The pods of the podTemplates, of the group and of its sizes: their specs, labels and containers. */
+function podsOf(manifest: RunnerGroup['manifest']) {
+  const sizes = listAt(manifest, ['spec', 'sizes']).map((_, index) => ['spec', 'sizes', index]);
+  return [['spec'], ...sizes].map((place) => {
+    const template = valueAt(manifest, [...place, 'podTemplate']);
+    const [path, spec]: [Path, unknown] = [[...place, 'podTemplate', 'spec'], valueAt(template, ['spec'])];
+    const containers = ['containers', 'initContainers'].flatMap((list) =>
+      listAt(spec, [list]).map((container, index) => ({ list, path: [...path, list, index], container })),
+    );
+    const runners = containers.filter(({ container }) => valueAt(container, ['name']) === 'runner');
+    return { path, spec, labels: valueAt(template, ['metadata', 'labels']), containers, runners };
+  });
+}
 
-/** The containers that a podTemplate names. */
+/** The containers that podTemplates name. */
 function containersIn(manifest: RunnerGroup['manifest']) {
-  return ['containers', 'initContainers'].flatMap((list) =>
-    listAt(manifest, [...POD, list]).map((container, index) => ({ list, path: [...POD, list, index], container })),
-  );
+  return podsOf(manifest).flatMap(({ containers }) => containers);
 }
 
 /** Nodes that no runner is for. */
 function aboutNodes({ manifest }: RunnerGroup): readonly Odd[] {
-  const selector = [...POD, 'nodeSelector', 'kubernetes.io/os'];
-  const system = valueAt(manifest, selector);
   const every = 'tolerates every taint, also of nodes that are ill: write the key of the taint that you mean';
-  const tolerant = listAt(manifest, [...POD, 'tolerations']).flatMap((each, index) => {
-    const isEvery = valueAt(each, ['operator']) === 'Exists' && !valueAt(each, ['key']);
-    return oddIf(isEvery, [...POD, 'tolerations', index], every);
+  return podsOf(manifest).flatMap(({ path, spec }) => {
+    const system = valueAt(spec, ['nodeSelector', 'kubernetes.io/os']) ?? 'linux';
+    const foreign = `is ${String(system)}, and runners are Linux programs: write linux, or remove it`;
+    return [
+      ...oddIf(system !== 'linux', [...path, 'nodeSelector', 'kubernetes.io/os'], foreign),
+      ...listAt(spec, ['tolerations']).flatMap((each, index) =>
+        oddIf(
+          valueAt(each, ['operator']) === 'Exists' && !valueAt(each, ['key']),
+          [...path, 'tolerations', index],
+          every,
+        ),
+      ),
+      ...['nodeSelector', 'affinity'].flatMap((field) => aboutArchitecture(valueAt(spec, [field]), [...path, field])),
+    ];
   });
-  const architectures = ['nodeSelector', 'affinity'].flatMap((field) =>
-    aboutArchitecture(valueAt(manifest, [...POD, field]), [...POD, field]),
-  );
-  const foreign = `is ${String(system)}, and runners are Linux programs: write linux, or remove it`;
-  return [...oddIf((system ?? 'linux') !== 'linux', selector, foreign), ...tolerant, ...architectures];
 }
 
-/** Warns of a spread that selects other pods than the group's own. An affinity may select others. */
+/** Warns of a spread that selects other pods than the group's own, and of selectors that are missing and select none. */
 function aboutSpread({ manifest, name }: RunnerGroup): readonly Odd[] {
-  const path = [...POD, 'topologySpreadConstraints'];
-  const below = ['labelSelector', 'matchLabels'];
-  const templateLabels = valueAt(manifest, ['spec', 'podTemplate', 'metadata', 'labels']) ?? {};
-  const podLabels = new Map<string, unknown>(Object.entries({ ...groupLabels(name), ...templateLabels }));
-  return listAt(manifest, path).flatMap((each, index) =>
-    Object.entries(valueAt(each, below) ?? {}).flatMap(([key, value]) => {
-      const advice = podLabels.has(key) ? `${key}: ${podLabels.get(key)}` : `${GROUP_NAME}: ${name}`;
-      const message = `is ${value}, which no pod of the group has, so nothing is spread: write "${advice}"`;
-      return oddIf(podLabels.get(key) !== value, [...path, index, ...below, key], message);
-    }),
-  );
+  const field = 'topologySpreadConstraints';
+  return podsOf(manifest).flatMap(({ path, spec, labels }) => {
+    const podLabels = new Map<string, unknown>(Object.entries({ ...groupLabels(name), ...(labels ?? {}) }));
+    const spreads = listAt(spec, [field]).flatMap((each, index): readonly Odd[] => {
+      const place = [...path, field, index, 'labelSelector'];
+      const wrongIn = (key: string, value: unknown, at: Path): readonly Odd[] => {
+        const own = podLabels.has(key) ? `${key}: ${podLabels.get(key)}` : `${GROUP_NAME}: ${name}`;
+        return [[at, `is ${value}, which no pod of the group has, so nothing is spread: write "${own}"`]];
+      };
+      const ofLabels = Object.entries(valueAt(each, ['labelSelector', 'matchLabels']) ?? {}).flatMap(([key, value]) =>
+        podLabels.get(key) === value ? [] : wrongIn(key, value, [...place, 'matchLabels', key]),
+      );
+      const ofExpressions = listAt(each, ['labelSelector', 'matchExpressions']).flatMap((expression, nth) => {
+        const [key, values] = [String(valueAt(expression, ['key'])), listAt(expression, ['values'])];
+        const isGood = valueAt(expression, ['operator']) !== 'In' || values.includes(podLabels.get(key));
+        return isGood ? [] : wrongIn(key, values.join(' or '), [...place, 'matchExpressions', nth, 'values']);
+      });
+      return [...ofLabels, ...ofExpressions];
+    });
+    return [
+      ...spreads,
+      ...withoutSelector(valueAt(spec, [field]), [...path, field], name),
+      ...withoutSelector(valueAt(spec, ['affinity']), [...path, 'affinity'], name),
+    ];
+  });
 }
 
-/** Warns if the rootless daemon gets no privileged container, or runs as root. Other runtimes may need no privileges. */
+/** Constraints of pods, all with a topologyKey, that lack a selector: for Kubernetes that is no pod, and not all. */
+function withoutSelector(value: unknown, path: Path, name: string): readonly Odd[] {
+  if (Array.isArray(value)) return value.flatMap((each, index) => withoutSelector(each, [...path, index], name));
+  if (!isMapping(value)) return [];
+  if (value['topologyKey'] === undefined)
+    return Object.entries(value).flatMap(([key, each]) => withoutSelector(each, [...path, key], name));
+  const message = `selects no pod, so it has no effect: write "labelSelector: {matchLabels: {${GROUP_NAME}: ${name}}}"`;
+  return oddIf((value['labelSelector'] ?? undefined) === undefined, path, message);
+}
+
+/** Values with which the daemon of `dind-rootless` does not start, by field: it is uid 1000 of its image, which it writes to. */
+const AGAINST_ROOTLESS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  privileged: (value) => value === false,
+  runAsUser: (value) => value !== 1000,
+  readOnlyRootFilesystem: (value) => value === true,
+};
+
+/**
+ * Warns if the rootless daemon gets no privileged container, another user or a file system that it cannot write. Other
+ * runtimes may need no privileges.
+ */
 function aboutRootless({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
-  const isOther = ['runtimeClassName', 'hostUsers'].some((field) => valueAt(manifest, [...POD, field]) !== undefined);
-  if (containerMode !== 'dind-rootless' || isOther) return [];
-  const runner = containersIn(manifest).find(({ container }) => valueAt(container, ['name']) === 'runner');
-  return [POD, runner?.path ?? []].flatMap((path) =>
-    Object.entries({ privileged: false, runAsUser: 0 }).flatMap(([field, value]) => {
-      const fieldPath = [...path, 'securityContext', field];
-      const message = `is ${value}, and so the daemon of containerMode dind-rootless does not start: remove it, or write "containerMode: dind"`;
-      return oddIf(valueAt(manifest, fieldPath) === value, fieldPath, message);
-    }),
-  );
+  if (containerMode !== 'dind-rootless') return [];
+  const named =
+    'is true, and the image names its user and no number, so the kubelet refuses it: write "runAsUser: 1000", too';
+  return podsOf(manifest).flatMap(({ path, spec, runners }) => {
+    const isOther = ['runtimeClassName', 'hostUsers'].some((field) => valueAt(spec, [field]) !== undefined);
+    const contexts = [{ path, container: spec }, ...runners].map((each) => ({
+      at: [...each.path, 'securityContext'],
+      set: (field: string) => valueAt(each.container, ['securityContext', field]) ?? undefined,
+    }));
+    const isNamed = contexts.every(({ set }) => set('runAsUser') === undefined);
+    return contexts.flatMap(({ at, set }) => [
+      ...Object.entries(isOther ? {} : AGAINST_ROOTLESS).flatMap(([field, isWrong]) => {
+        const message = `is ${set(field)}, and so the daemon of containerMode dind-rootless does not start: remove it, or write "containerMode: dind"`;
+        return oddIf(set(field) !== undefined && isWrong(set(field)), [...at, field], message);
+      }),
+      ...oddIf(isNamed && set('runAsNonRoot') === true, [...at, 'runAsNonRoot'], named),
+    ]);
+  });
 }
 
 function aboutSetup({ manifest }: RunnerGroup): readonly Odd[] {
   const path = ['spec', 'setupCommand'];
   const words = listAt(manifest, path).map(String);
   const isSigned = words.some((word) => /^(?:&&?|\|\|?|;|[0-9]?>>?|<)$/.test(word));
+  if (OUTSIDE_DATA.test(words.join(' '))) return [[path, ONLY_DATA]];
   if (!isSigned && !(words.length === 1 && /\s/.test(words[0] ?? ''))) return [];
   return [[path, `is one program with its arguments, and no shell reads it: write ${shellLine(words.join(' '))}`]];
 }
 
 /** Labels of other machines, where nothing picks such nodes. */
 function aboutMachines({ manifest, labels }: RunnerGroup): readonly Odd[] {
-  if (['nodeSelector', 'affinity'].some((field) => valueAt(manifest, [...POD, field]) !== undefined)) return [];
+  if (/"(?:nodeSelector|affinity|runtimeClassName)":|kubernetes\.io\/arch/.test(JSON.stringify(podsOf(manifest))))
+    return [];
   const hasDevice = DEVICE.test(JSON.stringify(manifest));
   const labelNames = listAt(manifest, ['spec', 'labels']).map((text) => String(text).split(':')[0]);
-  return labels.flatMap(({ name }): readonly Odd[] => {
-    const machine = machineOf(name);
+  return labels.flatMap(({ name, text }): readonly Odd[] => {
+    const machine = machineOf(name, text);
     if (machine === undefined || /Windows|macOS/.test(machine) || (machine === 'GPU' && hasDevice)) return [];
     const arch = /armv[67]|armhf/i.test(name)
       ? 'arm'
@@ -400,10 +491,61 @@ function aboutDaemon({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
   return [[host.path, 'port 2376 speaks TLS: write DOCKER_TLS_VERIFY: "1" and DOCKER_CERT_PATH, too']];
 }
 
+/** Variables of a proxy and of CA certificates, with the field of the spec that gives them to all who need them. */
+const OF_ALL = [
+  ['proxy', /^(?:https?|no|all)_proxy$/i, 'proxy: {http: …, https: …, noProxy: […]}'],
+  [
+    'caBundle',
+    /^(?:SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|GIT_SSL_CAINFO|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE)$/,
+    'caBundle: {configMapRef: {name: …, key: …}}',
+  ],
+] as const;
+/** Folders and files of trusted certificates in images. */
+const CERTIFICATES = /^\/(?:etc\/ssl\/cert|etc\/pki\/|usr\/local\/share\/ca-certificates)/;
+
+/**
+ * Warns of a proxy and of CA certificates that only container `runner` has. In modes without docker it runs the CI jobs,
+ * too, and may be the only one that needs them.
+ */
+function aboutSharing({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
+  if (!hasDocker(containerMode)) return [];
+  const inPod = podsOf(manifest).flatMap(({ runners }) => runners);
+  return OF_ALL.flatMap(([field, names, line]) => {
+    if (valueAt(manifest, ['spec', field]) !== undefined) return [];
+    const message = `reaches only container runner, and neither the registration nor CI jobs: write "${line}" below spec in its place`;
+    const places = inPod.flatMap(({ path, container }) => [
+      ...listAt(container, ['env']).flatMap((each, index) =>
+        names.test(String(valueAt(each, ['name']))) ? [[...path, 'env', index]] : [],
+      ),
+      ...listAt(container, ['volumeMounts']).flatMap((each, index) =>
+        field === 'caBundle' && CERTIFICATES.test(String(valueAt(each, ['mountPath'])))
+          ? [[...path, 'volumeMounts', index]]
+          : [],
+      ),
+    ]);
+    return places.slice(0, 1).map((path): Odd => [path, message]);
+  });
+}
+
 /** Programs that serve until they are stopped, and commands that wait for ever. */
 const SERVER =
   /(?:^|\/)(?:nginx|httpd|caddy|traefik|haproxy|redis|valkey|memcached|postgres|mysql|mariadb|mongo|rabbitmq|registry|minio)(?:[:@]|$)/;
-const FOR_EVER = /\bsleep (?:infinity|inf\b)|\btail -[fF]|\bwhile (?:true|:)/;
+/** Commands that wait for ever, at the begin of a command line, and a loop without a condition. */
+const WAITS =
+  /(?:^|[;\n]|&&|\bdo\b|\b(?:exec|--)\s)\s*(?:\/\S*\/)?(?:sleep inf(?:inity)?\b|tail (?:-\S+ (?:\d+ )?)*?-\w*[fF]\b)/;
+const LOOPS = /(?:^|[;\n]|&&)\s*while (?:true|:|\[ 1 \])/;
+/** What may end a loop, and what else may end a line: a choice, a signal, a job in the background, a pipe. */
+const BREAKS = /\b(?:break|exit|return|kill|timeout|trap)\b|\bset -\w*e|(?<![&>|])&(?![&\d>])/;
+const MAY_END = /\|\|?|\b(?:if|case|until)\b|--pid/;
+
+/** True for a command that cannot end. The script of a shell is judged, and of other programs the whole line. */
+function neverEnds(words: readonly string[]): boolean {
+  const [program = '', option = '', script] = words;
+  const isScript = /(?:^|\/)(?:ba|da|a|k|z)?sh$/.test(program) && /^-\w*c$/.test(option) && script !== undefined;
+  const line = isScript ? script : words.join(' ');
+  if (BREAKS.test(line)) return false;
+  return (LOOPS.test(line) && isScript && !option.includes('e')) || (WAITS.test(line) && !MAY_END.test(line));
+}
 
 const SECOND_RUNNER: Readonly<Record<string, string>> = {
   containers: 'looks like a Gitea runner, but container `runner` is the runner: rename it to runner',
@@ -428,11 +570,11 @@ function containers({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
 /** Returns the fault of an init container. */
 function oddBefore(container: unknown, image: string, ofDaemon: string): string | undefined {
   const [command, args] = [listAt(container, ['command']), listAt(container, ['args'])];
-  const commandLine = [...command, ...args].join(' ');
+  const words = [...command, ...args].map(String);
   const isSidecar = valueAt(container, ['restartPolicy']) === 'Always';
-  const isServer = commandLine === '' && (DOCKER_IMAGE.test(image) || SERVER.test(image));
+  const isServer = words.length === 0 && (DOCKER_IMAGE.test(image) || SERVER.test(image));
   if (ofDaemon !== '' && (isSidecar || isServer)) return `is a second docker daemon: remove it${ofDaemon}`;
-  if (isSidecar || !(isServer || FOR_EVER.test(commandLine))) return undefined;
+  if (isSidecar || !(isServer || neverEnds(words))) return undefined;
   return 'does not end, so the runner never starts: write "restartPolicy: Always" here';
 }
 
@@ -462,4 +604,5 @@ const ABOUT = [
   aboutRootless,
   aboutSpread,
   aboutDaemon,
+  aboutSharing,
 ] as const;

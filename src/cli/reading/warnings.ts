@@ -61,8 +61,8 @@ const ONE_KEY =
 
 function warningsIn(group: RunnerGroup): readonly Warning[] {
   const { authToken, fairness, giteaUrl, image, labels, limits, registration, registrationToken } = group;
-  const names = labels.map(({ name }) => name);
-  const foreignLabels = names.filter((name) => ['Windows', 'macOS'].includes(machineOf(name) ?? ''));
+  const isForeign = ({ name, text }: (typeof labels)[number]) => /Windows|macOS/.test(machineOf(name, text) ?? '');
+  const foreignLabels = labels.filter(isForeign).map(({ name }) => name);
   const foreign = `runners are Linux pods, and jobs with runs-on ${foreignLabels.join(', ')} would run there: remove the label`;
   const forgejo = `${image} looks like Forgejo's runner, which does not register at Gitea: use gitea/runner`;
   const isPerJob = limits.some(dependsOnJob);

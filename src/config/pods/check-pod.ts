@@ -146,6 +146,38 @@ function checkCombinations(struct: string, value: Mapping, path: FieldPath): rea
         ...fault(isSet('tolerationSeconds') && !lasts, 'must be NoExecute when tolerationSeconds is set', 'effect'),
       ];
     }
+    case 'SeccompProfile':
+    case 'AppArmorProfile': {
+      const isLocal = stringOf(value, 'type') === 'Localhost';
+      return [
+        ...fault(isLocal && !isSet('localhostProfile'), 'is missing, and type Localhost needs it', 'localhostProfile'),
+        ...fault(!isLocal && isSet('localhostProfile'), 'goes with type Localhost only', 'localhostProfile'),
+      ];
+    }
+    case 'VolumeMount':
+      return fault(isSet('subPath') && isSet('subPathExpr'), 'may have subPath or subPathExpr, not both');
+    case 'NodeSelectorRequirement':
+    case 'LabelSelectorRequirement': {
+      const isOfValues = /In$/.test(stringOf(value, 'operator'));
+      const isBare = /Exist/.test(stringOf(value, 'operator'));
+      const isEmpty = listOf(value, 'values').length === 0;
+      return [
+        ...fault(isOfValues && isEmpty, `is missing, and operator ${value['operator']} needs it`, 'values'),
+        ...fault(isBare && !isEmpty, `does not go with operator ${value['operator']}`, 'values'),
+      ];
+    }
+    case 'TopologySpreadConstraint':
+      return fault(
+        isSet('minDomains') && stringOf(value, 'whenUnsatisfiable') === 'ScheduleAnyway',
+        'goes with "whenUnsatisfiable: DoNotSchedule" only',
+        'minDomains',
+      );
+    case 'PodSpec':
+      return fault(
+        stringOf(value, 'dnsPolicy') === 'None' && listOf(fieldValue(value, 'dnsConfig'), 'nameservers').length === 0,
+        'needs nameservers, because dnsPolicy is None',
+        'dnsConfig',
+      );
     default:
       return [];
   }
@@ -163,15 +195,54 @@ function containersOf(template: Mapping): readonly { list: string; path: FieldPa
 export const ownContainers: typeof containersOf = (pod) =>
   containersOf(pod).filter(({ container }) => !['register', 'prepare'].includes(stringOf(container, 'name')));
 
-/** Returns containers of a final pod that run as root against `runAsNonRoot`: the kubelet would refuse them. */
-export function rootAgainstNonRoot(pod: Mapping): readonly TemplateFault[] {
-  const message = 'is 0 beside runAsNonRoot: true, so it never starts: write another user, or "runAsNonRoot: false"';
-  return ownContainers(pod).flatMap(({ path, container }) => {
+/** Fields that only a container that runs on may have. */
+const OF_LASTING = ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'];
+const ROOT = 'is 0 beside runAsNonRoot: true, so it never starts: write another user, or "runAsNonRoot: false"';
+const BOUND = 'with "allowPrivilegeEscalation: false" and "privileged: true" the API server refuses the pod:';
+const SYS_ADMIN = 'is false beside the capability CAP_SYS_ADMIN, so the API server refuses the pod: remove one of them';
+const UNMASKED = 'is Unmasked, which needs "hostUsers: false" of the pod: write that, or remove it';
+const BOTH_WAYS = 'is Bidirectional, which only a privileged container may have: write HostToContainer, or remove it';
+const LASTING = 'is for containers that run on: remove it, or write "restartPolicy: Always" to make this one a sidecar';
+
+/**
+ * Returns fields of a final pod that contradict each other. The API server refuses the pod (Kubernetes 1.37,
+ * `ValidateSecurityContext`, `validateMountPropagation`, `validateInitContainers`), or the kubelet the container.
+ */
+export function contradictions(pod: Mapping, containerMode: string): readonly TemplateFault[] {
+  return ownContainers(pod).flatMap(({ list, path, container }) => {
     const [own, ofPod] = [container, pod['spec']].map((of) => fieldValue(of, 'securityContext'));
     const isSet = (field: string, to: Value) => (fieldValue(own, field) ?? fieldValue(ofPod, field)) === to;
-    const base = fieldValue(own, 'runAsUser') === undefined ? ['spec'] : path;
-    const isWrong = isSet('runAsUser', 0) && isSet('runAsNonRoot', true);
-    return isWrong ? [{ path: [...base, 'securityContext', 'runAsUser'], message }] : [];
+    const inContext = (field: string): FieldPath => [...path, 'securityContext', field];
+    const ofUser =
+      fieldValue(own, 'runAsUser') === undefined ? ['spec', 'securityContext', 'runAsUser'] : inContext('runAsUser');
+    const [isBound, isPrivileged] = [isSet('allowPrivilegeEscalation', false), isSet('privileged', true)];
+    const ofMode =
+      containerMode === 'dind-rootless'
+        ? 'remove it, or write "containerMode: dind"'
+        : 'write "allowPrivilegeEscalation: true", too';
+    const way = stringOf(container, 'name') === 'runner' ? ofMode : 'remove one of them';
+    const isLasting = list === 'containers' || fieldValue(container, 'restartPolicy') === 'Always';
+    const added = listOf(fieldValue(own, 'capabilities'), 'add');
+    const shared = listOf(container, 'volumeMounts').findIndex(
+      (mount) => stringOf(mount, 'mountPropagation') === 'Bidirectional',
+    );
+    const pairs: readonly (readonly [isWrong: boolean, at: FieldPath, message: string])[] = [
+      [isSet('runAsUser', 0) && isSet('runAsNonRoot', true), ofUser, ROOT],
+      // One of the two may be ours.
+      [isBound && isPrivileged, inContext('privileged'), `${BOUND} ${way}`],
+      [isBound && isPrivileged, inContext('allowPrivilegeEscalation'), `${BOUND} ${way}`],
+      [isBound && added.includes('CAP_SYS_ADMIN'), inContext('allowPrivilegeEscalation'), SYS_ADMIN],
+      [
+        isSet('procMount', 'Unmasked') && fieldValue(pod['spec'], 'hostUsers') !== false,
+        inContext('procMount'),
+        UNMASKED,
+      ],
+      [shared >= 0 && !isPrivileged, [...path, 'volumeMounts', shared, 'mountPropagation'], BOTH_WAYS],
+      ...OF_LASTING.map(
+        (field) => [!isLasting && fieldValue(container, field) !== undefined, [...path, field], LASTING] as const,
+      ),
+    ];
+    return pairs.flatMap(([isWrong, at, message]) => (isWrong ? [{ path: at, message }] : []));
   });
 }
 

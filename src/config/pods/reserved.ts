@@ -192,14 +192,20 @@ function ourMounts(ours: Mapping, template: Mapping): readonly TemplateFault[] {
     .map(({ value }) => posix.dirname(String(value).replace('unix://', '')))
     .filter((room) => room.startsWith('/run/user/'));
   return lists.flatMap((pattern) => {
-    const takenFolders = findPlaces(pattern, ours, ours).map(({ value }) => folder(value));
+    const ownMounts = findPlaces(pattern, ours, ours);
+    const takenFolders = ownMounts.map(({ value }) => folder(value));
     return findPlaces(pattern, ours, template).flatMap(({ path, value }) => {
       const hidden = takenFolders.find((mount) => isOurs(mount, folder(value)));
       const isAbove = (room: string) => room.startsWith(`${folder(value)}/`);
       const below =
         hidden ?? (absolute(value) === '/var/run' ? takenFolders.find(isAbove) : undefined) ?? rooms.find(isAbove);
       if (below === undefined) return [];
-      return [{ path, message: `is reserved: the runner has ${below} for itself; mount it elsewhere` }];
+      // Their volumes may be another disk.
+      const volume = ROOMY.includes(folder(value)) && ownMounts.find((mount) => folder(mount.value) === folder(value));
+      const instead = volume
+        ? `for another disk, name your volume ${nameOf(volume)}, and remove this mount`
+        : 'mount it elsewhere';
+      return [{ path, message: `is reserved: the runner has ${below} for itself; ${instead}` }];
     });
   });
 }

@@ -5,7 +5,7 @@ import { homeOf, isMapping, namesAt, pathText, schemaAt, valueAt } from './paths
 import { type ProblemCode, quoted } from './problems.ts';
 import { ownedKey } from './runner-config.ts';
 import { OF_REPOSITORY } from './runner-group.ts';
-import { dnsLabelOf, nearestName, scalarInstead, shellLine } from './words.ts';
+import { dnsLabelOf, nearestName, ONLY_DATA, OUTSIDE_DATA, scalarInstead, shellLine } from './words.ts';
 
 /** A problem of a field, by its path. `toRunnerGroup` makes a `Problem` with a place in a file of it. */
 export interface FieldProblem {
@@ -208,6 +208,7 @@ function inSeconds(path: Path, around: Surroundings): string {
 function asWanted(path: Path, expected: string, value: unknown): string {
   if (typeof value !== 'string' || !isShown(path)) return '';
   if (expected === 'a list') {
+    if (path.at(-1) === 'setupCommand' && OUTSIDE_DATA.test(value)) return `. It ${ONLY_DATA}`;
     if (path.at(-1) === 'setupCommand' && /[&|;<>$`"'\\*?~(){}#\n]/.test(value.trim()))
       return `; write ${shellLine(value)}`;
     const items = value.split(/[\s,]+/).filter((item) => item !== '');

@@ -75,6 +75,12 @@ export function shellLine(text: string): string {
   return `setupCommand: ["sh", "-c", ${JSON.stringify(cut(text.trim(), 200))}]`;
 }
 
+/** Commands that change the root file system: that of container `setup`, which nobody else sees, and whose user is not root. */
+export const OUTSIDE_DATA =
+  /\b(?:apt|apt-get|apk|dnf|microdnf|yum|zypper)\s+(?:-\S+\s+)*(?:install|add|update|upgrade)\b|\bnpm\s+(?:i|install)\s+(?:\S+\s+)*?(?:-g|--global)\b|(?:>|\s-[oOC]|--output|\btee|\b(?:cp|mv|ln|install)\s+(?:-\S+\s+)*\S+)\s*\/(?:usr|opt|etc|s?bin)\//;
+export const ONLY_DATA =
+  'changes only its own container, where it is not root: the runner finds what is in /data, and CI jobs with docker do not. Put programs into the image that a label or spec.image names';
+
 /** Returns a label with this name. Its jobs run as those of the first docker label, else on the host. */
 export function labelLike(labels: readonly RunnerLabel[], name: string): RunnerLabel {
   const docker = labels.find(({ name: { length }, text }) => text.startsWith(':docker:', length));
@@ -149,6 +155,9 @@ export function resourceInstead(name: string): string | undefined {
   return `use ${PLAIN_RESOURCES.join(', ')} or a name with a domain, e.g. example.com/gpu`;
 }
 
+const COMPUTED = ['cpu', 'memory'];
+const ALONE = 'needs a request or a limit of cpu or memory beside it: Kubernetes refuses huge pages alone';
+
 export type Quantities = Readonly<Record<string, string | number>>;
 
 /** Returns the API server's faults of a container's resources. @param limitOf path of a limit, for the advice */
@@ -166,7 +175,11 @@ export function resourceFaults(requests: Quantities, limits: Quantities, limitOf
   };
   return Object.entries({ requests, limits }).flatMap(([field, quantities]) =>
     Object.entries(quantities).flatMap(([name, written]) => {
-      const message = faultOf(name, written, field === 'requests' ? limits[name] : written);
+      const isAlone =
+        field === 'limits' &&
+        name.startsWith('hugepages-') &&
+        !COMPUTED.some((other) => other in requests || other in limits);
+      const message = isAlone ? ALONE : faultOf(name, written, field === 'requests' ? limits[name] : written);
       return message === undefined ? [] : [{ path: [field, name], message }];
     }),
   );

@@ -41,6 +41,33 @@ export const MISTAKES: readonly Mistake[] = [
   runner('env.0.valueFrom.secretKeyRef.name', { env: [{ name: 'A', valueFrom: { secretKeyRef: { key: 'a' } } }] }),
   runner('volumeMounts.0.name', { volumeMounts: [{ mountPath: '/a', name: 'not-there' }] }),
   mount('.mountPropagation', { mountPropagation: 'Both' }),
+  runner('securityContext.seccompProfile.localhostProfile', {
+    securityContext: { seccompProfile: { type: 'Localhost' } },
+  }),
+  runner('securityContext.appArmorProfile.localhostProfile', {
+    securityContext: { appArmorProfile: { type: 'RuntimeDefault', localhostProfile: 'ci' } },
+  }),
+  mount('', { subPath: 'a', subPathExpr: '$(B)' }),
+  spec('dnsConfig', { dnsPolicy: 'None' }),
+  spec('topologySpreadConstraints.0.minDomains', {
+    topologySpreadConstraints: [
+      { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway', minDomains: 2, labelSelector: {} },
+    ],
+  }),
+  ...[{ operator: 'In' }, { operator: 'Exists', values: ['a'] }].map((requirement) =>
+    spec(
+      'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.0.matchExpressions.0.values',
+      {
+        affinity: {
+          nodeAffinity: {
+            requiredDuringSchedulingIgnoredDuringExecution: {
+              nodeSelectorTerms: [{ matchExpressions: [{ key: 'a', ...requirement }] }],
+            },
+          },
+        },
+      },
+    ),
+  ),
   { at: 'metadata.labels.team', template: { metadata: { labels: { team: 'Platform team' } } } },
   { at: 'metadata.labels.a/b/c', template: { metadata: { labels: { 'a/b/c': 'd' } } } },
   {
