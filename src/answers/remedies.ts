@@ -26,8 +26,10 @@ const LOGIN = 'give its registry a login: imagePullSecrets';
 const IMAGE = `correct the image (spec.image, or that of spec.podTemplate), or ${LOGIN}`;
 const ADD_NODE =
   'add or label a node, or correct requests, nodeSelector, affinity and tolerations: gitea-runners doctor says what each';
-const PROFILE =
-  'use a lower spec.securityProfile or another containerMode, or label the namespace: gitea-runners doctor has the';
+const SCALER_STATUS =
+  'kubectl -n kube-system get configmap cluster-autoscaler-status -o yaml, and the log of the autoscaler';
+const LESS_PRIVILEGE = 'use a lower spec.securityProfile or another containerMode';
+const PROFILE = `${LESS_PRIVILEGE}, or label the namespace: gitea-runners doctor has the`;
 const EVICTED =
   'give the pod requests for what its node ran out of, in spec.podTemplate: pods without them are evicted first';
 
@@ -168,8 +170,29 @@ const REMEDIES: Remedies = [
   ],
   [/^(?:Run|Create)ContainerError/, `see what the runtime says there, and ${LOOK}`],
   [/^SignatureValidationFailed/, 'sign the image, or ask who wants signatures on the nodes'],
+  // The newest Event of the cluster autoscaler (1.36: processors/status, core/scaleup), of GKE's, or of Karpenter (1.14: scheduling/events.go).
   [/^Unschedulable.* (?:TriggeredScaleUp|Nominated): /, 'see in the log of the autoscaler why no node has come'],
-  [/^Unschedulable.* max node group size reached/, 'raise the maximum of that node group, or free a node'],
+  [
+    /^Unschedulable.* FailedScaleUp: .*quota/i,
+    'raise the quota of the cloud for machines of that zone, or free a node: the autoscaler tries again by itself',
+  ],
+  [
+    /^Unschedulable.* FailedScaleUp: .*out of resources/i,
+    'let the node group have other zones or types of machines: the cloud has none of these left. The autoscaler tries again by itself',
+  ],
+  [/^Unschedulable.* FailedScaleUp: /, `see why the cloud gave no node: ${SCALER_STATUS}`],
+  [
+    /^Unschedulable.* max (?:node group size|total nodes in cluster|cluster \w+ limit) reached/,
+    'raise the maximum of that node group, or free a node',
+  ],
+  [
+    /^Unschedulable.* NotTriggerScaleUp: .*(?:in backoff after failed scale-up|not ready for scale-up)/,
+    `see why the last node did not come, after which the autoscaler pauses for 5 to 30 minutes: ${SCALER_STATUS}`,
+  ],
+  [
+    /^Unschedulable.* FailedScheduling: .*limits (?:for|have been exhausted for) (?:nodepool|provisioner)/,
+    'raise spec.limits of that NodePool, or free a node: kubectl get nodepools',
+  ],
   [/^SchedulerError.*(?:claim|volume)/i, CLAIM],
   [/^NoScheduler.*default-scheduler/, 'see whether kube-scheduler runs: kubectl -n kube-system get pods'],
   [/^NoScheduler/, 'start that scheduler, or correct schedulerName in spec.podTemplate'],
@@ -349,6 +372,19 @@ const REMEDIES: Remedies = [
   ],
   ...WEBHOOKS,
   [
+    /^NoPod.*denied by (?<rule>autogke-(?:disallow|default-linux|no-write)[\w-]+)/, // GKE Autopilot
+    `${LESS_PRIVILEGE}, or run them on a GKE cluster of mode Standard: Autopilot admits nothing else (<rule>)`,
+  ],
+  [
+    /^NoPod.*denied by (?<rule>autogke-[\w-]+)/,
+    'correct in spec.podTemplate or spec.resources what GKE Autopilot names (<rule>)',
+  ],
+  // Azure Policy, Gatekeeper, Kyverno and ValidatingAdmissionPolicies that do what Pod Security does.
+  [
+    /^NoPod.*denied (?:the )?request.*(?:privileg|capabilit|hostPath|host ?(?:namespace|network|PID|IPC)|(?:non-?|as )root|seccomp|fsGroup)/i,
+    `${LESS_PRIVILEGE}, or ask who runs that policy to except namespace <NAMESPACE> from it`,
+  ],
+  [
     /^NoPod.*admission ?(?:webhook|policy)/i,
     'ask who runs that admission webhook or policy, or correct spec.podTemplate',
   ],
@@ -395,6 +431,19 @@ const SCHEDULER: Remedies = [
     /taint \{node\.(?:cloudprovider\.)?kubernetes\.io\//,
     'mend those nodes: kubectl describe nodes; a toleration does not help. Or add one',
   ],
+  // Karpenter, of one NodePool each (1.14: pkg/scheduling, provisioning/scheduling/nodeclaim.go).
+  [
+    /did not tolerate (?:taint \(taint=)?(?<taint>[\w./-]+(?:=[\w.-]*)?:\w+)/,
+    'have runners tolerate the taint <taint>, if they may run there: tolerations in spec.podTemplate',
+  ],
+  [
+    /incompatible requirements|does not have known values/,
+    'correct nodeSelector and nodeAffinity in spec.podTemplate, or the requirements of a NodePool: kubectl get nodepools -o yaml',
+  ],
+  [
+    /no instance type |required offering/,
+    'let a NodePool have larger or other types of machines, or lower requests in spec.resources: kubectl get nodepools -o yaml',
+  ],
   [/were unschedulable/, 'uncordon a node, or add one: kubectl get nodes'],
   [/ affinity\/selector/, 'label a node, or correct nodeSelector and nodeAffinity in spec.podTemplate'],
   [/pods? (?:anti-)?affinity rules/, 'loosen podAffinity and podAntiAffinity in spec.podTemplate, or add a node'],
@@ -436,8 +485,11 @@ export function remedyOf(trouble: PodTrouble, { group, runner, secret }: Names =
   const first = remedyIn(REMEDIES, text, placeholders);
   if (first !== undefined || !/^Unschedulable/.test(text)) return first;
   // "0/6 nodes are available: 2 Insufficient cpu, 4 node(s) had untolerated taint {dedicated: db}."
-  const ofNodes = text.split(/, (?=\d)/).flatMap((nodes) => remedyIn(SCHEDULER, nodes, placeholders) ?? []);
-  return [...new Set(ofNodes)].join('; or ') || `${ADD_NODE} node lacks`;
+  const [ofScheduler = '', ofScaler] = text.split(/ (?:NotTriggerScaleUp|FailedScheduling): /);
+  const parts = (ofScaler ?? ofScheduler).split(/, (?=\d)|; /);
+  const ofNodes = parts.flatMap((nodes) => remedyIn(SCHEDULER, nodes, placeholders) ?? []);
+  const refusal = ofScaler === undefined ? '' : 'no node that the autoscaler may add would fit: ';
+  return refusal + ([...new Set(ofNodes)].join('; or ') || `${ADD_NODE} node lacks`);
 }
 
 /** Returns the remedy of the first row that fits. @param placeholders by the names in capitals */

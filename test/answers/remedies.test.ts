@@ -38,6 +38,67 @@ describe('what helps against a pod that does not start', () => {
     ['ErrImagePull', 'failed to extract layer: archive/tar: invalid tar header: unknown', 'damaged'],
     ['NoPod', 'violates PodSecurity "restricted:latest"', 'securityProfile'],
     ['NoPod', 'admission webhook "x.example.com" denied the request: zzz', 'who runs that admission webhook'],
+    [
+      'NoPod',
+      'admission webhook "validation.gatekeeper.sh" denied the request: [azurepolicy-k8sazurev2noprivilege-e12c4338d05b] Privileged container is not allowed: docker, securityContext: {"privileged": true}',
+      'another containerMode, or ask who runs that policy to except namespace runners',
+    ],
+    [
+      'NoPod',
+      'admission webhook "validate.kyverno.svc-fail" denied the request: resource Pod/runners/x was blocked due to the following policies disallow-privileged-containers: zzz',
+      'except namespace runners',
+    ],
+    [
+      'NoPod',
+      "forbidden: ValidatingAdmissionPolicy 'psp' with binding 'psp' denied request: seccompProfile must be set",
+      'except namespace runners',
+    ],
+    [
+      'NoPod',
+      'admission webhook "warden-validating.common-webhooks.networking.gke.io" denied the request: x {"[denied by autogke-no-host-port]":["container x specifies host ports"]}',
+      'what GKE Autopilot names (autogke-no-host-port)',
+    ],
+    [
+      'NoPod',
+      'admission webhook "validation.gatekeeper.sh" denied the request: [azurepolicy-k8sazurev2containerallowedimages-x] image x is not allowed',
+      'who runs that admission webhook',
+    ],
+    [
+      'Unschedulable',
+      'zzz. FailedScaleUp: x failed: GCE quota exceeded. Pod is at risk',
+      'raise the quota of the cloud',
+    ],
+    ['Unschedulable', 'zzz. FailedScaleUp: x failed: Internal error. Pod is at risk', 'cluster-autoscaler-status'],
+    [
+      'Unschedulable',
+      "zzz. NotTriggerScaleUp: pod didn't trigger scale-up: max total nodes in cluster reached",
+      'raise the maximum of that node group',
+    ],
+    [
+      'Unschedulable',
+      "zzz. NotTriggerScaleUp: pod didn't trigger scale-up: 1 max cluster cpu limit reached",
+      'raise the maximum of that node group',
+    ],
+    [
+      'Unschedulable',
+      "zzz. NotTriggerScaleUp: pod didn't trigger scale-up: 16 in backoff after failed scale-up",
+      'pauses for 5 to 30 minutes',
+    ],
+    [
+      'Unschedulable',
+      "0/2 nodes are available: 2 Too many pods. NotTriggerScaleUp: pod didn't trigger scale-up: 1 node(s) had untolerated taint {dedicated: gpu}",
+      'no node that the autoscaler may add would fit: have runners tolerate taint {dedicated: gpu}',
+    ],
+    [
+      'Unschedulable',
+      'zzz. FailedScheduling: Failed to schedule pod, all available instance types exceed limits for nodepool (NodePool=ci)',
+      'raise spec.limits of that NodePool',
+    ],
+    [
+      'Unschedulable',
+      'zzz. FailedScheduling: Failed to schedule pod, incompatible with nodepool "a", did not tolerate taint (taint=arch=arm64:NoSchedule); incompatible with nodepool "b", incompatible requirements, label "gpu" does not have known values',
+      'have runners tolerate the taint arch=arm64:NoSchedule, if they may run there: tolerations in spec.podTemplate; or correct nodeSelector',
+    ],
     ['ImagePullBackOff', 'pull access denied, repository does not exist', 'imagePullSecrets. Or correct'],
     ['ImagePullBackOff', 'x: toomanyrequests: You have reached your pull rate limit', 'pull from a mirror'],
     ['ImagePullBackOff', 'x: dial tcp 10.0.0.1:443: i/o timeout', 'whether node NODE reaches the registry'],

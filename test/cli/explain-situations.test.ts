@@ -193,13 +193,31 @@ function selected(events: readonly object[], fieldSelector: string): readonly ob
 }
 
 /** An event of the runner's pod, as the API server lists it. */
-const podEvent = (runner: string, type: string, reason: string, message: string, secondsAgo: number): object => ({
+const podEvent = (
+  runner: string,
+  type: string,
+  reason: string,
+  message: string,
+  secondsAgo: number,
+  component?: string,
+): object => ({
   type,
   reason,
   message,
   involvedObject: { kind: 'Pod', name: `${runner}-x7x9z` },
-  lastTimestamp: new Date(Date.now() - secondsAgo * 1000).toISOString(),
+  // kube-scheduler writes Events of events.k8s.io.
+  ...(component === 'default-scheduler'
+    ? { lastTimestamp: null, eventTime: agoText(secondsAgo), reportingComponent: component, source: {} }
+    : { lastTimestamp: agoText(secondsAgo), source: { component } }),
 });
+const agoText = (seconds: number): string => new Date(Date.now() - seconds * 1000).toISOString();
+/** Gatekeeper's, Warden's or another webhook's refusal of the pod of a Job. */
+const refusedPod = (message: string) => (runner: string) => [
+  {
+    ...{ reason: 'FailedCreate', message: `Error creating: ${message}`, lastTimestamp: now() },
+    involvedObject: { kind: 'Job', name: runner },
+  },
+];
 /** A pod whose image is being pulled. */
 const pulling = () => ({
   conditions: [scheduledFor(400), { type: 'PodReadyToStartContainers', status: 'True' }],
@@ -919,6 +937,86 @@ describe('explain, at 3 a.m., when', () => {
       code: 4,
       cause: `Unschedulable: ${NO_ROOM} NotTriggerScaleUp: pod didn't trigger scale-up: 1 max node group size reached`,
       next: 'Unschedulable: raise the maximum of that node group, or free a node',
+    },
+    {
+      when: 'the cloud has no machine for the node that the autoscaler asked for',
+      jobs: oldJob,
+      pods: pending(unscheduled(NO_ROOM)),
+      events: (runner) => [
+        podEvent(runner, 'Normal', 'TriggeredScaleUp', 'pod triggered scale-up: [{a 3->4 (max: 10)}]', 90),
+        podEvent(
+          runner,
+          'Warning',
+          'FailedScaleUp',
+          'Node scale up in zones us-west1-b associated with this pod failed: GCE out of resources. Pod is at risk of not being scheduled.',
+          60,
+        ),
+      ],
+      code: 4,
+      cause: `its pod cannot start: Unschedulable: ${NO_ROOM} FailedScaleUp: Node scale up in zones us-west1-b`,
+      next: 'let the node group have other zones or types of machines: the cloud has none of these left',
+      not: 'wait until',
+    },
+    {
+      when: 'the autoscaler refuses one group of nodes and takes another one in the same second',
+      jobs: oldJob,
+      pods: pending(unscheduled(NO_ROOM)),
+      events: (runner) => [
+        podEvent(runner, 'Normal', 'TriggeredScaleUp', 'pod triggered scale-up: [{a 3->4 (max: 10)}]', 70),
+        podEvent(runner, 'Normal', 'NotTriggerScaleUp', "pod didn't trigger scale-up: 1 x", 70),
+      ],
+      cause: 'its pod waits for a node: Unschedulable',
+      next: 'Unschedulable: wait until 20',
+    },
+    {
+      when: 'Karpenter has no machine for its pod',
+      jobs: oldJob,
+      pods: pending(unscheduled(NO_ROOM)),
+      events: (runner) => [
+        podEvent(
+          runner,
+          'Warning',
+          'FailedScheduling',
+          'Failed to schedule pod, incompatible with nodepool "spot", daemonset overhead={"cpu":"150m","pods":"2"}, no instance type has enough resources, requirements=kubernetes.io/os In [linux]',
+          60,
+          'karpenter',
+        ),
+        podEvent(runner, 'Warning', 'FailedScheduling', NO_ROOM, 5, 'default-scheduler'),
+      ],
+      code: 4,
+      cause: `Unschedulable: ${NO_ROOM} FailedScheduling: Failed to schedule pod, incompatible with nodepool "spot", no instance type`,
+      next: 'no node that the autoscaler may add would fit: let a NodePool have larger or other types of machines',
+      not: 'add a node with room',
+    },
+    {
+      when: 'Karpenter promises one machine after another, and the cloud refuses them',
+      jobs: oldJob,
+      pods: pending(unscheduled(NO_ROOM)),
+      events: (runner) =>
+        Array.from({ length: 20 }, (_, nth) =>
+          podEvent(
+            runner,
+            'Normal',
+            'Nominated',
+            `Pod should schedule on: nodeclaim/spot-${nth}`,
+            1_000 - nth * 50,
+            'eks-auto-mode/compute',
+          ),
+        ),
+      code: 4,
+      cause: 'its pod cannot start: Unschedulable',
+      next: 'Unschedulable: see in the log of the autoscaler why no node has come',
+    },
+    {
+      when: 'GKE Autopilot refuses its privileged pod',
+      jobs: oldJob,
+      events: refusedPod(
+        'admission webhook "warden-validating.common-webhooks.networking.gke.io" denied the request: GKE Warden rejected the request because it violates one or more constraints.\nViolations details: {"[denied by autogke-disallow-privilege]":["container docker is privileged; not allowed in Autopilot"]}',
+      ),
+      code: 4,
+      cause: 'NoPod: admission webhook "warden-validating.common-webhooks.networking.gke.io" denied the request',
+      next: 'use a lower spec.securityProfile or another containerMode, or run them on a GKE cluster of mode Standard',
+      not: 'Error creating',
     },
     {
       when: 'its Job is suspended by Kueue',

@@ -39,8 +39,18 @@ const NOT_STARTED: ReadonlySet<string> = new Set([
 const UNSCHEDULABLE = 'Unschedulable';
 /** Reasons of the kubelet's Events about a container that runs and that others wait for: its startup probe, its hook. */
 const NOT_READY: ReadonlySet<string> = new Set(['Unhealthy', 'FailedPostStartHook']);
-/** Reasons of the cluster autoscaler's and Karpenter's Events about a pod without a node. */
-const SCALING: ReadonlySet<string> = new Set(['TriggeredScaleUp', 'NotTriggerScaleUp', 'Nominated']);
+/** Reasons of the Events of the cluster autoscaler, of GKE's and of Karpenter about a pod without a node. */
+const SCALING: ReadonlySet<string> = new Set([
+  'TriggeredScaleUp',
+  'NotTriggerScaleUp',
+  'FailedScaleUp',
+  'Nominated',
+  'FailedScheduling',
+]);
+/** Components of Karpenter, which has its reason in common with schedulers: `karpenter`, `eks-auto-mode/compute`. */
+const KARPENTER = /^(?:karpenter|eks-auto-mode)/;
+/** What kubelet and Karpenter write around a cause. */
+const AROUND = /^Pulling | daemonset overhead=\{[^}]*\},/g;
 const ON_THE_WAY: ReadonlySet<string> = new Set(['Pulling', 'TriggeredScaleUp', 'Nominated']);
 /** A node that has not come by then is given up (cluster autoscaler: max-node-provision-time). A pull may take as long, ms. */
 const COMES_WITHIN_MS = 900_000;
@@ -51,7 +61,12 @@ const Events = z.object({
       type: z.string().nullish(),
       reason: z.string().nullish(),
       message: z.string().nullish(),
+      firstTimestamp: z.string().nullish(),
       lastTimestamp: z.string().nullish(),
+      /** Of events.k8s.io, where `lastTimestamp` is empty. */
+      eventTime: z.string().nullish(),
+      source: z.object({ component: z.string().nullish() }).nullish(),
+      reportingComponent: z.string().nullish(),
       /** `fieldPath`: of a container, `spec.initContainers{register}`. */
       involvedObject: z.object({ name: z.string().nullish(), fieldPath: z.string().nullish() }).nullish(),
     }),
@@ -255,19 +270,27 @@ async function troubleOf(job: LiveJob, ask: AskEvents, nowMs: number): Promise<T
   // The pod exists, and its status has no fault.
   if (!trouble || isUnscheduled || stillSinceMs !== undefined) {
     const reasons = isUnscheduled ? SCALING : NOT_STARTED;
-    const last = newest((await eventsOfPod(job, ask)).filter(({ reason }) => reasons.has(reason ?? '')));
+    const events = (await eventsOfPod(job, ask)).filter(
+      (event) => reasons.has(event.reason ?? '') && !isOfScheduler(event),
+    );
+    const inOrder = newestFirst(events);
+    const [last] = inOrder;
     if (!last || last.reason === 'Pulled') return undefined;
-    const [reason, message] = [last.reason ?? '', cut(last.message).replace(/^Pulling /, '')];
-    const comesByMs = Date.parse(last.lastTimestamp ?? '') + COMES_WITHIN_MS;
+    const [reason, message] = [last.reason ?? '', cut(last.message?.replaceAll(AROUND, ''))];
+    // Karpenter promises another machine as often as the cloud refuses one.
+    const refusal = inOrder.findIndex((event) => !isPromise(event));
+    const promises = refusal === -1 ? inOrder : inOrder.slice(0, refusal);
+    const promisedAtMs = promises.map((event) => Date.parse(event.firstTimestamp ?? timeOf(event)));
+    const comesByMs = Math.min(...promisedAtMs) + COMES_WITHIN_MS;
     return {
       ...(isUnscheduled ? { ...trouble, message: `${trouble.message} ${reason}: ${message}` } : { reason, message }),
-      ...(ON_THE_WAY.has(reason) && nowMs < comesByMs && { comesByMs }),
+      ...(promises.length > 0 && nowMs < comesByMs && { comesByMs }),
     };
   }
   const ofJobs = await ask(job.namespace)('involvedObject.kind=Job,reason=FailedCreate');
   // "Error creating: pods "ci-7-1-9c31e0aa-x2x9z" is forbidden: exceeded quota: …"
   const sentence = cut(newest(ofJobs.filter(({ involvedObject }) => involvedObject?.name === name))?.message);
-  const message = sentence.replace(/^Error creating: pods "[^"]*" is /, '');
+  const message = sentence.replace(/^Error creating: (?:pods "[^"]*" is )?/, '');
   return message === '' ? undefined : { reason: trouble.reason, message };
 }
 
@@ -302,7 +325,27 @@ async function itemsIn<T>(
 }
 
 function newest(events: readonly Event[]): Event | undefined {
-  return [...events].sort((a, b) => ((a.lastTimestamp ?? '') < (b.lastTimestamp ?? '') ? 1 : -1))[0];
+  return newestFirst(events)[0];
+}
+
+/** Of Events of one second, a promise counts: the autoscaler refuses groups of nodes before it takes one. */
+function newestFirst(events: readonly Event[]): readonly Event[] {
+  const order = (event: Event): string => `${timeOf(event)} ${Number(isPromise(event))}`;
+  return [...events].sort((a, b) => (order(a) < order(b) ? 1 : -1));
+}
+
+function isPromise({ reason }: Event): boolean {
+  return ON_THE_WAY.has(reason ?? '');
+}
+
+/** Whole seconds: recorders differ in that. */
+function timeOf({ eventTime, lastTimestamp }: Pick<Event, 'eventTime' | 'lastTimestamp'>): string {
+  return (lastTimestamp ?? eventTime ?? '').replace(/\.\d+Z$/, 'Z');
+}
+
+/** The pod's condition has the scheduler's own words. An Event without a component may be the scheduler's. */
+function isOfScheduler({ reason, reportingComponent, source }: Event): boolean {
+  return reason === 'FailedScheduling' && !KARPENTER.test(reportingComponent || source?.component || '');
 }
 
 function cut(message: string | null | undefined): string {
