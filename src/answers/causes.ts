@@ -1,6 +1,7 @@
 /** Describes each job: what happens to it, why, and what to do. Joins the row of its reason with facts of its runner. Pure. */
 import type { EmittedRunner } from '../planner/decisions.ts';
 import { keyText } from '../shared/keys.ts';
+import { timeText } from '../shared/marks.ts';
 import { count, duration } from '../shared/printable.ts';
 import { type ExplainedGroup, type ExplainedJob, findGroup, groupOfJob, isNotCovered } from './model.ts';
 import { endAdvice, endedText, HELD, podTroubleText, RUNNERS } from './reasons.ts';
@@ -52,14 +53,18 @@ export function adviceFor(job: ExplainedJob, groups: readonly ExplainedGroup[]):
 }
 
 function servedText(job: ServedJob, runners: ReadonlyMap<string, EmittedRunner>, nowMs: number): string {
-  const { by, idleMs, isUnseen, notCreated, runner } = job;
+  const { by, idleMs, isUnlisted, isUnseen, notCreated, runner } = job;
   const { trouble, triedBefore = 0 } = runners.get(runner) ?? {};
   if (trouble && !notCreated) return podTroubleText(trouble, nowMs);
   const history = historyText(job, triedBefore);
   const idle =
     idleMs !== undefined && `it is registered and idle for ${duration(idleMs)}: Gitea does not give it the job`;
+  const unlisted =
+    isUnlisted &&
+    'its pod runs, and Gitea has no runner of its name: the row was deleted, or is in another Gitea or scope';
   const unseen = isUnseen && 'would be started; the cluster was not looked at';
-  const parts = idle ? [idle, history] : [history, notCreated?.why ?? (unseen || RUNNERS[by].serves)];
+  const known = idle || unlisted;
+  const parts = known ? [known, history] : [history, notCreated?.why ?? (unseen || RUNNERS[by].serves)];
   return parts.filter(Boolean).join('; ');
 }
 
@@ -74,11 +79,27 @@ function historyText({ ended, idleMs, inVain }: ServedJob, triedBefore: number):
 function servedAdvice(job: ServedJob, group: ExplainedGroup | undefined): readonly string[] {
   const { isUnseen, notCreated } = job;
   const advice = [
+    ...unlistedAdvice(job, group),
     ...historyAdvice(job, group),
     ...(notCreated?.isUnserved || notCreated?.isKnown ? [notCreated.next] : []),
   ];
   if (advice.length > 0) return advice;
   return isUnseen ? ['to see whether its runner starts, have the cluster looked at: add --kubeconfig'] : [];
+}
+
+/** Nothing brings such a runner back. The next one comes when its time is over. */
+function unlistedAdvice({ group, isUnlisted, runner, ...job }: ServedJob, explained: ExplainedGroup | undefined) {
+  if (!isUnlisted) return [];
+  const { state, waitUntilMs = 0 } = job;
+  const wait = state === 'starting' ? `wait until ${timeText(waitUntilMs)}: then another runner is tried. ` : '';
+  const secret = explained?.registrationSecret;
+  const compare =
+    secret === undefined
+      ? ''
+      : `compare Secret ${group.namespace}/${secret} with spec.gitea.url and the scope of the group, and `;
+  return [
+    `${wait}Sooner: kubectl -n ${group.namespace} delete job ${runner}. If the next one has no row either, ${compare}ask who deletes runners in Gitea`,
+  ];
 }
 
 /** Returns the advice for a job whose last runners failed. */
@@ -131,7 +152,8 @@ export function askAdvice(job: ExplainedJob, ownersAdvice: readonly string[]): r
   const askOwner = `ask an owner of ${group ? `group ${keyText(group)}` : 'the groups here'}`;
   if (job.isActionsOff) return ownersAdvice;
   if (job.verdict === 'held') return [HELD[job.because].ask?.(job, askOwner) ?? ownersAdvice].flat();
-  if (job.verdict === 'served' && job.state === 'unserved') return [`${askOwner} why its runner does not start`];
+  if (job.verdict === 'served' && (job.state === 'unserved' || job.isUnlisted))
+    return [`${askOwner} why its runner does not start`];
   if (job.offline && !job.offline.isGone) return [`${askOwner} whether the node of its runner is well`];
   return job.loss || job.offline
     ? [`re-run it when Gitea has failed it, or ${askOwner} why its runner was lost`]

@@ -344,13 +344,19 @@ function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, no
     if (verdict !== 'served') return {};
     const row = rowOfRunner.get(decision.runner);
     const runner = decisionOfRunner.get(decision.runner);
-    const { runningSinceMs = Number.NaN } = lives.get(decision.runner) ?? {};
+    const { boundTo, runningSinceMs = Number.NaN } = lives.get(decision.runner) ?? {};
     const idleMs = nowMs - Math.max(runningSinceMs, job.createdAtMs);
     // The job's own runner was made when the job was ready. Other runners may have been idle before.
     if (decision.by === 'own-runner' && row?.online && !row.busy && idleMs >= IDLE_TOO_LONG_MS)
       return { idleMs, inVain: 'idle' };
+    // The row of a bound runner is in another list.
+    const isUnlisted = !row && boundTo === undefined && nowMs - runningSinceMs >= IDLE_TOO_LONG_MS;
     const isAgain = runner?.emit && runner.triedBefore !== undefined && !row?.online;
-    return { ...(isAgain && { inVain: 'tried' }), ...endOfLastRunner(decision) };
+    return {
+      ...(isAgain && { inVain: 'tried' }),
+      ...(isUnlisted && { isUnlisted: true }),
+      ...endOfLastRunner(decision),
+    };
   };
 }
 

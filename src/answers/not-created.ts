@@ -1,10 +1,12 @@
 /** Finds why the runner of a CI job does not come, from `serve`, Argo CD and the RunnerGroup's status. Pure. */
+import { Spec } from '../config/runnergroup/group-schema.ts';
+import { INVALID } from '../config/runnergroup/status.ts';
 import type { GroupKey } from '../planner/decisions.ts';
 import { type LiveJob, NO_POD, siblingOf } from '../planner/evidence.ts';
-import { ARGOCD_NAMESPACE, manual, NAME, PLUGIN, serveLogs } from '../shared/installed/installed-names.ts';
+import { ARGOCD_NAMESPACE, manual, NAME, PLUGIN, SETTINGS, serveLogs } from '../shared/installed/installed-names.ts';
 import { keyText } from '../shared/keys.ts';
 import { SKIP_RECONCILE, timeText } from '../shared/marks.ts';
-import { duration } from '../shared/printable.ts';
+import { duration, firstNames } from '../shared/printable.ts';
 import type { NotCreated } from './model.ts';
 import { type Remedies, remedyIn, remedyOf, STEP_2, WEBHOOKS } from './remedies.ts';
 import type { ApplicationSeen, StatusSeen, WhereIAm } from './where.ts';
@@ -31,7 +33,8 @@ export function whyNotCreated(whereIAm: WhereIAm | undefined, job: WaitingJob, n
   const failure =
     (application && failureOfShard(application, job)) ??
     (whereIAm && downOf(whereIAm, application)) ??
-    (status && unready(status, application));
+    (status && unready(status, application)) ??
+    (whereIAm && status && neverSeen(whereIAm, status, application, job, nowMs));
   if (failure) return failure;
   const silentMs = Date.parse(whereIAm?.lookedAt ?? '') - Date.parse(status?.lastCheckTime ?? '');
   if (silentMs > LOOK_LATE_MS)
@@ -103,11 +106,39 @@ export function downOf({ serve }: WhereIAm, application: ApplicationSeen | undef
   };
 }
 
+/** Returns why `serve` leads, or may lead, and has never written the status of the group. Undefined: it has, or may still. */
+function neverSeen(
+  { serve, servedNamespaces }: WhereIAm,
+  { group, lastCheckTime }: StatusSeen,
+  application: ApplicationSeen | undefined,
+  { group: { namespace }, waitUntilMs = 0 }: WaitingJob,
+  nowMs: number,
+): NotCreated | undefined {
+  if (lastCheckTime !== undefined) return undefined;
+  const argocd = namespaceOf(application);
+  const setting = `GITEA_RUNNERS_NAMESPACES in ConfigMap ${SETTINGS} of namespace ${argocd}`;
+  if (servedNamespaces?.length && !servedNamespaces.includes(namespace)) {
+    const why = `serve does not look at namespace ${namespace}, only at ${firstNames(servedNamespaces, 3)}`;
+    return { why, next: `add ${namespace} to ${setting}, as ${manual('install.md#settings')} says`, isUnserved: true };
+  }
+  if (nowMs <= waitUntilMs) return undefined;
+  const named = servedNamespaces ? '' : `see that ${setting} names ${namespace}; `;
+  const leads = 'unread' in serve ? `nothing tells whether serve runs (${serve.unread}), and it` : 'serve leads, and';
+  const why = `${leads} has never looked at RunnerGroup ${group}`;
+  const next = `${named}gitea-runners doctor says which rights it lacks in namespace ${namespace}; ${serveLogs(argocd)}`;
+  return { why, next, isUnserved: true };
+}
+
+/** The step for a group that `serve` refuses and this program accepts. */
+export const OTHER_VERSION =
+  'this program accepts it, so serve is of another version: gitea-runners doctor shows the images of serve and the sidecar';
+
 function unready(status: StatusSeen, application: ApplicationSeen | undefined): NotCreated | undefined {
-  const { group, notReady, reason = '' } = status;
+  const { group, isOutdated, notReady, reason = '' } = status;
   if (notReady === undefined) return undefined;
   const unreadyGroup = `RunnerGroup ${group} is not ready`;
   const why = `${unreadyGroup}: ${notReady}`;
+  if (reason === INVALID && !isOutdated) return { why, next: OTHER_VERSION, isUnserved: true };
   if (!ARGOCD_REASONS.has(reason) || status.application === undefined)
     return { why, next: `${correctText(notReady)}; serve tries again by itself`, isUnserved: true };
   const { says } = application ?? {};
@@ -239,7 +270,7 @@ const ARGOCD_REMEDIES: Remedies = [
   ],
   [/is not managed/, 'add that namespace to those of the cluster in Argo CD: argocd cluster set --namespace'],
   [
-    /CRD is installed|API could not find|could not find the requested resource|RunnerGroup\S* "[^"]*" is invalid/,
+    /field not declared in schema|strict decoding error|CRD is installed|API could not find|could not find the requested resource|RunnerGroup\S* "[^"]*" is invalid/,
     'install the CRD of this version: gitea-runners doctor has the command. Of another kind: the CRD that it names',
   ],
   [/currently unable to handle/, 'see which API of the cluster does not answer: kubectl get apiservices'],
@@ -335,8 +366,16 @@ function argocdRemedy(message: string, key: string): string | undefined {
 
 /** Returns the remedy for an error of Argo CD in this Application, `argocd/runners`. */
 export function afterError(error: string, key: string): string {
-  const remedy = ERROR_CODE.test(error) ? undefined : argocdRemedy(error, key);
+  const remedy = ERROR_CODE.test(error) ? olderPlugin(error) : argocdRemedy(error, key);
   return `${remedy ?? correctText(error)}, then argocd app get ${key.split('/')[1]} --hard-refresh`;
+}
+
+/** Returns the remedy for a plugin that does not know a field which this program knows. */
+function olderPlugin(error: string): string | undefined {
+  const [, field = ''] = / spec\.(\w+): unknown field/.exec(error) ?? [];
+  return /GR-INPUT-04/.test(error) && Object.hasOwn(Spec.shape, field)
+    ? `this program knows spec.${field}, so the sidecar ${NAME} of argocd-repo-server is older: ${STEP_1}`
+    : undefined;
 }
 
 export const ERROR_CODE = /\bGR-[A-Z]+-\d+/;

@@ -11,6 +11,8 @@ export interface WhereIAm {
   readonly context?: string;
   /** Empty: all. */
   readonly namespaces: readonly string[];
+  /** Namespaces of `serve`. Empty: all. Absent: not known. */
+  readonly servedNamespaces?: readonly string[];
   /** Time of the look by the cluster's clock, ISO 8601. */
   readonly lookedAt: string;
   readonly serve: ServeSeen;
@@ -88,5 +90,7 @@ export function statusSeen({ metadata, status }: RunnerGroupObject, application?
     /** Why the group is not ready: reason and message. */
     notReady: isUnready ? `${ready.reason}: ${ready.message}` : undefined,
     reason: isUnready ? ready.reason : undefined,
+    /** `serve` has not read the newest spec. */
+    isOutdated: (data?.observedGeneration ?? metadata.generation) === metadata.generation ? undefined : true,
   });
 }

@@ -5,7 +5,7 @@
 
 import { hash } from 'node:crypto';
 import { Deadline } from '../clients/http/request.ts';
-import { type KubeQuestion, statusFailure } from '../clients/kubernetes/kube-client.ts';
+import { admissionFailure, type KubeQuestion, statusFailure } from '../clients/kubernetes/kube-client.ts';
 import { objectPath, RUNNER_GROUPS, type RunnerGroupObject } from '../clients/kubernetes/resources.ts';
 import { RunnerGroupStatus, UNREGISTERED } from '../config/runnergroup/status.ts';
 import type { Failure } from '../shared/failure.ts';
@@ -85,11 +85,13 @@ async function patch(
     path: `${objectPath(RUNNER_GROUPS, namespace, name)}/status`,
     body: { metadata: { uid }, status },
   };
-  const { status: code } = await client.send(question, new Deadline(WRITE_MS, clock));
+  const answer = await client.send(question, new Deadline(WRITE_MS, clock));
+  const { status: code } = answer;
   if (code === 200 || code === 404 || code === 409) return code;
   const remedy =
     'Grant the service account "patch" on "runnergroups/status" of "gitea.bpg.pw", and install the CRD of this release';
-  throw statusFailure(client.request(question), code, 'GR-CLUSTER-13', remedy);
+  const request = client.request(question);
+  throw admissionFailure(request, answer) ?? statusFailure(request, code, 'GR-CLUSTER-13', remedy);
 }
 
 function keyOf({ metadata }: RunnerGroupObject): string {
@@ -177,11 +179,13 @@ async function writeEvent({ client, clock }: TaskContext, notice: Notice): Promi
       count: 1,
     },
   };
-  const { status } = await client.send(question, new Deadline(WRITE_MS, clock));
+  const answer = await client.send(question, new Deadline(WRITE_MS, clock));
+  const { status } = answer;
   // 409: a leader before us has told it. 404: the namespace is going.
   if (status === 201 || status === 409 || status === 404) return;
   const remedy = 'Grant the service account "create" on "events" in the namespace of the RunnerGroup';
-  throw statusFailure(client.request(question), status, 'GR-CLUSTER-15', remedy);
+  const request = client.request(question);
+  throw admissionFailure(request, answer) ?? statusFailure(request, status, 'GR-CLUSTER-15', remedy);
 }
 
 /** Equal subjects and causes give equal names, so two leaders write one Event. Kubernetes forgets it after an hour. */

@@ -517,6 +517,10 @@ it.each([
     'SharedResourceWarning: RunnerGroup/ci is part of applications argocd/runners and argocd/team-b',
     'take RunnerGroup ci out of the source of one of the Applications argocd/runners and argocd/team-b',
   ],
+  [
+    'error calculating structured merge diff: error building typed value from config resource: .spec.queue: field not declared in schema',
+    'install the CRD of this version',
+  ],
   ['namespace "runners" for Job "ci-1" is not managed', 'argocd cluster set --namespace'],
   [`${GIT}unable to access 'https://git.acme/r/': The requested URL returned error: 503`, 'whether that host is well'],
   ['failed to list refs: unexpected client error: status code: 502', 'whether that host is well'],

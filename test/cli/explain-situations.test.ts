@@ -27,6 +27,8 @@ interface Situation {
   /** Message of Kueue's Workload, or the whole Workload, or the status with which the API server refuses it. */
   readonly workload?: string | number | object;
   readonly events?: readonly object[] | number | ((runner: string) => readonly object[]);
+  /** Data of the ConfigMap with the settings of `serve`. Absent: it may not be read. */
+  readonly settings?: object;
   /** Further RunnerGroups. */
   readonly others?: (url: string) => readonly object[];
   readonly runsOn?: readonly string[];
@@ -261,6 +263,7 @@ async function explained(situation: Situation) {
       '/applications/runners': app ?? application(),
       '/secrets/gitea-api': secretObject({ token: GITEA_TOKEN, url }),
       '/secrets/gitea-runner': { data: {} },
+      '/configmaps/gitea-runners-settings': situation.settings ? { data: situation.settings } : 403,
       '/workloads': workloadsOf(runner, situation.workload ?? 404),
       '/events':
         typeof events === 'number'
@@ -1017,6 +1020,89 @@ describe('explain, at 3 a.m., when', () => {
       cause: 'NoPod: admission webhook "warden-validating.common-webhooks.networking.gke.io" denied the request',
       next: 'use a lower spec.securityProfile or another containerMode, or run them on a GKE cluster of mode Standard',
       not: 'Error creating',
+    },
+    {
+      when: 'its pod runs, and somebody has deleted the row of its runner',
+      jobs: (runner) => [liveJob(runner, Date.now() - 200_000)],
+      pods: (runner) => [podOf(runner, runsSince(Date.now() - 190_000))],
+      cause: 'its pod runs, and Gitea has no runner of its name: the row was deleted, or is in another Gitea or scope;',
+      next: 'then another runner is tried. Sooner: kubectl -n runners delete job RUNNER. If the next one has no row either, compare Secret runners/gitea-runner with',
+      not: 'takes it as soon as it has registered',
+    },
+    {
+      when: 'serve is older than the RunnerGroup',
+      groupStatus: {
+        conditions: [
+          {
+            ...{ type: 'Ready', status: 'False', reason: 'InvalidSpec', lastTransitionTime: LONG_AGO },
+            message: 'spec.labels: unknown field',
+          },
+        ],
+      },
+      code: 4,
+      cause: 'RunnerGroup runners/ci is not ready: InvalidSpec: spec.labels: unknown field',
+      next: 'this program accepts it, so serve is of another version: gitea-runners doctor shows the images',
+    },
+    {
+      when: 'the plugin is older than the RunnerGroup',
+      application: application({
+        conditions: [
+          {
+            type: 'ComparisonError',
+            message:
+              'error: GR-INPUT-04 ci.yaml:6:3: spec.labels: unknown field; gitea-runners schema lists the known ones',
+          },
+        ],
+      }),
+      code: 4,
+      cause: 'spec.labels: unknown field',
+      next: 'this program knows spec.labels, so the sidecar gitea-runners of argocd-repo-server is older: repeat step 1',
+    },
+    {
+      when: 'the plugin does not know a field that nobody knows',
+      application: application({
+        conditions: [{ type: 'ComparisonError', message: 'error: GR-INPUT-04 ci.yaml:6:3: spec.zzz: unknown field' }],
+      }),
+      code: 4,
+      cause: 'spec.zzz: unknown field',
+      next: 'do what it says',
+    },
+    {
+      when: 'this program is older than serve',
+      runsOn: ['gpu'],
+      others: (url) => [groupObject(groupYaml(url, '  newField: 7\n', 'gpu'))],
+      code: 4,
+      cause: 'labels not covered: gpu',
+      says: 'serve accepts it, so this program is of another version: use that of serve',
+      next: 'gpu asks for other machines',
+    },
+    {
+      when: 'serve looks at other namespaces',
+      groupStatus: { lastCheckTime: undefined },
+      settings: { GITEA_RUNNERS_NAMESPACES: 'team-a,team-b' },
+      code: 4,
+      cause: 'serve does not look at namespace runners, only at team-a, team-b',
+      next: 'S_NAMESPACES in ConfigMap gitea-runners-settings of namespace argocd, as https',
+    },
+    {
+      when: 'serve leads and has never looked, although the namespace is its own',
+      ageMs: 12_000_000,
+      groupStatus: { lastCheckTime: undefined },
+      settings: { GITEA_RUNNERS_NAMESPACES: 'runners' },
+      code: 4,
+      cause: 'serve leads, and has never looked at RunnerGroup runners/ci',
+      next: 'gitea-runners doctor says which rights it lacks in namespace runners; kubectl -n argocd logs',
+      not: 'see that GITEA_RUNNERS_NAMESPACES',
+    },
+    {
+      when: 'nobody has ever looked, and neither the Lease nor the settings may be read',
+      ageMs: 12_000_000,
+      groupStatus: { lastCheckTime: undefined },
+      lease: 403,
+      code: 4,
+      cause:
+        'nothing tells whether serve runs (you may not read it (403)), and it has never looked at RunnerGroup runners/ci',
+      next: 'S_NAMESPACES in ConfigMap gitea-runners-settings of namespace argocd names runners; gitea-runners doctor',
     },
     {
       when: 'its Job is suspended by Kueue',

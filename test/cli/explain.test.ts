@@ -6,6 +6,7 @@ import { describe, expect, it, test } from 'vitest';
 import type { GiteaVersion } from '../../simulator/gitea/versions.ts';
 import { splitArguments } from '../../src/cli/explain/subject.ts';
 import { Failure } from '../../src/shared/failure.ts';
+import { kubeconfigFor, liveJob, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { folderWith, groupYaml, runHere } from '../support/run-cli.ts';
 import { serve } from '../support/server.ts';
 import { startAcme } from '../support/start-acme.ts';
@@ -127,6 +128,17 @@ describe('explain WHAT', () => {
     expect((await run(`pod/${runner}-x7x9z`)).stdout).toBe(ofRunner.stdout);
   });
 
+  it('explain WHAT names the runner of a job that Gitea does not list any more', async () => {
+    const { env, folder } = await scene();
+    const jobs = { runners: [liveJob('ci-77-1-9c31e0aa', Date.now() - 60_000)] };
+    const cluster = kubeconfigFor(await startCluster({ jobs }));
+
+    const { code, stderr } = await runHere(['explain', folder, '--kubeconfig', cluster, '77'], env);
+
+    expect(code).toBe(2);
+    expect(stderr).toContain('Gitea may have deleted it with its run. Runner ci-77-1-9c31e0aa was made for it');
+  });
+
   it('explain WHAT says of a finished run that nothing waits', async () => {
     const { simulator, run } = await scene();
     simulator.gitea.addRepo('acme/docs');
@@ -156,7 +168,10 @@ describe('explain WHAT', () => {
     ['acme/web#abc', /explain acme\/web#abc: .* or name a run, e\.g\. acme\/web#8\.\n/],
     ['groups/prod/ci', /GR-INPUT-01/],
     ['rg/nobody', /explain rg\/nobody: .*\. RunnerGroups: runners\/ci\.\n/],
-    ['99999', /GR-EXPLAIN-03 .* not among the newest finished ones\. Jobs of these scopes are seen: org acme\.\n/],
+    [
+      '99999',
+      /GR-EXPLAIN-03 .* not among the newest finished ones\. Jobs of these scopes are seen: org acme\. Jobs of other repositories, and jobs that Gitea has deleted, are not: ask about the run, gitea-runners explain OWNER\/NAME#NUMBER\.\n/,
+    ],
     ['https://gitea.example.com/acme/web/issues/1', /GR-EXPLAIN-02/],
     ['missing.yaml', /GR-INPUT-01/],
   ])('%s that is not there ends with exit 2 and an empty stdout', async (what, message) => {

@@ -179,6 +179,8 @@ export function status(response: ServerResponse, code: number, reason: string): 
     status: 'Failure',
     message: `secret words of the server`,
     reason,
+    // The API server names the object. A webhook's refusal has no details.
+    details: { kind: 'things' },
     code,
   });
 }

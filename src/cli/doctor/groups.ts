@@ -1,12 +1,12 @@
 /** Judges RunnerGroups and their requirements: Gitea and the webhook there, Secrets, the namespace, a node. Pure. */
-import { correctText, ERROR_CODE } from '../../answers/not-created.ts';
+import { correctText, ERROR_CODE, OTHER_VERSION } from '../../answers/not-created.ts';
 import { remedyOf } from '../../answers/remedies.ts';
 import type { Hook } from '../../clients/gitea/set-up.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
 import { valueAt } from '../../config/runnergroup/paths.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { withSizes } from '../../config/runnergroup/sizes.ts';
-import { STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
+import { INVALID, STALE_CHECK_MS } from '../../config/runnergroup/status.ts';
 import { ownTemplate } from '../../plan/own-pod.ts';
 import { namePrefix, parseRunnerName } from '../../planner/names.ts';
 import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
@@ -140,10 +140,9 @@ function statusOf(group: RunnerGroup, { statuses }: Installation) {
 function ofServe(group: RunnerGroup, installation: Installation): Judgement {
   const { nowMs } = installation;
   if (serveIsDown(installation)) return unknown('serve does not run');
-  const { lastCheckTime, notReady, reason } = statusOf(group, installation) ?? {};
+  const { isOutdated, lastCheckTime, notReady, reason } = statusOf(group, installation) ?? {};
   const fix = `${manual('serve.md#is-all-well')} has the reason; ${serveLogs(installation.argocdNamespace)}`;
-  if (reason === 'InvalidSpec' && notReady !== undefined)
-    return bad(notReady, 'Correct it in git: gitea-runners validate shows the line');
+  if (reason === INVALID && notReady !== undefined && !isOutdated) return bad(notReady, OTHER_VERSION);
   if (notReady !== undefined) return bad(notReady, ERROR_CODE.test(notReady) ? correctText(notReady) : fix);
   if (lastCheckTime === undefined)
     return bad('it was never looked at', `${fix}; GITEA_RUNNERS_NAMESPACES must name ${group.namespace}`);

@@ -9,6 +9,7 @@ import { STANDARD_INPUT } from '../../config/runnergroup/group-files.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { GroupKey, Plan, RunnerDecision } from '../../planner/decisions.ts';
 import type { Job, LiveJob } from '../../planner/evidence.ts';
+import { parseRunnerName } from '../../planner/names.ts';
 import { renamed } from '../../planner/repositories.ts';
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
@@ -168,7 +169,7 @@ export async function findSubject(reference: What, argument: string, places: Sea
       const scopes = [...new Set(places.explanation.groups.map(({ scope }) => scope))];
       const scopesText = `Jobs of these scopes are seen: ${firstNames(scopes, SHOWN) || 'none'}`;
       const noJob = `there is no unfinished job of this id${notNewest(places)}`;
-      throw unknown(argument, `${noJob}. ${scopesText}${brokenHere(places)}`);
+      throw unknown(argument, `${noJob}. ${scopesText}. ${elsewhere(reference.id, places)}${brokenHere(places)}`);
     }
     case 'page': {
       const pageJobs = jobsOfPage(reference, places);
@@ -183,6 +184,18 @@ export async function findSubject(reference: What, argument: string, places: Sea
     default:
       return reference satisfies never;
   }
+}
+
+/** Returns where to ask about a job that no list has: the runner that was made for it, or its run. */
+function elsewhere(id: number, { explanation: { liveJobs = [], runners } }: SearchedIn): string {
+  const names = [...runners.map(({ runner }) => runner), ...liveJobs.map(({ name }) => name)];
+  const runner = names.find((name) => {
+    const { madeFor } = parseRunnerName(name) ?? {};
+    return madeFor && 'id' in madeFor && madeFor.id === id;
+  });
+  return runner === undefined
+    ? 'Jobs of other repositories, and jobs that Gitea has deleted, are not: ask about the run, gitea-runners explain OWNER/NAME#NUMBER'
+    : `Gitea may have deleted it with its run. Runner ${runner} was made for it: gitea-runners explain runner/${runner}`;
 }
 
 /** Names the broken groups: their jobs are not searched. */

@@ -124,7 +124,7 @@ export async function planOfCluster(
   io: Io,
 ): Promise<ExplainedPlan & { readonly where: WhereIAm }> {
   const { config, namespaces } = source;
-  const { objects, groups, broken, settings: giteaSettings } = await groupsOfCluster(source, reader, flags, io);
+  const { objects, groups, broken, served, settings: giteaSettings } = await groupsOfCluster(source, reader, flags, io);
   const looking = lookAndPlan(groups, giteaSettings, {
     includeBlocked: true,
     // `sortedOut` has judged them.
@@ -137,7 +137,7 @@ export async function planOfCluster(
   if (around.status === 'rejected') throw around.reason;
   const context = config.context?.name;
   const knownPlace = { server: reader.client.origin, ...(context !== undefined && { context }), namespaces, broken };
-  const where: WhereIAm = { ...knownPlace, ...around.value };
+  const where: WhereIAm = { ...knownPlace, ...served, ...around.value };
   if (planned.status === 'fulfilled') {
     const unservedGroups = planned.value.troubles.map(({ failure: { code, message }, ...group }) => ({
       group: keyText(group),
@@ -188,18 +188,27 @@ export async function groupsOfCluster(
   const installation = await installationFrom(flags, { ...io, env });
   const { groups, broken } = sortedOut(objects, installation, settings.policy?.defaults);
   // The policy is a file that only `serve` sees.
-  const refusals = objects.map((object) => statusSeen(object)).filter(({ reason }) => reason === DENIED);
+  const statuses = objects.map((object) => statusSeen(object));
+  const refusals = statuses.filter(({ reason }) => reason === DENIED);
   const refused = new Map(refusals.map(({ group, notReady }) => [group, notReady]));
+  const serves = new Set(
+    statuses.flatMap((each) => (each.lastCheckTime && !each.notReady && !each.isOutdated ? each.group : [])),
+  );
+  const told = broken.map((each) => (serves.has(each.group) ? { ...each, problem: each.problem + OLDER } : each));
+  const namesOfServe = env['GITEA_RUNNERS_NAMESPACES'];
+  const served = namesOfServe === undefined ? {} : { servedNamespaces: readList(namesOfServe) };
   const denied = groups.flatMap((group): readonly UnservedGroup[] => {
     const problem = refused.get(keyText(group));
     return problem === undefined ? [] : [{ group: keyText(group), problem }];
   });
   const allowed = groups.filter((group) => !refused.has(keyText(group)));
-  return { objects, groups: allowed, broken: [...broken, ...denied], settings: giteaSettings };
+  return { objects, groups: allowed, broken: [...told, ...denied], served, settings: giteaSettings };
 }
 
-/** Names of runners follow from these. */
-const OF_NAMES = /^GITEA_RUNNERS_(?:INSTANCE|RUNNER_IMAGE(?:_ROOTLESS)?|DOCKER_IMAGE|SECRETS)$/;
+const OLDER = '; serve accepts it, so this program is of another version: use that of serve';
+
+/** Names of runners, and what `serve` looks at, follow from these. */
+const OF_NAMES = /^GITEA_RUNNERS_(?:INSTANCE|NAMESPACES|RUNNER_IMAGE(?:_ROOTLESS)?|DOCKER_IMAGE|SECRETS)$/;
 
 /** Variables that who looks from outside lacks, as the sidecar and `serve` have them. Empty: there are none, or they may not be read. */
 async function installedSettings(reader: ClusterReader): Promise<Readonly<Record<string, string>>> {

@@ -14,6 +14,7 @@ import { type Deadline, failure, type HttpAnswer, type HttpRequest, type Request
 import type { SecretKeys } from '../tokens/api-token.ts';
 import type { ClusterConfig } from './config.ts';
 import {
+  admissionFailure,
   type KubeApi,
   KubeClient,
   type KubeQuestion,
@@ -131,10 +132,13 @@ export async function createCredentials(
       data: { [CREDENTIALS_KEY]: Buffer.from(file ?? '').toString('base64') },
     },
   };
-  const { status } = await client.send(question, deadline);
+  const answer = await client.send(question, deadline);
+  const { status } = answer;
   if (status === 201) return 'created';
   if (status === 409) return 'there';
   const request = client.request(question);
+  const refused = admissionFailure(request, answer);
+  if (refused) throw refused;
   if (status !== 403 && status !== 422) throw unexpectedStatus(request, status, '');
   const remedy = `Apply install/runner-credentials.yaml for namespace ${namespace}, and look for a quota of Secrets there`;
   throw failure(request, 'GR-REG-01', `the cluster refused (${status})`, remedy, 'cluster-forbidden');
@@ -176,12 +180,15 @@ const WHO = /User "system:serviceaccount:([a-z0-9-]{1,63}:[a-z0-9.-]{1,253})"/;
 
 function failureOf(
   request: HttpRequest,
-  { status, text }: HttpAnswer,
+  answer: HttpAnswer,
   { namespace, name }: SecretPlace,
   { create, instead, role, verbs }: SecretRemedies,
 ): Failure {
+  const { status, text } = answer;
   if (status === 404)
     return failure(request, 'GR-TOKEN-10', 'there is no such Secret (404)', `Create it: ${create}`, 'token-unusable');
+  const refused = admissionFailure(request, answer);
+  if (refused) return refused;
   if (status !== 403) return unexpectedStatus(request, status, instead);
   // The text is JSON, so its quotes are escaped.
   const account = WHO.exec(text.slice(0, 2_000).replaceAll('\\"', '"'))?.[1] ?? 'NAMESPACE:SERVICEACCOUNT';

@@ -4,7 +4,14 @@ import { Failure } from '../../shared/failure.ts';
 import { EXTEND_UNTIL, isOurs } from '../../shared/marks.ts';
 import { type Deadline, failure, type HttpRequest } from '../http/request.ts';
 import { judgeJob } from './judge-job.ts';
-import { type KubeClient, type KubeQuestion, parseAnswer, statusFailure, unexpectedStatus } from './kube-client.ts';
+import {
+  admissionFailure,
+  type KubeClient,
+  type KubeQuestion,
+  parseAnswer,
+  statusFailure,
+  unexpectedStatus,
+} from './kube-client.ts';
 import { jobOf } from './kube-pods.ts';
 import { JOBS, objectPath, PODS, type Resource } from './resources.ts';
 
@@ -49,8 +56,10 @@ export async function writeExtension(
     path: objectPath(JOBS, namespace, name),
     body: { metadata: { resourceVersion, annotations: { [EXTEND_UNTIL]: until } } },
   };
-  const { status } = await client.send(question, deadline);
-  if (status !== 200 && status !== 409) throw refused(client.request(question), status);
+  const answer = await client.send(question, deadline);
+  const { status } = answer;
+  const request = client.request(question);
+  if (status !== 200 && status !== 409) throw admissionFailure(request, answer) ?? refused(request, status);
   return status === 200;
 }
 

@@ -1,5 +1,5 @@
 /** Client for one Kubernetes API server: requests with a fresh token, and lines of a watch. Knows no resource. */
-import type * as z from 'zod';
+import * as z from 'zod';
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { TRACKING_LABEL } from '../../shared/marks.ts';
@@ -191,6 +191,38 @@ export function parseValue<T>(request: HttpRequest, shape: z.ZodType<T>, value: 
   if (error) throw unreadable(request, `${lacking} ${error.issues[0]?.path.join('.') || 'object'}`);
   return data as T;
 }
+
+/** `Status` of the API server. `details` names the object. A cause of its own schema names a field. */
+const Refusal = z.object({
+  kind: z.literal('Status'),
+  reason: z.string().nullish(),
+  details: z.looseObject({ causes: z.array(z.object({ field: z.string().nullish() })).nullish() }).nullish(),
+});
+
+/**
+ * The failure of a write that admission has refused, not RBAC. A webhook's refusal has no `details`, and that of a
+ * ValidatingAdmissionPolicy a cause without a field (1.37: webhookerrors.ToStatusErr, plugin/policy/validating).
+ * Undefined: it was not admission, or the answer does not tell.
+ */
+export function admissionFailure(
+  request: HttpRequest,
+  { status, text }: Pick<HttpAnswer, 'status' | 'text'>,
+): Failure | undefined {
+  if (request.method === 'GET' || !REFUSALS.has(status)) return undefined;
+  const { data } = Refusal.safeParse(parseJson(text));
+  const isAdmission = data?.details
+    ? data.details.causes?.some(({ field }) => !field)
+    : data && data.reason !== 'BadRequest';
+  if (!isAdmission) return undefined;
+  const [, name = 'that webhook or policy'] = ADMISSION.exec(text.slice(0, 2_000).replaceAll('\\"', '"')) ?? [];
+  const remedy = `Ask who runs ${name} to except this account or namespace: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicies`;
+  return failure(request, 'GR-CLUSTER-19', `an admission webhook or policy refuses it (${status})`, remedy, 'cluster');
+}
+
+/** A webhook chooses 400 or 403, a policy 422 or another of these. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 403, 422]);
+/** Nothing else of the text is used, and this only when it is a name. */
+const ADMISSION = /(?:admission webhook "|ValidatingAdmissionPolicy ')([a-z0-9.-]{1,253})["']/;
 
 /** Makes the Failure of an unusable status. A busy server has a code and a remedy of its own. @param code of others */
 export function statusFailure(request: HttpRequest, status: number, code: string, remedy: string): Failure {

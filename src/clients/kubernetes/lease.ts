@@ -10,7 +10,7 @@ import { pause, untilAborted } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import type { Texts } from '../../shared/marks.ts';
 import { Deadline } from '../http/request.ts';
-import { type KubeApi, type KubeQuestion, parseAnswer, statusFailure } from './kube-client.ts';
+import { admissionFailure, type KubeApi, type KubeQuestion, parseAnswer, statusFailure } from './kube-client.ts';
 
 interface LeaseOptions {
   readonly namespace: string;
@@ -182,7 +182,8 @@ export function leaseOf(client: KubeApi, options: LeaseOptions) {
     const sentMs = clock.steadyMs();
     const answer = await client.send(question, deadline);
     if (answer.status === 409) return false;
-    if (answer.status !== 200 && answer.status !== 201) throw refused(question, answer.status);
+    if (answer.status !== 200 && answer.status !== 201)
+      throw admissionFailure(client.request(question), answer) ?? refused(question, answer.status);
     const object = parseAnswer(client.request(question), LeaseObject, answer.text, 'Lease');
     lastSeen = { object, text: JSON.stringify(object.spec ?? null), atMs: clock.steadyMs() };
     writtenMs = sentMs;

@@ -6,6 +6,8 @@ export const STALE_CHECK_MS = 300_000;
 
 /** Reason of the condition Ready of a group that the policy denies. */
 export const DENIED = 'PolicyDenied';
+/** Reason of the condition Ready of a group whose spec `serve` does not accept. */
+export const INVALID = 'InvalidSpec';
 /** Reason if Jobs wait for credentials of their runners. Of the condition Registered: only in some repositories. */
 export const UNREGISTERED = 'RegistrationFailed';
 

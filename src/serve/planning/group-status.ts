@@ -4,6 +4,7 @@ import { troubleText } from '../../answers/remedies.ts';
 import type { Denial } from '../../config/policy/denial.ts';
 import {
   DENIED,
+  INVALID,
   type LostJob,
   MOST_UNREGISTERED,
   type RunnerGroupStatus,
@@ -178,7 +179,7 @@ function essence(status: RunnerGroupStatus): unknown {
 
 function readiness(facts: GroupFacts): Verdict {
   const { checkAgeMs = 0, counts, giteaFailure, planFailure, problem, refusal, unregistered } = facts;
-  if (problem !== undefined) return ['False', facts.isDenied ? DENIED : 'InvalidSpec', problem];
+  if (problem !== undefined) return ['False', facts.isDenied ? DENIED : INVALID, problem];
   if (refusal) return ['False', DENIED, failureText(refusal)];
   if (giteaFailure) {
     const reason = giteaReason(giteaFailure);

@@ -303,10 +303,10 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     'kubectl create namespace runners',
   ],
   [
-    'a RunnerGroup that is not valid',
+    'a RunnerGroup that serve does not know, and this program does',
     put([...GROUP, 'status', 'conditions'], [{ ...condition('False'), reason: 'InvalidSpec', message: 'spec.zzz' }]),
     'RunnerGroup runners/ci, as serve sees it: InvalidSpec: spec.zzz',
-    'gitea-runners validate shows the line',
+    'so serve is of another version',
   ],
   [
     'an Application of RunnerGroups without the plugin',

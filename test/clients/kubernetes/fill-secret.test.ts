@@ -73,7 +73,9 @@ it.each([
   [500, 'GR-CLUSTER-07', 'status 500'],
 ])('%i is %s, for reading and writing, and says what to do', async (code, expected, remedy) => {
   const message = `User "${WHO}" cannot patch resource "secrets" ${VALUE}`;
-  const { fill, read } = await start((response) => send(response, code, { kind: 'Status', message, code }));
+  const { fill, read } = await start((response) =>
+    send(response, code, { kind: 'Status', message, details: { kind: 'secrets' }, code }),
+  );
 
   const failures = [await failureOf(read()), await failureOf(fill())];
 
