@@ -3,7 +3,7 @@ import { TOO_LONG, TOO_MANY } from '../clients/gitea/bounds.ts';
 import { describeScope } from '../clients/gitea/endpoints.ts';
 import { runnerLabel } from '../config/runnergroup/field-kinds.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
-import { LONGEST_MISTYPED, labelsIn, nearestName, withoutTypography } from '../config/runnergroup/words.ts';
+import { LONGEST_MISTYPED, labelsMeantBy, nearestName, withoutTypography } from '../config/runnergroup/words.ts';
 import { memo } from '../planner/collections.ts';
 import type { GroupKey, JobDecision } from '../planner/decisions.ts';
 import type { Job } from '../planner/evidence.ts';
@@ -184,7 +184,7 @@ function faultOf(label: string, hasRule: boolean): string | undefined {
 
 /** Returns the schema's rule that a label breaks. A label with several names should be a list. */
 function ruleText(label: string, rule: string): string {
-  const names = labelsIn(label).filter((name) => !name.includes(':'));
+  const names = labelsMeantBy(label).filter((name) => !name.includes(':'));
   if (names.length <= 1) return `: it ${rule.replace(/; write .*/, '')}`;
   const list = `runs-on: [${names.join(', ')}]`;
   return label.includes(',') ? `. Write ${list}` : `: it must not contain spaces. Of several names write ${list}`;

@@ -6,7 +6,6 @@ import { systemCode } from '../shared/failure.ts';
 import { printable } from '../shared/printable.ts';
 import { problemOf } from './runnergroup/field-problem.ts';
 
-/** Most characters of the file. A longer one is refused. */
 const LONGEST_FILE = 262_144;
 
 /** Parses the file. @param toError makes the failure for a fault of the file */

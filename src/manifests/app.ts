@@ -1,9 +1,9 @@
 /**
- * The cdk8s app, the one way to a Job. `generate`, `cdk8s synth` and `serve` build it, at run time:
+ * The cdk8s app, the one way to a Job:
  *
- *   RunnersApp ─► a RunnerGroupChart per RunnerGroup, and per size of one ─► the group's Job (group-job.ts) ─► a stamp of it per runner (stamp.ts)
+ *   RunnersApp ─► a RunnerGroupChart per RunnerGroup and size ─► its Job (group-job.ts) ─► a stamp per runner (stamp.ts)
  *
- * `generate` writes the stamps as text (text.ts). `cdk8s synth` adds them to the charts and writes files. `serve` needs the hash only.
+ * `generate` writes the stamps as text (text.ts), `cdk8s synth` writes charts as files, and `serve` needs the hash only.
  */
 import { hash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -19,9 +19,10 @@ import { groupManifest, type ObjectManifest, type Output } from './output.ts';
 import { sortedByKey, stamp } from './stamp.ts';
 import { document, withFinalNewline } from './yaml.ts';
 
-/** Above this number V8 collects garbage sooner: 3,000 groups, the most of one run, take 130 MB instead of 160, and a quarter more time. */
+/** Groups from which V8 collects garbage sooner: 3,000 of them take 130 MB instead of 160, and a quarter more time. */
 const MANY_GROUPS = 1_000;
 
+/** All RunnerGroups of a run, with a chart for each and for each of its sizes. */
 export class RunnersApp extends App {
   /** Sorted by namespace and name, with the sizes of a group after it. */
   readonly groupCharts: readonly RunnerGroupChart[];
@@ -71,9 +72,9 @@ export class RunnersApp extends App {
 /** One RunnerGroup or one size of it: the template of its Jobs, and after `emit` its object and a Job per runner. */
 export class RunnerGroupChart extends Chart {
   readonly group: RunnerGroup;
-  /** 16 hex digits over the template. A new runner's name has them: one name never stands for two specs, for a Job's template cannot change. */
+  /** 16 hex digits over the template, in the name of each new runner: one name never stands for two specs. */
   templateHash = '';
-  /** The group's Job without what belongs to one runner. As JSON, which takes a tenth of the memory: most groups print no Job. */
+  /** The group's Job without the parts of one runner. As JSON, in a tenth of the memory: most groups print no Job. */
   templateJson = '';
   /** The group's Job, for a platform's app to change. It is not printed. */
   readonly job: ApiObject | undefined;
@@ -85,16 +86,16 @@ export class RunnerGroupChart extends Chart {
     super(scope, id, { namespace: group.namespace });
     this.group = group;
     const job = groupJob(group);
-    const made = finish ? finished(job, group, finish) : job;
-    this.take(made);
+    const made = finish ? withTemplate(job, group, finish) : job;
+    this.setJob(made);
     if (!group.platform) return;
     this.ours = made;
     this.job = new ApiObject(this, 'job', JSON.parse(JSON.stringify(made)));
   }
 
-  take(made: JobManifest): void {
-    this.templateHash = hash('sha256', JSON.stringify(made)).slice(0, 16);
-    this.templateJson = JSON.stringify(completed(made));
+  setJob(job: JobManifest): void {
+    this.templateHash = hash('sha256', JSON.stringify(job)).slice(0, 16);
+    this.templateJson = JSON.stringify(withUnhashedParts(job));
   }
 
   get template(): JobManifest {
@@ -114,31 +115,30 @@ export class RunnerGroupChart extends Chart {
 }
 
 /** Keys in order: how a podTemplate is written down must not show in the hash. */
-function finished(job: JobManifest, group: RunnerGroup, finish: FinishPod): JobManifest {
+function withTemplate(job: JobManifest, group: RunnerGroup, finish: FinishPod): JobManifest {
   const template = finish(group, job.spec.template);
   return template === job.spec.template ? job : (sorted({ ...job, spec: { ...job.spec, template } }) as JobManifest);
 }
 
 /**
- * Adds parts that are not in the hash, because 0.2.0 did not have them: its runners keep their names. A podTemplate has the last word.
- *
- * - Our images are for Linux: in a cluster with other nodes the pods would fail there.
+ * Adds parts that are not in the hash: 0.2.0 did not have them, and its runners keep their names. Templates win.
+ * - Our images are for Linux: on other nodes the pods would fail.
  * - The last lines of `register` stand in the status of its pod when it fails (docs/adr/0120).
  * - A runner that is stopped while it starts hears of it (docs/adr/0125).
  */
-function completed(job: JobManifest): JobManifest {
+function withUnhashedParts(job: JobManifest): JobManifest {
   const { template } = job.spec;
   const { containers, initContainers, nodeSelector } = template.spec;
   const spec = {
     ...template.spec,
-    containers: containers.map(hearing),
-    ...(initContainers && { initContainers: initContainers.map(telling) }),
+    containers: containers.map(withPreStop),
+    ...(initContainers && { initContainers: initContainers.map(withTerminationMessage) }),
     nodeSelector: { 'kubernetes.io/os': 'linux', ...nodeSelector },
   };
   return { ...job, spec: { ...job.spec, template: { ...template, spec } } };
 }
 
-function telling(container: Container): Container {
+function withTerminationMessage(container: Container): Container {
   if (container.name !== REGISTER) return container;
   return sortedByKey<unknown>({
     terminationMessagePolicy: 'FallbackToLogsOnError',
@@ -150,7 +150,7 @@ function telling(container: Container): Container {
  * A pod that is deleted while its container starts gets SIGTERM once, before process 1 handles signals (40 ms,
  * containerd 2.4). The runner would wait for jobs all its grace period, and a job at its end would be killed.
  */
-function hearing(container: Container): Container {
+function withPreStop(container: Container): Container {
   if (container.name !== 'runner') return container;
   const stop = container.lifecycle?.preStop?.exec.command;
   // While s6 starts, the command of dind-rootless fails.
@@ -159,7 +159,7 @@ function hearing(container: Container): Container {
   return sortedByKey<unknown>({ ...container, lifecycle }) as unknown as Container;
 }
 
-/** Renders as it is: cdk8s would drop nulls, sort keys and walk the same pod template once per runner. Patches set on it have no effect. */
+/** Renders unchanged: cdk8s would drop nulls, sort keys and walk the template once per runner. Ignores patches. */
 class Manifest extends ApiObject {
   readonly #manifest: ObjectManifest;
 
@@ -205,6 +205,7 @@ export function podTemplate(group: RunnerGroup, finish?: FinishPod): JobManifest
   return chartOf(group, finish).template;
 }
 
+/** Returns the hash of a group's template, which is in the names of its runners. */
 export function templateHash(group: RunnerGroup, finish?: FinishPod): string {
   return chartOf(group, finish).templateHash;
 }

@@ -3,7 +3,7 @@
  *
  *   dind-rootless  one container: s6 runs dockerd and the runner, uid 1000, privileged (as the runner's own example)
  *   dind           two containers: dockerd as native sidecar, privileged; the runner is uid 1000 with nothing
- *   buildkit       two containers: no docker; rootless BuildKit as native sidecar, uid 1000, unconfined (docs/adr/0073); the runner has nothing
+ *   buildkit       two containers: no docker; rootless BuildKit as native sidecar, unconfined (docs/adr/0073)
  *   host           one container: no docker; CI steps run in it as uid 1000 with nothing
  */
 import type { k8s } from 'cdk8s-plus-28';
@@ -66,11 +66,12 @@ const CONFINED = {
   securityContext: { ...UNPRIVILEGED, runAsGroup: RUNNER_ID, runAsNonRoot: true, runAsUser: RUNNER_ID },
 };
 
-/** The runner's program, and its service in the image of mode `dind-rootless`. Older images and programs are called `act_runner`. */
+/** The runner's program, and its service in the dind-rootless image. Older ones are called `act_runner`. */
 export function runnerProgram(image: string): string {
   return /(?:^|\/)act_runner(?:[:@]|$)/.test(image) ? 'act_runner' : 'gitea-runner';
 }
 
+/** Returns what a group's `containerMode` adds to its pods. */
 export function modeParts(group: JobGroup): ModeParts {
   const { env, securityContext } = CONFINED;
   const confined = { securityContext, registerSecurityContext: securityContext };
@@ -89,12 +90,10 @@ export function modeParts(group: JobGroup): ModeParts {
 }
 
 /**
- * The image's own entry point (runner 1.0.8, Dockerfile), but the runner waits for dockerd as long as it takes. The image's services do not:
+ * The image's own entry point (runner 1.0.8), but for two of its services:
  *
- *   s6-notifyoncheck  asks dockerd for 7 s only (option `-n`). Then the runner waits for ever, and its CI job gets another one after
- *                     `spawnTimeoutSeconds`.
- *   s6-svwait         fails when the runner's service is the quicker one: s6 has not yet written dockerd's state. Then the runner takes a
- *                     CI job without docker.
+ *   s6-notifyoncheck  would ask dockerd for 7 s only, and the runner would then wait for ever
+ *   s6-svwait         fails if the runner's service is quicker than s6: the runner would take a CI job without docker
  */
 export const ROOTLESS_COMMAND: readonly string[] = [
   'sh',
@@ -106,11 +105,9 @@ export const ROOTLESS_COMMAND: readonly string[] = [
 ];
 
 /**
- * `XDG_DATA_HOME` moves docker's data into the /data volume: in the container's own layer overlayfs would lie on overlayfs,
- * and a volume mounted at docker's usual folder belongs to root, which rootless dockerd cannot chmod.
- *
- * The preStop command ends the runner alone and waits for it: a stopped container sends SIGTERM to s6-svscan, which stops
- * dockerd at the same moment, under the CI job that should be finished.
+ * `XDG_DATA_HOME` moves docker's data into the /data volume. In the container's layer overlayfs would lie on overlayfs,
+ * and a volume at docker's usual folder belongs to root. The preStop command ends the runner alone and waits for it:
+ * without it SIGTERM would stop dockerd under the last CI job.
  */
 function dindRootless(group: JobGroup): ModeParts {
   const waitMs = shutdownSeconds(group) * 1000;
@@ -189,11 +186,9 @@ const ID_FILES: Required<Required<ModeParts>['sidecar']>['files'] = {
 };
 
 /**
- * Rootless BuildKit makes a user namespace of its own: newuidmap needs both capabilities, and a way to get them. The default profiles of
- * seccomp and AppArmor forbid the namespace and its mounts. A pod with securityProfile `baseline` may not ask for none, so it has what
- * its node gives to containers that ask for nothing.
- *
- * `--oci-worker-no-process-sandbox`: a build step cannot have a /proc of its own where parts of /proc are masked.
+ * Rootless BuildKit makes a user namespace: newuidmap needs both capabilities and a way to get them, and the default
+ * profiles of seccomp and AppArmor forbid it. A pod with securityProfile `baseline` may not drop these profiles, so it
+ * has what its node gives. Without a process sandbox: a build step cannot have a /proc where parts of it are masked.
  */
 function buildkit(group: JobGroup) {
   const { buildkitImage = BUILDKIT_IMAGE, securityProfile = 'privileged' } = group;
@@ -226,7 +221,7 @@ function buildkit(group: JobGroup) {
   };
 }
 
-/** On top of `gracefulStopSeconds`: to report a job that ends in the last second (two tries of 10 s), and stop dockerd. */
+/** On top of `gracefulStopSeconds`: to report a job that ends last (two tries of 10 s), and to stop dockerd. */
 const STOP_MARGIN_SECONDS = 30;
 
 /** Returns the time after which the kubelet kills a stopped pod, in seconds. */

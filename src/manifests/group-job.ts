@@ -32,12 +32,11 @@ const STAY: Texts = {
 };
 
 /**
- * The group's Job with everything but what belongs to one runner: the name is empty, in the metadata and in `GITEA_RUNNER_NAME`. Keys are
- * sorted. Same group, same bytes.
+ * The group's Job without what belongs to one runner: its name is empty, also in `GITEA_RUNNER_NAME`. Keys are sorted.
+ * Same group, same bytes.
  *
- * `podReplacementPolicy: Failed`: a drained or preempted pod counts when it has ended, not when it is asked to end. So a runner
- * that finishes its CI job in the grace period leaves a complete Job. There is no podFailurePolicy: with `backoffLimit: 0` every
- * failure is final. That is wanted, because a second pod would register a used-up name again.
+ * `podReplacementPolicy: Failed`: a drained pod counts when it has ended, so a runner that finishes its CI job in the
+ * grace period leaves a complete Job. `backoffLimit: 0`: a second pod would register a used-up name again.
  */
 export function groupJob(group: JobGroup): JobManifest {
   const labels = groupLabels(group.name);
@@ -63,24 +62,60 @@ export function groupJob(group: JobGroup): JobManifest {
   return sorted(job) as JobManifest;
 }
 
-/** Makes the pod. Parts that few groups have are at the ends of the lists: so the other groups' pods stay the same. */
-function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
-  const { sidecar } = mode;
-  const added = podParts(group);
-  const data = group.cache ? [DATA, init.SECRET_CONFIG] : [DATA];
-  const config = { mountPath: CONFIG_DIR, name: 'config', readOnly: true };
-  const configFile = group.cache ? init.SECRET_CONFIG_FILE : CONFIG_FILE;
+/** What the containers of one pod share. */
+type PodParts = ReturnType<typeof partsOf>;
+
+function partsOf(group: JobGroup, mode: ModeParts) {
   const registration = {
     [NAME_VARIABLE]: '',
     GITEA_RUNNER_LABELS: group.labels.map(({ text }) => text).join(','),
-    CONFIG_FILE: configFile,
+    CONFIG_FILE: group.cache ? init.SECRET_CONFIG_FILE : CONFIG_FILE,
   };
-  const command = runnerCommand(group);
-  /** The resources of all three: a quota asks every container for them, and a pod needs the largest, not the sum. */
-  const image = { image: group.image, ...resourcesOf(group) };
+  const prepare = `${preparation(group)}${group.cache ? init.WRITE_SECRET_CONFIG : ''}${mode.prepare ?? ''}`;
+  return {
+    group,
+    mode,
+    added: podParts(group),
+    /** Image and resources of our containers: a quota asks each for them, and a pod needs the largest, not the sum. */
+    image: { image: group.image, ...resourcesOf(group) },
+    config: { mountPath: CONFIG_DIR, name: 'config', readOnly: true },
+    data: group.cache ? [DATA, init.SECRET_CONFIG] : [DATA],
+    registration,
+    registered: registrationParts(group, prepare, registration),
+    hasRegister: group.registrationToken !== undefined || prepare !== '',
+  };
+}
 
-  /** Sidecar that starts while `register` runs. */
-  const sidecarContainer: k8s.Container | undefined = sidecar && {
+/** Makes the pod. Parts that few groups have are at the ends of the lists: so the other groups' pods stay the same. */
+function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
+  const parts = partsOf(group, mode);
+  const { sidecar } = mode;
+  const initContainers = [
+    ...(sidecar ? [sidecarContainer(sidecar, parts)] : []),
+    ...(group.setupCommand.length > 0 ? [setupContainer(parts)] : []),
+    ...(parts.hasRegister ? [registerContainer(parts)] : []),
+  ];
+  return {
+    automountServiceAccountToken: false,
+    containers: [runnerContainer(parts)],
+    enableServiceLinks: false,
+    ...(initContainers.length > 0 && { initContainers }),
+    restartPolicy: 'Never',
+    securityContext: { fsGroup: RUNNER_ID },
+    terminationGracePeriodSeconds: terminationGraceSeconds(group),
+    volumes: [
+      ...emptyDirs([...parts.data, ...(sidecar?.mounts ?? [])]),
+      CONFIG_VOLUME,
+      ...(sidecar?.files ? [sidecar.files.volume] : []),
+      ...parts.added.volumes,
+      ...parts.registered.credentials,
+    ],
+  };
+}
+
+/** Starts while `register` runs. */
+function sidecarContainer(sidecar: Required<ModeParts>['sidecar'], { added }: PodParts): k8s.Container {
+  return {
     name: sidecar.name,
     image: sidecar.image,
     args: [...sidecar.args],
@@ -89,8 +124,11 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
     securityContext: sidecar.securityContext,
     volumeMounts: [...mounts(sidecar.mounts), ...(sidecar.files?.mounts ?? []), ...added.mounts],
   };
-  /** Runs `setupCommand` with the runner's docker and folders, and no token, before `register` writes the CAs. */
-  const setup: k8s.Container = {
+}
+
+/** Runs `setupCommand` with the runner's docker and folders, and no token, before `register` writes the CAs. */
+function setupContainer({ group, mode, added, image, config }: PodParts): k8s.Container {
+  return {
     ...image,
     name: init.SETUP,
     command: [...init.setupCommand(group.setupCommand)],
@@ -101,10 +139,11 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
     volumeMounts: [...mounts([DATA, ...mode.mounts]), config, ...added.mounts],
     workingDir: DATA.path,
   };
-  const prepare = `${preparation(group)}${group.cache ? init.WRITE_SECRET_CONFIG : ''}${mode.prepare ?? ''}`;
-  const registered = registrationParts(group, prepare, registration);
-  const credentials = registered.credentials.map(({ name }) => ({ ...CREDENTIALS_PATH, name }));
-  const register: k8s.Container = {
+}
+
+/** Prepares the runner's folders, and registers the runner unless `serve` does. */
+function registerContainer({ group, mode, added, image, config, data, registered }: PodParts): k8s.Container {
+  return {
     ...image,
     name: registered.by,
     command: [...registered.command],
@@ -116,8 +155,22 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
     securityContext: mode.registerSecurityContext,
     volumeMounts: [...mounts([...data, ...(mode.registerMounts ?? [])]), config, ...added.registerMounts],
   };
-  /** The runner's container. It has no registration token: every CI job can read the environment of its container. */
-  const runner: k8s.Container = {
+}
+
+/** The runner's container. It has no registration token: every CI job can read the environment of its container. */
+function runnerContainer({
+  group,
+  mode,
+  added,
+  image,
+  config,
+  data,
+  registered,
+  registration,
+}: PodParts): k8s.Container {
+  const command = runnerCommand(group);
+  const credentials = registered.credentials.map(({ name }) => ({ ...CREDENTIALS_PATH, name }));
+  return {
     ...image,
     name: 'runner',
     ...(command && { command: [...command] }),
@@ -128,29 +181,6 @@ function podSpec(group: JobGroup, mode: ModeParts): k8s.PodSpec {
     ...(mode.preStop && { lifecycle: { preStop: { exec: { command: [...mode.preStop] } } } }),
     securityContext: mode.securityContext,
     volumeMounts: [...mounts([...data, ...mode.mounts]), config, ...added.mounts, ...credentials],
-  };
-
-  const setups = group.setupCommand.length > 0 ? [setup] : [];
-  const initContainers = [
-    ...(sidecarContainer ? [sidecarContainer] : []),
-    ...setups,
-    ...(group.registrationToken || prepare ? [register] : []),
-  ];
-  return {
-    automountServiceAccountToken: false,
-    containers: [runner],
-    enableServiceLinks: false,
-    ...(initContainers.length > 0 && { initContainers }),
-    restartPolicy: 'Never',
-    securityContext: { fsGroup: RUNNER_ID },
-    terminationGracePeriodSeconds: terminationGraceSeconds(group),
-    volumes: [
-      ...emptyDirs([...data, ...(sidecar?.mounts ?? [])]),
-      CONFIG_VOLUME,
-      ...(sidecar?.files ? [sidecar.files.volume] : []),
-      ...added.volumes,
-      ...registered.credentials,
-    ],
   };
 }
 

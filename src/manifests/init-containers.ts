@@ -1,13 +1,12 @@
 /**
- * Makes the containers that run before the runner. It registers in an init container, the only container that has the registration token (docs/adr/0023).
+ * Makes the containers before the runner. Only the one that registers has the registration token (docs/adr/0023).
  *
  *   setup      `setupCommand`, before `register`, so that a slow preparation delays no CI job
  *   register   has the token; writes /data/.runner with a token of this one runner; ends
- *   runner     finds /data/.runner, so `scripts/run.sh` of the runner image registers nothing; runs CI jobs; has no token
+ *   runner     finds /data/.runner, so `scripts/run.sh` of its image registers nothing; runs CI jobs; has no token
  *
- * The pod has `restartPolicy: Never`, so nobody starts a failed init container again: the script itself tries again.
+ * Nobody starts a failed init container again (`restartPolicy: Never`): the script itself tries again.
  */
-
 import type { Mount } from './container-mode.ts';
 import { withoutExpansion } from './job-manifest.ts';
 import { CONFIG_FILE } from './runner-config-file.ts';
@@ -26,13 +25,13 @@ const PAUSE_SECONDS = 5;
 const TRY_SECONDS = 60;
 
 /**
- * - The trap: process 1 of a container ignores SIGTERM unless it handles it, and a pod that is deleted would stay for its whole grace
- *   period. A shell handles a signal while it waits, not while a program runs in the foreground: hence `&` and `wait`.
+ * - The trap: process 1 ignores SIGTERM unless it handles it, and a deleted pod would stay for its whole grace period. A
+ *   shell handles a signal while it waits, not while a program runs in the foreground: hence `&` and `wait`.
  * - `.runner` is there when the kubelet runs the container a second time: no second registration.
- * - A try that failed may leave half a file, if the disk is full. The runner would take it for a registration.
- * - A token that is bound to a Gitea goes to no other one. The group's URL is in normal form (src/shared/url.ts). Here the same is done
- *   for the ways in which people write one: capitals of scheme and host, a default port, slashes and line breaks at the end. What is
- *   written in another way is refused; the message names the way to write it, and not what is there: a URL may hold a password.
+ * - A failed try may leave half a file, if the disk is full. The runner would take it for a registration.
+ * - A bound token goes to no other Gitea. The group's URL is in normal form (src/shared/url.ts); here the bound one gets
+ *   it, as far as people write it: capitals, default port, slashes and line breaks at the end. What differs is refused,
+ *   and not repeated: a URL may hold a password.
  *
  * No `bash`, no `tini`: an image of a user's own may lack them.
  */
@@ -71,6 +70,7 @@ export function registerCommand(program: string, preparation: string): readonly 
 /** Name of the container that replaces `register` if `serve` registers and the pod needs preparation. */
 export const PREPARE = 'prepare';
 
+/** Returns the command of the container that prepares a runner which `serve` registers. */
 export function prepareCommand(lines: string): readonly string[] {
   return ['sh', '-c', withoutExpansion(`trap 'exit 143' TERM INT\ncd /data || exit 1\n${lines}`)];
 }
@@ -100,8 +100,8 @@ export const SECRET_CONFIG_FILE = `${SECRET_CONFIG.path}/config.yaml`;
 export const CACHE_SECRET_VARIABLE = 'GITEA_RUNNER_CACHE_SECRET';
 
 /**
- * Shell lines that print file `$1` with the secret as `cache.external_secret`, the last key of its last section. In YAML a
- * single quote is written twice. An editor's line break at the end of a Secret is removed.
+ * Shell lines that print file `$1` with the secret as `cache.external_secret`, the last key of its last section. In YAML
+ * a single quote is written twice. An editor's line break at the end of a Secret is removed.
  */
 export const PRINT_WITH_SECRET = `with_secret() (
   LC_ALL=C

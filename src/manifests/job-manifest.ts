@@ -2,7 +2,7 @@
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import type { Texts } from '../shared/marks.ts';
 
-/** The variable that holds the runner's name. Two containers have it. Of a pod's spec only it and the PriorityClass differ within a group. */
+/** The variable with the runner's name, in two containers. Else only the PriorityClass differs within a group. */
 export const NAME_VARIABLE = 'GITEA_RUNNER_NAME';
 
 /** The parts of a container in which runners differ. Only `runner` and `register` hold the runner's name. */
@@ -64,7 +64,7 @@ export function sorted(value: unknown): unknown {
   return result;
 }
 
-/** Kubernetes expands `$(NAME)` in values and commands: a label could ask for the registration token and show it to Gitea. */
+/** Kubernetes expands `$(NAME)`: without this, a label could show the registration token to Gitea. */
 export function withoutExpansion(text: string): string {
   return text.replaceAll('$', '$$$$');
 }

@@ -1,12 +1,11 @@
 /**
- * `keepFailedSeconds`: makes the pod of a runner wait after a failed CI job (docs/adr/0037). Groups without it keep the entry point of
- * the image.
+ * `keepFailedSeconds`: makes the pod of a runner wait after a failed CI job (docs/adr/0037).
  *
- *     command ─► writes the script below as run.sh, puts its folder first in PATH ─► the image's own entry point (tini, or s6 with dockerd)
- *             ─► run.sh: ours ─► the image's run.sh, whose standard output is read ─► success: ends · anything else: waits
+ *     command ─► writes the script below as run.sh, first in PATH ─► the image's own entry point (tini, or s6)
+ *             ─► our run.sh ─► the image's run.sh, whose standard output is read ─► success: ends · anything else: waits
  *
- * The runner (1.0.8) exits with 0 however its CI job ended. It says how on standard output only, and only when it logs at level debug
- * (`Runner.run` in internal/app/run/runner.go). Its own log is on standard error and stays that of the container.
+ * The runner (1.0.8) exits with 0 however its CI job ended. It says how on standard output only, at level debug
+ * (`Runner.run`). Its own log is on standard error and stays that of the container.
  */
 import type { JobGroup } from '../config/runnergroup/runner-group.ts';
 import { ROOTLESS_COMMAND } from './container-mode.ts';
@@ -18,14 +17,13 @@ export const LONGEST_KEEP_SECONDS = 86_400;
 const FOLDER = '/data/.keep';
 
 /**
- * - What the CI job says stands behind `]   | ` on its line. The other lines are the runner's.
- * - A shell handles a signal while it waits, not while a program runs in the foreground. `wait` ends with each signal, so it is called
- *   until the runner is gone.
- * - A signal between two lines counts, too: hence `ended`.
- * - SIGTERM while it waits ends it at once: there is nothing to finish. The trap itself exits. A `sleep` that has just been forked may not
- *   hear `kill`, and a signal just before `wait` does not end `wait`: together they made a pod wait for its grace period.
+ * - Lines of the CI job itself have `]   | ` in them. The other lines are the runner's.
+ * - A shell handles a signal while it waits, not while a program runs in the foreground. `wait` ends with each signal, so
+ *   it is called until the runner is gone. A signal between two lines counts, too: hence `ended`.
+ * - SIGTERM while it waits ends it at once: the trap itself exits. A new `sleep` may not hear `kill`, and a signal just
+ *   before `wait` does not end `wait`: together they made a pod wait for its grace period.
  * - A runner that was told to stop, or that has failed, ends as ever.
- * - Without a pipe (a full disk) or a reader the runner runs as ever: one that writes into a pipe without a reader is killed.
+ * - Without a pipe (a full disk) or a reader the runner runs as ever: writing to a pipe without a reader kills.
  */
 const RUN = `#!/bin/sh
 PATH=\${PATH#${FOLDER}:}

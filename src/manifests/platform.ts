@@ -1,7 +1,7 @@
 /**
- * Runs a platform's own cdk8s app around ours (docs/adr/0095). Entry of lib/platform.cjs. Answers with data, throws nothing.
+ * Runs a platform's own cdk8s app around ours (docs/adr/0095). Entry of lib/platform.cjs. Returns data, throws nothing.
  *
- *   our charts ─► the platform's function changes them ─► each Job is compared with ours ─► templates, and objects beside them
+ *   our charts ─► the platform's function changes them ─► each Job is compared with ours ─► templates, and other objects
  */
 import { Console } from 'node:console';
 import { readFileSync, writeSync } from 'node:fs';
@@ -62,7 +62,7 @@ function problemsOf(app: RunnersApp, configure: (app: RunnersApp) => unknown, ju
     const secrets = namesakes.flatMap((each) => tokenSecrets(each.group));
     const judgement = judge(group, plain(ours), plain(job?.toJson()), secrets);
     if ('problems' in judgement) return judgement.problems.map((text) => `${node.path}/job: ${text}`);
-    chart.take(sorted(judgement.job) as JobManifest);
+    chart.setJob(sorted(judgement.job) as JobManifest);
     node.tryRemoveChild('job');
     return [];
   });
@@ -104,7 +104,7 @@ function plain<T>(value: T): T {
   return sorted(JSON.parse(JSON.stringify(value))) as T;
 }
 
-/** Runs the app so that nothing of it reaches stdout, and so that its `process.exit` does not look like an empty output. */
+/** Runs the app so that it writes nothing to stdout, and so that its `process.exit` does not look like empty output. */
 function guarded<T>(work: () => T): { readonly value: T } | { readonly problem: string } {
   const { write } = process.stdout;
   const onExit = () => {

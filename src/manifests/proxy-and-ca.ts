@@ -15,15 +15,15 @@ import { withoutExpansion } from './job-manifest.ts';
 const USERNAME = 'GITEA_RUNNER_PROXY_USERNAME';
 const PASSWORD = 'GITEA_RUNNER_PROXY_PASSWORD';
 const POD_IP = 'GITEA_RUNNER_POD_IP';
-/** Never through a proxy: the pod itself and the Services of its cluster. The runner's own cache listens at the pod's address. */
+/** Never through a proxy: the pod, at whose address the runner's cache listens, and Services of its cluster. */
 const ALWAYS_DIRECT = ['localhost', '127.0.0.1', '::1', '.svc', '.cluster.local'];
 
-/** Folder of `update-ca-certificates`, so that a job may run it. Not below /etc or /run: rootless dockerd copies these. */
+/** Folder of `update-ca-certificates`, which a job may run. Not below /etc or /run: rootless dockerd copies these. */
 const CA_DIR = '/usr/local/share/ca-certificates/gitea-runner';
 const CA_FILE = `${CA_DIR}/ca.crt`;
 const BUNDLE_DIR = '/usr/local/share/gitea-runner';
 const BUNDLE_FILE = `${BUNDLE_DIR}/ca-bundle.pem`;
-/** Variables that make a program trust a file. All but Node's and `SSL_CERT_DIR` take the place of the public CAs: hence the bundle. */
+/** Variables that make programs trust a file. Most replace the public CAs: hence the bundle. */
 const CA_VARIABLES = {
   SSL_CERT_FILE: BUNDLE_FILE,
   SSL_CERT_DIR: `/etc/ssl/certs:${CA_DIR}`,
@@ -38,19 +38,20 @@ const ENV_FILE = '/data/runner.env';
 
 /** Returns the parts that the group's fields add to its pods. Empty if it has none of these fields. */
 export function podParts({ proxy, caBundle }: JobGroup) {
-  const ofProxy = proxyVariables(proxy);
-  if (caBundle === undefined) return { env: ofProxy, dockerEnv: ofProxy, volumes: [], registerMounts: [], mounts: [] };
+  const proxyEnv = proxyVariables(proxy);
+  if (caBundle === undefined)
+    return { env: proxyEnv, dockerEnv: proxyEnv, volumes: [], registerMounts: [], mounts: [] };
   const { name, key } = caBundle.configMapRef;
   const ca = { mountPath: CA_DIR, name: 'ca', readOnly: true };
   const bundle = { mountPath: BUNDLE_DIR, name: 'ca-bundle' };
   return {
     /** Variables of the containers `register` and `runner`. Kubernetes expands the `$(NAME)` in them. */
     env: [
-      ...ofProxy,
+      ...proxyEnv,
       ...Object.entries(CA_VARIABLES).map(([variable, value]): k8s.EnvVar => ({ name: variable, value })),
     ],
     /** Variables of the docker sidecar. Go programs look into `SSL_CERT_DIR` besides the image's own bundle. */
-    dockerEnv: [...ofProxy, { name: 'SSL_CERT_DIR', value: CA_VARIABLES.SSL_CERT_DIR }],
+    dockerEnv: [...proxyEnv, { name: 'SSL_CERT_DIR', value: CA_VARIABLES.SSL_CERT_DIR }],
     volumes: [
       { configMap: { items: [{ key, path: 'ca.crt' }], name }, name: 'ca' },
       { emptyDir: {}, name: 'ca-bundle' },

@@ -1,3 +1,4 @@
+/** Writes the configuration file of a group's runners. */
 import { hasDocker, type JobGroup } from '../config/runnergroup/runner-group.ts';
 import { shutdownSeconds } from './container-mode.ts';
 import { sorted } from './job-manifest.ts';
@@ -10,13 +11,12 @@ export const CONFIG_DIR = '/etc/gitea-runner';
 export const CONFIG_FILE = `${CONFIG_DIR}/config.yaml`;
 
 /**
- * The runner's own configuration (runner 1.0.8, `internal/pkg/config/config.example.yaml`); everything else is its default.
- * `spec.runnerConfig` is merged over it; none of its keys is one of these.
+ * The runner's own configuration (1.0.8, `config.example.yaml`); everything else is its default, or in `spec.runnerConfig`.
  * - `file` is what `scripts/run.sh` takes for `RUNNER_STATE_FILE`, relative to /data: both must agree.
  * - `timeout` follows the Job's deadline, else the runner's own 3 h would end longer CI jobs; Gitea's limit stays.
  * - `shutdown_timeout` is 0 s by default: a stopped runner would cut its CI job at once, and report it as a success.
- * - `docker_timeout` is 0 s by default: the runner would end when dockerd is not up yet. After it the runner ends with an error.
- * - `require_docker`: without it a runner with `host` labels only would not wait for the sidecar's dockerd. In dind-rootless s6 waits.
+ * - `docker_timeout` is 0 s by default: the runner would end if dockerd is not up yet. After it, it ends with an error.
+ * - `require_docker`: else a runner with `host` labels only does not wait for dockerd. In dind-rootless s6 waits.
  * - `env_file`, `options`, `valid_volumes`: proxy-and-ca.ts.
  * - `log.level`: with `keepFailedSeconds` the pod must see how its CI job ended (keep.ts).
  * - no `labels`: they would override `GITEA_RUNNER_LABELS` at registration.

@@ -1,5 +1,4 @@
 /** Makes a group's template the Job of one runner: its name, labels and annotations. */
-
 import { hash } from 'node:crypto';
 import { OF_REPOSITORY } from '../config/runnergroup/runner-group.ts';
 import { boundTo, present, QUEUE, REGISTER, REGISTERED_AT, RUNNER_CONFIG, type Texts } from '../shared/marks.ts';
@@ -104,11 +103,9 @@ const ASKS_OFTEN = `${CAPACITY}  fetch_interval: 1s\n  fetch_interval_max: 1s\n`
 const ASKS_AS_WRITTEN = /^ {2}fetch_interval(?:_max)?:/m;
 
 /**
- * The spec of a group's warm runners (docs/adr/0035). What it has besides is no part of the template's hash: a pool that is switched on
- * changes no other runner.
- *
- * - Such a runner asks Gitea for work every second. Others ask after 2 s and, while they are idle, every 5 s (runner 1.0.8).
- * - Its Job may live longer, because it waits before it works. The planner exchanges an idle one before that time is over.
+ * The spec of a group's warm runners (docs/adr/0035). It is not in the hash: a new pool changes no other runner.
+ * - A warm runner asks Gitea for work every second. Others ask every 2 s, and every 5 s while they are idle (1.0.8).
+ * - Its Job may live longer, because it waits first. The planner exchanges an idle one before that time is over.
  */
 function warmSpec(spec: JobManifest['spec'], warmSeconds: number): JobManifest['spec'] {
   const { metadata } = spec.template;

@@ -2,7 +2,6 @@
  * The fast writer of `generate`: it writes a group's Job once, with marks where runners differ, and replaces the marks
  * for each runner, in 3 µs instead of 400. `cdk8s synth` writes the same bytes (same-bytes.property.test.ts).
  */
-
 import { OF_REPOSITORY } from '../config/runnergroup/runner-group.ts';
 import type { Texts } from '../shared/marks.ts';
 import type { RunnerGroupChart } from './app.ts';

@@ -1,9 +1,7 @@
 /**
- * Writes YAML that every reader takes for the same thing.
- *
- * All strings are double-quoted and on one line. Plain `035e2982` is a float for some readers, and plain `on` a boolean for others.
- * A quoted string cannot end its place in the structure. Keys are plain only when no reader sees more than a word in them.
- * Objects keep their order.
+ * Writes YAML that every reader takes for the same thing. All strings are double-quoted and on one line: plain `035e2982`
+ * is a float for some readers, and plain `on` a boolean for others. Keys are plain only if each reader sees a word in
+ * them. Objects keep their order.
  */
 
 const PLAIN_KEY = /^[A-Za-z][A-Za-z0-9_./-]*$/;

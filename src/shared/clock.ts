@@ -9,7 +9,7 @@ export interface Clock {
   readonly steadyMs: () => number;
   /** Calls once, after so many ms, or at once when that time is over. Answers what takes it back. */
   readonly after: (ms: number, call: () => void) => () => void;
-  /** Resolves at the next turn of the event loop: probes, webhooks, signals and the renewal of the Lease come between two long computations. */
+  /** Resolves at the next turn of the event loop: probes, signals and the Lease come between long computations. */
   readonly nextTurn: () => Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export async function pause({ after }: Pick<Clock, 'after'>, ms: number, signal?
   });
 }
 
-/** The result of `work`. Undefined as soon as `signal` is aborted: the caller no longer waits for `work`, and its failure is ignored. */
+/** The result of `work`. Undefined as soon as `signal` is aborted: nobody waits any longer, and a failure is ignored. */
 export async function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> {
   let stop = (): void => undefined;
   const aborted = new Promise<undefined>((resolve) => {

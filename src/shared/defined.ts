@@ -1,3 +1,4 @@
+/** Objects without undefined fields. */
 type OptionalKey<T> = { [K in keyof T]: undefined extends T[K] ? K : never }[keyof T];
 
 /** The fields of `T`. A field that may be undefined is optional, and has a value if it is present. */

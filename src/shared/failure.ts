@@ -1,15 +1,15 @@
+/** Failures: the errors that users see. */
 import { firstLines } from './printable.ts';
 
 /**
  * The error that ends a run. Three words are used for what can go wrong:
  * - a *failure* ends a run, or one part of a reconcile of `serve` (this class);
- * - a *problem* is one finding in an input file (`runnergroup/problems.ts`); all problems of a run end it with one failure;
- * - an *error* is JavaScript's, or the answer of another program. It never reaches a user: a failure takes its place.
+ * - a *problem* is one finding in an input file (runnergroup/problems.ts); a run has one failure for all of them;
+ * - an *error* is JavaScript's, or another program's. It never reaches a user: a failure takes its place.
  *
- * `exit` is the process' exit code: 1 the world (Gitea, cluster, missing file), 2 the input (RunnerGroup files, flags),
- * 3 refused (a token's binding, policy). `message` is complete and safe to show: operation, object, what came, what to do.
- * It never holds a token, a header or a response body. `code` is permanent, so that it can be searched for. `kind` is what the program
- * itself goes by.
+ * `exit` is the exit code: 1 the world (Gitea, cluster, missing file), 2 the input (files, flags), 3 refused (a token's
+ * binding, policy). `message` is complete and safe to show: operation, object, what came, what to do. `code` is permanent
+ * and for people. The program itself goes by `kind`.
  */
 export class Failure extends Error {
   readonly code: string;
@@ -57,6 +57,7 @@ export function isOfConnection({ kind }: Failure): boolean {
   return ['unreachable', 'untrusted', 'timeout', 'too-long', 'told-to-wait'].includes(kind);
 }
 
+/** True if the server asks for fewer requests. */
 export function isRateLimit({ kind }: Failure): boolean {
   return kind === 'rate-limited' || kind === 'told-to-wait';
 }
@@ -82,6 +83,7 @@ export async function orFailure<T>(promise: Promise<T>): Promise<T | Failure> {
   }
 }
 
+/** Returns the results that are no failures. */
 export function successes<K, V>(results: ReadonlyMap<K, V | Failure>): ReadonlyMap<K, V> {
   return new Map([...results].flatMap(([key, value]) => (value instanceof Failure ? [] : [[key, value] as const])));
 }

@@ -1,3 +1,4 @@
+/** The process as commands see it, and what its terminal can show. */
 import { styleText } from 'node:util';
 
 /** The process as commands see it. It is an argument, so that a test can pass its own. */
@@ -14,7 +15,7 @@ export interface Io {
   readonly err: (text: string) => void;
 }
 
-/** The process' exit code. 4: `explain --exit-code` found an unserved job. 130: Ctrl-C ended it; 129 and 143: another signal. */
+/** The process' exit code. 4: `explain --exit-code` found an unserved job. 130: Ctrl-C; 129, 143: another signal. */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 129 | 130 | 143;
 
 export type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan';
@@ -41,6 +42,7 @@ export function canMove({ terminal, env }: Pick<Io, 'terminal' | 'env'>): boolea
   return terminal && env['TERM'] !== 'dumb';
 }
 
+/** Returns the text in this style, if colours may be used. */
 export function painted(style: Style, text: string, { colour }: Pick<Paper, 'colour'>): string {
   return colour ? styleText(style, text, { validateStream: false }) : text;
 }

@@ -1,3 +1,4 @@
+/** Keys of objects and jobs, and collections by key. */
 type Named = Readonly<Record<'namespace' | 'name', string>>;
 
 /** `runners/ci`: the key of an object with a namespace, and what people read. */
@@ -39,6 +40,11 @@ export function groupBySeveral<T, K>(all: readonly T[], keysOf: (each: T) => rea
 /** Options of an `LRUCache` with so many entries. Its own `max` allocates all memory at the start (20,000: 0.4 MB). */
 export function atMost(entries: number) {
   return { maxSize: entries, sizeCalculation: () => 1 };
+}
+
+/** Returns the words of a text that are separated by spaces. */
+export function wordSet(text: string): ReadonlySet<string> {
+  return new Set(text.split(' '));
 }
 
 /** Removes all other keys. */

@@ -28,9 +28,9 @@ export const REPOSITORY = 'gitea.bpg.pw/repository';
 export const SIZE = 'gitea.bpg.pw/size';
 /** Annotation: slots that the runner takes under each limit. Absent: 1. */
 export const WEIGHT = 'gitea.bpg.pw/weight';
-/** Annotation: names of the limits that it counts under besides its cap, separated by commas. Also read of Jobs of other Applications. */
+/** Annotation: names of limits that it counts under besides its cap, with commas. Other Applications read it, too. */
 export const LIMITS = 'gitea.bpg.pw/limits';
-/** Annotation: scope of the group. By it other Applications count the runner under limits, and a renamed group owns it. */
+/** Annotation: scope of the group. By it, others count the runner under limits, and a renamed group keeps it. */
 export const SCOPE = 'gitea.bpg.pw/scope';
 /** Annotation: level at which `serve` registers the runner (`scopeWord`). Absent: its pod registers. It never changes. */
 export const REGISTERED_AT = 'gitea.bpg.pw/registered-at';
@@ -48,9 +48,9 @@ export const CREDENTIALS_KEY = '.runner';
 export const TRIED_BEFORE = 'gitea.bpg.pw/tried-before';
 /** Annotation: end of the CI job of a runner whose pod waits, RFC 3339. The plan prints it and reads it. */
 export const ENDED_AT = 'gitea.bpg.pw/ended-at';
-/** Annotation: until when such a runner stays, RFC 3339. Printed by the plan, for people: Argo CD reverts other values. */
+/** Annotation: until when such a runner stays, RFC 3339. The plan prints it for people. */
 export const KEEP_UNTIL = 'gitea.bpg.pw/keep-until';
-/** Annotation: until when somebody wants it to stay, RFC 3339. Written by people and `gitea-runners extend`, never printed. */
+/** Annotation: until when somebody wants it to stay, RFC 3339. Written by people and `extend`, never printed. */
 export const EXTEND_UNTIL = 'gitea.bpg.pw/extend-until';
 /** Annotation of a RunnerGroup: any value suspends it in the cluster. The text is for people: since when, by whom. */
 export const SUSPENDED = 'gitea.bpg.pw/suspended';

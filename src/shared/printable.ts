@@ -5,7 +5,7 @@ const unprintable = (): RegExp =>
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** A text as one line that is safe to print. Unprintable characters become `\n`, `\r`, `\t` or `\u{hex}`; all others stay, also beyond ASCII. */
+/** One line that is safe to print. Unprintable characters become `\n`, `\r`, `\t` or `\u{hex}`. */
 export function printable(text: string): string {
   return text.replace(
     unprintable(),

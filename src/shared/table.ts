@@ -1,3 +1,4 @@
+/** Tables and wrapped text for a terminal. */
 import { type Paper, painted, type Style } from './io.ts';
 import { printable } from './printable.ts';
 
@@ -67,7 +68,7 @@ export function wrapped(text: string, columns = Number.POSITIVE_INFINITY): strin
   return lines.join('\n');
 }
 
-/** Lines of at most so many characters, broken between words where that is possible. An address or an argument is never broken: people click on it, or copy it. */
+/** Lines of at most `width` characters, broken between words. Addresses and arguments stay whole: people copy them. */
 export function broken(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let remainder = text;

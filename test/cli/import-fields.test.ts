@@ -41,9 +41,9 @@ const deployment = (pod: object, spec: object = {}) =>
 
 /** A value of every field below, so deep that each struct is there once. Texts differ, so that each can be found. */
 function sampleOf(type: ValueType, depth: number, next: () => number): fc.JsonValue {
-  if (type.is === 'list') return [sampleOf(type.of, depth, next)];
-  if (type.is === 'mapping') return { k: sampleOf(type.of, depth, next) };
-  if (type.is === 'struct') {
+  if (type.kind === 'list') return [sampleOf(type.element, depth, next)];
+  if (type.kind === 'mapping') return { k: sampleOf(type.element, depth, next) };
+  if (type.kind === 'struct') {
     const names = [...fieldsOf(type.name).keys()];
     const chosen =
       depth > 2

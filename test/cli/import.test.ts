@@ -320,16 +320,16 @@ describe('of a pod', () => {
   });
 
   const sample = (type: ValueType, depth = 0): unknown => {
-    switch (type.is) {
+    switch (type.kind) {
       case 'scalar':
         return (
           { string: 'x', boolean: false, int32: 1, int64: 1, 'any object': {}, quantity: '1' }[String(type.scalar)] ??
           'x'
         );
       case 'list':
-        return [sample(type.of, depth + 1)];
+        return [sample(type.element, depth + 1)];
       case 'mapping':
-        return { k: sample(type.of, depth + 1) };
+        return { k: sample(type.element, depth + 1) };
       case 'struct': {
         const [first = ''] = fieldsOf(type.name).keys();
         const names = [...new Set([...requiredFields(type.name), ...(depth < 4 ? [first] : [])])];

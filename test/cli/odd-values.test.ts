@@ -339,6 +339,11 @@ describe('a value that cannot be meant has a warning', () => {
       'labels[0]: names the image node:20:slim with two tags: keep one',
     ],
     [
+      'a tag behind the sign of digests',
+      docker('node@latest'),
+      'labels[0]: names the image node@latest, which no registry has: write node:latest',
+    ],
+    [
       "the node's socket in a pod with a daemon of its own",
       options('-v /var/run/docker.sock:/var/run/docker.sock'),
       "runnerConfig.container.options: mounts /var/run/docker.sock of the runner's own pod, which has nothing there, and not of the node: remove it",
@@ -510,6 +515,21 @@ describe('a value that cannot be meant has a warning', () => {
       `warning: metadata.annotations["gitea.bpg.pw/suspended"]: is "${value}", and suspends the group, as any value does: remove the line [GR-WARN-14]`,
     ]);
   });
+
+  it.each(['', '2026-11-30T12:00:00Z'])('a look that git asks for once and never again: "%s"', async (value) => {
+    expect(await told({}, { annotations: { 'gitea.bpg.pw/look-now': value } })).toEqual([
+      'warning: metadata.annotations["gitea.bpg.pw/look-now"]: asks for one look only, because each sync writes the same value: remove the line, and use the action "Look now" in Argo CD [GR-WARN-14]',
+    ]);
+  });
+
+  it.each(['false', 'true'])(
+    'an annotation that Argo CD reads at Applications only: skip-reconcile "%s"',
+    async (value) => {
+      expect(await told({}, { annotations: { 'argocd.argoproj.io/skip-reconcile': value } })).toEqual([
+        'warning: metadata.annotations["argocd.argoproj.io/skip-reconcile"]: has no effect here, because Argo CD reads it at Applications only: remove the line. "suspend: true" stops new runners [GR-WARN-14]',
+      ]);
+    },
+  );
 
   it.each(['argocd', 'kube-system'])('a namespace that rules the cluster: %s', async (namespace) => {
     expect(await told({}, { namespace })).toEqual([

@@ -63,7 +63,7 @@ async function explained({ policy }: InstalledPolicy, group: RunnerGroup, asker:
     const valueIn = (level: object): unknown => (level as Readonly<Record<string, unknown>>)[field];
     const level = all.find((each) => valueIn(each) !== undefined);
     const saw = found.map(({ found: { path, message } }) => `${path} ${message}`.trim());
-    const results = [...new Set(found.map(({ is }) => is))].join(', ');
+    const results = [...new Set(found.map(({ outcome }) => outcome))].join(', ');
     if (!level) return [rule, '', '', results || 'not restricted', saw.join('; ')];
     const valueText = cut(JSON.stringify(valueIn(level)), 60);
     return [rule, whereOf(level), valueText, results || 'allowed', saw.join('; ')];

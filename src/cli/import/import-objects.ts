@@ -1,5 +1,6 @@
 /** Sorts the objects of the files: those that start runners, those that scale these, and the others. */
 import * as z from 'zod';
+import { OTHER_NAMES } from '../../config/runnergroup/field-problem.ts';
 import { isMapping, valueAt } from '../../config/runnergroup/paths.ts';
 import { RUNNER_IMAGE } from '../../config/runnergroup/words.ts';
 import { printable } from '../../shared/printable.ts';
@@ -102,19 +103,15 @@ export const INIT = "start with 'gitea-runners init'";
 export const HELM = 'helm template NAME CHART -f VALUES | gitea-runners import -';
 const RENDER = `Only its objects can be read: ${HELM}`;
 
-/** Fields in the objects of other tools, with our fields. */
-const OUR_FIELDS: Readonly<Record<string, string>> = {
-  ...{ maxReplicas: 'maxActiveRunners', maxRunners: 'maxActiveRunners', replicas: 'maxActiveRunners' },
-  ...{ minReplicas: 'minIdleRunners', minRunners: 'minIdleRunners', minIdleRunners: 'minIdleRunners' },
-  ...{ labels: 'labels', tags: 'labels', organization: 'org', repository: 'repo', githubScopeRef: 'org' },
-};
+/** Our fields that are repeated from objects of other tools. No other: it could hold a token. */
+const REPEATED = ['maxActiveRunners', 'minIdleRunners', 'labels', 'org', 'repo'];
 
 /** Returns lines such as `maxActiveRunners: 12` by our field. The last of two words for one field counts. */
 function ourFieldsIn(value: object): ReadonlyMap<string, string> {
   const fields = Object.entries(value).flatMap(([key, inner]: [string, unknown]): (readonly [string, string])[] => {
-    const ours = Object.hasOwn(OUR_FIELDS, key) ? OUR_FIELDS[key] : undefined;
+    const field = Object.hasOwn(OTHER_NAMES, key) ? OTHER_NAMES[key] : key;
     const text = valueAt(inner, ['name']) ?? (Array.isArray(inner) ? `[${inner.join(', ')}]` : inner);
-    if (ours && typeof text !== 'object') return [[ours, `${ours}: ${text}`]];
+    if (field && REPEATED.includes(field) && typeof text !== 'object') return [[field, `${field}: ${text}`]];
     return typeof inner === 'object' && inner ? [...ourFieldsIn(inner)] : [];
   });
   return new Map(fields);

@@ -105,8 +105,8 @@ export async function refusalsOf(
 
 /** Refuses denied groups, for a command that does nothing by halves. @throws Failure exit 3 with all denials */
 export async function refuseDenied(settings: Settings, groups: readonly RunnerGroup[], io: Io): Promise<void> {
-  const { all } = settings.policy ? await refusalsOf(settings.policy, groups, io) : {};
-  if (all) throw all;
+  const { whole } = settings.policy ? await refusalsOf(settings.policy, groups, io) : {};
+  if (whole) throw whole;
 }
 
 /** Returns the caller, from variables that authors of repositories cannot set: theirs begin with ARGOCD_ENV_. */

@@ -14,7 +14,7 @@ import {
   shellLine,
   withoutTypography,
 } from '../../config/runnergroup/words.ts';
-import { GROUP_NAME, groupLabels, SUSPENDED } from '../../shared/marks.ts';
+import { GROUP_NAME, groupLabels, LOOK_NOW, SKIP_RECONCILE, SUSPENDED } from '../../shared/marks.ts';
 import { cut } from '../../shared/printable.ts';
 
 type Odd = readonly [path: Path, message: string];
@@ -81,7 +81,7 @@ function oddWord(text: string, path: Path): string | undefined {
 
 /** Warns of impossible images. The first part of a name is a host if it has a dot, a colon or capitals. */
 function oddImage(image: string): string | undefined {
-  const plain = image.replace(/^[a-z]+:\/\//, '');
+  const plain = image.replace(/^[a-z]+:\/\//, '').replace(/(?<!:[^/]*)@(?!sha256:)/, ':');
   const [, host = '', name = '', tags = ''] =
     /^((?:[^/@]*[.:A-Z][^/@]*|localhost)\/)?([^:@]*)([^@]*)/.exec(plain) ?? [];
   if (tags.indexOf(':') !== tags.lastIndexOf(':')) return `names the image ${image} with two tags: keep one`;
@@ -180,12 +180,25 @@ function aboutTime({ manifest }: RunnerGroup): readonly Odd[] {
   });
 }
 
-/** Warns of an annotation that counts with any value, although its value looks like off. */
+const LOOKS_ONCE =
+  'asks for one look only, because each sync writes the same value: remove the line, and use the action "Look now" in Argo CD';
+const OF_APPLICATIONS =
+  'has no effect here, because Argo CD reads it at Applications only: remove the line. "suspend: true" stops new runners';
+
+/** Warns of annotations that do something else than their lines seem to say. */
 function aboutAnnotations({ manifest }: RunnerGroup): readonly Odd[] {
-  const path = ['metadata', 'annotations', SUSPENDED];
-  const value = String(valueAt(manifest, path) ?? 'since');
-  const message = `is ${JSON.stringify(value)}, and suspends the group, as any value does: remove the line`;
-  return oddIf(/^(?:|false|no|off|0|none|null)$/i.test(value), path, message);
+  const aboutKey = (key: string, odd: RegExp, messageOf: (value: string) => string): readonly Odd[] => {
+    const path = ['metadata', 'annotations', key];
+    const value = valueAt(manifest, path);
+    return typeof value === 'string' && odd.test(value) ? [[path, messageOf(value)]] : [];
+  };
+  const suspends = (value: string) =>
+    `is ${JSON.stringify(value)}, and suspends the group, as any value does: remove the line`;
+  return [
+    ...aboutKey(SUSPENDED, /^(?:|false|no|off|0|none|null)$/i, suspends),
+    ...aboutKey(LOOK_NOW, /^/, () => LOOKS_ONCE),
+    ...aboutKey(SKIP_RECONCILE, /^/, () => OF_APPLICATIONS),
+  ];
 }
 
 /** Warns of entries that a wider entry covers: repositories, and hours of a pool. */

@@ -44,10 +44,10 @@ export async function readAndPlan(
   const groupFiles = await readGroups({ ...pathsFrom(args, flags, io), isolate, defaults }, io);
   const read = { ...groupFiles, groups: groupFiles.groups.map((group) => withImages(group, installation)) };
   const refusals = await refusalsOf(settings.policy, read.groups, io);
-  const allowed = read.groups.filter((group) => !refusals.of.has(group));
-  if (refusals.all && allowed.length === 0) throw refusals.all;
+  const allowed = read.groups.filter((group) => !refusals.byGroup.has(group));
+  if (refusals.whole && allowed.length === 0) throw refusals.whole;
   const namespaces = new Set(allowed.map(({ namespace }) => namespace));
-  const denied = [...refusals.of].map(([group, failure]): BrokenGroup => {
+  const denied = [...refusals.byGroup].map(([group, failure]): BrokenGroup => {
     const { namespace, name, place } = group;
     // In a namespace that was not judged as good, nothing of the group is printed as it is written.
     return { namespace, name, place, problems: [], failure, ...(namespaces.has(namespace) && { group }) };

@@ -96,35 +96,20 @@ const Application = z.object({
   status: Status.nullish(),
 });
 
-/** Throws `AppShapeError`. */
+type AppJson = z.infer<typeof Application>;
+
+/** Reads an Application, as Argo CD's API and Kubernetes give it. @throws AppShapeError: a used field has another form */
 export function readApplication(json: unknown) {
   const parsed = Application.safeParse(json);
-  if (!parsed.success) {
-    throw new AppShapeError(`no usable ${parsed.error.issues[0]?.path.join('.') || 'Application'}`);
-  }
-  const { metadata, spec, status } = parsed.data;
-  const operation = status?.operationState;
-  const startedAtMs = operation?.startedAt;
-  const skipMessage = `annotation ${SKIP_RECONCILE}: Argo CD leaves this Application alone`;
-  const isSkipped = TRUE.test(metadata.annotations?.[SKIP_RECONCILE] ?? '');
-  const { deletionTimestamp: deletedAt, finalizers } = metadata;
-  const deleted = `somebody deleted it at ${deletedAt}, and finalizer ${finalizers?.join(', ')} is left`;
-  const conditions = [
-    ...(deletedAt ? [{ type: DELETING, message: deleted }] : []),
-    ...(isSkipped ? [{ type: SKIPPED, message: skipMessage }] : []),
-    ...(status?.conditions ?? []),
-  ];
-  const warningConditions = conditions.filter(({ type }) => !isError(type) && type !== ORPHANED);
-  const oneOfEach = [...groupBy(warningConditions, ({ type }) => type).values()].flatMap(([first]) => first ?? []);
-  const shownConditions = [...new Set([...oneOfEach, ...warningConditions])].slice(0, MOST_WARNINGS);
-  const harmful = (spec?.syncPolicy?.syncOptions ?? []).filter((option) => HARMFUL_OPTIONS.has(option));
+  if (!parsed.success) throw new AppShapeError(`no usable ${parsed.error.issues[0]?.path.join('.') || 'Application'}`);
+  const app = parsed.data;
+  const { metadata, spec, status } = app;
+  const conditions = conditionsOf(app);
   const health = status?.health?.status;
   const reconciledAtMs = status?.reconciledAt;
   const resources = (status?.resources ?? []).filter(({ hook }) => hook !== true);
   const groups = resources.filter((each) => each.group === API_GROUP && each.kind === KIND && !each.requiresPruning);
-  const sources = [spec?.source, spec?.sources].flat();
-  const shards = sources.flatMap((source) => source?.plugin?.env?.filter(({ name }) => name === SHARD_SETTING) ?? []);
-  const managed = new Set([...resources, ...shards.map(({ value }) => shardRef(value))].map(objectKey));
+  const managed = new Set([...resources, ...shardsOf(app)].map(objectKey));
   return {
     name: metadata.name,
     namespace: metadata.namespace,
@@ -134,38 +119,77 @@ export function readApplication(json: unknown) {
     ...(health && { health: oneLine(health, LONGEST_WORD) }),
     /** Errors in Argo CD's order. */
     errors: conditions.filter(({ type }) => isError(type)).map(toError),
-    isSkipped,
+    isSkipped: isSkipped(app),
     /** Why runners may not come: conditions that are no errors, in Argo CD's words, and harmful sync options. */
-    warnings: [
-      ...shownConditions.map(toError).map(({ type, message }) => `${type}: ${message}`),
-      ...harmful.map((option) => `syncOptions has ${option}: ${HARMFUL_OPTIONS.get(option)}`),
-    ],
+    warnings: [...warningsIn(conditions), ...harmfulOptions(spec?.syncPolicy?.syncOptions ?? [])],
     /** The last one (a sync) or the one under way. Its message is one line, safe to show; it may be empty. */
-    ...(operation && {
-      operation: {
-        phase: oneLine(operation.phase, LONGEST_WORD),
-        message: oneLine(operationText(operation), LONGEST_MESSAGE),
-        ...(startedAtMs != null && { startedAtMs }),
-      },
-    }),
+    ...(status?.operationState && { operation: toOperation(status.operationState) }),
     /** True if an operation is requested or runs. Until it ends, Argo CD refuses each sync (`SetAppOperation`). */
-    isOperating: parsed.data.operation != null,
+    isOperating: app.operation != null,
     /** Start of the last comparison with git that was not given up: ms, by the controller's clock, in whole seconds. */
     ...(reconciledAtMs != null && { reconciledAtMs }),
     /** True if a refresh is requested or runs (annotation `REFRESH`). Another request may be lost in it. */
     refreshPending: metadata.annotations?.[REFRESH] !== undefined,
-    /** True when the object is among the Application's resources, also when it waits to be pruned. And for the shard that its plugin prints. */
+    /** True for its resources, also those that wait to be pruned, and for the shard that its plugin prints. */
     manages: (object: ObjectRef): boolean => managed.has(objectKey(object)),
     /** RunnerGroups that the Application prints: `runners/ci`. Absent: nothing has been compared. */
     ...(resources.length > 0 && { groups: groups.map(keyText) }),
-    ...pluginless(parsed.data),
+    ...pluginless(app),
     /** Jobs that Argo CD compares, in its copy of the output. Without hooks and Jobs that are only to be pruned. */
     jobs: resources.flatMap(toJob),
   };
 }
 
+type AppCondition = Readonly<Record<'type' | 'message', string>>;
+
+/** Returns the conditions of the Application, after two of our own: it is being deleted, or left alone. */
+function conditionsOf(app: AppJson): readonly AppCondition[] {
+  const { deletionTimestamp: deletedAt, finalizers } = app.metadata;
+  const deleted = `somebody deleted it at ${deletedAt}, and finalizer ${finalizers?.join(', ')} is left`;
+  const skipped = `annotation ${SKIP_RECONCILE}: Argo CD leaves this Application alone`;
+  return [
+    ...(deletedAt ? [{ type: DELETING, message: deleted }] : []),
+    ...(isSkipped(app) ? [{ type: SKIPPED, message: skipped }] : []),
+    ...(app.status?.conditions ?? []),
+  ];
+}
+
+function isSkipped({ metadata }: AppJson): boolean {
+  return TRUE.test(metadata.annotations?.[SKIP_RECONCILE] ?? '');
+}
+
+/** Returns the first warnings, one of each kind before the others. */
+function warningsIn(conditions: readonly AppCondition[]): readonly string[] {
+  const warnings = conditions.filter(({ type }) => !isError(type) && type !== ORPHANED);
+  const oneOfEach = [...groupBy(warnings, ({ type }) => type).values()].flatMap(([first]) => first ?? []);
+  const shown = [...new Set([...oneOfEach, ...warnings])].slice(0, MOST_WARNINGS);
+  return shown.map(toError).map(({ type, message }) => `${type}: ${message}`);
+}
+
+function harmfulOptions(syncOptions: readonly string[]): readonly string[] {
+  const harmful = syncOptions.filter((option) => HARMFUL_OPTIONS.has(option));
+  return harmful.map((option) => `syncOptions has ${option}: ${HARMFUL_OPTIONS.get(option)}`);
+}
+
+/** Returns the shards that the plugin of the Application is told to print. */
+function shardsOf({ spec }: AppJson): readonly ObjectRef[] {
+  const variables = [spec?.source, spec?.sources].flat().flatMap((source) => source?.plugin?.env ?? []);
+  return variables.filter(({ name }) => name === SHARD_SETTING).map(({ value }) => shardRef(value));
+}
+
+type OperationJson = NonNullable<z.infer<typeof Status>['operationState']>;
+
+function toOperation(operation: OperationJson) {
+  const { phase, startedAt: startedAtMs } = operation;
+  return {
+    phase: oneLine(phase, LONGEST_WORD),
+    message: oneLine(operationText(operation), LONGEST_MESSAGE),
+    ...(startedAtMs != null && { startedAtMs }),
+  };
+}
+
 /** Returns an operation's message. Some give no reason: then the first reason of its objects is added. */
-function operationText({ message = '', syncResult }: NonNullable<z.infer<typeof Status>['operationState']>): string {
+function operationText({ message = '', syncResult }: OperationJson): string {
   const failed = (syncResult?.resources ?? []).filter(({ status }) => status === 'SyncFailed');
   const reason = failed.find((each) => each.message !== '' && !message.includes(each.message))?.message;
   return [message, reason].filter(Boolean).join(': ');
@@ -184,8 +208,8 @@ export function sourcesOf<T>({ source, sources, sourceHydrator }: Sources<T>): r
   return onlySource ? [onlySource] : [];
 }
 
-/** `pluginless`: types of the sources, if none of them has the plugin. Argo CD then applies the RunnerGroups, and is healthy. */
-function pluginless({ spec, status }: z.infer<typeof Application>): { readonly pluginless?: string } {
+/** `pluginless`: types of the sources if none has the plugin. Argo CD then applies the RunnerGroups, and is healthy. */
+function pluginless({ spec, status }: AppJson): { readonly pluginless?: string } {
   const sources = sourcesOf(spec ?? {});
   if (sources.length === 0 || sources.some(({ plugin }) => plugin?.name === PLUGIN)) return {};
   const otherPlugins = sources.flatMap(({ plugin }) => (plugin?.name ? `plugin ${plugin.name}` : []));
@@ -238,7 +262,7 @@ function toJob(resource: z.infer<typeof Resource>) {
   return [{ namespace, name, outOfSync: status === 'OutOfSync' }];
 }
 
-function toError({ type, message }: { readonly type: string; readonly message: string }) {
+function toError({ type, message }: AppCondition) {
   return {
     /** `ComparisonError`, `InvalidSpecError`, `SyncError` or another type of Argo CD, or `SKIPPED` or `DELETING`. */
     type: oneLine(type, LONGEST_WORD),

@@ -1,13 +1,11 @@
 /**
- * Reads the Application of an object from Argo CD's tracking annotation:
+ * Reads the Application of an object from Argo CD's tracking annotation (3.5.3, `BuildAppInstanceValue`):
  *
  *   <application>:<group>/<Kind>:<namespace>/<name>
  *
- * (Argo CD 3.5.3 util/argo/resource_tracking.go, `BuildAppInstanceValue`). `<application>` is `<namespace>_<name>` for an Application
- * outside the control-plane namespace (`InstanceName` in pkg/apis/application/v1alpha1/types.go). Everybody who can write
- * the object can write the annotation. So it tells where to look and proves nothing; `wake.ts` asks Argo CD itself.
+ * Outside the control-plane namespace `<application>` is `<namespace>_<name>`. Everybody who can write the object can
+ * write the annotation. So it tells where to look and proves nothing; wake.ts asks Argo CD itself.
  */
-
 import { siblingOf } from '../../planner/evidence.ts';
 import { SHARDS, type Texts } from '../../shared/marks.ts';
 
@@ -20,14 +18,13 @@ export interface ApplicationRef {
 /** A namespaced Kubernetes object. `group` is empty for the core API. */
 export type ObjectRef = Readonly<Record<'group' | 'kind' | 'namespace' | 'name', string>>;
 
-/** Most characters of a name in Kubernetes. A longer name is no Application. */
 const MAX_NAME = 253;
 const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?';
 const WORD = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';
 const INSTANCE = new RegExp(`^(?:(${LABEL})_)?(${WORD}(?:\\.${WORD})*)$`);
 const MAX_INSTANCE = 63 + 1 + MAX_NAME;
 
-/** Undefined for anything that Argo CD would not write for this object: a copy of a managed object keeps the annotation of its original. */
+/** Undefined: Argo CD would not write this for the object. A copy of a managed object keeps its original's annotation. */
 export function applicationOf(trackingId: string | undefined, object: ObjectRef): ApplicationRef | undefined {
   const objectKeyText = `:${object.group}/${object.kind}:${object.namespace}/${object.name}`;
   if (!trackingId?.endsWith(objectKeyText)) return undefined;
@@ -63,7 +60,7 @@ export function shardNames(application: string, shards: number): readonly string
   return Array.from({ length: shards }, (_, shard) => siblingOf(application, shard));
 }
 
-/** Stands for "its plugin prints this shard" among what an Application manages. No object has such a name. @param shard e.g. `2/7` */
+/** Stands for "its plugin prints this shard" in what an Application manages. @param shard e.g. `2/7` */
 export function shardRef(shard: string): ObjectRef {
   return { group: '', kind: 'Shard', namespace: '', name: shard };
 }

@@ -1,21 +1,16 @@
 /**
- * The three requests that we make to Argo CD's API server. They need an account with `applications, get` and `applications, sync`
- * on the projects of the runners, and nothing else. What the server does, from its source (3.5.3):
+ * The three requests that we make to Argo CD's API server (3.5.3). They need an account with `applications, get` and
+ * `applications, sync` on the projects of the runners, and nothing else.
  *
- *   read     GET  …/applications/NAME               as it stands in the cluster (no cache)
- *   refresh  GET  …/applications/NAME?refresh=hard  sets the annotation `refresh: hard`, then waits for an event of the Application
- *            without it (server/application/application.go, `Get`): so it answers after the comparison, with its result. The plugin
- *            runs within that comparison; one more look at the repository (app details) runs beside it.
- *   sync     POST …/applications/NAME/sync          writes `.operation` and answers at once. The controller then compares again from
- *            its cache (`SyncAppState`: noCache false), so it applies what the refresh before it generated.
+ *   read     GET  …/applications/NAME               as it stands in the cluster, from no cache
+ *   refresh  GET  …/applications/NAME?refresh=hard  sets annotation `refresh`, runs the plugin and compares; then answers
+ *   sync     POST …/applications/NAME/sync          writes `.operation` and answers at once; applies the last refresh
  *
- * Lost wake-up: a comparison that was asked for by an annotation removes it at its end, also one that was set again meanwhile. So a
- * refresh asked for while another one is under way (a push webhook, the UI) is answered by that other one's result. `AppState`
- * shows it: `refreshPending`.
+ * Lost wake-up: a comparison removes the annotation at its end, also one that was set again meanwhile. A refresh asked
+ * for while another one is under way gets the other one's result. `AppState` shows it: `refreshPending`.
  *
- * Overlooked request: the controller puts the answer to each of its patches into its copy of the Application (`writeBackToInformer` in
- * controller/appcontroller.go). One that comes late replaces a newer copy, which held the annotation. Then the request stays pending until
- * the Application changes, or until the next comparison by time (`timeout.reconciliation`). The same annotation again changes nothing.
+ * Overlooked request: the controller's copy of the Application may be replaced by an older one, without the annotation
+ * (`writeBackToInformer`). Then the request stays pending until the Application changes, or is compared by time.
  */
 import * as z from 'zod';
 import { systemClock } from '../../shared/clock.ts';
@@ -55,7 +50,7 @@ export type SyncStart = 'started' | 'busy';
 
 /** A hard refresh waits for a queue, git and the plugin: the caller's deadline limits it. */
 const ATTEMPT_MS = 10 * 60_000;
-/** A refresh that hangs costs Argo CD nothing, so it must not keep others waiting. How many wakes are under way is for the queue of `serve`. */
+/** A refresh that hangs costs Argo CD nothing and must keep no other waiting. The queue of `serve` limits wakes. */
 const CONNECTIONS = 128;
 /** An Application with 600 Jobs has 160 KB; etcd takes none above 1.5 MiB, and JSON adds little. */
 const BODY_LIMIT = 8 * 1024 * 1024;

@@ -47,7 +47,7 @@ export interface GiteaAccess {
   readonly now?: (() => number) | undefined;
   /** Name of the queue of these requests. Queues take turns at the connections to one Gitea (`HttpRequest.queue`). */
   readonly queue?: string | undefined;
-  /** A Gitea that is down sees a single request per look: the first answer is awaited before the next. `once`: and none is repeated. */
+  /** The first answer is awaited before other requests: a Gitea that is down gets one. `once`: none is repeated. */
   readonly careful?: boolean | 'once';
   /** Shelf that holds the rows of the look. Default: a shelf for a single look that knows no labels. */
   readonly shelf?: Shelf;
@@ -63,6 +63,7 @@ export function giteaBase(url: string): string {
 /** Requests of one look. The longest list that is read (20,000 rows) needs 400. */
 const MOST_REQUESTS = 2_000;
 
+/** The questions of one look to one Gitea. */
 export class GiteaApi {
   readonly #access: GiteaAccess;
   readonly #base: string;
@@ -161,7 +162,7 @@ export async function change(
   throw failureOfStatus(request, answer, question, access.token);
 }
 
-/** Builds a request that is redirected only to what the token covers. @throws Failure (exit 3): it covers not even this */
+/** Builds a request that is redirected only to what the token covers. @throws Failure (exit 3): it is foreign itself */
 export function requestTo(
   { url: base, token, names }: Pick<GiteaAccess, 'url' | 'token' | 'names'>,
   { what, method = 'GET', path, query = [] }: Pick<Question, 'what' | 'method' | 'path' | 'query'>,
@@ -188,7 +189,7 @@ export function requestTo(
   };
 }
 
-/** Status of a redirect because the owner has another name (`RedirectToUser`). Others lead to another repository (docs/adr/0086). */
+/** Redirect because the owner has another name (`RedirectToUser`). Others lead to another repository (docs/adr/0086). */
 const OWNER_RENAMED = 307;
 
 /** @throws Failure exit 3: the repository has another owner, for whom the policy allows nothing */
@@ -201,6 +202,7 @@ function refuseTransfer(request: Parameters<typeof failure>[0], from = '', to: s
   throw new Failure('GR-POLICY-06', 3, message, 'policy');
 }
 
+/** Reads the JSON of an answer. @throws Failure: it is no JSON, too large, or of another form */
 export function readAs<T>(request: HttpRequest, answer: HttpAnswer, read: (json: unknown) => T): T {
   // Gitea always answers application/json. Anything else comes from a proxy or portal in between.
   if (answer.mediaType !== 'application/json') throw failureOfOtherContent(request, answer);

@@ -21,9 +21,9 @@ import type { GiteaTarget } from './observe-gitea.ts';
 
 /** Time limit for all looks together, ms. It is the most that a look takes longer if nobody answers. */
 const LONGEST_ASKING_MS = 200;
-/** Besides, once an answer has begun: it has megabytes, and to ask Gitea for them takes longer, most of all where CPU is short. */
+/** Added once an answer has begun: it has megabytes, and asking Gitea for them takes longer. */
 const LONGEST_READING_MS = 2_000;
-/** The time is counted in such steps. While this process makes its templates it hears no answer, and that is not the fault of `serve`. */
+/** Step of the countdown. Time in which this process is busy and hears no answer does not count. */
 const TICK_MS = 10;
 /** The Service has one address for each replica. Only the leading replica has looks. */
 const MOST_ADDRESSES = 8;

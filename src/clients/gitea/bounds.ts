@@ -1,17 +1,13 @@
 /** Limits how much a look keeps: authors of workflows choose names and labels of any length and number. */
 import { groupBy } from '../../shared/keys.ts';
 
-/** Most characters of a name. A longer one becomes `TOO_LONG`. */
 const LONGEST_NAME = 1_000;
 /** Gitea's column has 255 characters in most databases (`Ref`, models/actions/run.go). */
 const LONGEST_BRANCH = 255;
-/** Most characters of a link. A longer one is dropped. */
 const LONGEST_LINK = 2_000;
-/** Most labels of a row. Further ones are dropped, and a marker replaces them. */
 const MOST_LABELS = 200;
 /** Characters of all labels of a job, and of a runner, which has all labels of its group. */
 const MOST_OF_JOB = 4_096;
-/** Most characters of a runner's labels together. Further labels are dropped. */
 const MOST_OF_RUNNER = 16_384;
 /** Label for a string that is too long. No runner of ours and no label of a group has a space in its name. */
 export const TOO_LONG = '(too long)';
@@ -31,7 +27,7 @@ const ROW_BYTES = 300;
 
 type WithUrl = { readonly url: string };
 
-/** Bytes that the look at each target may keep. Giteas have equal shares, and so have the scopes of each: a tenant takes from itself. */
+/** Bytes for the look at each target. Giteas have equal shares, and so have the scopes of each. */
 export function shareOutBytes(targets: readonly WithUrl[]): (target: WithUrl) => number {
   const originOf = ({ url }: WithUrl) => new URL(url).origin;
   const giteas = groupBy(targets, originOf);
@@ -44,6 +40,7 @@ export function shareOutBytes(targets: readonly WithUrl[]): (target: WithUrl) =>
 /** Largest part of a look's bytes by use. `needed`: without room the look fails. `uncovered`: jobs without a group. */
 const SHARES = { needed: 1, optional: 1 / 2, uncovered: 1 / 4 } as const;
 
+/** The memory of one look: rows and texts are kept while there is room. */
 export class Shelf {
   readonly #bytes: number;
   readonly #labels: ReadonlySet<string> | undefined;
@@ -132,6 +129,7 @@ function bounded(labels: readonly string[], mostCharacters: number): readonly st
   return fitting.length < different.length ? [...fitting, TOO_MANY] : fitting;
 }
 
+/** Returns the name, or `TOO_LONG` in its place. */
 export function boundedName(name: string): string {
   return name.length > LONGEST_NAME ? TOO_LONG : name;
 }

@@ -1,9 +1,8 @@
 /**
  * Reads completed jobs. They are evidence only: a missing row is not an error.
  *
- *   150 newest rows   in every look that finds a queued or running job: they tell which runner names are used up
- *   further rows      where nobody sees live Jobs and the planner replays the past (docs/adr/0019): back to the time at which the oldest
- *                     job that is queued or runs was created, at most 1,500 rows
+ *   150 newest rows   in each look with a queued or running job: they tell which runner names are used up
+ *   further rows      where nobody sees live Jobs (docs/adr/0019): back to the oldest active job, at most 1,500
  */
 import type { Job } from '../../planner/evidence.ts';
 import type { GiteaApi, Question } from './api.ts';
@@ -47,7 +46,7 @@ export async function readCompletedJobs(
   return { question, first, sorted, pages };
 }
 
-/** True when jobs that completed since the oldest active one of `jobs` was created may stand on pages that were not read. */
+/** True if unread pages may have jobs that completed since the oldest active one of `jobs` was created. */
 export function lacksHistory(list: CompletedList, jobs: JobsById): boolean {
   const { first, sorted, pages } = list;
   if (newestPages(first, sorted, pages.length, 1).length === 0) return false;

@@ -1,5 +1,4 @@
 /** Paths and rights of Gitea's API per level (routers/api/v1/api.go, read in 1.25 to 1.27). */
-
 import { Failure } from '../../shared/failure.ts';
 import type { Scope } from '../../shared/scope.ts';
 import type { AccessHints, Rights } from './failures.ts';
@@ -44,6 +43,7 @@ export function orgLevel(org: string): Level {
   return level(`org ${org}`, `/orgs/${segment(org)}`, missing, rights);
 }
 
+/** The level of the token's own user. */
 export function ownUserLevel(user: string): Level {
   return level(`user ${user}`, '/user', 'Check spec.gitea.url', { scope: 'scope read:user without public-only' });
 }
@@ -59,6 +59,7 @@ export function repoLevel(owner: string, repo: string): Level {
   );
 }
 
+/** The level of `owner/name`. */
 export function levelOfRepository(repository: string): Level {
   const [owner = '', name = ''] = repository.split('/');
   return repoLevel(owner, name);

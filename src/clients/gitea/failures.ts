@@ -27,79 +27,70 @@ export interface AccessHints {
   readonly missing: string;
 }
 
-export function failureOfStatus(
-  request: HttpRequest,
-  answer: HttpAnswer,
-  hints: AccessHints,
-  { source }: Token,
-): Failure {
+/** Makes the Failure for an unexpected status of Gitea, or of what stands before it. */
+export function failureOfStatus(request: HttpRequest, answer: HttpAnswer, hints: AccessHints, token: Token): Failure {
   const { status } = answer;
-  const { scope, user } = hints.rights;
   const say = failure.bind(undefined, request);
   // Gitea's API answers in JSON: this is of something before it.
   if ((status === 401 || status === 403) && answer.mediaType === 'text/html')
     return failureOfOtherContent(request, answer);
   switch (status) {
-    case 401:
-      return say(
-        'GR-GITEA-01',
-        'Gitea does not accept the token (401)',
-        `It is expired, deleted or of another Gitea: put a valid one into ${source}`,
-        'unauthorized',
-      );
-    case 403: {
-      const refused = ofUser(answer);
-      if (refused) {
-        const [why, remedy] = refused;
-        return say('GR-GITEA-22', `Gitea refuses the token's user (403): ${why}`, remedy, 'user-refused');
-      }
-      return say(
-        'GR-GITEA-02',
-        `Gitea forbids it (403)${complaint(answer, hints.rights)}`,
-        `The token needs ${scope}${user === undefined ? '' : `, and its user must be ${user}`}. It is in ${source}`,
-        'forbidden',
-      );
+    case 401: {
+      const remedy = `It is expired, deleted or of another Gitea: put a valid one into ${token.source}`;
+      return say('GR-GITEA-01', 'Gitea does not accept the token (401)', remedy, 'unauthorized');
     }
+    case 403:
+      return failureOfRights(request, answer, hints.rights, token);
     case 404:
       return say('GR-GITEA-03', 'not found (404)', hints.missing, 'not-found');
     case 407:
       return proxyWantsLogin(request);
-    case 429:
-      return say(
-        'GR-GITEA-18',
-        'Gitea limits how often it may be asked (429)',
-        'Try again later; if it stays so, raise the limit of Gitea or of what stands before it, or look at fewer scopes',
-        'rate-limited',
-      );
-    case 503:
-      return say(
-        'GR-GITEA-04',
-        `Gitea, or what stands before it, is down or busy (503)${throughProxy(answer)}`,
-        orProxy(
-          'Try again later; if it stays so, see whether Gitea runs. If it does, look at its load and its [qos] settings',
-          answer,
-          request,
-        ),
-        'server-error',
-      );
+    case 429: {
+      const remedy =
+        'Try again later; if it stays so, raise the limit of Gitea or of what stands before it, or look at fewer scopes';
+      return say('GR-GITEA-18', 'Gitea limits how often it may be asked (429)', remedy, 'rate-limited');
+    }
+    case 503: {
+      const received = `Gitea, or what stands before it, is down or busy (503)${throughProxy(answer)}`;
+      const remedy =
+        'Try again later; if it stays so, see whether Gitea runs. If it does, look at its load and its [qos] settings';
+      return say('GR-GITEA-04', received, orProxy(remedy, answer, request), 'server-error');
+    }
     case 502:
-    case 504:
-      return say(
-        'GR-GITEA-05',
-        `what stands before Gitea got no answer from it (${status})${throughProxy(answer)}`,
-        orProxy('Check that Gitea runs, and that this proxy has its right address', answer, request),
-        'server-error',
-      );
-    default:
-      return status >= 500
-        ? say(
-            'GR-GITEA-05',
-            `an error of the server (${status})${throughProxy(answer)}`,
-            orProxy("Look into Gitea's log and at what stands before it", answer, request),
-            'server-error',
-          )
-        : say('GR-GITEA-06', `an unexpected status (${status})`, 'Check spec.gitea.url and what stands before Gitea');
+    case 504: {
+      const received = `what stands before Gitea got no answer from it (${status})${throughProxy(answer)}`;
+      const remedy = orProxy('Check that Gitea runs, and that this proxy has its right address', answer, request);
+      return say('GR-GITEA-05', received, remedy, 'server-error');
+    }
+    default: {
+      if (status < 500)
+        return say(
+          'GR-GITEA-06',
+          `an unexpected status (${status})`,
+          'Check spec.gitea.url and what stands before Gitea',
+        );
+      const remedy = orProxy("Look into Gitea's log and at what stands before it", answer, request);
+      return say('GR-GITEA-05', `an error of the server (${status})${throughProxy(answer)}`, remedy, 'server-error');
+    }
   }
+}
+
+/** Makes the Failure for a 403: Gitea keeps the user out, or the token has too few rights. */
+function failureOfRights(request: HttpRequest, answer: HttpAnswer, rights: Rights, { source }: Token): Failure {
+  const refused = refusalOfUser(answer);
+  if (refused) {
+    const received = `Gitea refuses the token's user (403): ${refused[0]}`;
+    return failure(request, 'GR-GITEA-22', received, refused[1], 'user-refused');
+  }
+  const user = rights.user === undefined ? '' : `, and its user must be ${rights.user}`;
+  const remedy = `The token needs ${rights.scope}${user}. It is in ${source}`;
+  return failure(
+    request,
+    'GR-GITEA-02',
+    `Gitea forbids it (403)${reasonOfRefusal(answer, rights)}`,
+    remedy,
+    'forbidden',
+  );
 }
 
 /** Texts of a 403 (1.25 to 1.27). They are compared here and never repeated. */
@@ -107,7 +98,7 @@ const LACKS_SCOPE = /token does not have at least one of required scope\(s\)/;
 const LACKS_PLACE = /\b(?:owner|admin|member|collaborator|permission)\b/i;
 
 /** Returns the first characters of an answer, in which Gitea's texts stand: they are short. */
-export function beginOf({ text }: HttpAnswer): string {
+export function beginningOf({ text }: HttpAnswer): string {
   return text.slice(0, 1_000);
 }
 
@@ -122,16 +113,16 @@ const ONE_FACTOR = [
 ] as const;
 
 /** Returns why Gitea keeps out the token's user, and the remedy (`verifyAuthWithOptions`, 1.25 to 1.27). */
-function ofUser(answer: HttpAnswer): readonly [why: string, remedy: string] | undefined {
-  const begin = beginOf(answer);
+function refusalOfUser(answer: HttpAnswer): readonly [why: string, remedy: string] | undefined {
+  const begin = beginningOf(answer);
   if (/must change your password/.test(begin)) return OLD_PASSWORD;
   if (/account is (?:not activated|prohibited from signing in)/.test(begin)) return INACTIVE;
   return /enable two-factor authentication/.test(begin) ? ONE_FACTOR : undefined;
 }
 
 /** Returns the reason of a 403: the token's scope or its user. Empty if the text does not tell. */
-function complaint(answer: HttpAnswer, { scope, user }: Rights): string {
-  const begin = beginOf(answer);
+function reasonOfRefusal(answer: HttpAnswer, { scope, user }: Rights): string {
+  const begin = beginningOf(answer);
   if (LACKS_SCOPE.test(begin)) return `: the token lacks ${scope}`;
   return user !== undefined && LACKS_PLACE.test(begin) ? `: the token's user is not ${user}` : '';
 }
@@ -141,6 +132,7 @@ export function isRefusal({ kind }: Failure): boolean {
   return kind === 'unauthorized' || kind === 'forbidden' || kind === 'user-refused';
 }
 
+/** Makes the Failure for an answer that is not JSON: of a login page, a portal or a proxy. */
 export function failureOfOtherContent(request: HttpRequest, answer: HttpAnswer): Failure {
   const remedy = "Check that spec.gitea.url is Gitea's base address and that no login page or portal stands before it";
   const status = answer.status === 200 ? '' : ` (${answer.status})`;
@@ -154,7 +146,7 @@ export function failureOfShape(request: HttpRequest, detail: string): Failure {
   return failure(request, 'GR-GITEA-08', `the answer is not what Gitea sends: ${detail}`, remedy);
 }
 
-/** The Failure (exit 3) for an address that the token is not bound to. `action` is an operation with its object, `place` an address. */
+/** Makes the Failure (exit 3) for an address that the token is not bound to. @param action with its object */
 export function foreignToken(action: string, place: string, token: Token): Failure {
   const message = `${action} of ${place}: its token belongs to ${token.base} and is sent nowhere else. Bind a token to that Gitea.`;
   return new Failure('GR-GITEA-15', 3, message);

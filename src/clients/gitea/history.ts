@@ -1,12 +1,12 @@
 /**
- * CI jobs that ended in a period, and the workflows of their runs: for `report`. Nothing else is decided by them. So a row that is not
- * understood is left out, and the history is not whole then.
+ * CI jobs that ended in a period, and the workflows of their runs: for `report` alone. So an unreadable row is left out,
+ * and the history is not whole then.
  *
  *     from 1.27 on   newest id first, down to a page that is older than the period
- *     up to 1.26     the list has no order: all of it, from the last page on, where most databases have the newest rows
+ *     up to 1.26     without order: all of it, from the last page on, where most databases have the newest rows
  *
- * Reading stops at a page whose jobs all ended before the period, and were created two days before it. Later pages hold older jobs, and
- * Gitea cancels a job that waits for a day (`ABANDONED_JOB_TIMEOUT`).
+ * A page is older if all its jobs ended before the period and were created two days before it: Gitea cancels what waits
+ * for a day (`ABANDONED_JOB_TIMEOUT`).
  */
 import * as z from 'zod';
 import type { Scope } from '../../shared/scope.ts';
@@ -18,11 +18,12 @@ import type { Level } from './endpoints.ts';
 import { type JobsById, jobsQuestion, readActiveJobs } from './lists.ts';
 import { type ListPage, readRepository, readShape, ShapeError } from './shapes.ts';
 import { levelsOfUser, ownLevel } from './user-repos.ts';
+import type { VersionFacts } from './version.ts';
 
 /** `fromMs` belongs to it, `toMs` does not. */
 export type Period = Readonly<Record<'fromMs' | 'toMs', number>>;
 
-/** Pages of a scope that are read at most, besides the first ones: 45,000 jobs. Also the bound of requests (`GiteaApi.get`) allows them. */
+/** Most pages of a scope besides the first ones: 45,000 jobs, as the bound of requests (`GiteaApi.get`) allows. */
 const MOST_PAGES = 900;
 const PAGES_AT_ONCE = 4;
 /** Readings of a list that moves. */
@@ -44,112 +45,130 @@ const Row = EndedJobRow.extend({
 /** The history of one scope. */
 export type ScopeHistory = Readonly<Awaited<ReturnType<typeof readScopeHistory>>>;
 
-/**
- * Reads the CI jobs of a scope that ended in the period. `workflows`: also the workflows of their runs. `endsOnly`:
- * neither active jobs nor one repository after another. @throws Failure: Gitea does not answer, or refuses
- */
-export async function readScopeHistory(
-  api: GiteaApi,
-  scope: Scope,
-  request: Period & { readonly workflows: boolean; readonly mostPages?: number; readonly endsOnly?: true },
-) {
-  const { fromMs, toMs, mostPages = MOST_PAGES, endsOnly } = request;
-  const { sortsJobs, attemptGrowsAtClaim } = await api.version();
-  const jobsById = new Map<number, EndedJob>();
-  const users = new Set<string>();
-  const workflows = new Map<number, string>();
-  let isWhole = true;
-  let pagesLeft = mostPages;
+interface HistoryRequest extends Period {
+  /** Also reads which workflows the runs are of. */
+  readonly workflows: boolean;
+  readonly mostPages?: number;
+  /** Reads neither active jobs nor one repository after another. */
+  readonly endsOnly?: true;
+}
+
+/** Reads the CI jobs of a scope that ended in the period. @throws Failure: Gitea does not answer, or refuses */
+export async function readScopeHistory(api: GiteaApi, scope: Scope, request: HistoryRequest) {
+  const { endsOnly, toMs } = request;
+  const version = await api.version();
+  const reader = new HistoryReader(api, version, request);
+  const levelOfScope = await ownLevel(api, scope);
+  const ofUser = !levelOfScope && scope.kind === 'user' && !endsOnly ? await levelsOfUser(api, scope.user) : [];
+  const levels = levelOfScope ? [levelOfScope] : ofUser;
+  const activeById: JobsById = new Map();
+  for (const level of levels) {
+    if (!endsOnly) await readActiveJobs(api, level, true, activeById);
+    await reader.readJobs(level);
+  }
+  if (request.workflows && reader.jobs.size > 0) for (const level of levels) await reader.readRuns(level);
+  const jobs: readonly EndedJob[] = [...reader.jobs.values()];
+  const active = [...activeById.values()];
+  const waiting = active.filter(({ attempt }) => version.attemptGrowsAtClaim && attempt > 0);
+  const hidden: readonly Period[] = [
+    ...waiting.map(({ createdAtMs }) => ({ fromMs: createdAtMs, toMs })),
+    ...jobs.flatMap(({ completedAtMs, createdAtMs, isRerunInPlace, ran }) =>
+      isRerunInPlace ? [{ fromMs: createdAtMs, toMs: ran?.startedAtMs ?? completedAtMs }] : [],
+    ),
+  ];
+  const users: ReadonlySet<string> = new Set([...reader.users, ...active.flatMap(({ runner }) => runner ?? [])]);
+  return {
+    jobs,
+    /** Names of runners that have taken a CI job, including jobs that still run or ended just outside the period. */
+    users,
+    /** Up to 1.26 a re-run takes the row of its job. In these times jobs may have run whose runners `users` lacks. */
+    hidden,
+    /** File names of workflows by id of the run; empty when they were not asked for. */
+    workflows: reader.workflows as ReadonlyMap<number, string>,
+    /** False: a bound was met, the list moved too much, or a row was not understood. Then jobs may be missing. */
+    isWhole: reader.isWhole && (levelOfScope !== undefined || !endsOnly),
+  };
+}
+
+/** Collects the jobs of a period, level by level. */
+class HistoryReader {
+  readonly jobs = new Map<number, EndedJob>();
+  readonly users = new Set<string>();
+  readonly workflows = new Map<number, string>();
+  isWhole = true;
+  readonly #api: GiteaApi;
+  readonly #version: VersionFacts;
+  readonly #period: Period;
+  #pagesLeft: number;
+
+  constructor(api: GiteaApi, version: VersionFacts, { mostPages = MOST_PAGES, ...period }: HistoryRequest) {
+    this.#api = api;
+    this.#version = version;
+    this.#period = period;
+    this.#pagesLeft = mostPages;
+  }
+
+  /** A row may be missed while others come or go, so such a list is read again, until that brings nothing new. */
+  async readJobs(level: Level): Promise<void> {
+    const { sortsJobs } = this.#version;
+    for (let pass = 1; pass <= PASSES; pass += 1) {
+      const countBefore = this.jobs.size;
+      let first: number | undefined;
+      let isMoved = false;
+      await this.#walk(jobsQuestion(level, ['completed']), sortsJobs, (page) => {
+        first ??= page.total;
+        // Rows went to a page that was read before.
+        isMoved ||= sortsJobs ? page.total < first : page.total > first;
+        return this.#keep(page) && sortsJobs;
+      });
+      if (!isMoved || (pass > 1 && this.jobs.size === countBefore)) return;
+    }
+    this.isWhole = false;
+  }
+
+  /** Reads from the newest run down to the oldest wanted one: Gitea sorts by id, descending (1.25 to 1.27). */
+  async readRuns(level: Level): Promise<void> {
+    const oldest = [...this.jobs.values()].reduce((least, { runId }) => Math.min(least, runId), Number.MAX_VALUE);
+    await this.#walk({ what: `list the runs of ${level.name}`, ...level.runs }, true, (page) => {
+      const workflowFiles = page.rows.flatMap(readWorkflow);
+      for (const [id, file] of workflowFiles) this.workflows.set(id, this.#api.shelf.text(file));
+      return workflowFiles.some(([id]) => id <= oldest);
+    });
+  }
 
   /** Reads pages, newest rows first, until `take` has enough. @param isSorted the newest rows are on the first pages */
-  const walk = async (question: Question, isSorted: boolean, take: (page: ListPage<unknown>) => boolean) => {
-    const first = await readList(api, question, 1);
+  async #walk(question: Question, isSorted: boolean, take: (page: ListPage<unknown>) => boolean): Promise<void> {
+    const first = await readList(this.#api, question, 1);
     if (take(first)) return;
     const numbers = newestPages(first, isSorted, 0, MOST_PAGES + 1);
     for (let position = 0; position < numbers.length; position += PAGES_AT_ONCE) {
       const batch = numbers.slice(position, position + PAGES_AT_ONCE);
-      if (batch.length > pagesLeft) {
-        isWhole = false;
+      if (batch.length > this.#pagesLeft) {
+        this.isWhole = false;
         return;
       }
-      pagesLeft -= batch.length;
-      const pages = await Promise.all(batch.map((page) => readList(api, question, page)));
+      this.#pagesLeft -= batch.length;
+      const pages = await Promise.all(batch.map((page) => readList(this.#api, question, page)));
       if (pages.map(take).some(Boolean)) return;
     }
-  };
+  }
 
-  /** Keeps what ended in the period. Answers whether the page is older. */
-  const keep = ({ rows }: ListPage<unknown>): boolean => {
+  /** Keeps what ended in the period. Returns whether the page is older. */
+  #keep({ rows }: ListPage<unknown>): boolean {
+    const { fromMs, toMs } = this.#period;
+    const { shelf } = this.#api;
     let isOld = rows.length > 0;
     for (const json of rows) {
       const row = readRow(json);
-      if (row?.runner_name) users.add(boundedName(row.runner_name));
+      if (row?.runner_name) this.users.add(boundedName(row.runner_name));
       isOld &&= !row || (row.completed_at < fromMs && row.created_at < fromMs - MARGIN_MS);
       const isWanted = row && row.completed_at >= fromMs && row.completed_at < toMs;
-      if (isWanted && api.shelf.reserveRow(row.id, 'needed', []))
-        jobsById.set(row.id, jobOf(row, attemptGrowsAtClaim, api.shelf));
-      else if (isWanted || !row) isWhole = false;
+      if (isWanted && shelf.reserveRow(row.id, 'needed', []))
+        this.jobs.set(row.id, jobOf(row, this.#version.attemptGrowsAtClaim, shelf));
+      else if (isWanted || !row) this.isWhole = false;
     }
     return isOld;
-  };
-
-  /** A row may be missed while others come or go, so such a list is read again, until that brings nothing new. */
-  const readJobs = async (level: Level): Promise<void> => {
-    for (let pass = 1; pass <= PASSES; pass += 1) {
-      const countBefore = jobsById.size;
-      let first: number | undefined;
-      let isMoved = false;
-      await walk(jobsQuestion(level, ['completed']), sortsJobs, (page) => {
-        first ??= page.total;
-        // Rows went to a page that was read before.
-        isMoved ||= sortsJobs ? page.total < first : page.total > first;
-        return keep(page) && sortsJobs;
-      });
-      if (!isMoved || (pass > 1 && jobsById.size === countBefore)) return;
-    }
-    isWhole = false;
-  };
-
-  /** Reads from the newest run down to the oldest wanted one: Gitea sorts by id, descending (1.25 to 1.27). */
-  const readRuns = async (level: Level): Promise<void> => {
-    const oldest = [...jobsById.values()].reduce((least, { runId }) => Math.min(least, runId), Number.MAX_VALUE);
-    await walk({ what: `list the runs of ${level.name}`, ...level.runs }, true, (page) => {
-      const workflowFiles = page.rows.flatMap(readWorkflow);
-      for (const [id, file] of workflowFiles) workflows.set(id, api.shelf.text(file));
-      return workflowFiles.some(([id]) => id <= oldest);
-    });
-  };
-
-  const levelOfScope = await ownLevel(api, scope);
-  isWhole &&= levelOfScope !== undefined || !endsOnly;
-  const ofUser = !levelOfScope && scope.kind === 'user' && !endsOnly ? await levelsOfUser(api, scope.user) : [];
-  const levels = levelOfScope ? [levelOfScope] : ofUser;
-  const active: JobsById = new Map();
-  for (const level of levels) {
-    if (!endsOnly) await readActiveJobs(api, level, true, active);
-    await readJobs(level);
   }
-  if (request.workflows && jobsById.size > 0) for (const level of levels) await readRuns(level);
-  for (const { runner } of active.values()) if (runner !== undefined) users.add(runner);
-  const waiting = [...active.values()].filter(({ attempt }) => attemptGrowsAtClaim && attempt > 0);
-  const jobs = [...jobsById.values()];
-  const hidden = [
-    ...waiting.map(({ createdAtMs }): Period => ({ fromMs: createdAtMs, toMs })),
-    ...jobs.flatMap(({ completedAtMs, createdAtMs, isRerunInPlace, ran }): Period | readonly [] =>
-      isRerunInPlace ? { fromMs: createdAtMs, toMs: ran?.startedAtMs ?? completedAtMs } : [],
-    ),
-  ];
-  return {
-    jobs: jobs as readonly EndedJob[],
-    /** Names of runners that have taken a CI job, including jobs that still run or ended just outside the period. */
-    users: users as ReadonlySet<string>,
-    /** Up to 1.26 a re-run takes the row of the stay before it: in these times other jobs may have run, and perhaps their runners are not in `users`. */
-    hidden: hidden as readonly Period[],
-    /** File names of workflows by id of the run; empty when they were not asked for. */
-    workflows: workflows as ReadonlyMap<number, string>,
-    /** False: a bound was met, the list moved too much, or a row was not understood. Then jobs may be missing. */
-    isWhole,
-  };
 }
 
 /** Undefined: it is not understood. */

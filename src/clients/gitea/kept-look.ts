@@ -1,11 +1,10 @@
 /**
- * Keeps the answers of one look unchanged: `serve` records them, `generate` plays them again through the code that reads Gitea (docs/adr/0111).
+ * Keeps the answers of one look: `serve` records them, and `generate` plays them again (docs/adr/0111).
  *
  *     token, Gitea, scope ─ HMAC ─► key ─┬─ HMAC ─► id, which is asked for
  *                                        └─ HKDF with salt and nonce ─► AES-256-GCM of the answers
  *
- * So only who has the token can name a look, make one up or read it, and an old one cannot be given as a new one. The token itself does not
- * travel.
+ * Only who has the token can name, make or read a look, and an old look cannot pass for a new one. The token stays.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import * as z from 'zod';
@@ -17,7 +16,6 @@ import { judgeVersion, type VersionFacts } from './version.ts';
 
 /** Bytes of all answers of a look: about 5,000 runners at work. */
 export const MOST_OF_KEPT = 8 * 1024 * 1024;
-/** Most answers of one look. */
 const MOST_ANSWERS = 2_000;
 /** Most age of a look at its end, ms. To make one without `serve` may take longer. */
 export const MOST_AGE_MS = 5_000;

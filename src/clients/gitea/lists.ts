@@ -62,11 +62,10 @@ async function readSnapshot(api: GiteaApi, question: Question): Promise<readonly
 }
 
 /**
- * Puts all jobs of a state into `jobs`. Jobs in progress must be complete, because a busy runner that is skipped may be
- * killed. A reading during which the list moved proves nothing, so the list is read again. The rows of that reading
- * stay: presence is evidence. Lists of waiting jobs may drift: the next look finds the missing ones. Only the ends of a
- * very long list are read: the oldest jobs are served first, and the newest may be behind a flood. Throws `Failure`
- * when the list contradicts itself.
+ * Puts all jobs of a state into `jobs`. A list that moved while it was read is read again. Jobs in progress must be
+ * complete: a busy runner that is missed may be killed. Lists of waiting jobs may drift, as the next look finds the rest,
+ * and of a very long one only the ends are read: the oldest jobs come first, the newest may be behind a flood.
+ * @throws Failure when the list contradicts itself
  */
 export async function readJobsIn(api: GiteaApi, level: Level, state: StatusFilter, jobs: JobsById): Promise<void> {
   const question = jobsQuestion(level, [state]);
@@ -157,11 +156,12 @@ async function withEnd<T>(api: GiteaApi, reading: Reading<T>, pages: readonly Li
   return endIsOpen(pages) ? [...pages, await readPage(api, reading, pages.length + 1)] : pages;
 }
 
+/** Adds the number of a page and its size to a question. */
 export function pageOf(question: Question, page: number, rows = PAGE_LIMIT): Question {
   return { ...question, query: [...(question.query ?? []), ['limit', String(rows)], ['page', String(page)]] };
 }
 
-/** The pages of a list, up to an empty one. A row may be missed when the list changes meanwhile. @param mostPages pages at most */
+/** The pages of a list, up to an empty one. A row may be missed while the list changes. */
 export async function* eachPage<P extends Pick<ListPage<unknown>, 'rows'>>(
   api: GiteaApi,
   question: Question,
@@ -221,8 +221,8 @@ function incomplete(api: GiteaApi, question: Question, pages: readonly ListPage<
 }
 
 /**
- * Pages that are longer than an answer may be. Authors of workflows write labels of 1 MiB (Gitea 1.27.3 reads no more of a workflow) and
- * thousands of steps, and both stand in Gitea's lists. So such a page is read in parts, down to single rows:
+ * Pages longer than an answer may be: labels of 1 MiB and thousands of steps stand in Gitea's lists (1.27.3). Such a page
+ * is read in parts:
  *
  *     50 rows ─► too long ─► 5 rows ─► too long ─► 1 row ─► too long ─► a stand-in, or the error
  *

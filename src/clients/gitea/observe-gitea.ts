@@ -1,10 +1,9 @@
 /**
  * One look at Gitea: everything the planner may know from there, complete or not at all.
  *
- * (with `ahead` runners and newest completed jobs are asked for here too)
- *   version ─┐
+ *   version ─┐                           (with `ahead` runners and newest completed jobs are asked for here, too)
  *   jobs ────┴─► queued and in_progress in one page? ─ no ─► queued, then in_progress, page by page
- *                          │ nothing there, no warm pool, no pinned Job: done (2 requests; with `readsEnds` the newest completed jobs, too)
+ *                          │ nothing there, no warm pool, no pinned Job: done (with `readsEnds`: newest completed jobs)
  *                          ▼
  *                runners  and  newest completed jobs        (in parallel; and rows of bound runners: bound-rows.ts)
  *                          ▼
@@ -12,7 +11,6 @@
  *                          ▼
  *                a runner of ours works but no job says so? ─► in_progress once more
  */
-
 import type { Job, Look, RegisteredRunner } from '../../planner/evidence.ts';
 import { Failure, joinFailures, orFailure, successes } from '../../shared/failure.ts';
 import type { Scope } from '../../shared/scope.ts';
@@ -60,9 +58,9 @@ export interface ObserveOptions
   readonly includeBlocked: boolean;
   /** Asks for runners and completed jobs together with active jobs: one wait instead of two (docs/adr/0011). */
   readonly ahead?: boolean;
-  /** Asked when more jobs have completed since the oldest active one began than are read otherwise. True: they are read, too (docs/adr/0019). */
+  /** Asked when more jobs completed since the oldest active one began. True: they are read, too (docs/adr/0019). */
   readonly needsHistory?: () => Promise<boolean>;
-  /** Asked when no job is queued or runs. True: runners are read all the same. A pinned runner may work for a repository that went elsewhere. */
+  /** Asked when no job is queued or runs. True: runners are read all the same, e.g. for a pinned one. */
   readonly needsRows?: () => Promise<boolean>;
   /** Asked when runners are read. Their rows stand in lists of their own (bound-rows.ts). */
   readonly boundRunners?: () => Promise<readonly BoundRunner[]>;
@@ -74,11 +72,11 @@ export interface ObserveOptions
   readonly queue?: string;
   /** Kept by a process that looks again and again, so that it asks each version once. Default: a new one. */
   readonly versions?: VersionCache;
-  /** Kept by the same, so that its connections stay open; `ca`, `env`, `onRequest` and `clocks` are then of no effect. Default: a new one. */
+  /** Kept by the same, for open connections; `ca`, `env`, `onRequest` and `clocks` then have no effect. Default: a new one. */
   readonly http?: Sender;
 }
 
-/** Longest answer. 50 jobs take 60 KB, a megabyte when each has a hundred steps; JSON needs up to forty times its length in memory. */
+/** Longest answer. 50 jobs take 60 KB, with a hundred steps each a megabyte; parsed it takes up to forty times as much. */
 const BODY_LIMIT = 4 * 1024 * 1024;
 
 /**

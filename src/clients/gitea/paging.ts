@@ -3,15 +3,13 @@
  *
  *   complete        every page counts the same total, and exactly that many different rows came
  *   drifted         the list moved: totals differ, but each page is as full as its own total says
- *   contradictory   a page holds more or fewer rows than its own total says, or a row came twice under one total. Either the answer is
- *                   wrong, or the list moved between two pages, or between the rows and their count
+ *   contradictory   a page does not fit its own total, or a row came twice under one total
  *
- * The end of a list is decided by the body's `total_count`. `limit` is clamped to MAX_RESPONSE_ITEMS (default 50, an administrator may
- * choose 20), so a page with fewer rows than `limit` is not the last one. Headers are missing on runner lists and, up to 1.25, on job lists.
+ * The body's `total_count` tells the end of a list. A server may give smaller pages than asked for (MAX_RESPONSE_ITEMS),
+ * so a page with fewer rows than `limit` need not be the last one.
  *
- * A total that is too small would hide rows, and a hidden busy runner is deleted. It shows in two ways: more rows than the total, and
- * a full last page. After a full last page one more page is read, which must be empty. A total that equals the rows of a single page
- * below `limit` cannot be checked: nothing tells such a page from a short one.
+ * A total that is too small would hide rows, and a hidden busy runner is deleted. So after a full last page one more is
+ * read, which must be empty. A total that equals a single page below `limit` cannot be checked.
  */
 import type { ListPage } from './shapes.ts';
 
@@ -24,7 +22,7 @@ const PAGES_OF_END = 100;
 
 type PassVerdict = 'complete' | 'drifted' | 'contradictory';
 
-/** Numbers of the pages after the first; its number of rows is the page size that the server really gives. Of a long list its ends may do. */
+/** Numbers of the pages after the first, whose rows tell the server's page size. Of a long list its ends may do. */
 export function pagesAfter(first: ListPage<unknown>, endsWillDo = false): readonly number[] {
   const last = lastPage(first);
   if (!endsWillDo || !isLong(first)) return range(2, last);

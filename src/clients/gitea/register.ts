@@ -1,15 +1,15 @@
 /**
- * Registers a runner on its behalf, and writes its file: the same steps as `register` of the runner.
+ * Registers a runner on its behalf, and writes its file, as `register` of the runner does.
  *
- * One call of connect with JSON (routers/api/actions/runner/runner.go `Register`, Gitea 1.26.0 and 1.27.3). It wants a registration token
- * and no API token. That of a repository makes a runner that gets jobs of this repository alone (`CreateTaskForRunner`: `repo_id`). Its row
- * is offline until the runner comes, and Gitea never removes one that had no job (services/actions/cleanup.go `CleanupEphemeralRunners`).
+ * One call with JSON and a registration token (runner.go `Register`, Gitea 1.26.0 and 1.27.3). A repository's token makes a
+ * runner that gets only its jobs (`CreateTaskForRunner`). The row is offline until the runner comes, and Gitea never
+ * removes one that had no job (`CleanupEphemeralRunners`).
  */
 import * as z from 'zod';
 import { once } from '../../shared/once.ts';
 import { failure, type HttpAnswer, type HttpRequest } from '../http/request.ts';
 import { type GiteaAccess, readAs } from './api.ts';
-import { beginOf, failureOfStatus, foreignToken } from './failures.ts';
+import { beginningOf, failureOfStatus, foreignToken } from './failures.ts';
 import { readShape } from './shapes.ts';
 
 /** A row in Gitea, and what shows that one is its runner: whoever has this gets its job. */
@@ -65,7 +65,7 @@ const REFUSES_TOKEN =
 
 function failureOf(request: HttpRequest, answer: HttpAnswer, { token }: GiteaAccess) {
   const { status } = answer;
-  if (status === 500 && REFUSES_TOKEN.test(beginOf(answer))) {
+  if (status === 500 && REFUSES_TOKEN.test(beginningOf(answer))) {
     const remedy =
       'It was reset in Gitea, or its repository or owner was deleted. The next try asks for a new one. If this stays, check that the repository exists';
     return failure(request, 'GR-GITEA-20', 'Gitea does not accept the registration token', remedy, 'unauthorized');

@@ -1,11 +1,11 @@
-/** Runs of workflows: finds one by the number that Gitea shows beside its title, lists its jobs, ends and re-runs them. */
+/** Runs of workflows: finds one by the number that Gitea shows, lists its jobs, ends and re-runs them. */
 import * as z from 'zod';
 import { cut } from '../../shared/printable.ts';
 import type { Scope } from '../../shared/scope.ts';
 import { Deadline, failure } from '../http/request.ts';
 import { change, type GiteaAccess, GiteaApi, type Question, requestTo } from './api.ts';
 import { isGiteaName, type Level, levelOf, levelOfRepository } from './endpoints.ts';
-import { type AccessHints, beginOf } from './failures.ts';
+import { type AccessHints, beginningOf } from './failures.ts';
 import { eachPage } from './lists.ts';
 import { type GiteaTarget, giteaClient } from './observe-gitea.ts';
 import { type ListPage, readShape, toAttempt, toJobStatus } from './shapes.ts';
@@ -14,7 +14,7 @@ import type { VersionFacts } from './version.ts';
 
 export type Run = Readonly<ReturnType<typeof readRun>>;
 
-/** Pages of unfinished runs, and of the newest runs of all kinds, that are read: a run that people ask about is a new one. */
+/** Most pages of unfinished runs, and of the newest runs of all kinds: people ask about new runs. */
 const MOST_PAGES = { active: 4, all: 2 } as const;
 
 const ACTIVE = ['queued', 'in_progress', 'waiting'];
@@ -50,7 +50,7 @@ export function nameOfRepositoryNow(target: GiteaTarget, repository: string, opt
   });
 }
 
-/** The unfinished runs of a target, from four pages of the newest ones at most. @throws Failure when Gitea does not answer */
+/** Returns the unfinished runs of a target, from at most four pages. @throws Failure when Gitea does not answer */
 export function unfinishedRuns(target: GiteaTarget, options: Options): Promise<readonly Run[]> {
   return talk(target, options, async (api) => {
     const level = await ownLevel(api, target.scope);
@@ -64,7 +64,7 @@ export function unfinishedRuns(target: GiteaTarget, options: Options): Promise<r
   });
 }
 
-/** Undefined: it is not among the unfinished runs, nor among the newest ones. @throws Failure when Gitea does not answer. */
+/** Finds a run. Undefined: it is neither unfinished nor among the newest. @throws Failure when Gitea does not answer */
 export function findRun(target: GiteaTarget, reference: RunWanted, options: Options): Promise<Run | undefined> {
   return talk(target, options, async (api) => {
     const { scope } = target;
@@ -161,12 +161,12 @@ interface RunPlace {
 }
 
 /**
- * A job of the latest attempt of a run. Gitea re-runs jobs from 1.26 on (services/actions/rerun.go). Read in 1.26.0 and 1.27.3:
+ * A job of the latest attempt of a run. How Gitea re-runs (from 1.26 on, services/actions/rerun.go; read in 1.27.3):
  *
- * - Gitea re-runs nothing of a run that is not done (400 "not done").
- * - Up to 1.26 the rows of a job and of all that need it are reset: same ids, no runner. From 1.27 on the run gets new rows. Jobs that
- *   are not re-run are copied and keep the name of their runner.
- * - So a row of the latest attempt that still has the name of a runner shows that its job was not re-run since.
+ * - Nothing of a run that is not done (400 "not done").
+ * - Up to 1.26 it resets the rows of a job and of all that need it: same ids, no runner. From 1.27 on the run gets new
+ *   rows; a job that is not re-run is copied with the name of its runner.
+ * - So a row with the name of a runner was not re-run since.
  */
 export type JobOfRun = Readonly<ReturnType<typeof jobOf>>;
 
@@ -265,7 +265,7 @@ export async function askForRerun(
   const answer = await change(access, question, [200, 201, 400, 409]);
   if (answer.status < 300) return 'asked';
   // 409: somebody else makes the next attempt at this moment (1.27).
-  if (answer.status === 409 || NOT_DONE.test(beginOf(answer))) return 'not-done';
+  if (answer.status === 409 || NOT_DONE.test(beginningOf(answer))) return 'not-done';
   const remedy = 'Look whether the workflow is disabled, or the run has had its MAX_RERUN_ATTEMPTS';
   throw failure(requestTo(access, question), 'GR-GITEA-17', 'Gitea refuses the re-run (400)', remedy);
 }

@@ -1,9 +1,6 @@
 /**
- * Reads for `doctor` from Gitea, besides jobs and runners: webhooks, repositories with Actions, the registration token.
- *
- * Read in 1.27.3 (routers/api/v1/api.go, services/webhook/general.go `ToHook`): a webhook is listed without its secret and without its
- * deliveries, which only Gitea's web pages show. Since 1.26 only a POST gets the registration token. It is the newest of its scope. If the
- * scope has none, Gitea makes one.
+ * Reads for `doctor`: webhooks, repositories with Actions, and the registration token (Gitea 1.27.3). A webhook is listed
+ * without its secret and its deliveries, which only Gitea's pages show.
  */
 import * as z from 'zod';
 import { type GiteaAccess, GiteaApi, type Question } from './api.ts';
@@ -57,7 +54,7 @@ export async function readActions(api: GiteaApi, level: Level) {
   };
 }
 
-/** True when `token` is the registration token of the level. @throws Failure: Gitea gives it only to a token that may write. */
+/** True if `token` is the level's registration token. @throws Failure: only a token that may write gets it */
 export async function isRegistrationToken(access: GiteaAccess, level: Level, token: string): Promise<boolean> {
   const question = registrationTokenQuestion(level, `compare the registration token of ${level.name}`);
   return (await new GiteaApi({ ...access, careful: 'once' }).get(question, readToken)) === token;

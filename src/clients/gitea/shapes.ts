@@ -198,7 +198,7 @@ function readRunner(json: unknown, index: number, shelf: Shelf): RegisteredRunne
   };
 }
 
-/** A job that waits or runs must have a plausible time of creation. Of a completed one, which is evidence only, the next best time will do. */
+/** A job that waits or runs must have a plausible time of creation. A completed one is evidence: the next best will do. */
 function readTimes(row: z.infer<JobRowShape>, status: JobStatus, subject: string, nowMs: number) {
   const created = toTime(row.created_at, EARLIEST_MS, nowMs);
   if (created === undefined && status !== 'completed') {
@@ -293,6 +293,7 @@ function readLink(text: string): string | undefined {
 /** Name of a row that the look has no room for. The list counts it; no look has it. */
 export const NO_ROOM = '(no room)\n';
 
+/** Stands for a row that could not be read: `isReadable` is false for it if its id is below 0. */
 export function unreadableJob(id: number): Job {
   return { id, attempt: 0, runId: 0, repository: '', name: '', url: '', labels: [], status: 'blocked', createdAtMs: 0 };
 }

@@ -1,9 +1,8 @@
 /**
- * Scope user when the token is another user's. Gitea has no `/users/{user}/actions/…`, so the user's repositories are listed and each is asked.
+ * Scope user with another user's token: Gitea has no `/users/{user}/actions/…`, so each repository is asked.
  *
- * Such a look has no runners. Gitea lists those of a user for that user alone, and a runner of user scope is in no repository's list.
- * The planner then goes by jobs, completed jobs and live Jobs. It does not see a runner that is registered but idle, or one whose job is
- * being cancelled. The user's own token has none of these limits, and needs one request instead of one per repository.
+ * Such a look has no runners: Gitea lists them for that user alone. So the planner does not see a runner that is idle, or
+ * whose job is being cancelled. The user's own token has no such limits, and needs one request for all repositories.
  */
 import { Failure, orFailure } from '../../shared/failure.ts';
 import type { Scope } from '../../shared/scope.ts';
@@ -32,7 +31,7 @@ export async function ownLevel(api: GiteaApi, scope: Scope): Promise<Level | und
   return isOwn(api.renamedTo(scope)) ? levelOf(scope) : undefined;
 }
 
-/** Puts the jobs of all repositories of `user` into `jobs`, completed ones when any is active or with `readsEnds`. @throws Failure */
+/** Puts the jobs of all repositories of `user` into `jobs`; completed ones if any is active, or by `readsEnds`. */
 export async function readJobsByRepo(
   api: GiteaApi,
   user: string,
@@ -47,12 +46,9 @@ export async function readJobsByRepo(
 }
 
 /**
- * Returns the levels of all repositories of a user that may have jobs. A 403 or 404 of one is an error: it was listed a
- * moment ago.
- * The list is a bare array. Its count is in `X-Total-Count` only (routers/api/v1/user/repo.go). Gitea removes rows that
- * the token may not see after counting, so a page may be short, or empty in the middle. So the number of pages is
- * calculated from the count and the server's own page size. A list whose count moved is read again.
- * @throws Failure
+ * Returns the levels of a user's repositories that may have jobs. Gitea counts rows that the token may not see, so a page
+ * may be short or empty in the middle: the number of pages follows from X-Total-Count and the server's page size.
+ * @throws Failure: also for a 403 or 404 of one, which was listed a moment ago
  */
 export async function levelsOfUser(api: GiteaApi, user: string): Promise<readonly Level[]> {
   const question = reposOf(user);

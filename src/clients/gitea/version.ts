@@ -3,7 +3,7 @@
 export interface VersionFacts {
   /** `major.minor.patch`, digits only, so safe to show. */
   readonly text: string;
-  /** 1.27+: jobs are ordered by id and `sort=id&order=desc` works (routers/api/v1/utils/sort.go). Before: ignored, database order. */
+  /** 1.27+: jobs are sorted by id, and `sort=id&order=desc` works (v1/utils/sort.go). Before: database order. */
   readonly sortsJobs: boolean;
   /** Up to 1.26 `run_attempt` grows at the claim (CreateTaskForRunner); from 1.27 it is fixed when the row is made. */
   readonly attemptGrowsAtClaim: boolean;
@@ -12,8 +12,8 @@ export interface VersionFacts {
 }
 
 /**
- * Judges the text of `GET /api/v1/version`. A build between two releases counts as the later one. With a `code`: why this
- * Gitea cannot be used. An unreadable version is refused: it decides what `run_attempt` means.
+ * Judges the text of `GET /api/v1/version`. A build between two releases counts as the later one. With a `code`: why
+ * this Gitea cannot be used. An unreadable version is refused: it decides what `run_attempt` means.
  */
 export function judgeVersion(text: string): VersionFacts | Readonly<Record<'code' | 'received' | 'remedy', string>> {
   const match = /^v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})([-+~][\w.+~-]{0,100})?$/.exec(text);

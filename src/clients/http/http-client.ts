@@ -1,14 +1,13 @@
 /**
- * The request function that all clients of this program share. One call of `send` is:
+ * The requests of all clients. One call of `send` is:
  *
  *   wait for a free connection ─► attempt (own time limit) ─► 2xx, 4xx, 5xx ─► answer
  *                     ▲                    │ 3xx: again, within the origin only
  *                     └── pause, try again ┘ 429, 503 with Retry-After; GET: 500, 502, 504 (`busy`), broken connection
  *
- * Everything else is a `Failure` (exit 1) whose text is: operation, method and address without query, what came, what to do.
- * No header, body or token ever gets into it.
+ * All else is a `Failure` (exit 1): operation, method, address without query, what came, what to do. It never holds a
+ * header, a body or a token.
  */
-
 import { isUtf8 } from 'node:buffer';
 import { setMaxListeners } from 'node:events';
 import { type Clock, pause, systemClock } from '../../shared/clock.ts';
@@ -34,7 +33,7 @@ export interface HttpOptions extends Trust {
   readonly bodyLimit?: number | undefined;
   readonly onRequest?: ((line: RequestLine) => void) | undefined;
   readonly clocks?: ServerClocks | undefined;
-  /** Statuses of a server that is busy and says no `Retry-After`: GET is tried again soon, as after 500. Default: none. */
+  /** Statuses of a busy server without `Retry-After`: GET is tried again soon, as after 500. Default: none. */
   readonly busy?: ReadonlySet<number> | undefined;
   /** Remembers `Retry-After` between requests. Absent: it holds only for the request that was answered with it. */
   readonly retryAfter?: RetryAfter | undefined;
@@ -47,7 +46,6 @@ export interface HttpOptions extends Trust {
 const QUICK_PAUSES_MS = [100, 400];
 const QUICK_STATUSES = new Set([500, 502, 504]);
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** Most redirects of a request. More are a failure. */
 const MAX_REDIRECTS = 3;
 /** Obeyed `Retry-After`s of one request; a server that says 0 for ever must not keep us busy until the deadline. */
 const MAX_OBEYED = 5;
@@ -67,7 +65,7 @@ interface Lane {
 /** The part of the client that a look uses: `serve` records it, and `generate` replays it. */
 export type Sender = Pick<HttpClient, 'send'>;
 
-/** Sends requests. Connections are kept per origin until `close`, which must be called: open sockets keep the process alive. */
+/** Sends requests. Keeps connections until `close`, which must be called: open sockets keep the process alive. */
 export class HttpClient {
   readonly #options: HttpOptions;
   readonly #lanes = new Map<string, Lane>();
@@ -263,6 +261,7 @@ export class HttpClient {
   }
 }
 
+/** Makes the Failure of a request that its deadline has ended. */
 export function outOfTime(request: HttpRequest, { ms }: Deadline): Failure {
   return tooLate(request, `not done within the time limit of ${secondsText(ms)}`, 'or raise --timeout');
 }
@@ -271,7 +270,7 @@ function tooLate(request: HttpRequest, received: string, also: string): Failure 
   return failure(request, 'GR-HTTP-09', received, `Check the load of the server, ${also}`, 'timeout');
 }
 
-/** Never to another origin: the token belongs to this one, and another server says nothing about it. @throws Failure: it is not followed */
+/** Refuses other origins: the token belongs to this one. @throws Failure: the redirect is not followed */
 function redirectTarget(request: HttpRequest, from: URL, { header, status }: HttpAnswer): URL {
   const refusal = (targetText: string, remedy: string): Failure =>
     failure(request, 'GR-HTTP-11', `a redirect (${status}) ${targetText}`, remedy, 'unreachable');
@@ -321,7 +320,7 @@ export class ConnectionTurns {
     this.#free = width;
   }
 
-  /** Runs `work` when it is the turn of `queue` and there is room. Rejects without running it when `signal` is aborted by then. */
+  /** Runs `work` when `queue` has its turn and there is room. Rejects if `signal` is aborted by then. */
   async pass<T>(signal: AbortSignal, queue: string, work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
     else await new Promise<void>((resolve) => this.#wait(queue, resolve));

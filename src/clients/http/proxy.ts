@@ -15,13 +15,15 @@ export function proxyFor(url: URL, env: Env): URL | undefined {
   const proxy = parseUrl(text);
   if (proxy === undefined || !['http:', 'https:'].includes(proxy.protocol) || proxy.hostname === '') {
     // The value itself is not shown: proxy URLs carry passwords.
-    const message = `${name} does not hold an http or https URL. Write it like http://proxy.example.com:3128.`;
+    const message =
+      `choose the proxy for ${url.host}: the environment variable ${name} is no http or https URL, so nothing was sent. ` +
+      'Write it like http://proxy.example.com:3128, or remove it to connect directly.';
     throw new Failure('GR-HTTP-08', 2, message, 'unreachable');
   }
   return proxy;
 }
 
-/** True when an entry of `noProxy` covers the host: `*`, a name (and all below it), an IP address or a CIDR block, each perhaps with `:port`. */
+/** True if `noProxy` covers the host: `*`, a name and all below it, an IP address or a CIDR block, perhaps with `:port`. */
 function isExempt(url: URL, noProxy: string): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, '').toLowerCase();
   const port = url.port || (url.protocol === 'https:' ? '443' : '80');

@@ -1,5 +1,4 @@
 /** Requests and answers over HTTP, and the failures about them. */
-
 import { type Clock, systemClock } from '../../shared/clock.ts';
 import { Failure, type FailureKind } from '../../shared/failure.ts';
 
@@ -51,7 +50,7 @@ export interface HttpAnswer {
   readonly proxy?: string | undefined;
 }
 
-/** The Failure (exit 1) about a request: operation, method, address, what came, what to do. The query is left out: it adds length only. */
+/** Makes the Failure (exit 1) of a request. Its address has no query, which would add length only. */
 export function failure(
   request: Pick<HttpRequest, 'what' | 'method' | 'url'>,
   code: string,

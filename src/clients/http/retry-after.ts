@@ -11,6 +11,7 @@ export interface AskedPause {
 /** A longer `Retry-After` is cut to this: a mistake there must not stop the work for days. */
 const LONGEST_MS = 3_600_000;
 
+/** Until when each origin wants to be left alone. */
 export class RetryAfter {
   readonly #clock: Pick<Clock, 'steadyMs'>;
   /** Pauses by origin. */

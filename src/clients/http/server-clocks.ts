@@ -3,8 +3,8 @@
  *
  *     sent ── request ──► the server writes Date: 12:00:07 (cut to the second) ── answer ──► received
  *
- * Somewhere between `sent` and `received` its clock showed 12:00:07.000 to 12:00:07.999. So each answer gives bounds for the
- * difference of the clocks, however slow the network or this process is; several answers make them narrower.
+ * Between `sent` and `received` its clock showed 12:00:07.000 to 12:00:07.999: bounds for the difference of the clocks,
+ * however slow the network is. Several answers make them narrower.
  */
 
 /** A server's clock minus this machine's, ms: at least and at most. */

@@ -32,7 +32,7 @@ export interface WireAnswer {
   readonly status: number;
   /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The whole body; `undefined` when it is longer than `limit` bytes. Rejects when the connection breaks before its end. */
+  /** The whole body; `undefined` if it is longer than `limit` bytes. Rejects when the connection breaks. */
   readonly read: (limit: number) => Promise<Uint8Array | undefined>;
 }
 
@@ -58,7 +58,9 @@ export function giveCa(caFrom = 'with --ca-file'): string {
 /** Throws `Failure` (exit 2) when `ca` is not PEM: Node would accept it without a message and trust no server. */
 export function refuseBadCa(ca: string | undefined, caFrom?: string): void {
   if (ca === undefined || ca.includes('-----BEGIN CERTIFICATE-----')) return;
-  const message = `the CA holds no PEM certificate (no line "-----BEGIN CERTIFICATE-----"). ${giveCa(caFrom)}: openssl x509 -inform der turns a DER file into PEM.`;
+  const message =
+    `trust a CA: the given one has no line "-----BEGIN CERTIFICATE-----", so nothing was sent. ${giveCa(caFrom)}: ` +
+    'openssl x509 -inform der turns a DER file into PEM.';
   throw new Failure('GR-HTTP-14', 2, message, 'unreachable');
 }
 

@@ -1,10 +1,8 @@
 /**
- * Reads Secrets by name, and writes keys into one that exists. It never lists them, so a Role can name each Secret (`resourceNames`).
- * It makes only those with the credentials of one runner, of a type of their own, which a Job owns. Kubernetes cannot limit the right to
- * create one to a name, so an admission policy does (packaging/access.ts).
- *
- * Bounds: one GET per distinct Secret, eight at a time, all within one time limit; an answer is at most 2 MiB. Failures name Secret and
- * namespace, never a key's value (test/clients/kubernetes/cluster-secrets.test.ts, fill-secret.test.ts).
+ * Reads Secrets by name, and writes keys into one that exists. Never lists them, so that a Role can name each Secret.
+ * Creates only those of one runner, of a type of their own, which a Job owns; an admission policy limits that right
+ * (packaging/access.ts). Each Secret is one GET, eight at a time, in one time limit, of 2 MiB at most. Failures name
+ * Secret and namespace, never a value.
  */
 import * as z from 'zod';
 import { Failure } from '../../shared/failure.ts';
@@ -68,7 +66,7 @@ export function openClusterSecrets(client: KubeClient, deadline: Deadline) {
     /** A Secret that must be there. @throws Failure exit 1 for every answer but that Secret. */
     read: async (namespace: string, name: string): Promise<SecretKeys> =>
       keysIn(await answerOf({ namespace, name }), { namespace, name }),
-    /** Key `url` and no other, of a Secret that need not be there, or be readable (403, 404): undefined then. @throws Failure exit 1 */
+    /** Key `url` alone. Undefined: no such key or Secret, or no right to read it. @throws Failure exit 1 */
     readUrl: async (namespace: string, name: string): Promise<string | undefined> => {
       const answer = await answerOf({ namespace, name });
       return answer.status === 403 || answer.status === 404 ? undefined : keysIn(answer, { namespace, name })('url');
@@ -76,7 +74,7 @@ export function openClusterSecrets(client: KubeClient, deadline: Deadline) {
   };
 }
 
-/** A Secret that may be written. `version` changes with each write. @throws Failure exit 1 for every answer but that Secret. */
+/** Reads a Secret that may be written; each write changes `version`. @throws Failure exit 1: no such Secret */
 export async function readSecret(client: KubeApi, place: SecretPlace, deadline: Deadline) {
   const question = questionFor('read', place);
   const request = client.request(question);
@@ -163,7 +161,7 @@ function keysOf(request: HttpRequest, { text }: HttpAnswer): SecretKeys {
   return (key) => (Object.hasOwn(data, key) ? Buffer.from(data[key] ?? '', 'base64').toString('utf8') : undefined);
 }
 
-/** The rights that are needed, the Role that is proposed, the command that makes the Secret; another way, with a comma before it. */
+/** Words of a remedy: needed verbs, proposed Role, command that makes the Secret, and another way, after a comma. */
 type SecretRemedies = Readonly<Record<'verbs' | 'role' | 'create' | 'instead', string>>;
 
 function remediesOfFilling({ namespace, name }: SecretPlace): SecretRemedies {

@@ -15,7 +15,7 @@ export interface ClusterConfig {
   readonly url: string;
   /** PEM of the cluster's CA; absent: the CAs that Node knows. */
   readonly ca?: string | undefined;
-  /** Reads the token file each time: Kubernetes replaces the token about every hour. Absent: the client certificate says who we are. */
+  /** Reads the token file each time: Kubernetes replaces it each hour. Absent: there is a client certificate. */
   readonly token?: (() => Promise<string>) | undefined;
   readonly clientCertificate?: ClientCertificate | undefined;
   /** The current context of a kubeconfig; its namespace is `default` if it names none, as for kubectl. */

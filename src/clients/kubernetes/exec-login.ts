@@ -1,11 +1,11 @@
-/** The program that a kubeconfig names for its login (`exec`), as kubectl starts it. Only commands that people type import this (docs/adr/0057). */
+/** The login program of a kubeconfig (`exec`), as kubectl starts it. For commands that people type (docs/adr/0057). */
 import { spawn } from 'node:child_process';
 import { dirname, resolve } from 'node:path';
 import { isatty } from 'node:tty';
 import * as z from 'zod';
 import { systemClock } from '../../shared/clock.ts';
 import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
-import { printable } from '../../shared/printable.ts';
+import { oneLine, printable } from '../../shared/printable.ts';
 import { isHeaderText, parseJson } from '../http/request.ts';
 import { certificateOf, type LogIn, type Login, type NamedProgram, wrongKubeconfig } from './kubeconfig.ts';
 
@@ -86,7 +86,10 @@ async function runLogin({ file, exec, cluster }: NamedProgram, { env, timeoutMs 
       'If it waits for you, log in with kubectl first, or raise --timeout.',
     );
   if (error && systemCode(error) === 'ENOENT')
-    throw failure('is not there', oneLine(installHint ?? '') || 'Install it, or add its folder to PATH.');
+    throw failure(
+      'is not there',
+      oneLine(installHint ?? '', LONGEST_WORDS) || 'Install it, or add its folder to PATH.',
+    );
   if (error) throw failure(`cannot be started: ${systemReason(error)}`);
   if (code !== 0) throw failure(`ended with ${code ?? 'a signal'}${errorText && `: ${errorText}`}`);
   return answerIn(out, apiVersion, failure);
@@ -104,9 +107,6 @@ function answerIn(output: string, apiVersion: string, failure: (what: string) =>
   const untilMs = expirationTimestamp === undefined ? Number.POSITIVE_INFINITY : Date.parse(expirationTimestamp);
   return { token, clientCertificate: certificateOf(cert, key), untilMs };
 }
-
-/** Makes a foreign string printable, in one line. */
-const oneLine = (text: string): string => printable(text.trim().replace(/\s+/g, ' '));
 
 interface Ended {
   readonly out: string;
@@ -145,6 +145,6 @@ async function run(
       child.stderr?.destroy();
       done({ out: output, errorText, code: null, error });
     });
-    child.once('close', (code) => done({ out: output, errorText: oneLine(errorText), code }));
+    child.once('close', (code) => done({ out: output, errorText: oneLine(errorText, LONGEST_WORDS), code }));
   });
 }

@@ -113,7 +113,7 @@ function numberIn(text: string | undefined, form: RegExp): number | undefined {
   return text !== undefined && form.test(text) ? Number(text) : undefined;
 }
 
-/** Somebody may have held the Job or its pod. Scheduling gates that are gone have left no trace but the time when the pod got its node. */
+/** Since when it could start: somebody may have held it. Of a gate that is gone, only the time of scheduling is left. */
 function startableSinceMs({ metadata, status }: KubeJob, pods: readonly KubePod[], state: LiveState): number {
   const resumed = status?.conditions?.find((each) => each.type === 'Suspended' && each.status === 'False');
   const [newest] = state === 'starting' ? [...pods].sort(newestFirst) : [];

@@ -1,4 +1,4 @@
-/** Reads the Job of a runner that stays for a look, by the name of the Job or of its pod. Writes until when it is to stay. */
+/** Reads the Job of a runner that stays for a look, by its name or its pod's. Writes until when it stays. */
 import * as z from 'zod';
 import { Failure } from '../../shared/failure.ts';
 import { EXTEND_UNTIL, isOurs } from '../../shared/marks.ts';

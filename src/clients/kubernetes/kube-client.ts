@@ -42,6 +42,7 @@ export type KubeClientOptions = Pick<HttpOptions, 'bodyLimit' | 'clock' | 'clock
 /** The part of `KubeClient` that other files use. The simulation has its own. */
 export type KubeApi = Pick<KubeClient, 'clock' | 'origin' | 'request' | 'send' | 'stream' | 'trackingLabel'>;
 
+/** Requests to one API server, until `close`. */
 export class KubeClient {
   readonly #config: ClusterConfig;
   readonly #clocks: ServerClocks | undefined;
@@ -157,7 +158,7 @@ export class KubeClient {
   }
 }
 
-/** Splits a stream into lines of UTF-8. Drops an unfinished last line. @throws RangeError (too long), TypeError (no UTF-8) */
+/** Splits a stream into lines of UTF-8, without an unfinished last one. @throws RangeError (too long), TypeError (no UTF-8) */
 export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let pieces: Uint8Array[] = [];
@@ -240,6 +241,7 @@ export function unexpectedStatus(request: HttpRequest, status: number, alternati
   return failure(request, 'GR-CLUSTER-05', received, remedy, 'cluster');
 }
 
+/** Makes the Failure for an answer of another form. @param received without values of the answer */
 export function unreadable(request: HttpRequest, received: string): Failure {
   const remedy = 'Check that this is the address of a Kubernetes API server, or use --cluster off';
   return failure(request, 'GR-CLUSTER-08', `the answer is ${received}`, remedy, 'cluster');

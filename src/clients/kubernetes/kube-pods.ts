@@ -1,6 +1,6 @@
 /** Judges the pods of runners: how far they are, why they do not start, how they ended, and whether they were lost. */
 import { type LiveJob, NO_POD, type PodEnd, type PodTrouble } from '../../planner/evidence.ts';
-import { keyText } from '../../shared/keys.ts';
+import { keyText, wordSet } from '../../shared/keys.ts';
 import { QUEUE, REGISTER } from '../../shared/marks.ts';
 import { firstNames, oneLine, printable } from '../../shared/printable.ts';
 import type { Condition, KubeJob, KubePod } from './resources.ts';
@@ -10,10 +10,12 @@ export function runnerState({ status }: Pick<KubePod, 'status'>) {
   return status?.containerStatuses?.find(({ name }) => name === 'runner')?.state;
 }
 
+/** Returns the condition of this type, if its status is True. */
 export function conditionMet({ status: shown }: KubeJob | KubePod, conditionType: string): Condition | undefined {
   return shown?.conditions?.find(({ type, status }) => type === conditionType && status === 'True');
 }
 
+/** Returns the owner reference of the Job that made the pod. */
 export function jobOf({ metadata }: KubePod) {
   return metadata.ownerReferences?.find(({ kind }) => kind === 'Job');
 }
@@ -41,6 +43,7 @@ export function podPlaces(pods: readonly KubePod[]): ReadonlyMap<string, RunnerP
 /** `registering`, `registered`: the init container that registers runs, is done. `started`: the runner's own has run. */
 export type PodStep = 'created' | 'scheduled' | 'registering' | 'registered' | 'started';
 
+/** Returns how far a pod has come. */
 export function podStep(pod: KubePod): PodStep {
   const runner = runnerState(pod);
   if (runner?.running || runner?.terminated) return 'started';
@@ -53,24 +56,11 @@ export function podStep(pod: KubePod): PodStep {
 /** Longest message, in characters: it goes into the status of a RunnerGroup and into an Event. */
 const LONGEST_MESSAGE = 300;
 
-/** The kubelet's words for a container that it cannot start (1.37: pkg/kubelet/images/types.go, container/sync_result.go, kuberuntime, cri-api errors). */
-const CANNOT_START: ReadonlySet<string> = new Set([
-  'ErrImagePull',
-  'ImagePullBackOff',
-  'ErrImageNeverPull',
-  'InvalidImageName',
-  'ImageInspectError',
-  'RegistryUnavailable',
-  'SignatureValidationFailed',
-  'RROUnsupported',
-  'CreateContainerConfigError',
-  'PreCreateHookError',
-  'CreateContainerError',
-  'PreStartHookError',
-  'RunContainerError',
-  'PostStartHookError',
-  'CrashLoopBackOff',
-]);
+/** The kubelet's words for a container that it cannot start (1.37: images/types.go, sync_result.go, cri-api). */
+const CANNOT_START = wordSet(
+  'ErrImagePull ImagePullBackOff ErrImageNeverPull InvalidImageName ImageInspectError RegistryUnavailable SignatureValidationFailed ' +
+    'RROUnsupported CreateContainerConfigError PreCreateHookError CreateContainerError PreStartHookError RunContainerError PostStartHookError CrashLoopBackOff',
+);
 
 /** The Job has no pod yet. Kubernetes tells the cause in an Event only, which this program does not read. */
 export const NO_POD_YET: PodTrouble = {
@@ -99,7 +89,7 @@ export function troubleOfPending(pod: KubePod): Pending {
   const { status } = pod;
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
   const gates = pod.spec?.schedulingGates?.map(({ name }) => name) ?? [];
-  if (gates.length > 0) return { trouble: gated(gates, scheduled?.message) };
+  if (gates.length > 0) return { trouble: troubleOfGates(gates, scheduled?.message) };
   if (scheduled?.status === 'False') {
     const trouble = troubleOf(scheduled.reason ?? 'Unschedulable', scheduled.message?.replace(PREEMPTION, ''));
     const claims = claimsOf(pod);
@@ -108,8 +98,8 @@ export function troubleOfPending(pod: KubePod): Pending {
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   const stuck = containers.find(({ state }) => CANNOT_START.has(state?.waiting?.reason ?? ''));
   const waiting = stuck?.state?.waiting;
-  if (!waiting && pod.spec?.nodeName) return standstill(pod, pod.spec.nodeName, scheduled);
-  if (!waiting) return scheduled || containers.length > 0 ? {} : unscheduled(pod);
+  if (!waiting && pod.spec?.nodeName) return troubleOfStandstill(pod, pod.spec.nodeName, scheduled);
+  if (!waiting) return scheduled || containers.length > 0 ? {} : troubleWithoutScheduler(pod);
   // Kubernetes alternates between these two words every few minutes. They are one trouble.
   const reason = waiting.reason === 'ErrImagePull' ? 'ImagePullBackOff' : waiting.reason;
   const ofNode = { ofNode: true as const, ...nodeOf([pod]) };
@@ -132,13 +122,13 @@ function claimsOf({ metadata, spec }: KubePod): readonly string[] {
 const MOST_CLAIMS = 3;
 
 /** A scheduler that has looked at a pod says so in its condition `PodScheduled`. */
-function unscheduled({ metadata, spec }: KubePod): Pending {
+function troubleWithoutScheduler({ metadata, spec }: KubePod): Pending {
   const message = `no scheduler has looked at it (schedulerName ${spec?.schedulerName ?? 'default-scheduler'})`;
   return { trouble: troubleOf('NoScheduler', message), stillSinceMs: metadata.creationTimestamp };
 }
 
 /** Returns the trouble of a pod with gates, which the scheduler ignores. The names of the gates tell who set them. */
-function gated(gates: readonly string[], message: string | null | undefined): PodTrouble {
+function troubleOfGates(gates: readonly string[], message: string | null | undefined): PodTrouble {
   const gateMessage = message || 'Scheduling is blocked due to non-empty scheduling gates';
   return { ...troubleOf('SchedulingGated', `${gateMessage}: ${firstNames(gates, 3)}`), isSuspended: true };
 }
@@ -163,7 +153,7 @@ const AROUND =
  * Says what a pod with a node waits for, and since when. A half-dead node looks like one that pulls an image. But images
  * are pulled only after volumes and network are ready (`PodReadyToStartContainers`), and a kubelet reports at once.
  */
-function standstill(pod: KubePod, node: string, scheduled: Condition | undefined): Pending {
+function troubleOfStandstill(pod: KubePod, node: string, scheduled: Condition | undefined): Pending {
   const inits = pod.status?.initContainerStatuses ?? [];
   const sidecars = sidecarsOf(pod);
   const begun = inits.filter(({ state }) => state?.running || state?.terminated);
@@ -260,7 +250,7 @@ function endText(container: string, { exitCode, reason }: Terminated): string {
 /** Words of containerd and the kubelet for a program that ran and has ended. */
 const OF_PROGRAM: ReadonlySet<string> = new Set(['', 'Completed', 'Error', 'OOMKilled']);
 
-/** True if a program did not end by itself, or never began: `ContainerStatusUnknown`, `StartError`, `Unknown` after a start of the node. */
+/** True if the program did not end by itself, or never began: `ContainerStatusUnknown`, `StartError`, `Unknown`. */
 function isOfNode({ reason }: Terminated): boolean {
   return !OF_PROGRAM.has(reason ?? '');
 }
@@ -300,8 +290,8 @@ const KUBELET_WORDS: ReadonlyMap<string, LossReason> = new Map([
 const FINAL: ReadonlySet<string> = new Set(['Complete', 'Failed']);
 
 /**
- * Returns how a runner was lost: something other than its own end has ended its pod, as Kubernetes shows it. The first rule that fits
- * decides; undefined: none fits, so it was not lost.
+ * Returns how a runner was lost: something but its own end has ended its pod. The first rule that fits decides.
+ * Undefined: it was not lost.
  *
  *   1. The Job itself is deleted ....................... not lost: Argo CD or a person removes the runner
  *   2. The pod waits for its end on a node that is gone  NodeLost
@@ -314,8 +304,8 @@ const FINAL: ReadonlySet<string> = new Set(['Complete', 'Failed']);
  *   6. Condition DisruptionTarget ...................... Evicted, Preempted, NodeLost by its reason
  *   7. Container `runner` was OOM-killed ............... OOMKilled
  *
- * A lost runner may have been idle, or may have ended its CI job just before. So a loss alone is no reason to re-run anything. A Job
- * may also be complete: the dind images end with exit code 0, whatever ended their runner (src/planner/judge.ts).
+ * It may have been idle or done, so a loss alone re-runs nothing. The Job may even be complete: the dind images always
+ * end with exit code 0.
  */
 export function lossOf(job: KubeJob, pods: readonly KubePod[]): LossReason | undefined {
   if (job.metadata.deletionTimestamp != null) return undefined;
@@ -339,12 +329,12 @@ function lossOfEnded(pod: KubePod): LossReason | undefined {
   return runnerState(pod)?.terminated?.reason === 'OOMKilled' ? 'OOMKilled' : undefined;
 }
 
-/** True for a runner that `lossOf` has called lost and whose node answers again: it goes on with its CI job, and reports the end. */
+/** True for a runner that `lossOf` called lost and whose node answers again: it goes on, and reports its end. */
 export function hasComeBack(pods: readonly KubePod[]): boolean {
   return pods.some((pod) => wasOnLostNode(pod) && conditionMet(pod, 'Ready'));
 }
 
-/** The node controller evicts the pods of an unreachable node. Their kubelet does not answer: they wait until the node is removed. */
+/** Pods of an unreachable node are evicted. Its kubelet does not answer, so they wait until the node is removed. */
 function wasOnLostNode(pod: KubePod): boolean {
   return (
     pod.metadata.deletionTimestamp != null &&
@@ -364,7 +354,7 @@ const LOSS: Readonly<Record<LossReason, string>> = {
 /** Who reported the end of a pod's runner. `others`: its node is gone, and the runner may live on. */
 export type EndToldBy = 'kubelet' | 'others';
 
-/** Undefined: it has not ended, as far as Kubernetes shows. The kubelet closes no pod before all its containers have ended (1.34: status_manager.go). */
+/** Undefined: not ended. The kubelet closes no pod before all its containers have ended (1.34: status_manager.go). */
 export function endToldBy(pod: KubePod): EndToldBy | undefined {
   const runner = runnerState(pod);
   if (runner?.terminated) return 'kubelet';
@@ -379,7 +369,7 @@ export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undef
   const loss = lossOf(job, pods);
   if (loss !== undefined && isManagedElsewhere(job))
     return { reason: loss, message: 'Kueue has taken it from its cluster' };
-  if (loss !== undefined) return { reason: loss, message: toldBy(pods) ?? LOSS[loss], ...nodeOf(pods) };
+  if (loss !== undefined) return { reason: loss, message: messageOfEnd(pods) ?? LOSS[loss], ...nodeOf(pods) };
   const failed = conditionMet(job, 'Failed');
   if (failed?.reason === 'DeadlineExceeded')
     return { reason: failed.reason, message: 'it ran longer than activeDeadlineSeconds' };
@@ -390,7 +380,7 @@ export function podEndOf(job: KubeJob, pods: readonly KubePod[]): PodEnd | undef
 
 function endOfPod(pod: KubePod): PodEnd | undefined {
   const loss = lossOfEnded(pod);
-  if (loss !== undefined) return { reason: loss, message: toldBy([pod]) ?? LOSS[loss], ...nodeOf([pod]) };
+  if (loss !== undefined) return { reason: loss, message: messageOfEnd([pod]) ?? LOSS[loss], ...nodeOf([pod]) };
   const trouble = troubleOfEnded(pod);
   if (trouble) return trouble;
   const runner = runnerState(pod)?.terminated;
@@ -400,7 +390,7 @@ function endOfPod(pod: KubePod): PodEnd | undefined {
 }
 
 /** Returns the message of the kubelet about an eviction, or that of another program about a disruption. */
-function toldBy(pods: readonly KubePod[]): string | undefined {
+function messageOfEnd(pods: readonly KubePod[]): string | undefined {
   const messages = pods.flatMap((pod) => [pod.status?.message, conditionMet(pod, 'DisruptionTarget')?.message]);
   const message = messages.find((each) => each != null && each !== '');
   return message == null ? undefined : oneLine(message, LONGEST_MESSAGE);

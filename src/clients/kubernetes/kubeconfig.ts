@@ -54,7 +54,7 @@ const REFUSED = {
   user: ['exec', 'auth-provider', 'username', 'password', 'as', 'as-groups', 'as-uid', 'as-user-extra'],
 } as const;
 
-const INSTEAD: Readonly<Record<string, string>> = {
+const ADVICE: Readonly<Record<string, string>> = {
   'insecure-skip-tls-verify': 'put the CA into certificate-authority-data',
   'proxy-url': 'give a kubeconfig without it',
   'tls-server-name': 'give a kubeconfig without it',
@@ -81,7 +81,7 @@ export async function readKubeconfig(
   if (content.length > LONGEST_TEXT)
     throw wrongKubeconfig(file, `of more than ${LONGEST_TEXT} characters: leave only one context in it`);
   const parsed = File.safeParse(readYaml({ name: file, text: content }));
-  if (!parsed.success) throw wrongKubeconfig(file, lackingIn(placeOf(parsed.error)));
+  if (!parsed.success) throw wrongKubeconfig(file, problemOfField(placeOf(parsed.error)));
   const kubeconfig = parsed.data;
   const name = kubeconfig['current-context'];
   const context = partOf(Context, kubeconfig.contexts, 'context', name, file, 'current context');
@@ -92,7 +92,7 @@ export async function readKubeconfig(
       (field) => part[field] !== undefined && part[field] !== false && !(logIn && field === 'exec'),
     );
     if (refusedField !== undefined) {
-      const advice = INSTEAD[refusedField] ?? 'use a token or a client certificate';
+      const advice = ADVICE[refusedField] ?? 'use a token or a client certificate';
       throw wrongKubeconfig(file, `with ${refusedField}, which is not supported; ${advice}`);
     }
   }
@@ -110,7 +110,7 @@ export async function readKubeconfig(
   const url = cluster.server.replace(/\/+$/, '');
   const config = { url, ca, context: { name, namespace: context.namespace || 'default' } };
   if (logIn && user['exec'] !== undefined) {
-    const program = { file, exec: user['exec'], cluster: toldOf(cluster, ca) };
+    const program = { file, exec: user['exec'], cluster: clusterInfoOf(cluster, ca) };
     const { token, clientCertificate } = await logIn(program);
     const freshToken = async () => (await logIn(program)).token ?? '';
     return { ...config, token: token === undefined ? undefined : freshToken, clientCertificate };
@@ -127,13 +127,16 @@ export function certificateOf(cert: string | undefined, key: string | undefined)
 }
 
 /** A cluster as KUBERNETES_EXEC_INFO has it. */
-function toldOf({ server, extensions }: z.output<typeof Cluster>, ca: string | undefined): NamedProgram['cluster'] {
+function clusterInfoOf(
+  { server, extensions }: z.output<typeof Cluster>,
+  ca: string | undefined,
+): NamedProgram['cluster'] {
   const config = extensions.find(({ name }) => name === 'client.authentication.k8s.io/exec')?.['extension'];
   return defined({ server, 'certificate-authority-data': ca && Buffer.from(ca).toString('base64'), config });
 }
 
 /** @param field empty: the whole file */
-function lackingIn(field: string): string {
+function problemOfField(field: string): string {
   if (field === '') return 'that is empty or no YAML; give another one';
   if (field !== 'current-context') return `without usable ${field}`;
   return 'without a current-context; choose one with: kubectl config use-context NAME';
@@ -174,6 +177,7 @@ async function read(file: string): Promise<string> {
   }
 }
 
+/** Makes the Failure for a kubeconfig that cannot be used. @param problem follows "is a kubeconfig" */
 export function wrongKubeconfig(file: string, problem: string): Failure {
   return new Failure('GR-CLUSTER-12', 2, `read the kubeconfig: ${file} is a kubeconfig ${problem}.`, 'cluster');
 }

@@ -1,9 +1,6 @@
 /**
- * Leader election by a Lease, with client-go's rules and times (tools/leaderelection):
- *
- * - The holder renews.
- * - A process that has seen no renewal for the lease's duration, by its own clock, takes over.
- * - An update carries the resourceVersion, so only one wins.
+ * Leader election by a Lease, with the rules and times of client-go: the holder renews. Who has seen no renewal for the
+ * lease's duration takes over. An update carries the resourceVersion, so only one wins.
  */
 import * as z from 'zod';
 import { pause, untilAborted } from '../../shared/clock.ts';
@@ -23,7 +20,7 @@ interface LeaseOptions {
   readonly times?: LeaseTimes;
 }
 
-/** Durations are whole seconds in a Lease. A holder that could not renew until its deadline gives up: before any other may take over. */
+/** A holder that could not renew gives up before another may take over. A Lease has whole seconds. */
 const CLIENT_GO = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 export type LeaseTimes = Readonly<typeof CLIENT_GO>;
 /** Time limit for giving the Lease back, ms. If it is not given back, other replicas wait 15 s. */
@@ -44,6 +41,7 @@ const LeaseObject = z.object({
 });
 type LeaseObject = z.infer<typeof LeaseObject>;
 
+/** A replica's part in the election. `run` competes, `otherHolder` is the leader's address. */
 export function leaseOf(client: KubeApi, options: LeaseOptions) {
   const { namespace, name, identity, address, onFailure, times = CLIENT_GO } = options;
   const { clock } = client;
@@ -98,7 +96,7 @@ export function leaseOf(client: KubeApi, options: LeaseOptions) {
     }
   };
 
-  /** True when this process holds the Lease now. Failures are reported, never thrown. After an abort they are not reported. */
+  /** True if this process holds the Lease now. Failures are reported, never thrown; after an abort, not even reported. */
   const tryToHold = async (signal: AbortSignal): Promise<boolean> => {
     try {
       return await acquireOrRenew();

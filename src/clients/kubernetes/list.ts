@@ -62,6 +62,7 @@ async function listOnce<T>(
   }
 }
 
+/** Checks an item of a list or watch. @throws Failure that names the place only */
 export function parseItem<T>(client: KubeApi, request: HttpRequest, { item, kind }: Resource<T>, value: unknown): T {
   const tracked = kind === undefined ? value : withTrackingId(value, kind, client.trackingLabel);
   return parseValue(request, item, tracked, 'an item without a usable');

@@ -33,7 +33,6 @@ export async function runnerGroupsIn(
   });
 }
 
-/** Most characters of the text of a suspension. The rest is cut off. */
 const LONGEST_SUSPENSION = 200;
 
 /** Returns the RunnerGroups that are suspended in the cluster (`SUSPENDED`), with the text written there, by key. */

@@ -1,14 +1,12 @@
 /**
- * Keeps a copy of all objects of a kind, the way client-go's reflector does:
+ * Keeps a copy of all objects of a kind, as client-go's reflector does (why not @kubernetes/client-node: docs/adr/0006):
  *
  *     list ─► resourceVersion ─► watch from there ─► ADDED, MODIFIED, DELETED, BOOKMARK
  *      ▲                          │ ended: again from the last resourceVersion
  *      └── pause ◄── 410, error ──┘
  *
- * Whatever the server answers, requests that follow on a short watch are paced: 0.5 s apart, then 1 s, 2 s … 30 s. A watch that
- * lasted for 5 s starts the count again, and so does the first list after refused ones (403).
- *
- * Why not @kubernetes/client-node: docs/adr/0006.
+ * After a short watch the next request waits: 0.5 s, then 1 s, 2 s … 30 s. A watch that lasted for 5 s starts the count
+ * again, and so does the first list after refused ones (403).
  */
 import * as z from 'zod';
 import { pause, untilAborted } from '../../shared/clock.ts';
@@ -43,7 +41,6 @@ const WATCH_SECONDS = 290;
 const IDLE_MS = 150_000;
 /** Pause after the first failure of a watch, ms. It is doubled with each further failure. */
 const FIRST_PAUSE_MS = 500;
-/** Longest pause between two tries of a watch, ms. */
 const LONGEST_PAUSE_MS = 30_000;
 /** A watch that lasted this long was a good one, however it ended. */
 const GOOD_WATCH_MS = 5_000;

@@ -1,10 +1,9 @@
 /**
  * Finds the API token of a RunnerGroup and the one server it may be sent to.
  *
- * Whoever made the Secret binds the token to its Gitea (scheme, host, port and path). The RunnerGroup never does. So a repository author
- * who changes `gitea.url` cannot have the token sent elsewhere, not even to another application of the same server.
- *
- * The schema checks the RunnerGroup's Secret name and key. They are checked here again because they become a path.
+ * Who made the Secret binds the token to its Gitea (scheme, host, port and path), and the RunnerGroup never does. So an
+ * author of the repository who changes `gitea.url` cannot have it sent elsewhere. Names of Secrets and keys are checked
+ * again, because they become a path.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -62,7 +61,7 @@ interface TokenOwner {
 /** A token, as messages call it, and where a person finds it. */
 type Named = Readonly<Record<'what' | 'source', string>>;
 
-/** @throws Failure exit 1: no such file or Secret, or no usable token; exit 3: the token is bound to another Gitea or to none. */
+/** @throws Failure exit 1: no file, Secret or usable token; exit 3: the token is bound to another Gitea or to none */
 export async function findToken(group: TokenOwner, sources: TokenSources): Promise<Token> {
   const { env, clusterSecrets, secretsDir } = sources;
   await refuseForeignRegistration(group, sources);
@@ -153,7 +152,7 @@ function missing(group: TokenOwner, secretsDir: string): Failure {
   const { name, key } = group.authToken;
   const message =
     `find the API token of RunnerGroup ${keyText(group)}: no file ${group.namespace}/${name}/${key} or ${name}/${key} ` +
-    `in ${secretsDir}. Mount the Secret there, give --secrets-dir, or set GITEA_TOKEN and GITEA_URL when you run it by hand.`;
+    `in ${secretsDir}, so Gitea was not asked. In a cluster, mount Secret ${name} there. By hand, set GITEA_TOKEN and GITEA_URL, or give --secrets-dir.`;
   return new Failure('GR-TOKEN-01', 1, message, 'token-unseen');
 }
 

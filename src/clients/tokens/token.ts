@@ -1,3 +1,4 @@
+/** A token, which knows where it may be sent. */
 import { createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
 import { isBelow, normalBase } from '../../shared/url.ts';
@@ -44,7 +45,7 @@ export class Token {
     return isBelow(url, this.base);
   }
 
-  /** Value of the `Authorization` header for a request to `url`. Throws when the URL does not lie below the token's base. */
+  /** Returns the `Authorization` header for `url`. Throws if the URL does not lie below the token's base. */
   headerFor(url: URL): string {
     if (!this.covers(url)) throw new Error(`a token bound to ${this.base} was asked for ${url.origin}${url.pathname}`);
     return `${this.#scheme} ${this.#secret}`;

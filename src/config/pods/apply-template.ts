@@ -58,32 +58,32 @@ export function followRunner(pod: Mapping, ours: Mapping): Mapping {
   const runner = listOf(spec, 'containers').find((container) => stringOf(container, 'name') === 'runner');
   const initContainers = listOf(spec, 'initContainers').map((container) => {
     if (!following.includes(stringOf(container, 'name'))) return container;
-    const securityContext = taking(
+    const securityContext = withFieldsOf(
       IDENTITY,
       fieldValue(container, 'securityContext'),
       fieldValue(runner, 'securityContext'),
     );
-    return { ...taking(FIELDS, container, runner), securityContext };
+    return { ...withFieldsOf(FIELDS, container, runner), securityContext };
   });
   return { ...pod, spec: { ...(isMapping(spec) ? spec : {}), initContainers } };
 }
 
 /** `to` with these fields as they are in `from`, also when they are absent there. */
-function taking(fields: readonly string[], to: Value | undefined, from: Value | undefined): Mapping {
+function withFieldsOf(fields: readonly string[], to: Value | undefined, from: Value | undefined): Mapping {
   const kept = Object.entries(isMapping(to) ? to : {}).filter(([field]) => !fields.includes(field));
   const takenFields = Object.entries(isMapping(from) ? from : {}).filter(([field]) => fields.includes(field));
   return Object.fromEntries([...kept, ...takenFields]);
 }
 
 /**
- * `ours` with the group's podTemplate merged over it, as Kubernetes' strategic merge does (apimachinery, `pkg/util/strategicpatch/patch.go`):
+ * Merges a podTemplate over `ours`, as Kubernetes' strategic merge does (apimachinery, strategicpatch/patch.go):
  *
  *   mapping   field by field; null takes the earlier field away
- *   list      takes the earlier list's place, or is merged where pod-schema.json says so: elements with the same merge key are one
+ *   list      replaces the earlier one, or is merged by the key in pod-schema.json
  *   order     elements of the template first, in its order; ours where they stood before them, else at the end
- *   anything  of another kind than before takes the earlier one's place
+ *   anything  of another kind replaces the earlier value
  *
- * What `boundFault` and `checkShape` refuse is an error here: patch directives (`$patch` and its kin), too. No null is left.
+ * The template has passed `boundFault` and `checkShape`: patch directives throw. No null is left.
  */
 export function mergePodTemplate(ours: Mapping, template: Mapping): Mapping {
   return withoutNulls(mergeTemplates(ours, template)) as Mapping;
@@ -119,11 +119,11 @@ function mergeMappings(ours: Mapping, later: Mapping, typeOf: (field: string) =>
 
 function mergeValues(ours: Value | undefined, later: Value, type: ValueType): Value {
   if (isMapping(ours) && isMapping(later)) {
-    if (type.is === 'struct') return mergeMappings(ours, later, (field) => typeOfField(type.name, field));
-    if (type.is === 'mapping') return mergeMappings(ours, later, () => type.of);
+    if (type.kind === 'struct') return mergeMappings(ours, later, (field) => typeOfField(type.name, field));
+    if (type.kind === 'mapping') return mergeMappings(ours, later, () => type.element);
   }
-  if (isList(ours) && isList(later) && type.is === 'list' && type.merge)
-    return mergeLists(ours, later, type.of, type.merge);
+  if (isList(ours) && isList(later) && type.kind === 'list' && type.merge)
+    return mergeLists(ours, later, type.element, type.merge);
   return later;
 }
 

@@ -26,7 +26,7 @@ const NAMED: readonly (readonly [AskedKind, ...(readonly string[])])[] = [
 ];
 const KIND_OF = new Map(NAMED.flatMap(([kind, ...fields]) => fields.map((field) => [field, kind] as const)));
 
-/** Returns the values that a template asks for, its own fields first. It has passed `checkShape`. Null asks for nothing. */
+/** Returns what a template asks for, its own fields first. It has passed `checkShape`. Null asks for nothing. */
 export function asksOf(template: Mapping): readonly Asked[] {
   const fields = ['metadata', 'spec'].flatMap((part) => {
     const value = fieldValue(template, part);

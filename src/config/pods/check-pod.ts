@@ -210,7 +210,7 @@ const LASTING = 'is for containers that run on: remove it, or write "restartPoli
  */
 export function contradictions(pod: Mapping, containerMode: string): readonly TemplateFault[] {
   return ownContainers(pod).flatMap(({ list, path, container }) => {
-    const [own, ofPod] = [container, pod['spec']].map((of) => fieldValue(of, 'securityContext'));
+    const [own, ofPod] = [container, pod['spec']].map((holder) => fieldValue(holder, 'securityContext'));
     const isSet = (field: string, to: Value) => (fieldValue(own, field) ?? fieldValue(ofPod, field)) === to;
     const inContext = (field: string): FieldPath => [...path, 'securityContext', field];
     const ofUser =
@@ -249,7 +249,9 @@ export function contradictions(pod: Mapping, containerMode: string): readonly Te
 function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFault[] {
   const listOfContainer = new Map(containersOf(ours).map(({ list, container }) => [stringOf(container, 'name'), list]));
   const volumes = new Set(
-    [ours, template].flatMap((pod) => listOf(fieldValue(pod, 'spec'), 'volumes')).map((one) => stringOf(one, 'name')),
+    [ours, template]
+      .flatMap((pod) => listOf(fieldValue(pod, 'spec'), 'volumes'))
+      .map((volume) => stringOf(volume, 'name')),
   );
   const faults = containersOf(template).flatMap(({ list, path, container }) => {
     const name = stringOf(container, 'name');
@@ -275,16 +277,16 @@ function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFau
     ];
   });
   const lost = entriesOf(template['metadata'], 'annotations').flatMap(([key]) => {
-    const [of, name = ''] = key.split(/(?<=\/)/);
+    const [prefix, name = ''] = key.split(/(?<=\/)/);
     const message = 'ends with the name of no container of this pod: correct or remove it';
-    return of === APPARMOR_ANNOTATION && !listOfContainer.has(name)
+    return prefix === APPARMOR_ANNOTATION && !listOfContainer.has(name)
       ? [{ path: ['metadata', 'annotations', key], message }]
       : [];
   });
   return [...faults, ...lost];
 }
 
-/** Kubernetes 1.34 keeps restartPolicy of init containers only, and of its values Always: a sidecar. Others it drops without a word. */
+/** Kubernetes 1.34 silently drops restartPolicy, but for Always of init containers: a sidecar. */
 function checkRestart(list: string, policy: Value | undefined, path: FieldPath): readonly TemplateFault[] {
   if (policy === undefined) return [];
   if (list === 'containers') return [{ path, message: 'is for initContainers only' }];

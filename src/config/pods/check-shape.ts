@@ -1,5 +1,5 @@
 /** Checks that a podTemplate has the shape of a PodTemplateSpec: a typo is found at commit, not in a failed sync. */
-import { nearestName } from '../runnergroup/words.ts';
+import { LONGEST_QUANTITY, MOST_NAMES, nearestName } from '../runnergroup/words.ts';
 import {
   type FieldPath,
   fieldsOf,
@@ -18,13 +18,13 @@ import {
 /** The known name that was most likely meant. */
 type Suggest = typeof nearestName;
 
-/** The faults of a template that `boundFault` let pass, in its order. Values are never repeated: one may be a secret in the wrong place. */
+/** Returns the faults of a template that passed `boundFault`. Never repeats a value: it may be a misplaced secret. */
 export function checkShape(template: Value, suggest: Suggest = nearestName): readonly TemplateFault[] {
-  return check(template, { is: 'struct', name: TEMPLATE_TYPE }, [], suggest);
+  return check(template, { kind: 'struct', name: TEMPLATE_TYPE }, [], suggest);
 }
 
 function check(value: Value, type: ValueType, path: FieldPath, suggest: Suggest): readonly TemplateFault[] {
-  switch (type.is) {
+  switch (type.kind) {
     case 'scalar': {
       const { test, wanted } = WANTED[type.scalar];
       return test(value) ? [] : [{ path, message: wrongScalar(value, wanted), wanted }];
@@ -32,14 +32,14 @@ function check(value: Value, type: ValueType, path: FieldPath, suggest: Suggest)
     case 'list':
       if (!isList(value)) return [{ path, message: `must be a list, not ${kindOf(value)}`, wanted: 'a list' }];
       return [
-        ...value.flatMap((element, index) => check(element, type.of, [...path, index], suggest)),
-        ...repeated(value, type, path),
+        ...value.flatMap((element, index) => check(element, type.element, [...path, index], suggest)),
+        ...repeatedElements(value, type, path),
       ];
     case 'mapping':
       if (!isMapping(value)) return [{ path, message: `must be a mapping, not ${kindOf(value)}` }];
       return Object.entries(value).flatMap(([key, entry]) => {
         if (isDirective(key)) return [{ path: [...path, key], message: DIRECTIVE }];
-        return entry === null ? [] : check(entry, type.of, [...path, key], suggest);
+        return entry === null ? [] : check(entry, type.element, [...path, key], suggest);
       });
     case 'struct':
       if (!isMapping(value))
@@ -76,8 +76,6 @@ function isDirective(key: string): boolean {
 
 /** A guess takes time, and a hostile mapping has thousands of unknown fields. */
 const MOST_GUESSES = 20;
-/** Names that a message lists. More would bury the field. */
-const MOST_NAMES = 8;
 
 /** Structs that may be meant by an unknown field of a struct, as `STRUCT=place`. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
@@ -98,15 +96,15 @@ function unknownField(name: string, struct: string, suggest: Suggest): string {
   return knownNames.length > MOST_NAMES ? 'unknown field' : `unknown field; known here: ${knownNames.join(', ')}`;
 }
 
-/** Elements that Kubernetes would take for one, and would merge without a word; and elements without the field that tells them apart. */
-function repeated(
+/** Finds elements that Kubernetes would take for one and merge silently, and those without their merge key. */
+function repeatedElements(
   list: readonly Value[],
-  { of, distinctBy: keys }: ListType,
+  { element: elementType, distinctBy: keys }: ListType,
   path: FieldPath,
 ): readonly TemplateFault[] {
   const [mergeKey] = keys;
   if (mergeKey === undefined) return [];
-  const toldByStruct = of.is === 'struct' && fieldsOf(of.name).get(mergeKey)?.required;
+  const toldByStruct = elementType.kind === 'struct' && fieldsOf(elementType.name).get(mergeKey)?.required;
   const identities = new Set<string>();
   return list.flatMap((element, index) => {
     if (!isMapping(element)) return [];
@@ -125,8 +123,6 @@ function repeated(
 const QUANTITY = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$/;
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 const INT32 = 2 ** 31;
-/** Longer ones have no meaning. */
-const LONGEST_QUANTITY = 64;
 
 function wrongScalar(value: Value, expected: string): string {
   const message = `must be ${expected}, ${expected === 'a quantity' ? 'e.g. 500m or 2Gi' : `not ${kindOf(value)}`}`;

@@ -29,38 +29,36 @@ export interface ListMerge {
 }
 
 export type ValueType =
-  | { readonly is: 'scalar'; readonly scalar: ScalarType; readonly jsonTypes: Scalar[1] }
-  | { readonly is: 'mapping'; readonly of: ValueType }
+  | { readonly kind: 'scalar'; readonly scalar: ScalarType; readonly jsonTypes: Scalar[1] }
+  | { readonly kind: 'mapping'; readonly element: ValueType }
   | ListType
-  | { readonly is: 'struct'; readonly name: string };
+  | { readonly kind: 'struct'; readonly name: string };
 
 export interface ListType {
-  readonly is: 'list';
-  readonly of: ValueType;
+  readonly kind: 'list';
+  readonly element: ValueType;
   readonly merge?: ListMerge;
   /** Fields that tell two elements apart, the merge key first; none for lists whose elements may repeat. */
   readonly distinctBy: readonly string[];
 }
 
-export interface Field {
+interface Field {
   readonly required: boolean;
   readonly type: ValueType;
 }
 
-/** Fields of a struct by name. A Map: a field may not be called `constructor` by accident. */
-export type Fields = ReadonlyMap<string, Field>;
-
-const read = new Map<string, Fields>();
+/** Fields of a struct by name. Maps: a field may not be called `constructor` by accident. */
+const fieldsByStruct = new Map<string, ReadonlyMap<string, Field>>();
 const types: ReadonlyMap<string, Readonly<Record<string, string>>> = new Map(Object.entries(published.types));
 
 /** Returns the fields of a struct. Throws on a name that pod-schema.json does not have: a defect of this program. */
-export function fieldsOf(struct: string): Fields {
-  const knownFields = read.get(struct);
+export function fieldsOf(struct: string): ReadonlyMap<string, Field> {
+  const knownFields = fieldsByStruct.get(struct);
   if (knownFields) return knownFields;
   const fieldTexts = types.get(struct);
   if (!fieldTexts) throw new Error(`pod-schema.json has no type ${struct}`);
   const fields = new Map(Object.entries(fieldTexts).map(([name, text]) => [name, fieldOf(text)]));
-  read.set(struct, fields);
+  fieldsByStruct.set(struct, fields);
   return fields;
 }
 
@@ -80,12 +78,12 @@ function fieldOf(text: string): Field {
 
 function typeOf(text: string, typeWords: readonly string[]): ValueType {
   const scalar = scalars.get(text);
-  if (scalar) return { is: 'scalar', scalar: scalar[0], jsonTypes: scalar[1] };
+  if (scalar) return { kind: 'scalar', scalar: scalar[0], jsonTypes: scalar[1] };
   const inner = text.slice(1, -1);
-  if (text.startsWith('{')) return { is: 'mapping', of: typeOf(inner, []) };
-  if (!text.startsWith('[')) return { is: 'struct', name: text };
+  if (text.startsWith('{')) return { kind: 'mapping', element: typeOf(inner, []) };
+  if (!text.startsWith('[')) return { kind: 'struct', name: text };
   const distinctBy = typeWords.filter((word) => !WORDS.has(word)).flatMap((word) => word.split(','));
-  const list = { is: 'list', of: typeOf(inner, []), distinctBy } as const;
+  const list = { kind: 'list', element: typeOf(inner, []), distinctBy } as const;
   if (!typeWords.includes('merge')) return list;
   const [key] = distinctBy;
   return { ...list, merge: { ...(key === undefined ? {} : { key }), retainKeys: typeWords.includes('retainKeys') } };
@@ -97,19 +95,19 @@ type StructVisitor<T> = (struct: string, value: Mapping, path: FieldPath) => rea
 
 /** Calls `visit` for each struct, outer ones first. Skips nulls, unknown fields and values of a wrong type. */
 export function visitStructs<T>(template: Value, visit: StructVisitor<T>): readonly T[] {
-  return ofValue(template, { is: 'struct', name: TEMPLATE_TYPE }, [], visit);
+  return visitValue(template, { kind: 'struct', name: TEMPLATE_TYPE }, [], visit);
 }
 
-function ofValue<T>(value: Value, type: ValueType, path: FieldPath, visit: StructVisitor<T>): readonly T[] {
-  if (type.is === 'list' && isList(value))
-    return value.flatMap((element, index) => ofValue(element, type.of, [...path, index], visit));
-  if (type.is !== 'struct' || !isMapping(value)) return [];
+function visitValue<T>(value: Value, type: ValueType, path: FieldPath, visit: StructVisitor<T>): readonly T[] {
+  if (type.kind === 'list' && isList(value))
+    return value.flatMap((element, index) => visitValue(element, type.element, [...path, index], visit));
+  if (type.kind !== 'struct' || !isMapping(value)) return [];
   const fields = fieldsOf(type.name);
   return [
     ...visit(type.name, value, path),
     ...Object.entries(value).flatMap(([name, entry]) => {
       const field = fields.get(name);
-      return field ? ofValue(entry, field.type, [...path, name], visit) : [];
+      return field ? visitValue(entry, field.type, [...path, name], visit) : [];
     }),
   ];
 }
@@ -120,13 +118,13 @@ type Json = Readonly<Record<string, unknown>>;
 export function podTemplateSchema(): { readonly template: Json; readonly definitions: Readonly<Record<string, Json>> } {
   const definitions: Record<string, Json> = {};
   const schemaOf = (type: ValueType): Json => {
-    switch (type.is) {
+    switch (type.kind) {
       case 'scalar':
         return { type: type.jsonTypes };
       case 'mapping':
-        return { type: 'object', additionalProperties: nullable(schemaOf(type.of)) };
+        return { type: 'object', additionalProperties: nullable(schemaOf(type.element)) };
       case 'list':
-        return { type: 'array', items: schemaOf(type.of) };
+        return { type: 'array', items: schemaOf(type.element) };
       case 'struct':
         return structSchema(type.name);
       default:
@@ -213,7 +211,7 @@ export function stringOf(mapping: Value | undefined, field: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The first bound that a template breaks: to be asked first. Bounds keep recursion small, also for a value that refers to itself (YAML aliases). */
+/** The first bound that a template breaks. Asked first: it ends recursion, also in a value that holds itself. */
 export function boundFault(template: Value): TemplateFault | undefined {
   let values = 0;
   let characters = 0;

@@ -187,9 +187,9 @@ const BASELINE: Readonly<Record<string, Check>> = {
   privileged: inContainers('privileged', (value) => value === true, 'must not be true'),
   procMount: inContainers('procMount', (value = 'Default') => value !== 'Default', 'must be Default'),
   seLinuxOptions: ({ contexts }) =>
-    contexts.flatMap((one) => {
+    contexts.flatMap((context) => {
       const wrong = (field: string, isWrong: (text: string) => boolean, message: string) =>
-        wrongIn([one], 'seLinuxOptions', (options) => isWrong(stringOf(options, field)), message, field);
+        wrongIn([context], 'seLinuxOptions', (options) => isWrong(stringOf(options, field)), message, field);
       return [
         ...wrong('type', (type) => !SELINUX_TYPES.includes(type), 'is a type that pods may not choose'),
         ...wrong('user', (user) => user !== '', 'must not be set'),
@@ -219,9 +219,9 @@ const RESTRICTED: Readonly<Record<string, Check>> = {
     inContainers('allowPrivilegeEscalation', (value) => value !== false, 'must be false'),
   ),
   capabilities_restricted: notOnWindows(({ ofContainers }) =>
-    ofContainers.flatMap((one) => [
-      ...wrongIn([one], 'capabilities', (set) => !listOf(set, 'drop').includes('ALL'), 'must have ALL', 'drop'),
-      ...wrongCapabilities([one], /^NET_BIND_SERVICE$/, 'must be NET_BIND_SERVICE or go'),
+    ofContainers.flatMap((context) => [
+      ...wrongIn([context], 'capabilities', (set) => !listOf(set, 'drop').includes('ALL'), 'must have ALL', 'drop'),
+      ...wrongCapabilities([context], /^NET_BIND_SERVICE$/, 'must be NET_BIND_SERVICE or go'),
     ]),
   ),
   restrictedVolumes: ({ spec }) =>

@@ -61,18 +61,16 @@ const OF_THE_OBJECT = [...fieldsOf('ObjectMeta').keys()].filter((field) => !['la
 /** Fields of the docker sidecar that a template may set: its image, resources, and configuration. */
 const DOCKER_MAY = ['name', 'image', 'imagePullPolicy', 'resources', 'env', 'envFrom', 'volumeMounts'];
 const OF_OUR_SIDECAR = [...fieldsOf('Container').keys()].filter((field) => !DOCKER_MAY.includes(field));
-const LABELS = [
-  'gitea.bpg.pw/*',
-  'app.kubernetes.io/name',
-  'app.kubernetes.io/managed-by',
-  'batch.kubernetes.io/*',
-  'job-name',
-  'controller-uid',
-];
+const LABELS =
+  'gitea.bpg.pw/* app.kubernetes.io/name app.kubernetes.io/managed-by batch.kubernetes.io/* job-name controller-uid';
 
 export const RESERVED_FIELDS: readonly ReservedField[] = [
   reserve(below('metadata', ...OF_THE_OBJECT), 'a pod gets it from its Job', 'keep labels and annotations only'),
-  reserve(below('metadata labels', ...LABELS), 'the generator and the Job controller find pods by it', OWN_LABEL),
+  reserve(
+    below('metadata labels', ...LABELS.split(' ')),
+    'the generator and the Job controller find pods by it',
+    OWN_LABEL,
+  ),
   reserve(['metadata labels app.kubernetes.io/instance'], ARGO_REASON, OWN_LABEL),
   reserve(['metadata labels argocd.argoproj.io/*', 'metadata annotations argocd.argoproj.io/*'], ARGO_REASON),
   reserve(['metadata annotations gitea.bpg.pw/*'], 'it holds the configuration of the runner'),
@@ -160,7 +158,7 @@ function isOwnSpace({ value, ours }: Found): boolean {
   return sources.every((source) => source === 'emptyDir' || source === 'ephemeral');
 }
 
-/** Every reserved field that a template sets, by path. `secrets`: those with the tokens of Gitea. The template has passed `checkShape`. */
+/** Returns the reserved fields of a template that passed `checkShape`. @param secrets with tokens of Gitea */
 export function reservedFields(ours: Mapping, template: Mapping, secrets: readonly string[]): readonly TemplateFault[] {
   const hits = RESERVED_FIELDS.flatMap((field) =>
     findPlaces(field.path, ours, template)
@@ -172,7 +170,12 @@ export function reservedFields(ours: Mapping, template: Mapping, secrets: readon
         return { path, message: `${name}is reserved: ${field.reason}; ${field.instead}` };
       }),
   );
-  const all = [...hits, ...ourMounts(ours, template), ...ofSecrets(template, secrets), ...takenAway(ours, template)];
+  const all = [
+    ...hits,
+    ...hiddenMounts(ours, template),
+    ...tokenSecretsIn(template, secrets),
+    ...removedByNull(ours, template),
+  ];
   const first = new Map(all.toReversed().map((fault) => [JSON.stringify(fault.path), fault]));
   return [...first.values()].toReversed();
 }
@@ -182,7 +185,7 @@ function isSame(value: Value, ours: Value | undefined): boolean {
 }
 
 /** `/data/`, `/x/../data` and `//data` are other merge keys than `/data`, and the same folder. */
-function ourMounts(ours: Mapping, template: Mapping): readonly TemplateFault[] {
+function hiddenMounts(ours: Mapping, template: Mapping): readonly TemplateFault[] {
   const lists = ['containers', 'initContainers'].map((list) =>
     `spec ${list} [ours] volumeMounts * mountPath`.split(' '),
   );
@@ -229,7 +232,7 @@ function folder(mountPath: Value): string {
   return absolute(mountPath).replace(/^\/var\/run(?=\/|$)/, '/run');
 }
 
-function ofSecrets(template: Mapping, secrets: readonly string[]): readonly TemplateFault[] {
+function tokenSecretsIn(template: Mapping, secrets: readonly string[]): readonly TemplateFault[] {
   const message = 'is reserved: CI jobs could read the token of Gitea in it; use another Secret';
   return asksOf(template)
     .filter(({ kind, value }) => (kind === 'secret' || kind === 'pullSecret') && secrets.includes(value))
@@ -244,7 +247,7 @@ const MAY_GO = [
   'karpenter.sh/do-not-disrupt',
 ];
 
-function takenAway(ours: Mapping, template: Mapping): readonly TemplateFault[] {
+function removedByNull(ours: Mapping, template: Mapping): readonly TemplateFault[] {
   const visit = (value: Value, mine: Value | undefined, path: FieldPath): readonly TemplateFault[] => {
     if (mine === undefined || path.some((step) => MAY_GO.includes(String(step)))) return [];
     if (value === null) return [{ path, message: 'is null, which would take ours away; remove the line' }];

@@ -1,4 +1,4 @@
-/** The policy as a plugin of the cdk8s command (docs/construct.md), for what any cdk8s app wrote. See lib/validation.cjs. */
+/** The policy as a plugin of the cdk8s command (docs/construct.md), for what any app wrote. See lib/validation.cjs. */
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../../shared/clock.ts';
 import { API_VERSION, KIND } from '../../shared/marks.ts';
@@ -7,7 +7,7 @@ import type { Mapping } from '../pods/pod-schema.ts';
 import { securityViolations } from '../pods/pod-security.ts';
 import { readAll } from '../runnergroup/documents.ts';
 import { valueAt } from '../runnergroup/paths.ts';
-import { allIn, type ReadOptions, readRunnerGroups } from '../runnergroup/read.ts';
+import { objectsBelow, type ReadOptions, readRunnerGroups } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { podOnly } from '../runnergroup/to-runner-group.ts';
 import { judge, skippedRules } from './check.ts';
@@ -23,6 +23,7 @@ interface Context {
   readonly logger: { readonly log: (text: string) => void };
 }
 
+/** The plugin that cdk8s.yaml names. cdk8s calls `validate` after it has written the manifests. */
 export class RunnerPolicyValidation {
   readonly #file: string;
 
@@ -39,14 +40,14 @@ export class RunnerPolicyValidation {
     const asker = { isArgoCd: false, nowMs: systemClock.now() };
     for (const rule of skippedRules(policy, asker)) logger.log(`not checked, because Argo CD does not ask: ${rule}`);
     const objects = manifests.flatMap(objectsIn);
-    const otherObjects = othersOf(objects);
+    const otherObjects = otherWorkloads(objects);
     if (otherObjects.length > 0)
       logger.log(`warning: a policy judges RunnerGroups, Jobs and CronJobs, and not ${firstNames(otherObjects, 10)}`);
     const groups = await groupsIn(manifests, defaultsOf(policy));
-    const pods = new Map(objects.flatMap(podOf));
+    const pods = new Map(objects.flatMap(podsAsGroups));
     const ofGroups = judge(policy, groups, asker);
-    const ofPods = judge(forPods(policy), [...pods.keys()], asker);
-    const about = (denials: readonly Denial[]) => denials.flatMap((each) => ofPod(each, pods));
+    const ofPods = judge(policyForPods(policy), [...pods.keys()], asker);
+    const about = (denials: readonly Denial[]) => denials.flatMap((each) => denialsOfPod(each, pods));
     for (const each of [...ofGroups.warnings, ...about(ofPods.warnings)]) logger.log(`warning: ${denialLine(each)}`);
     const denials = [...ofGroups.denials, ...about(ofPods.denials)];
     for (const each of denials)
@@ -65,7 +66,7 @@ export class RunnerPolicyValidation {
 }
 
 /** Returns other objects that start pods: objects of a known kind, or with an image in their spec. */
-function othersOf(objects: ReturnType<typeof objectsIn>): readonly string[] {
+function otherWorkloads(objects: ReturnType<typeof objectsIn>): readonly string[] {
   return objects.flatMap(({ object }) => {
     const [kind, name] = [valueAt(object, ['kind']), valueAt(object, ['metadata', 'name'])].map(String);
     if (podPathOf(object) !== undefined || kind === KIND) return [];
@@ -75,7 +76,9 @@ function othersOf(objects: ReturnType<typeof objectsIn>): readonly string[] {
 
 function hasImage(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return Object.entries(value).some(([key, of]) => (key === 'image' && typeof of === 'string') || hasImage(of));
+  return Object.entries(value).some(
+    ([key, inner]) => (key === 'image' && typeof inner === 'string') || hasImage(inner),
+  );
 }
 
 async function groupsIn(
@@ -96,7 +99,7 @@ const POD_OF: ReadonlyMap<unknown, string> = new Map([
 const FROM_STRICTEST = ['restricted', 'baseline', 'privileged'] as const;
 
 /** A pod as a group whose podTemplate it is, with the profile that it meets. Besides, where it stands in its object. */
-function podOf({ document, file, object }: ReturnType<typeof objectsIn>[number]) {
+function podsAsGroups({ document, file, object }: ReturnType<typeof objectsIn>[number]) {
   const path = podPathOf(object);
   if (path === undefined) return [];
   const podTemplate = valueAt(object, path.split('.')) as Mapping;
@@ -121,11 +124,11 @@ function podPathOf(object: unknown): string | undefined {
 function objectsIn(file: string) {
   const read = readAll({ name: file, text: readFileSync(file, 'utf8') });
   const documents = read.flatMap((each) => ('document' in each ? [each.document] : []));
-  return documents.flatMap((document) => allIn(document.value).map((object) => ({ object, document, file })));
+  return documents.flatMap((document) => objectsBelow(document.value).map((object) => ({ object, document, file })));
 }
 
 /** Returns the policy for other pods: they have no scope, and fields that a podTemplate cannot have. */
-function forPods({ namespaces, groups, ...policy }: Policy): Policy {
+function policyForPods({ namespaces, groups, ...policy }: Policy): Policy {
   const withoutFields = <T extends Pick<Policy, 'podTemplateFields'>>({ podTemplateFields: _, ...rules }: T) => rules;
   const fitting = groups?.filter(({ match }) => match.scope === undefined);
   return {
@@ -136,7 +139,7 @@ function forPods({ namespaces, groups, ...policy }: Policy): Policy {
 }
 
 /** Returns the denials that apply to a pod. A denial about other fields of a RunnerGroup does not. */
-function ofPod(denial: Denial, pods: ReadonlyMap<RunnerGroup | undefined, string>): readonly Denial[] {
+function denialsOfPod(denial: Denial, pods: ReadonlyMap<RunnerGroup | undefined, string>): readonly Denial[] {
   const { group, message, rule } = denial;
   const [, field, below] = /^spec\.(podTemplate|securityProfile)(.*)/.exec(denial.path) ?? [];
   if (field === undefined) return [];

@@ -37,7 +37,7 @@ type AskerRule = (rules: Pick<Policy, 'projects' | 'repositories'>, asker: Asker
 
 const projects: AskerRule = ({ projects: allowed }, { isArgoCd, project }) => {
   if (allowed === undefined) return NONE;
-  if (project === undefined) return isArgoCd ? notTold('ARGOCD_APP_PROJECT_NAME') : NONE;
+  if (project === undefined) return isArgoCd ? missingVariable('ARGOCD_APP_PROJECT_NAME') : NONE;
   if (matchesAny(allowed, project)) return NONE;
   const message = `the Argo CD project is ${quoted(project)}; ${allowedBy(allowed)}. Move the Application, or ask for its project to be allowed`;
   return finding('', message);
@@ -48,14 +48,14 @@ const NOT_ALLOWED =
 
 const repositories: AskerRule = ({ repositories: allowed }, { isArgoCd, repository }) => {
   if (allowed === undefined) return NONE;
-  if (repository === undefined) return isArgoCd ? notTold('ARGOCD_APP_SOURCE_REPO_URL') : NONE;
+  if (repository === undefined) return isArgoCd ? missingVariable('ARGOCD_APP_SOURCE_REPO_URL') : NONE;
   const normal = normalRepository(repository);
   const patterns = allowed.flatMap((pattern) => normalRepository(pattern) ?? []);
   if (normal !== undefined && matchesAny(patterns, normal)) return NONE;
   return finding('', NOT_ALLOWED);
 };
 
-function notTold(variable: string): ReturnType<typeof finding> {
+function missingVariable(variable: string): ReturnType<typeof finding> {
   const message = `${variable} is not set, so this Application cannot be judged. It needs a newer Argo CD, or a policy without this rule`;
   return finding('', message);
 }
@@ -79,31 +79,31 @@ export function rowsOf(policy: Policy, group: RunnerGroup, asker: Asker) {
   const { entries, rules } = levelsOf(policy, group);
   return RULES.map(([rule, judge]) => {
     const [own = NONE, ...ofSizes] = withSizes(group).map((each) =>
-      judge(rules, each, asker, policy).map((finding) => ofSize(each, finding)),
+      judge(rules, each, asker, policy).map((finding) => placedInSize(each, finding)),
     );
     const ownFindings = new Set(own.map(({ path, message }) => path + message));
     const sizeFindings = ofSizes.flat().filter(({ path, message }) => !ownFindings.has(path + message));
     const about = { rule, group, entries, nowMs: asker.nowMs };
-    return { rule, found: [...own, ...sizeFindings].map((one) => settle(policy, about, one)) };
+    return { rule, found: [...own, ...sizeFindings].map((finding) => settle(policy, about, finding)) };
   });
 }
 
 /** Returns a finding with its place in the size. Faults of a size's podTemplate or resources are shown there. */
-function ofSize({ size }: RunnerGroup, { path, ...findingFields }: Finding): Finding {
-  const sizeFields = size?.of.sizes[size.index];
+function placedInSize({ size }: RunnerGroup, { path, ...findingFields }: Finding): Finding {
+  const sizeFields = size?.group.sizes[size.index];
   const [, field] = /^spec\.(podTemplate|resources)/.exec(path) ?? [];
   const isOwn = field !== undefined && sizeFields?.[field as 'podTemplate' | 'resources'] !== undefined;
   return { path: isOwn ? path.replace('spec.', `spec.sizes[${size?.index}].`) : path, ...findingFields };
 }
 
-type Judged = Denial & Pick<Settled, 'is'>;
+type Judged = Denial & Pick<Settled, 'outcome'>;
 
 /** Rules about the Application as a whole: a denial concerns all of its groups. */
-function ofApplication(policy: Policy, asker: Asker): readonly Judged[] {
+function judgeApplication(policy: Policy, asker: Asker): readonly Judged[] {
   return ASKER_RULES.flatMap(([rule, judge]) =>
-    judge(policy, asker).map((one) => {
-      const { is, found } = settle(policy, { rule }, one);
-      return { is, rule, ...found };
+    judge(policy, asker).map((finding) => {
+      const { outcome, found } = settle(policy, { rule }, finding);
+      return { outcome, rule, ...found };
     }),
   );
 }
@@ -112,7 +112,7 @@ function ofApplication(policy: Policy, asker: Asker): readonly Judged[] {
  * Judges the sums of the groups' caps, so that the planner need not. The limit of an entry holds for each namespace.
  * Groups that only get warnings do not deny others, and groups with an exception do not count.
  */
-function ofCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: Asker): readonly Judged[] {
+function judgeCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: Asker): readonly Judged[] {
   const rule = 'maxActiveRunners';
   const counting = groups.map((group) => {
     const { entries } = levelsOf(policy, group);
@@ -127,14 +127,14 @@ function ofCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: Asker
     { maxActiveRunners: maximum = Number.POSITIVE_INFINITY }: Rules,
     placeText: string,
   ) => {
-    for (const is of ['denied', 'warned'] as const) {
-      const counted = members.filter((each) => each.is === 'denied' || each.is === is);
+    for (const outcome of ['denied', 'warned'] as const) {
+      const counted = members.filter((each) => each.outcome === 'denied' || each.outcome === outcome);
       const sum = counted.reduce((total, { group }) => total + group.maxActiveRunners, 0);
       const message = `is ${sum} over all ${counted.length} RunnerGroups${placeText}; the policy allows ${maximum}. Lower it in some of them`;
-      const judgement = { is, rule, path: `spec.${rule}`, message } as const;
+      const judgement = { outcome, rule, path: `spec.${rule}`, message } as const;
       // If there is only one group, its own rule reports it.
       if (sum <= maximum || counted.length < 2) continue;
-      const concerned = counted.filter((each) => each.is === is);
+      const concerned = counted.filter((each) => each.outcome === outcome);
       if (placeText === '' && concerned.length === groups.length) return [judgement];
       return concerned.map(({ group }) => ({ ...judgement, group }));
     }
@@ -153,14 +153,14 @@ function ofCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: Asker
 export function judge(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): PolicyJudgement {
   const ofGroups = groups.flatMap((group) =>
     rowsOf(policy, group, asker).flatMap(({ rule, found }) =>
-      found.map(({ is, found: one }): Judged => ({ is, rule, group, ...one })),
+      found.map(({ outcome, found: finding }): Judged => ({ outcome, rule, group, ...finding })),
     ),
   );
-  const denied = new Set(ofGroups.flatMap(({ is, group }) => (is === 'denied' ? group : [])));
+  const denied = new Set(ofGroups.flatMap(({ outcome, group }) => (outcome === 'denied' ? group : [])));
   const sound = groups.filter((group) => !denied.has(group));
-  const all = [...ofApplication(policy, asker), ...ofCaps(policy, sound, asker), ...ofGroups];
-  const denialsOf = (outcome: Settled['is']): readonly Denial[] =>
-    all.flatMap(({ is, ...one }) => (is === outcome ? [one] : []));
+  const all = [...judgeApplication(policy, asker), ...judgeCaps(policy, sound, asker), ...ofGroups];
+  const denialsOf = (wanted: Settled['outcome']): readonly Denial[] =>
+    all.flatMap(({ outcome, ...denial }) => (outcome === wanted ? [denial] : []));
   return { denials: denialsOf('denied'), warnings: denialsOf('warned') };
 }
 
@@ -176,8 +176,12 @@ export function tokenBounds(policy: Policy) {
       const entriesOfNamespace = [entryOf(policy, { namespace }) ?? []].flat();
       const entries = groups.filter(({ match }) => matchesGlob(match.namespace ?? '**', namespace));
       const lists = [...entriesOfNamespace, ...entries].flatMap((entry) => {
-        const { is } = settle(policy, { rule, entries: [entry, ...entriesOfNamespace] }, { path: '', message: '' });
-        return entry.scopes && is === 'denied' ? [entry.scopes] : [];
+        const { outcome } = settle(
+          policy,
+          { rule, entries: [entry, ...entriesOfNamespace] },
+          { path: '', message: '' },
+        );
+        return entry.scopes && outcome === 'denied' ? [entry.scopes] : [];
       });
       const covers = (owner: string, repo: string) => {
         const scopes = [{ kind: 'global' }, { kind: 'repo', owner, repo }] as const;

@@ -1,5 +1,4 @@
 /** The questions to a policy, its answers, and the failures that result. */
-
 import { Failure } from '../../shared/failure.ts';
 import { keyText } from '../../shared/keys.ts';
 import { count, firstLines, firstNames, printable, shortLine } from '../../shared/printable.ts';
@@ -8,7 +7,7 @@ import type { Rules } from './levels.ts';
 import type { Policy, RuleName } from './policy-schema.ts';
 
 export interface Asker {
-  /** True: Argo CD asks, and what it does not tell is denied. False: a person or a check before a merge; such a rule is skipped. */
+  /** True: Argo CD asks, and what it does not tell is denied. False: a person asks; such a rule is skipped. */
   readonly isArgoCd: boolean;
   /** Argo CD's `ARGOCD_APP_NAMESPACE`, `ARGOCD_APP_PROJECT_NAME`, `ARGOCD_APP_SOURCE_REPO_URL`; absent: not told. */
   readonly destination?: string | undefined;
@@ -23,10 +22,11 @@ export interface Finding {
   readonly path: string;
   /** Received value and remedy. May hold text from the file: print it through `printable`. */
   readonly message: string;
-  /** `closed`: denied without a policy file, too. `unread`: what other rules ask could not be read. `told`: only a warning, whatever the policy says. */
+  /** `closed`: denied without a policy file, too. `unread`: other rules could not judge it. `told`: only a warning. */
   readonly reach?: 'closed' | 'unread' | 'told' | undefined;
 }
 
+/** Makes one finding. */
 export function finding(path: string, message: string, reach?: Finding['reach']): readonly Finding[] {
   return [{ path, message, reach }];
 }
@@ -63,18 +63,19 @@ export function warningLines(file: string, warnings: readonly Denial[]): readonl
   return firstLines(lines, SHOWN, `gitea-runners validate --policy ${printable(file)}`);
 }
 
-/** Groups that are refused (exit 3), each with the reason. `all`: the failure for a command that does all or nothing. Undefined: no group is refused. */
+/** Refused groups (exit 3). `whole`: the failure of a command that does all or nothing; undefined: none is refused. */
 export interface Refusals {
-  readonly of: ReadonlyMap<RunnerGroup, Failure>;
-  readonly all: Failure | undefined;
+  readonly byGroup: ReadonlyMap<RunnerGroup, Failure>;
+  readonly whole: Failure | undefined;
 }
 
+/** Sorts denials by group. Those of the whole Application refuse each group. */
 export function refusalsBy(file: string, groups: readonly RunnerGroup[], denials: readonly Denial[]): Refusals {
   const refusals = groups.flatMap((each) => {
     const concerning = denials.filter(({ group }) => group === undefined || group === each);
     return concerning.length > 0 ? [[each, denied(file, concerning)] as const] : [];
   });
-  return { of: new Map(refusals), all: denials.length > 0 ? denied(file, denials) : undefined };
+  return { byGroup: new Map(refusals), whole: denials.length > 0 ? denied(file, denials) : undefined };
 }
 
 function denied(file: string, denials: readonly Denial[]): Failure {

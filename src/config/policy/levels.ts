@@ -2,7 +2,6 @@
  * Finds the rules for a group: the first matching entries of `groups` and `namespaces`, then the policy. The nearest
  * value counts; `projects`, `repositories` and `maxActiveRunners` hold on each level.
  */
-
 import { type Scope, scopeWord } from '../../shared/scope.ts';
 import { valueAt } from '../runnergroup/paths.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
@@ -40,7 +39,7 @@ function fits({ namespace = '**', name = '**', scope, labels = {} }: GroupMatch,
   );
 }
 
-/** A repository is covered by its owner, too. Upper and lower case are one, as in Gitea: `org: ACME` gets the jobs of acme. */
+/** True if a pattern covers the scope. A repository is covered by its owner, too. Case does not matter, as in Gitea. */
 export function coversScope(patterns: readonly string[], scope: Scope): boolean {
   const ofOwner = scope.kind === 'repo' ? [`org:${scope.owner}`, `user:${scope.owner}`] : [];
   return [scopeWord(scope), ...ofOwner].some((word) =>

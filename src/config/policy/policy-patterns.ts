@@ -1,4 +1,6 @@
+/** Patterns of a policy: for names, images, registries and repositories. Pure. */
 import { normalBase } from '../../shared/url.ts';
+import { LONGEST_IMAGE } from '../runnergroup/words.ts';
 
 /** True if the whole text fits: `*` is all but a slash, `**` all. No regular expression: no text may take long. */
 export function matchesGlob(pattern: string, text: string): boolean {
@@ -37,14 +39,12 @@ const REGISTRY = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z
 const REPOSITORY = /^[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*$/;
 const TAG = /^\w[-.\w]{0,127}$/;
 const DIGEST = /^[a-z0-9]+(?:[+._-][a-z0-9]+)*:[0-9a-f]{32,128}$/;
-/** Most characters of an image name. No longer name can be pulled. */
-const LONGEST = 512;
 
 const DOCKER_HUB = 'docker.io';
 
 /** Undefined: no runtime pulls it, or one could read it otherwise than we do. */
 export function parseImage(text: string) {
-  if (text.length > LONGEST) return undefined;
+  if (text.length > LONGEST_IMAGE) return undefined;
   const [, host = '', repository = '', tag, digest] = PARTS.exec(withRegistry(text)) ?? [];
   const registry = host.toLowerCase() === 'index.docker.io' ? DOCKER_HUB : host.toLowerCase();
   if (!REGISTRY.test(registry) || (tag !== undefined && !TAG.test(tag))) return undefined;
@@ -61,7 +61,7 @@ export function parseImage(text: string) {
   };
 }
 
-/** The part before the first slash is a registry when it could be a host (distribution/reference, `splitDockerDomain`). */
+/** The part before the first slash is a registry if it could be a host (`splitDockerDomain`). */
 function withRegistry(text: string): string {
   const [first = ''] = text.split('/', 1);
   const isHost = text.includes('/') && (/[.:]/.test(first) || first === 'localhost' || first !== first.toLowerCase());
@@ -87,8 +87,8 @@ export function isRegistryPattern(pattern: string): boolean {
 }
 
 /**
- * True if the pattern covers the image, part by part. Without tag and digest it covers every version. With a tag alone it
- * covers no image by digest, of which runtimes ignore the tag. `@*` covers every image with a digest.
+ * True if the pattern covers the image, part by part. Without tag and digest it covers every version. With a tag alone
+ * it covers no image by digest, of which runtimes ignore the tag. `@*` covers every image with a digest.
  */
 export function coversImage(pattern: string, image: ImageReference): boolean {
   const [, registry = '', repository = '', tag, digest] = PARTS.exec(pattern) ?? [];

@@ -1,5 +1,4 @@
 /** The rules about one group: its namespace, what it may name there, and its pods. */
-
 import { scopeWord } from '../../shared/scope.ts';
 import { normalBase } from '../../shared/url.ts';
 import { mergePodTemplate } from '../pods/apply-template.ts';
@@ -93,7 +92,7 @@ function imagesOf(group: RunnerGroup): readonly Named[] {
   return [{ path: 'spec.image', value: group.image }, ...templateAsks(group, 'image')];
 }
 
-const RANK = { restricted: 0, baseline: 1, privileged: 2 } as const;
+const RANKS = { restricted: 0, baseline: 1, privileged: 2 } as const;
 
 const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
   // Without the rule, only this program may make a privileged pod: as the containerMode needs it, and without a
@@ -102,8 +101,8 @@ const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
     return group.securityProfile === 'privileged' && hasTemplate(group) ? PRIVILEGED_TEMPLATE : NONE;
   const groupLevel = neededLevel(group);
   const { highest, withReason = highest } = rule;
-  const highestAllowed = hasReason(group) && RANK[withReason] > RANK[highest] ? withReason : highest;
-  if (RANK[groupLevel] <= RANK[highestAllowed]) return RANK[groupLevel] > RANK[highest] ? OWN_REASON : NONE;
+  const highestAllowed = hasReason(group) && RANKS[withReason] > RANKS[highest] ? withReason : highest;
+  if (RANKS[groupLevel] <= RANKS[highestAllowed]) return RANKS[groupLevel] > RANKS[highest] ? OWN_REASON : NONE;
   const stateText =
     group.securityProfile === undefined
       ? `is not set, which means ${groupLevel} with containerMode ${group.containerMode}`
@@ -113,7 +112,7 @@ const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
     group.containerMode === 'host' || (group.containerMode === 'buildkit' && highestAllowed === 'baseline');
   const lower = `Set it to ${highestAllowed}${meetsMost ? '' : ', with containerMode: host'}`;
   const advice =
-    RANK[groupLevel] <= RANK[withReason]
+    RANKS[groupLevel] <= RANKS[withReason]
       ? `${lower}, or say in the annotation ${PROFILE_REASON} why this group needs it`
       : lower;
   const isClosed = group.securityProfile === 'privileged' && hasTemplate(group);
@@ -173,12 +172,12 @@ export function podFieldsAtTop(spec: unknown, judges = JUDGES): readonly Named[]
 /** Fields of a pod that say where the name of a registry leads to. */
 const NAMES_OF_HOSTS: readonly string[] = ['spec.hostAliases', 'spec.dnsConfig', 'spec.dnsPolicy'];
 
-/** A name of a registry means little where the pod may say which host has it. Such a field must be listed by its own name. */
+/** Such a field may lead a registry's name to another host, so it must be listed by its own name. */
 function hostNames({ images: ofImages, registries: ofHosts }: Rules, fields: readonly Named[]): readonly Finding[] {
   if (ofImages === undefined && ofHosts === undefined) return NONE;
   return fields.flatMap(({ path, value }): readonly Finding[] => {
     if (!NAMES_OF_HOSTS.includes(value)) return NONE;
-    const message = `changes where names of registries lead to, and the policy restricts images. Remove the field, or ask for ${value} to be listed in podTemplateFields`;
+    const message = `can lead the name of a registry to another host, and the policy restricts images. Remove the field, or ask for ${value} in podTemplateFields of the policy`;
     return finding(path, message);
   });
 }
@@ -226,7 +225,7 @@ const maxActiveRunners: GroupRule = (_, group, __, policy) => {
   const caps = [policy, ...levelsOf(policy, group).entries].flatMap(({ maxActiveRunners: most }) => most ?? []);
   const policyCap = Math.min(...caps);
   if (groupCap <= policyCap) return NONE;
-  const message = `is ${groupCap}; the policy allows ${policyCap} for all RunnerGroups together. Lower it`;
+  const message = `is ${groupCap}; the policy allows ${policyCap} for all RunnerGroups together. Lower it, or ask for a higher maxActiveRunners in the policy`;
   return finding('spec.maxActiveRunners', message);
 };
 
@@ -236,15 +235,15 @@ const ROUNDING = 1 + 1e-9;
 const maxResources: GroupRule = ({ maxResources: allowedResources }, group) => {
   if (allowedResources === undefined) return NONE;
   const { podTemplate: _, ...bare } = group;
-  const all = mostAskedOf(podOf(group)['spec']);
-  const bareAmounts = mostAskedOf(podOf(bare)['spec']);
+  const all = mostAskedOf(askingPodOf(group)['spec']);
+  const bareAmounts = mostAskedOf(askingPodOf(bare)['spec']);
   const { [OTHERS]: othersLimit, ...namedLimits } = allowedResources;
   const unnamed = othersLimit === undefined ? [] : [...all.keys()].map((name) => [name, othersLimit]);
   return Object.entries({ ...Object.fromEntries(unnamed), ...namedLimits }).flatMap(([name, allowed]) => {
     const isWithin = (amount = 0): boolean => amount <= quantityValue(String(allowed)) * ROUNDING;
     if (isWithin(all.get(name))) return NONE;
     const path = isWithin(bareAmounts.get(name)) ? 'spec.podTemplate' : 'spec.resources';
-    const message = `asks for more ${name} than the policy allows for one runner: ${allowed}, in requests and limits, all containers together. Ask for less`;
+    const message = `asks for more ${name} than the policy allows for one runner: ${allowed}. Requests and limits of all its containers count together. Lower them, or ask for higher maxResources in the policy`;
     return finding(path, message);
   });
 };
@@ -252,8 +251,8 @@ const maxResources: GroupRule = ({ maxResources: allowedResources }, group) => {
 /** Our sidecars count only with the resources that a template gives them. */
 const SIDECARS = ['docker', 'buildkit'].map((name) => ({ name, restartPolicy: 'Always' }));
 
-/** The group's pod, as far as it asks for something. A template that cannot be read counts as none: the rule `podTemplateFields` denies it. */
-function podOf(group: RunnerGroup): Mapping {
+/** The group's pod, as far as it asks for something. The rule `podTemplateFields` denies an unreadable template. */
+function askingPodOf(group: RunnerGroup): Mapping {
   const { resources, setupCommand } = group;
   const asking = { resources: resources as unknown as Mapping };
   const setup = setupCommand.length > 0 ? [{ name: 'setup', ...asking }] : [];

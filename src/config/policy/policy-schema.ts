@@ -2,7 +2,6 @@
  * The policy file as an administrator writes it: source of checks, JSON Schema and docs/policy.md. An absent field
  * restricts nothing, unless its description says otherwise. An empty list forbids all that its field is about.
  */
-
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
@@ -20,7 +19,6 @@ import { isRegistryPattern, normalRepository, wrongImagePattern } from './policy
 
 /** Entries of a list. Every group is compared with every entry. */
 const MOST_ENTRIES = 1_000;
-/** Most characters of a pattern. A longer one makes the policy file invalid. */
 const LONGEST_PATTERN = 512;
 
 const pattern = () =>
@@ -57,7 +55,7 @@ const scopePattern = () =>
     error: 'must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed',
   });
 
-/** The rules, by the names that denials have. The fields of a policy, and `scopes` of a namespace as `namespaces.scopes`. */
+/** The rules, as denials name them: fields of a policy, and `scopes` of a namespace as `namespaces.scopes`. */
 export const RULE_NAMES = [
   ...(['projects', 'repositories', 'namespaces'] as const),
   ...(['namespaces.destinations', 'namespaces.scopes', 'namespaces.secrets'] as const),
@@ -168,7 +166,7 @@ const image = (subject: string) =>
     subject,
   ).optional();
 
-/** Fields of a RunnerGroup, as in runnergroup/group-schema.ts: that schema takes time to make, and this program part does not need it. */
+/** Fields of a RunnerGroup, as in group-schema.ts: that schema takes time to make, and is not needed here. */
 const defaults = z
   .strictObject({
     labels: z.array(runnerLabel).min(1).max(100).optional().meta({ description: '`labels` of groups without.' }),
@@ -334,6 +332,7 @@ export function readPolicyFile(file: string): ReadPolicy {
   }
 }
 
+/** Reads the text of a policy. @param name of the file, for messages */
 export function readPolicy(name: string, text: string): ReadPolicy {
   const reads = readAll({ name, text });
   const broken = reads.flatMap((read) => ('problem' in read ? [read.problem] : []));

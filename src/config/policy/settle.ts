@@ -9,7 +9,7 @@ import type { Policy, PolicyEntry, RuleName } from './policy-schema.ts';
 type Outcome = 'denied' | 'warned' | 'excepted';
 
 export interface Settled {
-  readonly is: Outcome;
+  readonly outcome: Outcome;
   readonly found: Finding;
 }
 
@@ -34,23 +34,23 @@ export function settle(
   { rule, group, entries = [], nowMs = Number.POSITIVE_INFINITY }: About,
   { reach, ...findingFields }: Finding,
 ): Settled {
-  if (reach === 'unread') return { is: 'denied', found: findingFields };
-  if (reach === 'told') return { is: 'warned', found: findingFields };
+  if (reach === 'unread') return { outcome: 'denied', found: findingFields };
+  if (reach === 'told') return { outcome: 'warned', found: findingFields };
   const fitting = (policy.exceptions ?? []).filter(
     ({ groups, rules }) => group && rules.includes(rule) && matchesAny(groups, keyText(group)),
   );
   const [exception] = fitting.sort((a, b) => b.until.localeCompare(a.until));
   const leftMs = exception ? Date.parse(exception.until) + DAY_MS - nowMs : 0;
-  if (leftMs > TOLD_DAYS * DAY_MS) return { is: 'excepted', found: findingFields };
+  if (leftMs > TOLD_DAYS * DAY_MS) return { outcome: 'excepted', found: findingFields };
   const isInForce = leftMs > 0;
   const ends = `${isInForce ? 'an exception allows it until' : 'its exception ended on'} ${exception?.until}`;
   const withException = exception
     ? { ...findingFields, message: `${findingFields.message} (${ends}: ${exception.reason})` }
     : findingFields;
-  if (isInForce) return { is: 'warned', found: withException };
+  if (isInForce) return { outcome: 'warned', found: withException };
   const enforcements = [...entries, policy].map(
     ({ enforcement, enforcementOf }) => enforcementOf?.[rule] ?? enforcement,
   );
   const isWarned = reach !== 'closed' && enforcements.find((word) => word !== undefined) === 'warn';
-  return { is: isWarned ? 'warned' : 'denied', found: withException };
+  return { outcome: isWarned ? 'warned' : 'denied', found: withException };
 }

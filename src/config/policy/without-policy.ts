@@ -1,16 +1,16 @@
 /**
- * Refuses without any policy:
- * - a group outside the destination namespace of its Application: it would run with Secrets and cluster rights of another team;
- * - a document that would start pods (docs/adr/0024): who commits RunnerGroups could run any pod where only runners should be;
- * - a pod with a service account (an identity in the cluster), a priority class (it pushes others off their node) or privileges (it owns
- *   its node): the owner of the cluster decides, not who commits here.
+ * Refuses without any policy what the owner of the cluster decides, and not who commits here:
+ * - a group outside the destination namespace of its Application: it would use another team's Secrets and rights;
+ * - a document that would start other pods (docs/adr/0024);
+ * - a pod with a service account (an identity in the cluster), a priority class (it pushes others off their node) or
+ *   privileges (it owns its node).
  */
 import { Failure, joinFailures } from '../../shared/failure.ts';
-import { groupBy } from '../../shared/keys.ts';
+import { groupBy, wordSet } from '../../shared/keys.ts';
 import { firstNames } from '../../shared/printable.ts';
 import type { Asked } from '../pods/asks.ts';
 import type { FieldPath, Mapping } from '../pods/pod-schema.ts';
-import { heldTexts, type PassThrough } from '../runnergroup/read.ts';
+import { type PassThrough, skippedTexts } from '../runnergroup/read.ts';
 import type { FilePlace, RunnerGroup } from '../runnergroup/runner-group.ts';
 import { baseOf, withSizes, writtenPath } from '../runnergroup/sizes.ts';
 import type { Refusals } from './denial.ts';
@@ -19,7 +19,6 @@ function refusal(code: string, message: string): Failure {
   return new Failure(code, 3, message, 'policy');
 }
 
-/** Most names in a message. The others are counted. */
 const MOST_NAMED = 5;
 
 function foreignNamespace({ namespace, name, place }: RunnerGroup, destination: string): Failure {
@@ -33,21 +32,13 @@ function foreignNamespace({ namespace, name, place }: RunnerGroup, destination: 
 /** Setting of the sidecar that lets workloads through. */
 export const PASS_WORKLOADS = 'GITEA_RUNNERS_PASS_WORKLOADS';
 
-/** Kinds that start pods or hold a template for them, of any API group: other groups have a Job or Deployment of the same nature. */
-export const WORKLOADS: ReadonlySet<string> = new Set([
-  'CronJob',
-  'DaemonSet',
-  'Deployment',
-  'Job',
-  'Pod',
-  'PodTemplate',
-  'ReplicaSet',
-  'ReplicationController',
-  'StatefulSet',
-  // Kinds of Argo Workflows, Argo Rollouts, Tekton and KEDA.
-  ...(['ClusterWorkflowTemplate', 'CronWorkflow', 'Workflow', 'WorkflowTemplate', 'Rollout'] as const),
-  ...(['ClusterTask', 'Pipeline', 'PipelineRun', 'Task', 'TaskRun', 'ScaledJob'] as const),
-]);
+/** Kinds that start pods or hold a template for them. Of any API group: others have a Job of the same nature. */
+export const WORKLOADS = wordSet(
+  'CronJob DaemonSet Deployment Job Pod PodTemplate ReplicaSet ReplicationController StatefulSet ' +
+    // Kinds of Argo Workflows, Argo Rollouts, Tekton and KEDA.
+    'ClusterWorkflowTemplate CronWorkflow Workflow WorkflowTemplate Rollout ' +
+    'ClusterTask Pipeline PipelineRun Task TaskRun ScaledJob',
+);
 /**
  * Characters at which Argo CD's reader and this one disagree: line breaks of YAML 1.1, `---` before spaces that are not
  * ASCII, and a byte order mark before a key.
@@ -85,7 +76,7 @@ export function withoutWorkloads(documents: readonly PassThrough[]) {
     `an Application without this plugin deploy them. To let workloads through, set ${PASS_WORKLOADS}=true for gitea-runners.`;
   if ([...refused.values()].includes(hiding)) throw refusal('GR-POLICY-02', `pass on ${placeText}: ${why}`);
   const printed = documents.flatMap((each) =>
-    (refused.has(each.place) ? heldTexts(each.objects) : [each.text]).map((text) => ({ text })),
+    (refused.has(each.place) ? skippedTexts(each.objects) : [each.text]).map((text) => ({ text })),
   );
   return { printed, warning: `warning: GR-POLICY-02 not deployed: ${placeText}, because ${why}` };
 }
@@ -116,7 +107,7 @@ export async function refusalsByDefault(groups: readonly RunnerGroup[], destinat
     return paths ? [[group, onlyByPolicy(group, paths)]] : [];
   });
   const [first, ...otherFailures] = refusals.map(([, failure]) => failure);
-  return { of: new Map(refusals), all: first && joinFailures([first, ...otherFailures]) };
+  return { byGroup: new Map(refusals), whole: first && joinFailures([first, ...otherFailures]) };
 }
 
 function onlyByPolicy({ namespace, name, place }: RunnerGroup, paths: readonly FieldPath[]): Failure {

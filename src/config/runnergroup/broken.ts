@@ -3,7 +3,6 @@
  * Its object is printed with a spec that says nothing, and an annotation with the problem: the API server would refuse
  * the wrong spec, and Argo CD would then apply no other object of that sync.
  */
-
 import type { Failure } from '../../shared/failure.ts';
 import type { Texts } from '../../shared/marks.ts';
 import { API_VERSION, KIND } from '../../shared/marks.ts';
@@ -24,7 +23,7 @@ export interface BrokenGroup {
   /** At least one problem, or `failure`. */
   readonly problems: readonly Problem[];
   readonly failure?: Failure;
-  /** Present if its spec is valid, but refused. Its object may be printed as it is written, because `serve` refuses it, too. */
+  /** Present if its spec is valid, but refused. Then its object may be printed as written: `serve` refuses it, too. */
   readonly group?: RunnerGroup;
 }
 
@@ -44,7 +43,7 @@ const OF_IDENTITY = /^(?:items\[\d+\]\.)?metadata(?!\.finalizers|\.ownerReferenc
 /** Annotations by which Argo CD changes how and when it applies an object. It obeys those of Helm, too. */
 export const FORBIDDEN_ANNOTATION = /^(?:argocd\.argoproj\.io\/(?:hook|sync-)|helm\.sh\/)/;
 
-/** Returns the group with these problems. Undefined if its metadata is wrong: nobody knows which group it is, or how it is labelled. */
+/** Returns the group with these problems. Undefined if its metadata is wrong: nobody knows which group it is. */
 export function brokenGroup(
   value: unknown,
   place: FilePlace,
@@ -88,6 +87,7 @@ export function standIn({ namespace, name, labels, annotations, problems, failur
   return { apiVersion: API_VERSION, kind: KIND, metadata, spec: SILENT_SPEC };
 }
 
+/** Returns the first problems in one line, for the annotation. */
 export function problemText(problems: readonly Problem[]): string {
   return cut(firstLines(problems.map(formatProblem), SHOWN, 'gitea-runners validate').join('; '), LONGEST);
 }

@@ -42,6 +42,7 @@ export class Budget {
   }
 }
 
+/** Returns how many words a lexeme counts. */
 export function wordsOf(lexeme: string): number {
   return Math.ceil(lexeme.length / WORD_CHARACTERS);
 }

@@ -77,7 +77,7 @@ function sizeOf(node: unknown, sizes: Map<Node, number>): number {
   return size;
 }
 
-/** Keys that JSON cannot have: collections, and those that stand twice (`1` and `"1"` are one key). And keys that are not clear. */
+/** Keys that JSON cannot have (collections, and those that stand twice), and keys that are not clear. */
 function wrongKeys({ items }: YAMLMap, text: string): readonly { readonly key: unknown; readonly message: string }[] {
   const keys = new Set<string>();
   return items.flatMap(({ key }, index) => {
@@ -94,10 +94,10 @@ function wrongKeys({ items }: YAMLMap, text: string): readonly { readonly key: u
 }
 
 /**
- * Finds keys that Kubernetes' own reader (go-yaml v2) reads otherwise than YAML says, so that the meaning is not clear (docs/adr/0024):
+ * Finds keys that Kubernetes' reader (go-yaml v2) reads otherwise than YAML says (docs/adr/0024):
  *
  *   kind: A, then <<: {kind: B}   a merge behind other keys overwrites them there
- *   ! "<<": {a: 1}                a merge there. Without quotes a merge for the package only, if it has a tag
+ *   ! "<<": {a: 1}                a merge there; for our package only without quotes, or with a tag
  *   {?a: 1}                       the key "a" there
  *   {a:, b: 1}                    the key "a:" there
  */
@@ -133,7 +133,7 @@ type Line = Readonly<Record<'number' | 'indent' | 'offset', number>>;
 /** Message for a Helm template: it is YAML only after rendering. */
 export const TEMPLATE = 'this looks like a template ("{{"): render it first, e.g. with "helm template"';
 
-/** The first error of a document. @returns where it really is, in characters from the start of the text, and what to do */
+/** Puts the first error of a document into words, and returns where it really is. */
 function inWords(error: YAMLError, text: string): { readonly offset: number; readonly message: string } {
   const [offset] = error.pos;
   if (error.code !== 'TAB_AS_INDENT' && text.includes('{{')) return { offset, message: TEMPLATE };

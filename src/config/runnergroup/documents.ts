@@ -48,7 +48,6 @@ export const AS_KUBECTL = {
 const CONTROL = /(?![\t\n\r\u0085])\p{Cc}/u;
 /** Far beyond any manifest: code that calls itself per level must not run out of stack. */
 const DEEPEST = 200;
-/** Most problems of one document. Further ones are not reported. */
 const MOST_TEXT_PROBLEMS = 100;
 /** The version that is read in any case; 1.2 would make a text of `yes`, for us but not for kubectl. */
 const ONLY_DIRECTIVE = /^%YAML\s+1\.1\s*$/;
@@ -66,116 +65,128 @@ export function readOneDocument(file: SourceFile): unknown {
   return only && !another && 'document' in only ? only.document.value : undefined;
 }
 
-/** Hands each document of a file to `take`, which must keep no more than it needs. Ends early, with a problem, when `budget` is used up. */
+/** Hands each document to `take`, which must keep little of it. Ends early, with a problem, if `budget` is spent. */
 export function readDocuments(file: SourceFile, budget: Budget, take: (read: Read) => void): void {
-  const lines = new LineCounter();
-  const parser = new Parser(lines.addNewLine);
+  new DocumentReader(file, budget, take).read();
+}
+
+class DocumentReader {
+  readonly #file: SourceFile;
+  readonly #budget: Budget;
+  readonly #take: (read: Read) => void;
+  readonly #lines = new LineCounter();
+  readonly #parser = new Parser(this.#lines.addNewLine);
   // The package compares each key with all others: 20,000 keys take 3 s (measured). See wrongKeys.
-  const composer = new Composer({ ...AS_KUBECTL, prettyErrors: false, uniqueKeys: false });
+  readonly #composer = new Composer({ ...AS_KUBECTL, prettyErrors: false, uniqueKeys: false });
   /** The document that the composer holds until it has seen what stands behind it. */
-  let heldDocument: CST.Document | undefined;
-  let wordCount = 0;
+  #pending: CST.Document | undefined;
+  #wordCount = 0;
 
-  const placeAt = (offset: number): FilePlace => {
-    const { line, col } = lines.linePos(offset);
-    return { file: file.name, line: Math.max(line, 1), column: Math.max(col, 1) };
-  };
+  constructor(file: SourceFile, budget: Budget, take: (read: Read) => void) {
+    this.#file = file;
+    this.#budget = budget;
+    this.#take = take;
+  }
 
-  const report = (message: string, place: FilePlace, code?: Problem['code']): void => {
-    const kind = code === undefined ? ({ code: 'GR-INPUT-02', isUnreadable: true } as const) : { code };
-    take({ problem: { place, path: '', message, ...kind } });
-  };
+  read(): void {
+    const control = CONTROL.exec(this.#file.text);
+    const end = control
+      ? { offset: control.index, message: 'holds a control character: remove it' }
+      : (this.#readLexemes() ?? this.#compose(this.#parser.end()));
+    if (end) this.#reportEnd(end);
+    else this.#takePending();
+  }
 
-  /** Reports why the file is not read on. Counts lines itself: the lexer may not have come this far. */
-  const reportEnd = ({ offset, message, code }: TextProblem): void => {
-    const textBefore = file.text.slice(0, offset);
-    const line = textBefore.split('\n').length;
-    report(message, { file: file.name, line, column: offset - textBefore.lastIndexOf('\n') }, code);
-  };
-
-  const source = (document: Document.Parsed, meanings: Meanings, value: unknown, start: number): SourceDocument => {
-    const text = file.text.slice(start, document.range[1]).replace(/^[ \t]*\r?\n/, '');
-    return {
-      place: placeAt(document.contents?.range[0] ?? start),
-      value,
-      text: text.endsWith('\n') ? text : `${text}\n`,
-      placeOf: (path) => placeAt(findNode(document, meanings, path).offset),
-      writtenAt: (path) => {
-        const { node, depth } = findNode(document, meanings, path);
-        return depth === path.length && isScalar(node) ? node.source : undefined;
-      },
-    };
-  };
-
-  const sortOut = (document: Document.Parsed, token: CST.Document | undefined): void => {
-    const { problems, meanings } = judgeDocument(document, file.text);
-    for (const { offset, message } of problems.slice(0, MOST_TEXT_PROBLEMS)) {
-      report(`is no valid YAML: ${message}`, placeAt(offset));
-    }
-    if (problems.length > 0 || isEmpty(document)) return;
-    const read = toValue(document);
-    const start = contentStart(document, token);
-    if ('wrong' in read) report(read.wrong, placeAt(start));
-    else take({ document: source(document, meanings, read.value, start) });
-  };
-
-  /** Takes the document that the composer holds. Otherwise it would be in memory together with the next one. */
-  const takeHeld = (): void => {
-    for (const document of composer.end()) sortOut(document, heldDocument);
-    heldDocument = undefined;
-  };
-
-  const compose = (tokens: Iterable<CST.Token>): TextProblem | undefined => {
-    for (const token of tokens) {
-      const { offset } = token;
-      if (token.type === 'directive' && !ONLY_DIRECTIVE.test(token.source)) {
-        return { offset, message: 'holds a YAML directive: leave it out' };
-      }
-      if (token.type === 'document') {
-        const excess = budget.addDocuments(1);
-        if (excess !== undefined) return { offset, message: excess, code: 'GR-INPUT-08' };
-        takeHeld();
-        heldDocument = token;
-        wordCount = 0;
-      }
-      // The composer yields nothing here: the last document was already taken.
-      for (const _ of composer.next(token));
-    }
-    return undefined;
-  };
-
-  /** @returns what there is too much of */
-  const count = (lexeme: string): string | undefined => {
-    const wordsOfLexeme = wordsOf(lexeme);
-    wordCount += wordsOfLexeme;
-    return (
-      budget.addWords(wordsOfLexeme) ??
-      (wordCount > MOST_DOCUMENT_WORDS ? tooMuchInOne('this document has') : undefined)
-    );
-  };
-
-  /** @returns why the file is not read to its end */
-  const readLexemes = (): TextProblem | undefined => {
-    lines.addNewLine(0);
-    for (const lexeme of new Lexer().lex(file.text)) {
-      const parseProblem = compose(parser.next(lexeme));
+  /** Returns why the file is not read to its end. */
+  #readLexemes(): TextProblem | undefined {
+    this.#lines.addNewLine(0);
+    for (const lexeme of new Lexer().lex(this.#file.text)) {
+      const parseProblem = this.#compose(this.#parser.next(lexeme));
       if (parseProblem) return parseProblem;
-      const { offset, stack } = parser;
-      if (heldDocument && stack[0]?.type === 'document') takeHeld();
-      const excess = count(lexeme);
+      const { offset, stack } = this.#parser;
+      if (this.#pending && stack[0]?.type === 'document') this.#takePending();
+      const excess = this.#countWords(lexeme);
       if (excess !== undefined) return { offset, message: excess, code: 'GR-INPUT-08' };
       if (stack.length > DEEPEST)
         return { offset, message: `is nested more than ${DEEPEST} levels deep, as no manifest is: remove levels` };
     }
     return undefined;
-  };
+  }
 
-  const control = CONTROL.exec(file.text);
-  const end = control
-    ? { offset: control.index, message: 'holds a control character: remove it' }
-    : (readLexemes() ?? compose(parser.end()));
-  if (end) reportEnd(end);
-  else takeHeld();
+  /** Returns why the file is not read on. */
+  #compose(tokens: Iterable<CST.Token>): TextProblem | undefined {
+    for (const token of tokens) {
+      const { offset } = token;
+      if (token.type === 'directive' && !ONLY_DIRECTIVE.test(token.source))
+        return { offset, message: 'holds a YAML directive: leave it out' };
+      if (token.type === 'document') {
+        const excess = this.#budget.addDocuments(1);
+        if (excess !== undefined) return { offset, message: excess, code: 'GR-INPUT-08' };
+        this.#takePending();
+        this.#pending = token;
+        this.#wordCount = 0;
+      }
+      // The composer yields nothing here: the last document was already taken.
+      for (const _ of this.#composer.next(token));
+    }
+    return undefined;
+  }
+
+  /** Returns what there is too much of. */
+  #countWords(lexeme: string): string | undefined {
+    const count = wordsOf(lexeme);
+    this.#wordCount += count;
+    const isTooLong = this.#wordCount > MOST_DOCUMENT_WORDS;
+    return this.#budget.addWords(count) ?? (isTooLong ? tooMuchInOne('this document has') : undefined);
+  }
+
+  /** Takes the document that the composer holds. Otherwise it would be in memory together with the next one. */
+  #takePending(): void {
+    for (const document of this.#composer.end()) this.#takeDocument(document, this.#pending);
+    this.#pending = undefined;
+  }
+
+  #takeDocument(document: Document.Parsed, token: CST.Document | undefined): void {
+    const { problems, meanings } = judgeDocument(document, this.#file.text);
+    for (const { offset, message } of problems.slice(0, MOST_TEXT_PROBLEMS))
+      this.#report(`is no valid YAML: ${message}`, this.#placeAt(offset));
+    if (problems.length > 0 || isEmpty(document)) return;
+    const read = toValue(document);
+    const start = contentStart(document, token);
+    if ('wrong' in read) this.#report(read.wrong, this.#placeAt(start));
+    else this.#take({ document: this.#sourceOf(document, meanings, read.value, start) });
+  }
+
+  #sourceOf(document: Document.Parsed, meanings: Meanings, value: unknown, start: number): SourceDocument {
+    const text = this.#file.text.slice(start, document.range[1]).replace(/^[ \t]*\r?\n/, '');
+    return {
+      place: this.#placeAt(document.contents?.range[0] ?? start),
+      value,
+      text: text.endsWith('\n') ? text : `${text}\n`,
+      placeOf: (path) => this.#placeAt(findNode(document, meanings, path).offset),
+      writtenAt: (path) => {
+        const { node, depth } = findNode(document, meanings, path);
+        return depth === path.length && isScalar(node) ? node.source : undefined;
+      },
+    };
+  }
+
+  #placeAt(offset: number): FilePlace {
+    const { line, col } = this.#lines.linePos(offset);
+    return { file: this.#file.name, line: Math.max(line, 1), column: Math.max(col, 1) };
+  }
+
+  /** Reports why the file is not read on. Counts lines itself: the lexer may not have come this far. */
+  #reportEnd({ offset, message, code }: TextProblem): void {
+    const textBefore = this.#file.text.slice(0, offset);
+    const line = textBefore.split('\n').length;
+    this.#report(message, { file: this.#file.name, line, column: offset - textBefore.lastIndexOf('\n') }, code);
+  }
+
+  #report(message: string, place: FilePlace, code?: Problem['code']): void {
+    const kind = code === undefined ? ({ code: 'GR-INPUT-02', isUnreadable: true } as const) : { code };
+    this.#take({ problem: { place, path: '', message, ...kind } });
+  }
 }
 
 /** A document of nothing but comments, or `null`: kubectl and Argo CD skip it. */
@@ -200,7 +211,7 @@ function contentStart(document: Document.Parsed, token: CST.Token | undefined): 
   return marker ? marker.offset + marker.source.length : document.range[0];
 }
 
-/** The value at `path`, or the last one on the way to it, with the offset of its key. Aliases and merges are looked into. */
+/** The value at `path`, or the last one on the way, with the offset of its key. Looks into aliases and merges. */
 function findNode(
   document: Document.Parsed,
   meanings: Meanings,

@@ -6,7 +6,7 @@ import {
   isLabelValue,
   isQualifiedName,
   isQuantity,
-  labelsIn,
+  labelsMeantBy,
   parseLabel,
   refinementOf,
 } from './words.ts';
@@ -140,7 +140,7 @@ export const giteaUrl = () => url('https://gitea.example.com').check(z.superRefi
 function checkLabel(text: string): string | undefined {
   const parsed = parseLabel(text);
   if (!('wrong' in parsed)) return undefined;
-  const labels = labelsIn(text).join(', ');
+  const labels = labelsMeantBy(text).join(', ');
   return labels === '' ? parsed.wrong : `${parsed.wrong}; write "labels: [${labels}]"`;
 }
 

@@ -1,11 +1,20 @@
 /** Turns zod's issues into problems in the words of people: the received value and the expected one. */
 import type * as z from 'zod';
+import { wordSet } from '../../shared/keys.ts';
 import type { Path } from './documents.ts';
 import { homeOf, isMapping, namesAt, pathText, schemaAt, valueAt } from './paths.ts';
 import { type ProblemCode, quoted } from './problems.ts';
 import { ownedKey } from './runner-config.ts';
 import { OF_REPOSITORY } from './runner-group.ts';
-import { dnsLabelOf, nearestName, ONLY_DATA, OUTSIDE_DATA, scalarInstead, shellLine } from './words.ts';
+import {
+  dnsLabelOf,
+  MOST_NAMES,
+  nearestName,
+  ONLY_DATA,
+  OUTSIDE_DATA,
+  scalarInstead,
+  shellLine,
+} from './words.ts';
 
 /** A problem of a field, by its path. `toRunnerGroup` makes a `Problem` with a place in a file of it. */
 export interface FieldProblem {
@@ -19,7 +28,7 @@ export interface FieldProblem {
   readonly together?: boolean;
 }
 
-/** Fields in which a person may write a token or a password by mistake. Messages reach Argo CD's UI, so what stands there is never repeated. */
+/** Fields in which somebody may write a secret by mistake. What stands there is never repeated. */
 const NEVER_SHOWN =
   /^spec\.(?:registrationToken|authToken|gitea|giteaURL|proxy(?!\.noProxy)|cache|runnerConfig\.runner\.envs)(?:\.|$)/;
 
@@ -93,18 +102,15 @@ const WANTED: Readonly<Record<string, string>> = {
   record: 'a mapping',
 };
 
-/** Names that a message lists. More would bury the field. */
-const MOST_NAMES = 8;
-
 const adviceForNames = (advice: string, names: string) =>
   Object.fromEntries(names.split(' ').map((name) => [name, advice]));
 
-const ofSpec = (advice: string, names: string) => adviceForNames(advice, names.replace(/\w+/g, 'spec.$&'));
+const adviceForSpec = (advice: string, names: string) => adviceForNames(advice, names.replace(/\w+/g, 'spec.$&'));
 
-/** Other names of our fields, also from KEDA, ARC, GARM and GitLab. YAML reads a bare `no` as `false`. */
-const OTHER_NAMES: Readonly<Record<string, string>> = {
+/** Our fields by their other names, also those of KEDA, ARC, GARM and GitLab. YAML reads a bare `no` as `false`. */
+export const OTHER_NAMES: Readonly<Record<string, string>> = {
   ...{ no: 'noProxy', false: 'noProxy', repository: 'repo', username: 'user', template: 'podTemplate' },
-  ...adviceForNames('org', 'organization organisation owner'),
+  ...adviceForNames('org', 'organization organisation owner githubScopeRef'),
   ...{ token: 'authToken', executor: 'containerMode', tags: 'labels', start: 'from', end: 'to' },
   ...adviceForNames('maxActiveRunners', 'maxRunners maxReplicas replicas maxReplicaCount capacity concurrent limit'),
   ...adviceForNames('minIdleRunners', 'minReplicas minRunners minReplicaCount idleReplicaCount'),
@@ -114,16 +120,19 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 const OWN_SECRET = "Secrets of the RunnerGroup's own namespace are read: remove it";
 
 /** Fields of other tools that have no counterpart here. */
-const OF_OTHERS: Readonly<Record<string, string>> = {
+const FOREIGN_FIELDS: Readonly<Record<string, string>> = {
   'spec.githubConfigUrl': "ARC's: write gitea.url, and scope with org, user or repo",
   'spec.githubConfigSecret': "ARC's: write registrationToken and authToken",
   'spec.runnerScaleSetName':
     "ARC's: jobs find runners by labels. To make the group's name a label, write groupLabel: true",
-  ...ofSpec('serve knows when Gitea is to be asked. Remove it', 'pollingInterval check_interval triggers metrics'),
-  ...ofSpec('write containerMode: dind-rootless', 'dockerdWithinRunnerContainer dockerEnabled privileged'),
-  ...ofSpec('write ttlSecondsAfterFinished', 'successfulJobsHistoryLimit failedJobsHistoryLimit'),
-  ...ofSpec('write idleSchedule', 'scheduledOverrides schedule'),
-  ...ofSpec('runners always are. Remove it', 'ephemeral'),
+  ...adviceForSpec(
+    'serve knows when Gitea is to be asked. Remove it',
+    'pollingInterval check_interval triggers metrics',
+  ),
+  ...adviceForSpec('write containerMode: dind-rootless', 'dockerdWithinRunnerContainer dockerEnabled privileged'),
+  ...adviceForSpec('write ttlSecondsAfterFinished', 'successfulJobsHistoryLimit failedJobsHistoryLimit'),
+  ...adviceForSpec('write idleSchedule', 'scheduledOverrides schedule'),
+  ...adviceForSpec('runners always are. Remove it', 'ephemeral'),
   'spec.authToken.secretRef.namespace': OWN_SECRET,
   'spec.registrationToken.secretRef.namespace': OWN_SECRET,
   'spec.cache.enabled':
@@ -131,14 +140,8 @@ const OF_OTHERS: Readonly<Record<string, string>> = {
 };
 
 const OTHER_VALUES: Readonly<Record<string, string>> = {
-  organization: 'org',
-  organisation: 'org',
-  repository: 'repo',
-  instance: 'global',
-  site: 'global',
-  admin: 'global',
-  system: 'global',
-  docker: 'dind',
+  ...{ organization: 'org', organisation: 'org', repository: 'repo', docker: 'dind' },
+  ...adviceForNames('global', 'instance site admin system'),
 };
 
 /** True for what may be a token, where a token may be written by mistake. */
@@ -159,7 +162,8 @@ function unknownField(path: Path, key: string, around: Surroundings): FieldProbl
   if (around.schemaCommand === undefined) {
     const place = path.join('.') === 'spec' ? placeInPod(key) : undefined;
     if (place !== undefined) return problem(`unknown field; write it below podTemplate: "${place}"`);
-    if (Object.hasOwn(OF_OTHERS, here.join('.'))) return problem(`unknown field; ${OF_OTHERS[here.join('.')]}`);
+    if (Object.hasOwn(FOREIGN_FIELDS, here.join('.')))
+      return problem(`unknown field; ${FOREIGN_FIELDS[here.join('.')]}`);
   }
   const knownNames = namesAt(around.schema, path);
   const meantName = meantBy(key, OTHER_NAMES, knownNames);
@@ -387,14 +391,14 @@ export function exampleOf(path: Path): string {
 const PLACEHOLDER =
   /\$\{\{?[^${}]*\}\}?|\$\([\w.-]+\)|(?<![\w$])\$[A-Za-z_]\w*|\{\{[^}]*\}{0,2}|<[A-Za-z][\w .-]*>|%(?![\dA-Fa-f]{2})[A-Z]\w*%/;
 /** Fields whose text a shell, Kubernetes, a driver or a person reads: there it may have a meaning. */
-const OF_OTHERS_TEXT =
+const READ_BY_OTHERS =
   /(?:^status|^spec\.(?:notify|runnerConfig|setupCommand)|\b(?:annotations|args|command|env|httpGet|options|subPathExpr|volumeAttributes))(?:\.|$)/;
 
 /** Finds placeholders of a template that nobody filled in. */
-export function leftIn(text: string, path: Path): readonly FieldProblem[] {
+export function placeholdersIn(text: string, path: Path): readonly FieldProblem[] {
   const [found] = PLACEHOLDER.exec(path.at(-1) === 'claimName' ? text.replaceAll(OF_REPOSITORY, '') : text) ?? [];
   const isGoodLabel = found?.startsWith('$') === false && /^(?:labels|defaultLabels)$/.test(String(path[1]));
-  if (found === undefined || isGoodLabel || OF_OTHERS_TEXT.test(path.join('.'))) return [];
+  if (found === undefined || isGoodLabel || READ_BY_OTHERS.test(path.join('.'))) return [];
   const why = found.startsWith('${{') ? 'belongs into a workflow' : 'nobody has filled in';
   const message = `must be the value itself, not ${isShown(path) ? quoted(found) : 'a placeholder'}, which ${why}${exampleOf(path)}`;
   return [{ path, message, code: 'GR-INPUT-05' }];
@@ -406,10 +410,6 @@ const OF_POD = wordSet(
     'securityContext serviceAccountName tolerations topologySpreadConstraints volumes',
 );
 const OF_CONTAINER = wordSet('env envFrom imagePullPolicy volumeMounts');
-
-function wordSet(text: string): ReadonlySet<string> {
-  return new Set(text.split(' '));
-}
 
 /** Returns the right place of a pod's field. Undefined for any other name. */
 function placeInPod(name: string): string | undefined {

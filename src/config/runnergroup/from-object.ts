@@ -1,5 +1,4 @@
 /** A RunnerGroup that stands in a cluster -> the same normal form as from a file. */
-
 import { API_VERSION, KIND } from '../../shared/marks.ts';
 import { PROBLEM, PROBLEM_REASON } from './broken.ts';
 import { readAll } from './documents.ts';

@@ -1,13 +1,12 @@
 /**
  * From PATHs to texts. Whoever commits to the repository must not choose which files are read:
  * - a folder gives its own `*.yaml`, `*.yml`, `*.json` (all below it with `recursive`), never hidden ones;
- * - a symbolic link counts when its target is inside the given folder, so a mounted ConfigMap works. One that leads out is an error,
- *   never a shorter list;
- * - a relative PATH itself must not leave the current folder (or the parent it names with `..`) through a link;
+ * - a symbolic link must lead to inside of the given folder (a mounted ConfigMap does); else it is an error;
+ * - a relative PATH must not leave the current folder (or the parent it names with `..`) through a link;
  * - only regular files in UTF-8, as many and as large together as budget.ts allows;
- * - a pipe is read only if the command line names it: `-`, `/dev/stdin`, `<(…)`. No folder and no link can name one.
+ * - a pipe is read only if the command line names it: `-`, `/dev/stdin`, `<(…)`.
  *
- * Files are small and local, so they are read in one go: `node:fs/promises` costs a start 2 ms, and each file 0.3 ms.
+ * Files are read in one go: `node:fs/promises` costs a start 2 ms, and each file 0.3 ms.
  */
 import { isUtf8 } from 'node:buffer';
 import {
@@ -38,7 +37,7 @@ export const STANDARD_INPUT = '-';
 interface Found {
   readonly real: string;
   readonly name: string;
-  readonly is: 'file' | 'pipe' | 'standard input';
+  readonly kind: 'file' | 'pipe' | 'standard input';
 }
 
 type Where = { readonly paths: readonly string[]; readonly recursive: boolean; readonly cwd: string };
@@ -64,7 +63,7 @@ class Excess extends Error {
   }
 }
 
-/** All files that `paths` name, in the order of their names, each once. What cannot be read becomes a problem, and no error. */
+/** All files that `paths` name, by name, each once. What cannot be read becomes a problem. */
 export function readFiles(options: Where) {
   const search = newSearch(options);
   const { paths } = options;
@@ -101,8 +100,8 @@ export function fileProblem(name: string, message: string, code?: ProblemCode): 
 
 function findPath(path: string, search: Search): void {
   const absolute = resolve(search.cwd, path);
-  if (path === STANDARD_INPUT) add({ real: path, name: '<stdin>', is: 'standard input' }, search);
-  else if (isAbsolute(path) && isPipe(absolute)) add({ real: absolute, name: path, is: 'pipe' }, search);
+  if (path === STANDARD_INPUT) add({ real: path, name: '<stdin>', kind: 'standard input' }, search);
+  else if (isAbsolute(path) && isPipe(absolute)) add({ real: absolute, name: path, kind: 'pipe' }, search);
   else findReal(path, absolute, search);
 }
 
@@ -114,7 +113,7 @@ function findReal(path: string, absolute: string, search: Search): void {
     const isOutside = border !== undefined && !isInside(real, border);
     if (isOutside) addProblem(name, 'is a symbolic link that leads out of its folder: it is not followed', search);
     else if (statSync(real).isDirectory()) findInFolder(real, name, real, search);
-    else add({ real, name, is: 'file' }, search);
+    else add({ real, name, kind: 'file' }, search);
   } catch (error) {
     addError(error, name, search);
   }
@@ -125,7 +124,7 @@ function isPipe(path: string): boolean {
   return orProblem(() => statSync(path).isFIFO()) === true;
 }
 
-/** The folder that a relative PATH must not leave; an absolute one outside the current folder is its giver's own choice. */
+/** The folder that a relative PATH must not leave. Undefined for an absolute one outside the current folder. */
 function borderOf(path: string, cwd: string): string | undefined {
   const fromCwd = relative(cwd, resolve(cwd, path));
   const up = fromCwd.split(sep).filter((part) => part === '..').length;
@@ -172,7 +171,7 @@ function findEntry(entry: Dirent, { real: path, name, border }: EntryPlace, sear
     else if (isFolder && search.recursive) findInFolder(real, name, border, search);
     else if (isFolder || !isReadable) return;
     else if (NO_MANIFESTS.test(entry.name)) search.skipped.push(name);
-    else add({ real, name, is: 'file' }, search);
+    else add({ real, name, kind: 'file' }, search);
   } catch (error) {
     addError(error, name, search);
   }
@@ -210,13 +209,13 @@ type ReadBytes = { readonly bytes: Uint8Array } | { readonly wrong: string } | '
 /** First room for what comes out of a pipe. */
 const PIPE_BYTES = 65_536;
 
-/** Reads at most `room` bytes, whatever the file system says about the size. A pipe is read until its writers have closed it. */
-function readFound({ real, is }: Found, room: number): ReadBytes {
-  if (is === 'standard input') return readToEnd(0, PIPE_BYTES, room);
+/** Reads at most `room` bytes, whatever size the file system tells. A pipe is read until its writers close it. */
+function readFound({ real, kind }: Found, room: number): ReadBytes {
+  if (kind === 'standard input') return readToEnd(0, PIPE_BYTES, room);
   // A file may have become a pipe or device since it was found: opening must not wait for it.
-  const file = openSync(real, constants.O_RDONLY | (is === 'pipe' ? 0 : constants.O_NONBLOCK));
+  const file = openSync(real, constants.O_RDONLY | (kind === 'pipe' ? 0 : constants.O_NONBLOCK));
   try {
-    if (is === 'pipe') return readToEnd(file, PIPE_BYTES, room);
+    if (kind === 'pipe') return readToEnd(file, PIPE_BYTES, room);
     const status = fstatSync(file);
     if (!status.isFile()) return { wrong: 'is no regular file' };
     // One byte more than the size: the file may grow meanwhile, or may not tell its size.

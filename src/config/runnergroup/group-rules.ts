@@ -1,5 +1,4 @@
 /** Rules over several fields, and the normal form. No rule speaks of a field with a problem of its own (`unclear`). */
-
 import { defined } from '../../shared/defined.ts';
 import type { Scope } from '../../shared/scope.ts';
 import { normalBase } from '../../shared/url.ts';
@@ -25,7 +24,7 @@ import {
   type SecretKey,
 } from './runner-group.ts';
 import { imageInTemplate } from './sizes.ts';
-import { labelLike, nearestName, type ParsedLabel, parseLabel, type RunnerLabel, resourceFaults } from './words.ts';
+import { labelNamed, nearestName, type ParsedLabel, parseLabel, type RunnerLabel, resourceFaults } from './words.ts';
 
 /** A spec of which some fields may have failed their own check. */
 export interface Draft {
@@ -187,7 +186,7 @@ function ruleLabels(draft: Draft, report: Report): readonly RunnerLabel[] | unde
   const names = new Set(ownLabels.map(({ name }) => name));
   const allLabels = [...ownLabels, ...added.filter(({ name }) => !names.has(name))];
   const isNamed = !spec.groupLabel || groupName === undefined || allLabels.some(({ name }) => name === groupName);
-  const labels = isNamed ? allLabels : [...allLabels, labelLike(allLabels, groupName)];
+  const labels = isNamed ? allLabels : [...allLabels, labelNamed(allLabels, groupName)];
   if (labels.length > 0) return labels.map(({ name, text }) => ({ name, text }));
   return report([], 'the runners would have no label: add one to labels, e.g. "ubuntu-latest:host"');
 }
@@ -218,7 +217,7 @@ function checkLabels(field: string, labels: readonly ParsedLabel[], { spec, uncl
   }
 }
 
-/** `:doker://node` and `:node:20` are a misspelt schema and a missing one. A single word behind the name may be either. */
+/** `:doker://node` is a misspelt schema, `:node:20` lacks one. A single word behind the name may be either. */
 function labelInstead(text: string): string {
   const [name = '', schema = '', ...imageParts] = text.split(':');
   if (name === 'docker' && schema.startsWith('//'))
@@ -227,7 +226,11 @@ function labelInstead(text: string): string {
   if (imageParts[0]?.startsWith('//') || nearestName(schema, ['docker']) !== undefined)
     return `did you mean ${quoted(`${name}:docker://${image}`)}?`;
   if (image !== '') return `did you mean ${quoted(`${name}:docker://${schema}:${image}`)}?`;
-  return `the default runner ${RUNNER_RELEASE} would never register. Write ${quoted(`${name}-${schema}`)} here and in runs-on, or set image to a runner of 2.1 or newer. If ${quoted(schema)} is an image, write ${quoted(`${name}:docker://${schema}`)}`;
+  const namedImage = schema.replace(/@(?!sha256:)/, ':');
+  return (
+    `the default runner ${RUNNER_RELEASE} would never register. Write ${quoted(`${name}-${schema}`)} here and in runs-on, or set image to ` +
+    `a runner of 2.1 or newer. If ${quoted(schema)} is an image, write ${quoted(`${name}:docker://${namedImage}`)}`
+  );
 }
 
 /** Image of the runner container. A podTemplate may name it, too. */
@@ -304,7 +307,7 @@ function limitKind({ per, branches }: NormalFields['limits'][number]): string {
   return [per && `per ${per}`, branches && `of branches ${branches.join(', ')}`].filter(Boolean).join(' ');
 }
 
-/** Gitea does not know limits per repository or branch. An idle runner would take any job, and turns would put younger jobs first. */
+/** Gitea knows no such limits: an idle runner takes any job, and turns put younger jobs first. */
 function ruleLimits({ spec, unclear }: Draft, report: Report): NormalFields['limits'] | undefined {
   if (unclear('limits')) return undefined;
   const { limits = [], minIdleRunners = 0, idleSchedule = [], idleDemand, fairness } = spec;
@@ -342,7 +345,7 @@ function asTexts(quantities: Readonly<Record<string, string | number>>): Readonl
 /** Kubernetes lets nobody make a PriorityClass with this prefix (docs, "Pod Priority and Preemption"). */
 const OF_KUBERNETES = 'system-';
 
-/** Returns `maxActiveRunners`, else `maxWorkers`, else the last threshold of the tiers. All written ones must be equal. */
+/** Returns `maxActiveRunners`, else `maxWorkers`, else the tiers' last threshold. All written ones must be equal. */
 function ruleCap({ spec, unclear }: Draft, report: Report): number | undefined {
   const { maxActiveRunners, maxWorkers, priorityTiers = [], podTemplate, minIdleRunners = 0 } = spec;
   if (unclear('maxActiveRunners') || unclear('maxWorkers') || unclear('priorityTiers')) return undefined;

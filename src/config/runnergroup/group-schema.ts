@@ -1,16 +1,16 @@
 /**
- * The RunnerGroup as people write it: the single source of checks, JSON Schema, CRD, field table and construct.
+ * The RunnerGroup as people write it: source of checks, JSON Schema, CRD, field table and construct.
  *
- * A schema checks one field at a time; rules over several fields are in `group-rules.ts`. Patterns must work in ECMAScript and in RE2 (the
- * Kubernetes API server), so they have no lookaround; `words.ts` adds what they cannot say. The descriptions are the manual.
+ * A schema checks one field at a time; group-rules.ts has the rules over several. Patterns work in ECMAScript and in RE2
+ * (the API server), so without lookaround; words.ts adds what they cannot say. The descriptions are the manual.
+ * Each start makes these schemas, and zod copies one for each `.min()` or `.meta()` behind it. So all checks of a field
+ * stand in one `check`, and `described` keeps a text beside its schema.
  *
- * Every start makes these schemas again. zod copies a schema for each `.min()`, `.regex()` or `.meta()` behind it, and copies take time.
- * So all checks stand in one `check`, and `described` keeps a text beside its schema.
- *
- * To add a field: add its entry to `Spec`, with default and description, and run `npm run generated`. The model has it then. A field
- * whose normal form differs from what people write also needs a line in `NormalFields` (runner-group.ts) and a rule (group-rules.ts).
+ * To add a field: add it to `Spec` and run `npm run generated`. If its normal form differs from what people write, add it
+ * to `NormalFields` (runner-group.ts), with a rule.
  */
 import * as z from 'zod';
+import { wordSet } from '../../shared/keys.ts';
 import { API_VERSION, KIND } from '../../shared/marks.ts';
 import {
   caBundle,
@@ -58,7 +58,7 @@ export const DEFAULT_LABELS: readonly string[] = [
   'ubuntu-22.04:docker://docker.gitea.com/runner-images:ubuntu-22.04',
 ];
 
-/** 3 hours, after which Gitea ends a CI job on its own (`ENDLESS_TASK_TIMEOUT`): no stop cuts one short (docs/adr/0018). */
+/** 3 hours: then Gitea itself ends a CI job (`ENDLESS_TASK_TIMEOUT`), so no stop cuts one short (docs/adr/0018). */
 export const GRACEFUL_STOP_SECONDS = 10_800;
 
 /** Default: the time that the cluster autoscaler waits for a requested node (`--max-node-provision-time`). */
@@ -96,17 +96,10 @@ const resources = () =>
   });
 
 /** Fields that a server adds to stored objects. Applying them back is refused or undoes newer changes. */
-export const OF_THE_SERVER: readonly string[] = [
-  'creationTimestamp',
-  'deletionGracePeriodSeconds',
-  'deletionTimestamp',
-  'generation',
-  'managedFields',
-  'resourceVersion',
-  'selfLink',
-  'uid',
-];
-const ofTheServer: object = Object.fromEntries(OF_THE_SERVER.map((name) => [name, z.unknown().optional()]));
+export const OF_THE_SERVER = wordSet(
+  'creationTimestamp deletionGracePeriodSeconds deletionTimestamp generation managedFields resourceVersion selfLink uid',
+);
+const ofTheServer: object = Object.fromEntries([...OF_THE_SERVER].map((name) => [name, z.unknown().optional()]));
 
 /** `metadata`: what we use is checked; the other fields of Kubernetes' ObjectMeta are left alone. */
 export const Metadata = z.strictObject({

@@ -1,4 +1,4 @@
-/** The JSON Schema of a RunnerGroup, and the text of its CustomResourceDefinition (`crd.json`, made by packaging/crd.ts). */
+/** The JSON Schema of a RunnerGroup, and the text of its CRD (crd.json, made by packaging/crd.ts). */
 import * as z from 'zod';
 import { KIND } from '../../shared/marks.ts';
 import { DEFAULT_NOTE } from './field-kinds.ts';

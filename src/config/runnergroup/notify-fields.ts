@@ -12,7 +12,6 @@ export const NEEDS_ONE_RECEIVER = `needs either ${RECEIVERS.join(' or ')}: write
 export const NOTIFY_HELP =
   'Receivers of a message when a CI job on a runner of the group ends, at most 10: Slack channels and webhooks. The tokens are in the configuration of `serve` ([how](notifications.md)).';
 
-/** Most characters of a receiver's URL. A longer one is refused. */
 const LONGEST_URL = 2048;
 /** Most receivers of a group: each CI job sends a message to every one of them. */
 const MOST_NOTIFY_TARGETS = 10;
@@ -72,6 +71,7 @@ export const NotifyTargets = z.preprocess((written, context) => {
 /** Exactly one of `RECEIVERS` is there. */
 export type NotifyTarget = z.output<ReturnType<typeof targets>>[number];
 
+/** Returns which kind of receiver an entry has. */
 export function kindOf(target: NotifyTarget): ReceiverKind {
   return RECEIVERS.find((kind) => target[kind] !== undefined) as ReceiverKind;
 }

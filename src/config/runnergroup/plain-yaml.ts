@@ -1,7 +1,7 @@
 /**
- * Reads the YAML that people write for RunnerGroups: block mappings and lists, and words, numbers and `{…}` or `[…]` on one line. The package
- * `yaml` takes a start ten times as long. This reads less than the package does, and reads it in the same way
- * (test/config/runnergroup/plain-yaml.property.test.ts compares both). What is not plain is left to the package, and so is everything with a problem.
+ * Reads the YAML that people write for RunnerGroups: block mappings and lists, with words, numbers, `{…}` or `[…]` on one
+ * line. The package `yaml` takes a start ten times as long, and reads the same (plain-yaml.property.test.ts). It gets all
+ * that is not plain, and everything with a problem.
  *
  *     file ─► lines without comments ─► document ─► mapping ─┬─ key: scalar
  *                                                            ├─ key: {flow}
@@ -54,19 +54,19 @@ type Place = Pick<FilePlace, 'line' | 'column'>;
 type Mapping = Record<string, unknown>;
 
 class Places {
-  readonly #of = new Map<unknown, Map<string, Place>>();
+  readonly #placesByParent = new Map<unknown, Map<string, Place>>();
 
   note(parent: object, step: string | number, place: Place): void {
-    const knownKeys = this.#of.get(parent);
+    const knownKeys = this.#placesByParent.get(parent);
     if (knownKeys) knownKeys.set(String(step), place);
-    else this.#of.set(parent, new Map([[String(step), place]]));
+    else this.#placesByParent.set(parent, new Map([[String(step), place]]));
   }
 
   /** Returns the place of a value; of a missing one, that of the last value on the way. Undefined: the root. */
   find(root: unknown, path: Path): Place | undefined {
     let [value, found]: [unknown, Place | undefined] = [root, undefined];
     for (const step of path) {
-      const place = this.#of.get(value)?.get(String(step));
+      const place = this.#placesByParent.get(value)?.get(String(step));
       if (!place) break;
       [value, found] = [valueAt(value, [step]), place];
     }

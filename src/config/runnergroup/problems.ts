@@ -1,3 +1,4 @@
+/** Problems of input files: their form, their text, and the failure that they end a run with. */
 import { Failure } from '../../shared/failure.ts';
 import { count, cut, firstLines, shortLine } from '../../shared/printable.ts';
 import type { FilePlace, RunnerGroup, SourceFile } from './runner-group.ts';
@@ -65,6 +66,7 @@ function summary(problems: readonly Problem[]): string {
   return [`read RunnerGroups: ${count(problems.length, 'problem')} in ${count(files, 'file')}.`, ...lines].join('\n');
 }
 
+/** Orders problems by file, line, column and path. */
 export function byPlace(a: Problem, b: Problem): number {
   return (
     compare(a.place.file, b.place.file) ||

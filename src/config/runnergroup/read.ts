@@ -1,7 +1,7 @@
 /**
  * From PATHs to RunnerGroups and everything else that was in the same files.
  *
- *     files.ts ─► plain-yaml.ts ─► RunnerGroups, all good? ─ yes ─► groups
+ *     group-files.ts ─► plain-yaml.ts ─► RunnerGroups, all good? ─ yes ─► groups
  *                                      │ no, or not plain
  *                                      ▼
  *                 documents.ts ─► what is it? ─┬─ RunnerGroup ─► group-schema.ts, group-rules.ts ─► groups
@@ -126,7 +126,7 @@ function isolate(
 /** `kind: RunnerGroup` in a text that cannot be read. Of an apiVersion, its API group. */
 const NAMED = /\b(kind|apiVersion|namespace)["']?[ \t]*:[ \t]*["']?([^\s"',}/]*)/g;
 
-/** True for such a text that names no object but RunnerGroups of this namespace. No other can go missing, and be pruned. */
+/** True for a text that names only RunnerGroups of this namespace: no other object can go missing, and be pruned. */
 function holdsGroupsAlone(text: string, isTextFaulty: boolean, { defaultNamespace }: ReadOptions): boolean {
   const meant = new Map(Object.entries({ kind: KIND, apiVersion: API_GROUP, namespace: defaultNamespace }));
   const matches = [...text.matchAll(NAMED)];
@@ -173,7 +173,7 @@ class GroupReader {
     return this.problems.length + problemsOf(this.broken).length >= MOST_PROBLEMS;
   }
 
-  /** Takes the groups of a file that holds nothing else and has no problem. False: the file must be read again with places, for its problems. */
+  /** Takes the groups of a file without others or problems. False: it must be read again, with places. */
   readQuickly(file: SourceFile): boolean {
     const quick = quickGroups(file, this.#options);
     if (!quick) return false;
@@ -202,7 +202,7 @@ class GroupReader {
     const otherObjects = holds.filter((value) => !claimsToBeGroup(value));
     const groups = ours.filter((value) => valueAt(value, ['kind']) !== 'RunnerPolicy');
     const brokenGroups = groups.flatMap((value) => brokenGroup(value, place, defaultNamespace, [problem]) ?? []);
-    const kept = heldTexts(otherObjects.map(nameOf));
+    const kept = skippedTexts(otherObjects.map(nameOf));
     if (!isolate || ours.length === 0 || brokenGroups.length + kept.length < groups.length + otherObjects.length) {
       this.problems.push(problem);
       return;
@@ -267,7 +267,7 @@ function sortOut(document: SourceDocument): Sorted {
   const { value, place } = document;
   const problemAt = (message: string, path = ''): Sorted => ({
     problem: { place: path === '' ? place : document.placeOf([path]), path, message, code: 'GR-INPUT-03' },
-    holds: allIn(value).filter((each) => !Array.isArray(valueAt(each, ['items']))),
+    holds: objectsBelow(value).filter((each) => !Array.isArray(valueAt(each, ['items']))),
   });
   if (!isMapping(value))
     return problemAt('is not a Kubernetes object, but a list or a single value: keep it out of these files');
@@ -288,19 +288,22 @@ function sortOut(document: SourceDocument): Sorted {
     }
     return problemAt('holds RunnerGroups beside or below other things: put each into a document of its own', 'items');
   }
-  return { other: { place, text: documentText(document), objects: allIn(value).filter(isMapping).map(nameOf) } };
+  return { other: { place, text: documentText(document), objects: objectsBelow(value).filter(isMapping).map(nameOf) } };
 }
 
 /** Fields of every Kubernetes object, as they may be misspelt: a RunnerGroup must not vanish because of its capitals. */
 const FIELDS_OF_OBJECTS: ReadonlySet<string> = new Set(['apiversion', 'kind', 'metadata', 'spec']);
 
-/** Argo CD and kubectl open everything that has `items`, whatever its kind. kubectl takes an item of a JobList without a type for a Job. */
-export function allIn(value: unknown): readonly unknown[] {
+/** All objects in a value: Argo CD and kubectl open `items` of any kind. Items of a JobList need no type. */
+export function objectsBelow(value: unknown): readonly unknown[] {
   const items = valueAt(value, ['items']);
   if (!Array.isArray(items)) return [value];
   const { apiVersion, kind } = value as Readonly<Record<string, unknown>>;
   const ofItems = { apiVersion, kind: String(kind).replace(/List$/, '') };
-  return [value, ...items.flatMap((item) => allIn(isMapping(item) && !item['kind'] ? { ...item, ...ofItems } : item))];
+  return [
+    value,
+    ...items.flatMap((item) => objectsBelow(isMapping(item) && !item['kind'] ? { ...item, ...ofItems } : item)),
+  ];
 }
 
 function nameOf(value: unknown): NamedObject {
@@ -310,7 +313,7 @@ function nameOf(value: unknown): NamedObject {
 }
 
 /** Returns documents with names of objects alone, which Argo CD neither makes, changes nor prunes (docs/adr/0020). */
-export function heldTexts(objects: readonly NamedObject[]): readonly string[] {
+export function skippedTexts(objects: readonly NamedObject[]): readonly string[] {
   const annotations = { [HOOK]: SKIP };
   const namedObjects = objects.filter(({ name, kind, apiVersion }) => name && kind && apiVersion);
   return namedObjects.map(({ name, namespace, ...type }) =>
@@ -322,7 +325,7 @@ function claimsToBeGroup(value: unknown): boolean {
   return isMapping(value) && (value['kind'] === KIND || claim(value['apiVersion'], value['kind']) !== undefined);
 }
 
-/** Argo CD opens an object with `items` whatever its kind (`IsList` of apimachinery), so a RunnerGroup in there is one, too. */
+/** Argo CD opens any object with `items` (`IsList`), so a RunnerGroup in there is one, too. */
 function holdsGroup(value: unknown): boolean {
   if (claimsToBeGroup(value)) return true;
   return isMapping(value) && Array.isArray(value['items']) && value['items'].some(holdsGroup);
@@ -350,7 +353,7 @@ function findDuplicates(groups: readonly (RunnerGroup | BrokenGroup)[]): Readonl
   );
 }
 
-/** A document that looks like a RunnerGroup and is not one. Passing it through would drop its runners without a message. */
+/** Finds what looks like a RunnerGroup and is none. Passed through, its runners would be pruned silently. */
 function claim(apiVersion: unknown, kind: unknown): { readonly path: string; readonly message: string } | undefined {
   const [group = ''] = String(apiVersion).split('/');
   if (kind === KIND) {

@@ -19,7 +19,7 @@ export function requestsOf(spec: unknown): Amounts {
   return together(spec, ({ resources }) => ({ ...resources?.limits, ...resources?.requests }));
 }
 
-/** The most that it asks for, by resource: the limit, or the request where there is none. @param spec JSON of a valid pod's spec */
+/** Returns the most that a valid pod's spec asks for, by resource: limits, else requests. */
 export function mostAskedOf(spec: unknown): Amounts {
   return together(spec, ({ resources }) => ({ ...resources?.requests, ...resources?.limits }));
 }

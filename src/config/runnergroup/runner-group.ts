@@ -1,5 +1,4 @@
 /** A RunnerGroup after reading: valid, defaults filled in, one spelling. Every other room works with this type only. */
-
 import type { Texts } from '../../shared/marks.ts';
 import type { Scope } from '../../shared/scope.ts';
 import type { WrittenSpec } from './group-schema.ts';
@@ -77,7 +76,7 @@ type SameFields = Readonly<Omit<WrittenSpec, keyof NormalFields | SpellingField>
 /** `runner`: in modes dind and host. `rootless`: in dind-rootless and buildkit. The others: of the sidecars. */
 export type Images = Readonly<Partial<Record<'runner' | 'rootless' | 'docker' | 'buildkit', string | undefined>>>;
 
-/** A platform's own cdk8s app around ours (docs/platform.md). Like an image of the installation it says what pods look like. */
+/** A platform's own cdk8s app around ours (docs/platform.md). Like an image, it says what pods look like. */
 export interface Platform {
   /** Lets the platform change a `RunnersApp`. Returns forbidden changes: with any, the result must not be used. */
   readonly apply: (app: object) => readonly string[];
@@ -98,7 +97,12 @@ export interface RunnerGroup extends SameFields, NormalFields {
   /** The object as it was written (without `status`), for the copy that is emitted when the cluster knows the CRD. */
   readonly manifest: Readonly<Record<string, unknown>>;
   /** Set if the group stands for one of its sizes (sizes.ts). */
-  readonly size?: { readonly name: string; readonly weight: number; readonly index: number; readonly of: RunnerGroup };
+  readonly size?: {
+    readonly name: string;
+    readonly weight: number;
+    readonly index: number;
+    readonly group: RunnerGroup;
+  };
 }
 
 /**

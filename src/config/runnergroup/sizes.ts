@@ -1,7 +1,7 @@
 /** The sizes of a RunnerGroup, each as a group of the same name with other runners. */
 import { valueAt } from './paths.ts';
 import type { RunnerGroup } from './runner-group.ts';
-import { labelLike } from './words.ts';
+import { labelNamed } from './words.ts';
 
 const groupsOfSizes = new WeakMap<RunnerGroup, readonly RunnerGroup[]>();
 
@@ -15,13 +15,13 @@ export function withSizes(group: RunnerGroup): readonly RunnerGroup[] {
 
 /** The RunnerGroup of a size. */
 export function baseOf(group: RunnerGroup): RunnerGroup {
-  return group.size?.of ?? group;
+  return group.size?.group ?? group;
 }
 
 /** A path below the document of a group that stands for a size, as it is in the document of its RunnerGroup. */
 export function writtenPath<T>({ size }: RunnerGroup, path: readonly T[]): readonly (T | string | number)[] {
   const [root, field, ...fieldPath] = path;
-  const { podTemplate, resources } = size?.of.sizes[size.index] ?? {};
+  const { podTemplate, resources } = size?.group.sizes[size.index] ?? {};
   const isOfSize = (field === 'podTemplate' && podTemplate) || (field === 'resources' && resources);
   return size && isOfSize ? [root as T, 'sizes', size.index, field, ...fieldPath] : path;
 }
@@ -31,8 +31,8 @@ function ofSize(group: RunnerGroup, index: number): RunnerGroup {
   const { name = '', weight = 1, resources = group.resources, podTemplate } = group.sizes[index] ?? {};
   return {
     ...group,
-    size: { name, weight, index, of: group },
-    labels: [...group.labels, labelLike(group.labels, name)],
+    size: { name, weight, index, group },
+    labels: [...group.labels, labelNamed(group.labels, name)],
     minIdleRunners: 0,
     idleSchedule: [],
     idleDemand: undefined,

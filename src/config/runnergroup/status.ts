@@ -1,7 +1,7 @@
 /** `status` of a RunnerGroup in a cluster: written by `serve`, read by people. */
 import * as z from 'zod';
 
-/** A group whose `lastCheckTime` is older than this is not looked after. `serve` renews it within two and a half minutes. */
+/** A group with an older `lastCheckTime` is not looked after: `serve` renews it within two and a half minutes. */
 export const STALE_CHECK_MS = 300_000;
 
 /** Reason of the condition Ready of a group that the policy denies. */
@@ -25,7 +25,7 @@ const Condition = z.object({
   observedGeneration: int64('Generation of the spec it is about.').optional(),
 });
 
-/** A CI job whose runner was lost while it ran. `serve` keeps it here until Gitea has ended the job, so that the next leader knows it. */
+/** A CI job whose runner was lost. It stays in the status until Gitea has ended it, for the next leader. */
 const LostJob = z.object({
   runner: z.string().max(63).meta({ description: 'Name of the lost runner and of its Job.' }),
   repository: z.string().max(255).meta({ description: 'Repository of the CI job: `owner/name`.' }),
@@ -42,7 +42,6 @@ export type LostJob = z.output<typeof LostJob>;
 /** Longest `lostJobs`: a group whose nodes all die at once. An entry has about 250 bytes. */
 export const MOST_LOST_JOBS = 100;
 
-/** Most levels with a failed registration in the status. Further ones are left out. */
 export const MOST_UNREGISTERED = 20;
 
 export const RunnerGroupStatus = z.object({

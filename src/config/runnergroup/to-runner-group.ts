@@ -2,7 +2,13 @@
 import * as z from 'zod';
 import { FORBIDDEN_ANNOTATION, PROBLEM, PROBLEM_REASON, SILENT_SPEC } from './broken.ts';
 import type { Path, SourceDocument } from './documents.ts';
-import { type FieldProblem, leftIn, MOST_FIELD_PROBLEMS, problemsOfIssue, type Surroundings } from './field-problem.ts';
+import {
+  type FieldProblem,
+  MOST_FIELD_PROBLEMS,
+  placeholdersIn,
+  problemsOfIssue,
+  type Surroundings,
+} from './field-problem.ts';
 import { applyRules, type Draft } from './group-rules.ts';
 import {
   DEFAULT_IMAGES,
@@ -78,7 +84,7 @@ function readWritten(source: SourceObject, defaultNamespace: string): { readonly
   };
   const parsed = RunnerGroupDocument.safeParse(value);
   const problems = [
-    ...straysIn(value),
+    ...strayTexts(value),
     ...(parsed.error?.issues ?? []).slice(0, MOST_FIELD_PROBLEMS).flatMap((issue) => problemsOfIssue(issue, around)),
   ];
   const hasNone = (valueAt(value, ['metadata', 'namespace']) ?? undefined) === undefined;
@@ -154,11 +160,11 @@ function draftOf(value: unknown, parsed: Parsed, problems: readonly FieldProblem
   return { spec: Object.fromEntries(good), groupName, unclear };
 }
 
-/** A key `__proto__` would vanish between two copies of an object. Aliases may show one object at several places; it is searched once. */
-function straysIn(value: unknown): readonly FieldProblem[] {
+/** Finds keys `__proto__`, which would vanish in a copy, and placeholders. Searches an aliased object once. */
+function strayTexts(value: unknown): readonly FieldProblem[] {
   const visited = new Set<object>();
   const search = (inner: unknown, path: Path): readonly FieldProblem[] => {
-    if (typeof inner === 'string') return leftIn(inner, path);
+    if (typeof inner === 'string') return placeholdersIn(inner, path);
     if (typeof inner !== 'object' || inner === null || visited.has(inner)) return [];
     visited.add(inner);
     if (Array.isArray(inner)) return inner.flatMap((item, index) => search(item, [...path, index]));
@@ -192,11 +198,11 @@ function manifestOf(value: unknown): Readonly<Record<string, unknown>> {
   if (!isMapping(value)) return {};
   const { status: _status, metadata, spec, ...otherFields } = value;
   const { generateName: _generateName, ...metadataFields } = isMapping(metadata) ? metadata : {};
-  const kept = Object.entries(metadataFields).filter(([name]) => !OF_THE_SERVER.includes(name));
+  const kept = Object.entries(metadataFields).filter(([name]) => !OF_THE_SERVER.has(name));
   return { ...otherFields, metadata: Object.fromEntries(kept), spec };
 }
 
-/** A group with the pod of this one, to check it although its spec has mistakes elsewhere. Undefined: what decides about the pod is wrong. */
+/** A group with this one's pod, to check it despite mistakes elsewhere. Undefined: what decides about the pod is wrong. */
 export function podOnly(
   { document, base, value }: SourceObject,
   { wrong }: NoRunnerGroup,
@@ -222,7 +228,7 @@ export interface InstallationPods extends Images {
   readonly platform?: Platform | undefined;
 }
 
-/** The group with the images of its policy, else of the installation, and with its app. The same object if they change nothing. */
+/** The group with its policy's images, else the installation's, and its app. The same object if nothing changes. */
 export function withImages(group: RunnerGroup, installation: InstallationPods): RunnerGroup {
   const { runner, rootless, docker, buildkit, platform } = { ...installation, ...group.images };
   const isNamed = valueAt(group.manifest, ['spec', 'image']) !== undefined || imageInTemplate(group.podTemplate);

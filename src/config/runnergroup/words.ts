@@ -31,7 +31,7 @@ export function parseLabel(text: string): ParsedLabel | { readonly wrong: string
 }
 
 /** The labels that were probably meant by a text that is none: `a, b` or `["a", "b"]`. Empty: nobody knows. */
-export function labelsIn(text: string): readonly string[] {
+export function labelsMeantBy(text: string): readonly string[] {
   const parts = withoutTypography(text)
     .split(/[\s,"'`[\]]+/)
     .filter((part) => part !== '' && !part.startsWith(':'));
@@ -82,7 +82,7 @@ export const ONLY_DATA =
   'changes only its own container, where it is not root: the runner finds what is in /data, and CI jobs with docker do not. Put programs into the image that a label or spec.image names';
 
 /** Returns a label with this name. Its jobs run as those of the first docker label, else on the host. */
-export function labelLike(labels: readonly RunnerLabel[], name: string): RunnerLabel {
+export function labelNamed(labels: readonly RunnerLabel[], name: string): RunnerLabel {
   const docker = labels.find(({ name: { length }, text }) => text.startsWith(':docker:', length));
   return { name, text: `${name}${docker ? docker.text.slice(docker.name.length) : ':host'}` };
 }
@@ -185,6 +185,8 @@ export function resourceFaults(requests: Quantities, limits: Quantities, limitOf
   );
 }
 
+/** Known names that a message lists. More would bury the field. */
+export const MOST_NAMES = 8;
 /** A longer name is not a typing mistake, and the distance takes quadratic time. */
 export const LONGEST_MISTYPED = 64;
 

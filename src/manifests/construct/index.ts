@@ -11,14 +11,14 @@ import { toRunnerGroup } from '../../config/runnergroup/to-runner-group.ts';
 import { Failure } from '../../shared/failure.ts';
 import { API_VERSION, KIND } from '../../shared/marks.ts';
 
-/** Properties that a person writes. `metadata.name` follows from the construct's path when it is absent, as for every ApiObject. */
+/** Properties that a person writes. Without `metadata.name`, the name follows from the construct's path. */
 export interface RunnerGroupProps {
   readonly metadata?: ApiObjectMetadata;
   readonly spec: z.input<typeof Spec>;
 }
 
 /** Node prints the stack of what an app does not catch: the place in the app is enough. */
-function atItsLine(failure: Failure): Failure {
+function withStackOfCaller(failure: Failure): Failure {
   Error.captureStackTrace(failure, RunnerGroupConstruct);
   const [message = '', place = ''] = (failure.stack ?? '').split('\n    at ');
   failure.stack = `${message}\n    at ${place}`;
@@ -34,11 +34,11 @@ class RunnerGroupConstruct extends ApiObject {
     super(scope, id, { apiVersion: API_VERSION, kind: KIND, ...props });
     const [first, ...otherProblems] = this.#problems();
     if (first !== undefined) {
-      const lines = [first, ...otherProblems].map((problem) => `  ${textOf(problem)}`);
+      const lines = [first, ...otherProblems].map((problem) => `  ${textWithoutPlace(problem)}`);
       const message = `RunnerGroup ${this.node.path} is not valid:\n${lines.join('\n')}`;
-      throw atItsLine(new Failure(first.code, 2, message));
+      throw withStackOfCaller(new Failure(first.code, 2, message));
     }
-    this.node.addValidation({ validate: () => this.#problems().map(textOf) });
+    this.node.addValidation({ validate: () => this.#problems().map(textWithoutPlace) });
   }
 
   #problems(): readonly Problem[] {
@@ -52,7 +52,7 @@ class RunnerGroupConstruct extends ApiObject {
 }
 
 /** Formats a problem like `formatProblem`, without a place. */
-function textOf(problem: Problem): string {
+function textWithoutPlace(problem: Problem): string {
   const text = formatProblem(problem);
   const { file, line, column } = problem.place;
   const position = `${file}:${line}:${column}: `;

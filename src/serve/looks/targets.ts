@@ -49,7 +49,7 @@ export function openTargetBook(sources: () => TokenSources, controlPlaneNamespac
   const judgeAll = async (live: readonly LiveGroup[], nowMs: number) => {
     const unbound = sources();
     if (policyFile === undefined) {
-      const { of: refusals } = await refusalsByDefault(live.flatMap(({ group }) => group ?? []));
+      const { byGroup: refusals } = await refusalsByDefault(live.flatMap(({ group }) => group ?? []));
       return { refusals, sources: unbound };
     }
     const read = readPolicyFile(policyFile);
@@ -139,7 +139,7 @@ export function judgedBy(
     // Groups of no Application have nothing in common.
     for (const batch of application === '' ? groups.map((group) => [group]) : [groups]) {
       const { denials, warnings } = judge(read.policy, batch, { isArgoCd: false, nowMs });
-      for (const [group, failure] of refusalsBy(file, batch, denials).of) refusals.set(group, failure);
+      for (const [group, failure] of refusalsBy(file, batch, denials).byGroup) refusals.set(group, failure);
       warned.push(...warnings.flatMap((each) => (each.group ? [each] : batch.map((group) => ({ ...each, group })))));
     }
   }

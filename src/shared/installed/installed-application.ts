@@ -35,6 +35,7 @@ export function projectManifest({ repository, namespace }: Omit<GroupsInGit, 'pa
 /** Else Argo CD 3.6 asks Kubernetes about each living Job, and one refusal stops the Application (docs/adr/0063). */
 export const APPLICATION_ANNOTATIONS = { [COMPARE_OPTIONS]: 'ServerSideDiff=false' } as const;
 
+/** Returns the Application of a repository with RunnerGroups. */
 export function applicationManifest(source: GroupsInGit) {
   return {
     apiVersion: API_VERSION,
@@ -46,10 +47,9 @@ export function applicationManifest(source: GroupsInGit) {
 
 /**
  * Returns the spec of the Application. No self-heal: it would create Jobs without `serve`, slowed by its own back-off.
- * `allowEmpty`: no demand is normal. Background deletion: with Argo CD's default, foreground, a Job would stay until
- * its runner has finished, and would block every sync. Retries end after 21 s: a refused Job fails each sync, and while
- * Argo CD repeats a sync it starts no other. The pod template of a Job cannot be changed, so a difference there does
- * not count (`ignoreDifferences`).
+ * `allowEmpty`: no demand is normal. Background deletion: in the foreground, the default, a Job would block every sync
+ * until its runner has finished. Retries end after 21 s: a refused Job fails each sync, and Argo CD starts no other while
+ * it repeats one. A Job's pod template cannot change, so a difference there does not count.
  */
 export function applicationSpec({ repository, path, namespace }: GroupsInGit) {
   return {

@@ -155,7 +155,7 @@ describe('a proxy', () => {
     });
 
     expect(failure.message).toBe(
-      'HTTP_PROXY does not hold an http or https URL. Write it like http://proxy.example.com:3128.',
+      'choose the proxy for localhost:1: the environment variable HTTP_PROXY is no http or https URL, so nothing was sent. Write it like http://proxy.example.com:3128, or remove it to connect directly.',
     );
     expect(failure.exit).toBe(2);
   });

@@ -29,8 +29,8 @@ describe('fieldsOf', () => {
     for (const struct of structs) expect(fieldsOf(struct).size).toBeGreaterThan(0);
     const named = structs.flatMap((struct) =>
       [...fieldsOf(struct).values()].flatMap(({ type }) => {
-        const inner = type.is === 'list' || type.is === 'mapping' ? type.of : type;
-        return inner.is === 'struct' ? [inner.name] : [];
+        const inner = type.kind === 'list' || type.kind === 'mapping' ? type.element : type;
+        return inner.kind === 'struct' ? [inner.name] : [];
       }),
     );
     for (const name of named) expect(structs).toContain(name);
@@ -49,7 +49,7 @@ describe('fieldsOf', () => {
   ])('fieldsOf knows how %s.%s is merged', (struct, field, merge) => {
     const type = fieldsOf(struct).get(field)?.type;
 
-    expect(type?.is === 'list' ? type.merge : 'no list').toEqual(merge);
+    expect(type?.kind === 'list' ? type.merge : 'no list').toEqual(merge);
   });
 
   it('fieldsOf knows no type that JavaScript gives every object', () => {

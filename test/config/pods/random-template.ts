@@ -64,14 +64,14 @@ function randomStruct(random: Random, struct: string, density: Density, depth: n
 }
 
 function randomValue(random: Random, type: ValueType, density: Density, depth: number): Value {
-  switch (type.is) {
+  switch (type.kind) {
     case 'scalar':
       return randomScalar(random, type.scalar);
     case 'mapping':
       return Object.fromEntries(
         NAMES.filter(() => random() < 0.4).map((key) => [
           key,
-          random() < density.nulls ? null : randomValue(random, type.of, density, depth + 1),
+          random() < density.nulls ? null : randomValue(random, type.element, density, depth + 1),
         ]),
       );
     case 'struct':
@@ -86,15 +86,15 @@ function randomValue(random: Random, type: ValueType, density: Density, depth: n
 /** Elements differ in the merge key; scalars that are merged differ. */
 function randomList(
   random: Random,
-  { of, distinctBy, merge }: ListType,
+  { element: elementType, distinctBy, merge }: ListType,
   density: Density,
   depth: number,
 ): readonly Value[] {
   const length = Math.floor(random() * (depth > 5 ? 2 : 4));
-  const elements = Array.from({ length }, () => randomValue(random, of, density, depth + 1));
+  const elements = Array.from({ length }, () => randomValue(random, elementType, density, depth + 1));
   const [key] = distinctBy;
   if (merge && key === undefined) return [...new Set(elements)];
-  if (key === undefined || of.is !== 'struct') return elements;
+  if (key === undefined || elementType.kind !== 'struct') return elements;
   const pool: readonly Value[] = key === 'containerPort' ? NUMBERS : NAMES;
   const shuffled = [...pool].sort(() => random() - 0.5);
   return elements.map((element, index) => ({ ...(element as Mapping), [key]: shuffled[index] ?? null }));

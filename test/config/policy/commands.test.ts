@@ -34,7 +34,7 @@ describe('a group that the policy denies', () => {
       expect(outcome.stderr).toBe(
         `error: GR-POLICY-04 serve RunnerGroups: 2 denials by the policy ${outcome.policy}.\n` +
           'ci.yaml:1: runners/ci: spec.image: is "gitea/runner:1.0.8"; the policy allows docker.io/acme/*. Use one of them [images]\n' +
-          'ci.yaml:1: runners/ci: spec.maxActiveRunners: is 5; the policy allows 4 for all RunnerGroups together. Lower it [maxActiveRunners]\n',
+          'ci.yaml:1: runners/ci: spec.maxActiveRunners: is 5; the policy allows 4 for all RunnerGroups together. Lower it, or ask for a higher maxActiveRunners in the policy [maxActiveRunners]\n',
       );
     },
   );

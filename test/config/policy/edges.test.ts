@@ -76,7 +76,7 @@ it('a group whose own cap is too large is denied alone; one that has all of the 
   const groups = [runnerGroup({ maxActiveRunners: 11 }), runnerGroup({ name: 'b', maxActiveRunners: 10 })];
 
   expect(denialsBy(policyOf({ maxActiveRunners: 10 }), groups, BY_HAND).map(denialLine)).toEqual([
-    'ci.yaml:1: runners/ci: spec.maxActiveRunners: is 11; the policy allows 10 for all RunnerGroups together. Lower it [maxActiveRunners]',
+    'ci.yaml:1: runners/ci: spec.maxActiveRunners: is 11; the policy allows 10 for all RunnerGroups together. Lower it, or ask for a higher maxActiveRunners in the policy [maxActiveRunners]',
   ]);
 });
 

@@ -169,18 +169,21 @@ it('each group that is denied is refused with its own denials, and those of all'
   const policy = policyOf({ images: ['x.example.com/good'], projects: ['ci'] });
   const own = denialsBy(policy, groups, BY_HAND);
   const namesOf = (denials: readonly Denial[]) =>
-    [...refusalsBy('p', groups, denials).of].map(([{ name }, { message }]) => [name, message.split('\n').length - 1]);
+    [...refusalsBy('p', groups, denials).byGroup].map(([{ name }, { message }]) => [
+      name,
+      message.split('\n').length - 1,
+    ]);
 
   expect(namesOf(own)).toEqual([
     ['a', 1],
     ['b', 1],
   ]);
-  expect(refusalsBy('p', groups, own).all?.message).toMatch(/^serve RunnerGroups: 2 denials by the policy p\.\n/);
+  expect(refusalsBy('p', groups, own).whole?.message).toMatch(/^serve RunnerGroups: 2 denials by the policy p\.\n/);
   expect(namesOf(denialsBy(policy, groups, { ...ARGO, destination: 'runners', project: 'x' }))).toEqual([
     ['a', 2],
     ['b', 2],
     ['good', 1],
   ]);
-  expect(refusalsBy('p', groups, own.slice(0, 1)).all?.message).toMatch(/: 1 denial by the policy p\.\n/);
-  expect(refusalsBy('p', groups, [])).toEqual({ of: new Map(), all: undefined });
+  expect(refusalsBy('p', groups, own.slice(0, 1)).whole?.message).toMatch(/: 1 denial by the policy p\.\n/);
+  expect(refusalsBy('p', groups, [])).toEqual({ byGroup: new Map(), whole: undefined });
 });

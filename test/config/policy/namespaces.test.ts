@@ -27,7 +27,7 @@ describe('a RunnerGroup of namespace runners', () => {
   it.each(['runners-2', 'Runners', 'runner', ' runners', 'runners ', '*', '..'])(
     'a RunnerGroup of namespace runners is refused for the namespace %j, which only looks alike',
     async (destination) => {
-      expect((await refusalsByDefault([runnerGroup()], destination)).all).toMatchObject({
+      expect((await refusalsByDefault([runnerGroup()], destination)).whole).toMatchObject({
         code: 'GR-POLICY-01',
         exit: 3,
       });
@@ -45,7 +45,7 @@ describe('a RunnerGroup of namespace runners', () => {
 it('the message names five groups and counts the others', async () => {
   const groups = Array.from({ length: 7 }, (_, index) => runnerGroup({ namespace: 'team-b', name: `ci-${index}` }));
 
-  const { of, all } = await refusalsByDefault([runnerGroup(), ...groups], 'runners');
+  const { byGroup: of, whole: all } = await refusalsByDefault([runnerGroup(), ...groups], 'runners');
 
   expect([...of.keys()]).toEqual(groups);
   expect(all?.message).toMatch(
@@ -55,7 +55,7 @@ it('the message names five groups and counts the others', async () => {
 
 describe('without a policy', () => {
   const refusalOf = async (over: Parameters<typeof runnerGroup>[0]) =>
-    (await refusalsByDefault([runnerGroup(over)], 'runners')).all?.message;
+    (await refusalsByDefault([runnerGroup(over)], 'runners')).whole?.message;
   const template = (spec: object) => ({ podTemplate: { spec } }) as Parameters<typeof runnerGroup>[0];
 
   it.each<[string, Parameters<typeof runnerGroup>[0]]>([

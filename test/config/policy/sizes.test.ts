@@ -151,7 +151,7 @@ test.each([
   ['priority class', { priorityClassName: 'high' }, {}, 'spec.sizes.1.podTemplate.spec.priorityClassName'],
   ['privilege', {}, { securityProfile: 'privileged' }, 'spec.securityProfile: privileged'],
 ] as const)('a size has no %s either without a policy', async (_, spec, over, field) => {
-  const { all: failure } = await refusalsByDefault([withTemplate(spec, over)]);
+  const { whole: failure } = await refusalsByDefault([withTemplate(spec, over)]);
 
   expect(failure?.code).toBe('GR-POLICY-03');
   expect(failure?.message).toContain(field);
@@ -303,7 +303,7 @@ describe('maxResources (law F103)', () => {
     const [denial] = denialsBy(policyOf(POLICY), [runnerGroup(asking({ memory: '17Gi' }))], BY_HAND);
 
     expect(denial?.message).toBe(
-      'asks for more memory than the policy allows for one runner: 16Gi, in requests and limits, all containers together. Ask for less',
+      'asks for more memory than the policy allows for one runner: 16Gi. Requests and limits of all its containers count together. Lower them, or ask for higher maxResources in the policy',
     );
   });
 

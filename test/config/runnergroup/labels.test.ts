@@ -19,6 +19,12 @@ test('the whole text of a label with another schema is the name, for an image th
   ]);
 });
 
+test('the advice for an image in a label names an image that registries can have', async () => {
+  const [problem] = await complaintsOf({ labels: ['node:v20@latest'], defaultLabels: false });
+
+  expect(problem).toMatch(/If "v20@latest" is an image, write "node:docker:\/\/v20:latest" \[/);
+});
+
 test('default labels are added, replaced by own ones of the same name, exchanged or left out', async () => {
   expect(await names({})).toEqual(DEFAULTS);
   expect(await names({ labels: ['gpu', 'ubuntu-24.04:host'] })).toEqual([

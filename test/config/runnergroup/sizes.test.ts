@@ -233,14 +233,14 @@ describe('a size as a group', () => {
     expect(base).toBe(group);
     expect(plain).toMatchObject({
       ...none,
-      size: { name: 'plain', weight: 1, index: 0, of: group },
+      size: { name: 'plain', weight: 1, index: 0, group },
       image: group.image,
       resources: group.resources,
       podTemplate: group.podTemplate,
     });
     expect(large).toMatchObject({
       ...none,
-      size: { name: 'large', weight: 4, index: 1, of: group },
+      size: { name: 'large', weight: 4, index: 1, group },
       labels: [{ name: 'linux' }, { name: 'large' }],
       image: 'own:1',
       resources: { requests: { cpu: '4' } },
