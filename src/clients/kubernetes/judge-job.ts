@@ -32,21 +32,7 @@ import {
 } from '../../planner/evidence.ts';
 import { defined } from '../../shared/defined.ts';
 import * as marks from '../../shared/marks.ts';
-import {
-  conditionMet,
-  disruptionOf,
-  isManagedElsewhere,
-  NO_POD_YET,
-  podEndOf,
-  podStep,
-  queueOf,
-  runnerState,
-  startsElsewhere,
-  suspension,
-  troubleOfEnded,
-  troubleOfPending,
-  wasStopped,
-} from './kube-pods.ts';
+import * as kubePods from './kube-pods.ts';
 import type { KubeJob, KubePod } from './resources.ts';
 
 /** Times in ms; absent or null: Kubernetes does not say. */
@@ -75,12 +61,12 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     name,
     state,
     createdAtMs: startableSinceMs(job, pods, state),
-    queue: queueOf(job) || undefined,
-    isStopped: wasStopped(job) || undefined,
+    queue: kubePods.queueOf(job) || undefined,
+    isStopped: kubePods.wasStopped(job) || undefined,
     trouble,
     stillSinceMs,
     triedBefore: numberIn(annotation(marks.TRIED_BEFORE), /^[1-9]\d?$/),
-    end: isOver(state) ? podEndOf(job, pods) : undefined,
+    end: isOver(state) ? kubePods.podEndOf(job, pods) : undefined,
     priorityClass: job.spec?.template?.spec?.priorityClassName || undefined,
     runningSinceMs: runningSinceMs ?? undefined,
     endsByMs,
@@ -117,7 +103,7 @@ function numberIn(text: string | undefined, form: RegExp): number | undefined {
 function startableSinceMs({ metadata, status }: KubeJob, pods: readonly KubePod[], state: LiveState): number {
   const resumed = status?.conditions?.find((each) => each.type === 'Suspended' && each.status === 'False');
   const [newest] = state === 'starting' ? [...pods].sort(newestFirst) : [];
-  const scheduled = newest && conditionMet(newest, 'PodScheduled');
+  const scheduled = newest && kubePods.conditionMet(newest, 'PodScheduled');
   const timesMs = [resumed, scheduled].map((each) => each?.lastTransitionTime ?? 0);
   return Math.max(metadata.creationTimestamp, ...timesMs);
 }
@@ -145,7 +131,7 @@ function entryNamed(list: unknown, name: string): Loose {
 }
 
 function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {
-  const met = (type: string) => conditionMet(job, type);
+  const met = (type: string) => kubePods.conditionMet(job, type);
   if (job.metadata.deletionTimestamp != null) return { state: 'deleting' };
   const complete = met('Complete') ?? met('SuccessCriteriaMet');
   if (complete) {
@@ -153,24 +139,25 @@ function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {
   }
   const failed = met('Failed');
   const [newest] = [...pods].sort(newestFirst);
-  if (failed) return { state: 'failed', trouble: troubleOfEnded(newest), finishedAtMs: failed.lastTransitionTime };
+  if (failed)
+    return { state: 'failed', trouble: kubePods.troubleOfEnded(newest), finishedAtMs: failed.lastTransitionTime };
   const failing = met('FailureTarget');
   if (failing) {
     const pod = newest ? judgePod(newest) : { state: 'failed' as const, finishedAtMs: failing.lastTransitionTime };
     return hasEnded(pod.state) ? pod : { state: 'deleting' };
   }
-  const stopped = wasStopped(job) && judgeStopped(job, newest);
+  const stopped = kubePods.wasStopped(job) && judgeStopped(job, newest);
   if (stopped) return stopped;
   // Kubernetes ends the pod of a suspended Job. If no runner was in it, the Job waits.
-  const isHeld = !newest || (newest.metadata.deletionTimestamp != null && podStep(newest) !== 'started');
-  if (job.spec?.suspend && isHeld) return { state: 'starting', trouble: suspension(job) };
+  const isHeld = !newest || (newest.metadata.deletionTimestamp != null && kubePods.podStep(newest) !== 'started');
+  if (job.spec?.suspend && isHeld) return { state: 'starting', trouble: kubePods.suspension(job) };
   return newest ? judgePod(newest) : judgeWithoutPod(job);
 }
 
 function judgeWithoutPod(job: KubeJob): Judgement {
   const { succeeded, failed } = job.status ?? {};
   if (succeeded || failed) return { state: 'unknown' };
-  return isManagedElsewhere(job) ? judgeByCounts(job) : { state: 'starting', trouble: NO_POD_YET };
+  return kubePods.isManagedElsewhere(job) ? judgeByCounts(job) : { state: 'starting', trouble: kubePods.NO_POD_YET };
 }
 
 /**
@@ -182,15 +169,15 @@ function judgeByCounts(job: KubeJob): Judgement {
   const { ready, active, terminating, startTime } = status ?? {};
   if (ready) return { state: 'running' };
   if (!active && terminating) return { state: 'deleting' };
-  const trouble = startsElsewhere(spec?.managedBy ?? '', Boolean(active));
+  const trouble = kubePods.startsElsewhere(spec?.managedBy ?? '', Boolean(active));
   if (startTime != null) return { state: 'starting', trouble, stillSinceMs: startTime };
-  const queue = queueOf(job);
+  const queue = kubePods.queueOf(job);
   return { state: 'starting', trouble: { ...trouble, isSuspended: true, ...(queue && { queue }) } };
 }
 
 /** Undefined: its pod may still end its CI job. The next one would be a second runner of its name. */
 function judgeStopped(job: KubeJob, newest: KubePod | undefined): Judgement | undefined {
-  if (newest && podStep(newest) === 'started') return undefined;
+  if (newest && kubePods.podStep(newest) === 'started') return undefined;
   if (newest?.metadata.deletionTimestamp != null) return { state: 'deleting' };
   const changed = job.status?.conditions?.find(({ type }) => type === 'Suspended');
   return { state: 'failed', finishedAtMs: changed?.lastTransitionTime ?? job.metadata.creationTimestamp };
@@ -202,18 +189,18 @@ function newestFirst(a: KubePod, b: KubePod): number {
 
 function judgePod(pod: KubePod): Judgement {
   const phase = pod.status?.phase ?? 'Pending';
-  const runner = runnerState(pod);
+  const runner = kubePods.runnerState(pod);
   const termination = runner?.terminated;
   if (phase === 'Succeeded') return { state: 'complete', finishedAtMs: termination?.finishedAt };
   if (phase === 'Failed')
-    return { state: 'failed', trouble: troubleOfEnded(pod), finishedAtMs: termination?.finishedAt };
+    return { state: 'failed', trouble: kubePods.troubleOfEnded(pod), finishedAtMs: termination?.finishedAt };
   if (termination)
     return { state: termination.exitCode === 0 ? 'complete' : 'failed', finishedAtMs: termination.finishedAt };
   const endsByMs = pod.metadata.deletionTimestamp;
-  if (endsByMs != null) return { state: 'deleting', endsByMs, disruption: disruptionOf(pod) };
+  if (endsByMs != null) return { state: 'deleting', endsByMs, disruption: kubePods.disruptionOf(pod) };
   if (runner?.running != null) return { state: 'running', runningSinceMs: runner.running.startedAt };
   if (phase === 'Pending' || (phase === 'Running' && runner?.waiting != null)) {
-    return { state: 'starting', ...troubleOfPending(pod) };
+    return { state: 'starting', ...kubePods.troubleOfPending(pod) };
   }
   return { state: 'unknown' };
 }

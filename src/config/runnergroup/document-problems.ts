@@ -1,20 +1,5 @@
 /** Finds why a parsed document is unusable: syntax, keys that JSON cannot have, aliases without target or too large. */
-import {
-  type Alias,
-  type Document,
-  type ErrorCode,
-  isAlias,
-  isMap,
-  isNode,
-  isPair,
-  isScalar,
-  isSeq,
-  type Node,
-  type Scalar,
-  visit,
-  type YAMLError,
-  type YAMLMap,
-} from 'yaml';
+import * as yaml from 'yaml';
 import { MOST_DOCUMENT_WORDS, tooMuchInOne } from './budget.ts';
 import { type ProblemCode, quoted } from './problems.ts';
 
@@ -28,24 +13,24 @@ export interface TextProblem {
 }
 
 /** Target of each alias. Asking the package takes a walk through the whole document each time. */
-export type Meanings = ReadonlyMap<Alias, Node>;
+export type Meanings = ReadonlyMap<yaml.Alias, yaml.Node>;
 
 /** Returns the problem of a document. Only the package's first error counts. @param text the whole file */
 export function judgeDocument(
-  document: Document.Parsed,
+  document: yaml.Document.Parsed,
   text: string,
 ): { readonly problems: readonly TextProblem[]; readonly meanings: Meanings } {
   const [first] = [...document.errors, ...document.warnings].sort((a, b) => a.pos[0] - b.pos[0]);
-  const meanings = new Map<Alias, Node>();
+  const meanings = new Map<yaml.Alias, yaml.Node>();
   if (first) return { problems: [inWords(first, text)], meanings };
   const problems: TextProblem[] = [];
   const report = (node: unknown, message: string): undefined => {
-    problems.push({ offset: isNode(node) ? (node.range?.[0] ?? 0) : 0, message });
+    problems.push({ offset: yaml.isNode(node) ? (node.range?.[0] ?? 0) : 0, message });
   };
-  const anchors = new Map<string, Node>();
-  const sizes = new Map<Node, number>();
+  const anchors = new Map<string, yaml.Node>();
+  const sizes = new Map<yaml.Node, number>();
   let size = 0;
-  visit(document, {
+  yaml.visit(document, {
     Alias: (_, alias, path) => {
       const target = anchors.get(alias.source);
       if (!target) return report(alias, 'this alias has no anchor before it in its document');
@@ -56,11 +41,11 @@ export function judgeDocument(
       size += targetSize;
       if (size <= MOST_DOCUMENT_WORDS) return undefined;
       report(alias, tooMuchInOne('with what its aliases stand for, this document has'));
-      return visit.BREAK;
+      return yaml.visit.BREAK;
     },
     Value: (_, node) => {
       if (node.anchor !== undefined) anchors.set(node.anchor, node);
-      if (!isMap(node)) return;
+      if (!yaml.isMap(node)) return;
       for (const { key, message } of wrongKeys(node, text)) report(key, message);
     },
   });
@@ -68,20 +53,23 @@ export function judgeDocument(
 }
 
 /** Returns how many values a node stands for: a merge (`<<: *a`) copies all. @param sizes of aliases and targets */
-function sizeOf(node: unknown, sizes: Map<Node, number>): number {
-  if (isPair(node)) return sizeOf(node.value, sizes);
-  if (isAlias(node)) return sizes.get(node) ?? 1;
-  if (!isMap(node) && !isSeq(node)) return 1;
+function sizeOf(node: unknown, sizes: Map<yaml.Node, number>): number {
+  if (yaml.isPair(node)) return sizeOf(node.value, sizes);
+  if (yaml.isAlias(node)) return sizes.get(node) ?? 1;
+  if (!yaml.isMap(node) && !yaml.isSeq(node)) return 1;
   let size = 1;
   for (const item of node.items) size += sizeOf(item, sizes);
   return size;
 }
 
 /** Keys that JSON cannot have (collections, and those that stand twice), and keys that are not clear. */
-function wrongKeys({ items }: YAMLMap, text: string): readonly { readonly key: unknown; readonly message: string }[] {
+function wrongKeys(
+  { items }: yaml.YAMLMap,
+  text: string,
+): readonly { readonly key: unknown; readonly message: string }[] {
   const keys = new Set<string>();
   return items.flatMap(({ key }, index) => {
-    if (!isScalar(key))
+    if (!yaml.isScalar(key))
       return [
         { key, message: isTemplate(key, text) ? TEMPLATE : 'a key must be a string: no list, no mapping, no alias' },
       ];
@@ -101,7 +89,7 @@ function wrongKeys({ items }: YAMLMap, text: string): readonly { readonly key: u
  *   {?a: 1}                       the key "a" there
  *   {a:, b: 1}                    the key "a:" there
  */
-function unclearKey(key: Scalar, index: number, text: string): string | undefined {
+function unclearKey(key: yaml.Scalar, index: number, text: string): string | undefined {
   const { source, tag, type, value } = key;
   // The package reads a plain "<<", and every key with that tag, as a symbol.
   const isMerge = typeof value === 'symbol';
@@ -115,7 +103,7 @@ function unclearKey(key: Scalar, index: number, text: string): string | undefine
 }
 
 /** True when the colon of a key stands directly before a sign of `{…}` or `[…]`. */
-function hasTightColon({ range }: Scalar, text: string): boolean {
+function hasTightColon({ range }: yaml.Scalar, text: string): boolean {
   const colon = /\s*:[,[\]{}]/y;
   colon.lastIndex = range?.[1] ?? 0;
   return colon.test(text);
@@ -123,7 +111,7 @@ function hasTightColon({ range }: Scalar, text: string): boolean {
 
 /** `{{ .Values.name }}` is YAML: a mapping whose key is a mapping. */
 function isTemplate(key: unknown, text: string): boolean {
-  const keyOffset = isMap(key) ? (key.range?.[0] ?? 0) : 0;
+  const keyOffset = yaml.isMap(key) ? (key.range?.[0] ?? 0) : 0;
   return keyOffset > 0 && text.startsWith('{{', keyOffset - 1);
 }
 
@@ -134,7 +122,7 @@ type Line = Readonly<Record<'number' | 'indent' | 'offset', number>>;
 export const TEMPLATE = 'this looks like a template ("{{"): render it first, e.g. with "helm template"';
 
 /** Puts the first error of a document into words, and returns where it really is. */
-function inWords(error: YAMLError, text: string): { readonly offset: number; readonly message: string } {
+function inWords(error: yaml.YAMLError, text: string): { readonly offset: number; readonly message: string } {
   const [offset] = error.pos;
   if (error.code !== 'TAB_AS_INDENT' && text.includes('{{')) return { offset, message: TEMPLATE };
   if (text.startsWith('${', offset - 1)) return { offset: offset - 1, message: TEMPLATE.replace('{{', '${') };
@@ -154,7 +142,7 @@ const NON_BREAKING_TEXT = 'a non-breaking space stands here: use ordinary spaces
 
 type Words = (offset: number, text: string, message: string) => { readonly offset: number; readonly message: string };
 
-const WORDS: Readonly<Partial<Record<ErrorCode, Words>>> = {
+const WORDS: Readonly<Partial<Record<yaml.ErrorCode, Words>>> = {
   TAB_AS_INDENT: (offset) => ({ offset, message: 'a tab stands in the indentation: use spaces' }),
   BLOCK_AS_IMPLICIT_KEY: valueBeforeKeys,
   MULTILINE_IMPLICIT_KEY: valueBeforeKeys,

@@ -1,19 +1,5 @@
 /** Parses documents with their places, as kubectl does: YAML 1.1, without the types that JSON lacks. */
-import {
-  Composer,
-  type CST,
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  Lexer,
-  LineCounter,
-  type Node,
-  Parser,
-  type Tags,
-} from 'yaml';
+import * as yaml from 'yaml';
 import { Budget, MOST_DOCUMENT_WORDS, tooMuchInOne, wordsOf } from './budget.ts';
 import { judgeDocument, type Meanings, type TextProblem } from './document-problems.ts';
 import type { Problem } from './problems.ts';
@@ -41,7 +27,7 @@ const LEFT_OUT = /^tag:yaml\.org,2002:(?:timestamp|binary|omap|pairs|set)$/;
 /** Options for parsing YAML as kubectl does. */
 export const AS_KUBECTL = {
   version: '1.1',
-  customTags: (tags: Tags) =>
+  customTags: (tags: yaml.Tags) =>
     tags.filter((tag) => typeof tag === 'string' || !(LEFT_OUT.test(tag.tag) || tag.format === 'TIME')),
 } as const;
 /** Characters that YAML forbids (1.2.2, production 1) and kubectl refuses. */
@@ -74,12 +60,12 @@ class DocumentReader {
   readonly #file: SourceFile;
   readonly #budget: Budget;
   readonly #take: (read: Read) => void;
-  readonly #lines = new LineCounter();
-  readonly #parser = new Parser(this.#lines.addNewLine);
+  readonly #lines = new yaml.LineCounter();
+  readonly #parser = new yaml.Parser(this.#lines.addNewLine);
   // The package compares each key with all others: 20,000 keys take 3 s (measured). See wrongKeys.
-  readonly #composer = new Composer({ ...AS_KUBECTL, prettyErrors: false, uniqueKeys: false });
+  readonly #composer = new yaml.Composer({ ...AS_KUBECTL, prettyErrors: false, uniqueKeys: false });
   /** The document that the composer holds until it has seen what stands behind it. */
-  #pending: CST.Document | undefined;
+  #pending: yaml.CST.Document | undefined;
   #wordCount = 0;
 
   constructor(file: SourceFile, budget: Budget, take: (read: Read) => void) {
@@ -100,7 +86,7 @@ class DocumentReader {
   /** Returns why the file is not read to its end. */
   #readLexemes(): TextProblem | undefined {
     this.#lines.addNewLine(0);
-    for (const lexeme of new Lexer().lex(this.#file.text)) {
+    for (const lexeme of new yaml.Lexer().lex(this.#file.text)) {
       const parseProblem = this.#compose(this.#parser.next(lexeme));
       if (parseProblem) return parseProblem;
       const { offset, stack } = this.#parser;
@@ -114,7 +100,7 @@ class DocumentReader {
   }
 
   /** Returns why the file is not read on. */
-  #compose(tokens: Iterable<CST.Token>): TextProblem | undefined {
+  #compose(tokens: Iterable<yaml.CST.Token>): TextProblem | undefined {
     for (const token of tokens) {
       const { offset } = token;
       if (token.type === 'directive' && !ONLY_DIRECTIVE.test(token.source))
@@ -146,7 +132,7 @@ class DocumentReader {
     this.#pending = undefined;
   }
 
-  #takeDocument(document: Document.Parsed, token: CST.Document | undefined): void {
+  #takeDocument(document: yaml.Document.Parsed, token: yaml.CST.Document | undefined): void {
     const { problems, meanings } = judgeDocument(document, this.#file.text);
     for (const { offset, message } of problems.slice(0, MOST_TEXT_PROBLEMS))
       this.#report(`is no valid YAML: ${message}`, this.#placeAt(offset));
@@ -157,7 +143,7 @@ class DocumentReader {
     else this.#take({ document: this.#sourceOf(document, meanings, read.value, start) });
   }
 
-  #sourceOf(document: Document.Parsed, meanings: Meanings, value: unknown, start: number): SourceDocument {
+  #sourceOf(document: yaml.Document.Parsed, meanings: Meanings, value: unknown, start: number): SourceDocument {
     const text = this.#file.text.slice(start, document.range[1]).replace(/^[ \t]*\r?\n/, '');
     return {
       place: this.#placeAt(document.contents?.range[0] ?? start),
@@ -166,7 +152,7 @@ class DocumentReader {
       placeOf: (path) => this.#placeAt(findNode(document, meanings, path).offset),
       writtenAt: (path) => {
         const { node, depth } = findNode(document, meanings, path);
-        return depth === path.length && isScalar(node) ? node.source : undefined;
+        return depth === path.length && yaml.isScalar(node) ? node.source : undefined;
       },
     };
   }
@@ -190,11 +176,11 @@ class DocumentReader {
 }
 
 /** A document of nothing but comments, or `null`: kubectl and Argo CD skip it. */
-function isEmpty({ contents }: Document.Parsed): boolean {
-  return contents === null || (isScalar(contents) && contents.value === null);
+function isEmpty({ contents }: yaml.Document.Parsed): boolean {
+  return contents === null || (yaml.isScalar(contents) && contents.value === null);
 }
 
-function toValue(document: Document.Parsed): { readonly value: unknown } | { readonly wrong: string } {
+function toValue(document: yaml.Document.Parsed): { readonly value: unknown } | { readonly wrong: string } {
   try {
     // 100 is the package's own limit for aliases of aliases; equal aliases share one object.
     return { value: document.toJS({ maxAliasCount: 100 }) };
@@ -205,7 +191,7 @@ function toValue(document: Document.Parsed): { readonly value: unknown } | { rea
 }
 
 /** Returns the offset after the `---` line, if there is one. */
-function contentStart(document: Document.Parsed, token: CST.Token | undefined): number {
+function contentStart(document: yaml.Document.Parsed, token: yaml.CST.Token | undefined): number {
   if (token?.type !== 'document') return document.range[0];
   const marker = token.start.findLast(({ type }) => type === 'doc-start');
   return marker ? marker.offset + marker.source.length : document.range[0];
@@ -213,13 +199,13 @@ function contentStart(document: Document.Parsed, token: CST.Token | undefined): 
 
 /** The value at `path`, or the last one on the way, with the offset of its key. Looks into aliases and merges. */
 function findNode(
-  document: Document.Parsed,
+  document: yaml.Document.Parsed,
   meanings: Meanings,
   path: Path,
-): { readonly offset: number; readonly node: Node | null; readonly depth: number } {
-  let foundNode = { offset: document.contents?.range[0] ?? 0, node: document.contents as Node | null, depth: 0 };
+): { readonly offset: number; readonly node: yaml.Node | null; readonly depth: number } {
+  let foundNode = { offset: document.contents?.range[0] ?? 0, node: document.contents as yaml.Node | null, depth: 0 };
   for (const step of path) {
-    const inner = isAlias(foundNode.node) ? (meanings.get(foundNode.node) ?? null) : foundNode.node;
+    const inner = yaml.isAlias(foundNode.node) ? (meanings.get(foundNode.node) ?? null) : foundNode.node;
     const child = childOf(inner, step);
     if (!child) break;
     foundNode = { offset: child.offset ?? foundNode.offset, node: child.node, depth: foundNode.depth + 1 };
@@ -227,11 +213,11 @@ function findNode(
   return foundNode;
 }
 
-function childOf(parent: Node | null, step: string | number) {
-  const pairs = isMap(parent) ? parent.items : [];
-  const pair = pairs.find((item) => isScalar(item.key) && String(item.key.value) === String(step));
-  const item: unknown = isSeq(parent) && typeof step === 'number' ? parent.items[step] : undefined;
-  if (!pair && !isNode(item)) return undefined;
+function childOf(parent: yaml.Node | null, step: string | number) {
+  const pairs = yaml.isMap(parent) ? parent.items : [];
+  const pair = pairs.find((item) => yaml.isScalar(item.key) && String(item.key.value) === String(step));
+  const item: unknown = yaml.isSeq(parent) && typeof step === 'number' ? parent.items[step] : undefined;
+  if (!pair && !yaml.isNode(item)) return undefined;
   const { key, value }: { readonly key: unknown; readonly value: unknown } = pair ?? { key: item, value: item };
-  return { offset: isNode(key) ? key.range?.[0] : undefined, node: isNode(value) ? value : null };
+  return { offset: yaml.isNode(key) ? key.range?.[0] : undefined, node: yaml.isNode(value) ? value : null };
 }

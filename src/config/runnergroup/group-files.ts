@@ -9,17 +9,7 @@
  * Files are read in one go: `node:fs/promises` costs a start 2 ms, and each file 0.3 ms.
  */
 import { isUtf8 } from 'node:buffer';
-import {
-  closeSync,
-  constants,
-  type Dirent,
-  fstatSync,
-  opendirSync,
-  openSync,
-  readSync,
-  realpathSync,
-  statSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
 import { systemCode } from '../../shared/failure.ts';
 import { MOST_BYTES, MOST_ENTRIES, MOST_FILES, MOST_PROBLEMS, tooMuch } from './budget.ts';
@@ -108,11 +98,11 @@ function findPath(path: string, search: Search): void {
 function findReal(path: string, absolute: string, search: Search): void {
   const name = nameOf(path, search.cwd);
   try {
-    const real = realpathSync.native(absolute);
+    const real = fs.realpathSync.native(absolute);
     const border = borderOf(path, search.cwd);
     const isOutside = border !== undefined && !isInside(real, border);
     if (isOutside) addProblem(name, 'is a symbolic link that leads out of its folder: it is not followed', search);
-    else if (statSync(real).isDirectory()) findInFolder(real, name, real, search);
+    else if (fs.statSync(real).isDirectory()) findInFolder(real, name, real, search);
     else add({ real, name, kind: 'file' }, search);
   } catch (error) {
     addError(error, name, search);
@@ -121,7 +111,7 @@ function findReal(path: string, absolute: string, search: Search): void {
 
 /** `/dev/stdin` and bash's `<(…)` are links to pipes that have no real path. */
 function isPipe(path: string): boolean {
-  return orProblem(() => statSync(path).isFIFO()) === true;
+  return orProblem(() => fs.statSync(path).isFIFO()) === true;
 }
 
 /** The folder that a relative PATH must not leave. Undefined for an absolute one outside the current folder. */
@@ -129,7 +119,7 @@ function borderOf(path: string, cwd: string): string | undefined {
   const fromCwd = relative(cwd, resolve(cwd, path));
   const up = fromCwd.split(sep).filter((part) => part === '..').length;
   if (isAbsolute(path) && up > 0) return undefined;
-  return realpathSync.native(join(cwd, ...Array<string>(up).fill('..')));
+  return fs.realpathSync.native(join(cwd, ...Array<string>(up).fill('..')));
 }
 
 function findInFolder(real: string, shown: string, border: string, search: Search): void {
@@ -141,9 +131,9 @@ function findInFolder(real: string, shown: string, border: string, search: Searc
 }
 
 /** Returns the visible entries of a folder, sorted. Reads one by one: they may be more than memory holds. */
-function entriesOf(real: string, shown: string, search: Search): readonly Dirent[] {
-  const entries: Dirent[] = [];
-  const folder = opendirSync(real);
+function entriesOf(real: string, shown: string, search: Search): readonly fs.Dirent[] {
+  const entries: fs.Dirent[] = [];
+  const folder = fs.opendirSync(real);
   try {
     for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
       search.entries += 1;
@@ -158,14 +148,14 @@ function entriesOf(real: string, shown: string, search: Search): readonly Dirent
 
 type EntryPlace = Readonly<Record<'real' | 'name' | 'border', string>>;
 
-function findEntry(entry: Dirent, { real: path, name, border }: EntryPlace, search: Search): void {
+function findEntry(entry: fs.Dirent, { real: path, name, border }: EntryPlace, search: Search): void {
   const isReadable = READ_ENDING.test(entry.name);
   const isLink = entry.isSymbolicLink();
   if (!isReadable && !(search.recursive && (entry.isDirectory() || isLink))) return;
   try {
-    const real = isLink ? realpathSync.native(path) : path;
+    const real = isLink ? fs.realpathSync.native(path) : path;
     const isOutside = !isInside(real, border);
-    const isFolder = isLink && !isOutside ? statSync(real).isDirectory() : entry.isDirectory();
+    const isFolder = isLink && !isOutside ? fs.statSync(real).isDirectory() : entry.isDirectory();
     if (isOutside)
       addProblem(name, 'is a symbolic link that leads out of the given folder: it is not followed', search);
     else if (isFolder && search.recursive) findInFolder(real, name, border, search);
@@ -213,15 +203,15 @@ const PIPE_BYTES = 65_536;
 function readFound({ real, kind }: Found, room: number): ReadBytes {
   if (kind === 'standard input') return readToEnd(0, PIPE_BYTES, room);
   // A file may have become a pipe or device since it was found: opening must not wait for it.
-  const file = openSync(real, constants.O_RDONLY | (kind === 'pipe' ? 0 : constants.O_NONBLOCK));
+  const file = fs.openSync(real, fs.constants.O_RDONLY | (kind === 'pipe' ? 0 : fs.constants.O_NONBLOCK));
   try {
     if (kind === 'pipe') return readToEnd(file, PIPE_BYTES, room);
-    const status = fstatSync(file);
+    const status = fs.fstatSync(file);
     if (!status.isFile()) return { wrong: 'is no regular file' };
     // One byte more than the size: the file may grow meanwhile, or may not tell its size.
     return status.size > room ? 'too much' : readToEnd(file, status.size + 1, room);
   } finally {
-    closeSync(file);
+    fs.closeSync(file);
   }
 }
 
@@ -252,7 +242,7 @@ const PAUSE_MS = 5;
 function readSome(file: number, bytes: Uint8Array, offset: number): number {
   for (;;) {
     try {
-      return readSync(file, bytes, offset, bytes.length - offset, null);
+      return fs.readSync(file, bytes, offset, bytes.length - offset, null);
     } catch (error) {
       if (systemCode(error) !== 'EAGAIN') throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
