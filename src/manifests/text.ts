@@ -66,7 +66,7 @@ type JobForm = ReturnType<typeof formOf>;
 /** End of the line with the marked annotation. */
 const MARKED = ': "x"';
 
-/** @param mark stands nowhere in the template. @param partsPresent what some runners have. */
+/** Cuts the text of a Job at what differs. @param mark stands nowhere in the template */
 function formOf(
   template: JobManifest,
   labels: readonly string[],

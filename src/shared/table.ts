@@ -19,21 +19,22 @@ export function table(header: readonly string[], rows: readonly (readonly string
   const last = header.length - 1;
   const cells = [header, ...rows].map((row) => row.map(printable));
   const wantedWidths = header.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  const widths = options.whole === true ? wantedWidths : shrunk(wantedWidths, options.columns);
-  const before = widths.slice(0, last).reduce((sum, width) => sum + width + 2, 0);
-  const room = options.columns === undefined || options.whole ? Number.POSITIVE_INFINITY : options.columns - before;
+  const widths = options.whole === true ? wantedWidths : fittingWidths(wantedWidths, options.columns);
+  const widthBefore = widths.slice(0, last).reduce((sum, width) => sum + width + 2, 0);
+  const widthLeft =
+    options.columns === undefined || options.whole ? Number.POSITIVE_INFINITY : options.columns - widthBefore;
   return cells
     .map((row, index) => {
       const padded = row
         .slice(0, last)
         .map((cell, column) => fitted(cell, widths[column] ?? 0).padEnd((widths[column] ?? 0) + 2));
-      const [first = '', ...more] = broken(row[last] ?? '', Math.max(2 * NARROWEST, room));
+      const [first = '', ...more] = splitIntoLines(row[last] ?? '', Math.max(2 * NARROWEST, widthLeft));
       const style = index === 0 ? undefined : options.styleOf?.(index - 1);
       const paint = (text: string): string => (style === undefined ? text : painted(style, text, options));
       const line = `${padded.join('')}${paint(first)}`.trimEnd();
       return [
         index === 0 ? painted('bold', line, options) : line,
-        ...more.map((text) => `${' '.repeat(before)}${paint(text)}`),
+        ...more.map((text) => `${' '.repeat(widthBefore)}${paint(text)}`),
       ]
         .map((text) => `${text}\n`)
         .join('');
@@ -48,7 +49,7 @@ export function fitted(text: string, width: number): string {
 }
 
 /** Takes from the widest column, one character at a time, until the last one has room. */
-function shrunk(wantedWidths: readonly number[], columns: number | undefined): readonly number[] {
+function fittingWidths(wantedWidths: readonly number[], columns: number | undefined): readonly number[] {
   const last = wantedWidths.length - 1;
   const widths = wantedWidths.map((width, column) => (column === last ? width : Math.min(width, WIDEST)));
   if (columns === undefined) return widths;
@@ -64,12 +65,12 @@ function shrunk(wantedWidths: readonly number[], columns: number | undefined): r
 
 /** Wraps a text to the terminal's width. Further lines are indented by two columns. */
 export function wrapped(text: string, columns = Number.POSITIVE_INFINITY): string {
-  const lines = text.split('\n').map((line) => broken(line, Math.max(2 * NARROWEST, columns - 2)).join('\n  '));
+  const lines = text.split('\n').map((line) => splitIntoLines(line, Math.max(2 * NARROWEST, columns - 2)).join('\n  '));
   return lines.join('\n');
 }
 
 /** Lines of at most `width` characters, broken between words. Addresses and arguments stay whole: people copy them. */
-export function broken(text: string, width: number): readonly string[] {
+export function splitIntoLines(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let remainder = text;
   while (remainder.length > width) {

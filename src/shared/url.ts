@@ -43,7 +43,7 @@ export function parseUrl(text: string, base?: string): URL | undefined {
   }
 }
 
-/** Undefined: it is an address that a webhook can have. */
+/** Returns what is wrong with the address of a webhook. Undefined: nothing. */
 export function webhookUrlProblem(text: string): string | undefined {
   const url = parseUrl(text);
   if (!url) return 'must be a URL, e.g. https://hooks.example.com/ci';

@@ -21,7 +21,7 @@ import type { Job } from '../../planner/evidence.ts';
 import { type Paper, painted } from '../../shared/io.ts';
 import { keyText } from '../../shared/keys.ts';
 import { duration, firstLines, printable } from '../../shared/printable.ts';
-import { broken } from '../../shared/table.ts';
+import { splitIntoLines } from '../../shared/table.ts';
 import { jobTable } from './explain-text.ts';
 import type { Subject } from './subject.ts';
 
@@ -66,7 +66,7 @@ function paragraph(title: string, below: readonly Line[], paper: Paper): string 
 }
 
 function titleText(title: string, paper: Paper): string {
-  return broken(printable(title), paper.columns ?? USUAL_COLUMNS)
+  return splitIntoLines(printable(title), paper.columns ?? USUAL_COLUMNS)
     .map((text) => `${painted('bold', text, paper)}\n`)
     .join('');
 }
@@ -74,7 +74,7 @@ function titleText(title: string, paper: Paper): string {
 function linesText(below: readonly Line[], paper: Paper): string {
   const width = Math.max(20, (paper.columns ?? USUAL_COLUMNS) - 12);
   const texts = below.flatMap(([name, text]) =>
-    broken(printable(text), width).map((part, at) => `  ${(at === 0 ? `${name}:` : '').padEnd(10)}${part}\n`),
+    splitIntoLines(printable(text), width).map((part, at) => `  ${(at === 0 ? `${name}:` : '').padEnd(10)}${part}\n`),
   );
   return texts.join('');
 }

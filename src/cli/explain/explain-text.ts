@@ -19,7 +19,7 @@ import { baseName } from '../../planner/ready-since.ts';
 import type { Style } from '../../shared/io.ts';
 import { groupBy, keyText, stayKey } from '../../shared/keys.ts';
 import { count, duration, printable, UNREAD_ADVICE, unreadText } from '../../shared/printable.ts';
-import { broken, type TableOptions, table, wrapped } from '../../shared/table.ts';
+import { splitIntoLines, type TableOptions, table, wrapped } from '../../shared/table.ts';
 import { whereText } from '../reading/surroundings.ts';
 
 interface ExplainOptions extends TableOptions {
@@ -136,7 +136,7 @@ function adviceText(explanation: Explanation, columns = Number.POSITIVE_INFINITY
     // Jobs that were stopped come before jobs that no group covers.
     ...advicesFor(jobs.filter(isNotCovered), (job) => adviceFor(job, groups)),
   ]);
-  const folded = (line: string): string => broken(printable(line), Math.max(20, columns - 6)).join('\n      ');
+  const folded = (line: string): string => splitIntoLines(printable(line), Math.max(20, columns - 6)).join('\n      ');
   return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${folded(line)}\n`).join('')];
 }
 

@@ -224,7 +224,7 @@ function wrongShape(request: HttpRequest, detail: string): Failure {
   return failure(request, 'GR-ARGOCD-11', `the answer is not what Argo CD sends: ${detail}`, remedy);
 }
 
-/** @param code of gRPC */
+/** Makes the Failure for any other status. @param code of gRPC */
 function otherFailure(request: HttpRequest, status: number, code: number | undefined): Failure {
   if (code === INVALID_ARGUMENT) {
     const received = 'Argo CD does not accept the project of the Application (400, InvalidArgument)';

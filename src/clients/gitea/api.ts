@@ -192,7 +192,7 @@ export function requestTo(
 /** Redirect because the owner has another name (`RedirectToUser`). Others lead to another repository (docs/adr/0086). */
 const OWNER_RENAMED = 307;
 
-/** @throws Failure exit 3: the repository has another owner, for whom the policy allows nothing */
+/** Refuses a repository that moved to an owner for whom the policy allows nothing. @throws Failure exit 3 */
 function refuseTransfer(request: Parameters<typeof failure>[0], from = '', to: string, { reach }: Token): void {
   const [[before], [owner = '', repo = '']] = [from.toLowerCase().split('/'), to.split('/')];
   if (before === owner.toLowerCase() || !reach || reach.covers(owner, repo)) return;

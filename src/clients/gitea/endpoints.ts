@@ -18,7 +18,7 @@ export interface Level {
   readonly runners: Endpoint;
 }
 
-/** @param missing what a 404 means */
+/** Makes a level. @param missing what a 404 means */
 function level(name: string, root: string, missing: string, jobs: Rights, runners: Rights = jobs): Level {
   const endpointOf = (list: string, rights: Rights): Endpoint => ({ path: `${root}/actions/${list}`, rights, missing });
   return {

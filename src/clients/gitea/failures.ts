@@ -139,7 +139,7 @@ export function failureOfOtherContent(request: HttpRequest, answer: HttpAnswer):
   return failure(request, 'GR-GITEA-07', `${insteadOfJson(answer)}${status}`, orProxy(remedy, answer, request));
 }
 
-/** The Failure for JSON that cannot be read; `detail` is a clause of `ShapeError`. */
+/** Makes the Failure for JSON that cannot be read. @param detail a clause of `ShapeError` */
 export function failureOfShape(request: HttpRequest, detail: string): Failure {
   const remedy =
     'Nothing was rendered. Check what stands before Gitea; if nothing does, report this with the version of Gitea';

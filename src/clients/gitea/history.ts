@@ -171,7 +171,7 @@ class HistoryReader {
   }
 }
 
-/** Undefined: it is not understood. */
+/** Reads a row. Undefined: it is not understood. */
 function readRow(json: unknown) {
   try {
     const row = readShape(Row, json, 'a job');

@@ -123,7 +123,7 @@ export interface OpenLook {
   readonly dates: readonly Readonly<Record<'sentAgoMs' | 'receivedAgoMs', number> & { readonly date: string }>[];
 }
 
-/** Undefined: who made it has not the token, it is for another nonce, or it is not whole. */
+/** Decrypts a look. Undefined: its maker lacks the token, it is for another nonce, or it is not whole. */
 export function opened(bytes: Buffer, secret: Buffer, nonce: string): OpenLook | undefined {
   const text = decrypted(bytes, secret, nonce);
   const end = text?.indexOf('\n') ?? -1;

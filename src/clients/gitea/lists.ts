@@ -252,7 +252,7 @@ async function readLongPage<T>(api: GiteaApi, reading: Reading<T>, page: number)
   return { rows: await readPart(api, reading, { first, end: Math.min(first + size, total) }, widths), total };
 }
 
-/** @param part places in the list, without `end`. @param widths rows per request, then for those that are too long */
+/** Reads places of a list, without `end`. @param widths rows per request, then for those that are too long */
 async function readPart<T>(
   api: GiteaApi,
   reading: Reading<T>,
@@ -274,7 +274,7 @@ async function readPart<T>(
   return rows;
 }
 
-/** @param first a multiple of `size` */
+/** Asks for `size` rows. @param first a multiple of `size` */
 async function askFor<T>(api: GiteaApi, { question, read, standIn }: Reading<T>, first: number, size: number) {
   const part = pageOf(question, first / size + 1, size);
   return await api.get({ ...part, ...(size === 1 && !standIn && { mostBytes: ROW_BYTES }) }, read);

@@ -140,7 +140,7 @@ export function collectLooks(looks: ReadonlyMap<string, Look | Failure>): Readon
   return successes(looks);
 }
 
-/** @param furtherPages with `ahead`: also pages that may not be there */
+/** Looks at one target. @param furtherPages with `ahead`: also pages that may not be there */
 async function lookAt(
   api: GiteaApi,
   target: GiteaTarget,

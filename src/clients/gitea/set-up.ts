@@ -23,7 +23,7 @@ const HookRow = z.object({
 });
 const RepoRow = z.object({ full_name: z.string(), has_actions: z.boolean() });
 
-/** @throws Failure */
+/** Reads the webhooks of a level. @throws Failure */
 export async function readHooks(api: GiteaApi, level: Level) {
   const question = { ...level.runners, what: `list the webhooks of ${level.name}`, path: `${level.root}/hooks` };
   const rows = await readPages(api, question, HookRow);
@@ -37,7 +37,7 @@ export async function readHooks(api: GiteaApi, level: Level) {
   }));
 }
 
-/** Undefined: no list of Gitea shows it for this level (the whole instance, a user). Throws `Failure`. */
+/** Reads which repositories of a level have Actions. Undefined: no list of Gitea shows it. @throws Failure */
 export async function readActions(api: GiteaApi, level: Level) {
   const { jobs, name, root } = level;
   const questionOf = (action: string, path: string): Question => ({ ...jobs, what: `${action} ${name}`, path });

@@ -220,7 +220,7 @@ const EARLIEST_MS = Date.UTC(2015, 0, 1);
 /** Most difference between the clocks of Gitea's machines and of this one, ms. A time outside counts as unreadable. */
 const CLOCK_SKEW_MS = 24 * 60 * 60_000;
 
-/** Undefined when the time is unset, or impossible: a day before what must have come earlier, or a day ahead of now. */
+/** Parses a time. Undefined: unset, or impossible: a day before what came earlier, or a day ahead of now. */
 function toTime(text: string, afterMs: number, nowMs: number): number | undefined {
   const ms = Date.parse(text);
   const earliestMs = Math.max(EARLIEST_MS, afterMs - CLOCK_SKEW_MS);
@@ -253,7 +253,7 @@ function nameRow(kind: string, json: unknown, index: number): string {
   return Number.isSafeInteger(id) ? `${kind} ${String(id)}` : `${kind} number ${index + 1} of the page`;
 }
 
-/** @throws ShapeError that names the field */
+/** Returns the value in its shape. @throws ShapeError that names the field */
 export function readShape<T>(schema: z.ZodType<T>, json: unknown, subject: string): T {
   const result = schema.safeParse(json);
   if (result.success) return result.data;

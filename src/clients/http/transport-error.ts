@@ -38,7 +38,7 @@ export function isBrokenConnection(error: unknown): boolean {
   return CLOSED.has(errorCode(error));
 }
 
-/** The Failure for an error of undici, a socket or TLS. */
+/** Makes the Failure for an error of undici, a socket or TLS. */
 export function transportFailure(request: HttpRequest, error: unknown, { caFrom, host, proxy }: Route): Failure {
   const causeCode = errorCode(error);
   const peer = proxy === undefined ? host : `the proxy ${proxy}`;

@@ -175,7 +175,7 @@ function judgeByCounts(job: KubeJob): Judgement {
   return { state: 'starting', trouble: { ...trouble, isSuspended: true, ...(queue && { queue }) } };
 }
 
-/** Undefined: its pod may still end its CI job. The next one would be a second runner of its name. */
+/** Judges a Job that Kueue has stopped: its next pod would be a second runner of its name. Undefined: its pod works. */
 function judgeStopped(job: KubeJob, newest: KubePod | undefined): Judgement | undefined {
   if (newest && kubePods.podStep(newest) === 'started') return undefined;
   if (newest?.metadata.deletionTimestamp != null) return { state: 'deleting' };

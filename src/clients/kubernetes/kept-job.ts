@@ -43,7 +43,7 @@ function noRunner(subject: string, namespace: string, why: string): Failure {
   return new Failure('GR-EXTEND-01', 2, message);
 }
 
-/** False: the Job was changed meanwhile, so nothing was written. @throws Failure exit 1 when it cannot be written. */
+/** Writes until when the runner stays. False: the Job was changed meanwhile. @throws Failure exit 1 */
 export async function writeExtension(
   client: KubeClient,
   { live: { namespace, name }, resourceVersion }: NamedJob,

@@ -5,7 +5,7 @@ import { QUEUE, REGISTER } from '../../shared/marks.ts';
 import { firstNames, oneLine, printable } from '../../shared/printable.ts';
 import type { Condition, KubeJob, KubePod } from './resources.ts';
 
-/** Undefined: Kubernetes does not show it yet. */
+/** Returns the state of the runner's container. Undefined: Kubernetes does not show it yet. */
 export function runnerState({ status }: Pick<KubePod, 'status'>) {
   return status?.containerStatuses?.find(({ name }) => name === 'runner')?.state;
 }
@@ -201,7 +201,7 @@ export function wasStopped(job: KubeJob): boolean {
   return queueOf(job) !== undefined && (job.metadata.generation ?? 1) > (job.spec?.suspend ? 1 : 2);
 }
 
-/** Undefined: its runner has started, or nobody knows. */
+/** Returns why the runner of an ended pod has not started. Undefined: it has, or nobody knows. */
 export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined {
   const runner = pod && runnerState(pod);
   // A docker sidecar may end with any code after the runner has done its work.
@@ -354,7 +354,7 @@ const LOSS: Readonly<Record<LossReason, string>> = {
 /** Who reported the end of a pod's runner. `others`: its node is gone, and the runner may live on. */
 export type EndToldBy = 'kubelet' | 'others';
 
-/** Undefined: not ended. The kubelet closes no pod before all its containers have ended (1.34: status_manager.go). */
+/** Returns who reported the end of a pod. Undefined: the pod has not ended (1.34: status_manager.go). */
 export function endToldBy(pod: KubePod): EndToldBy | undefined {
   const runner = runnerState(pod);
   if (runner?.terminated) return 'kubelet';

@@ -135,7 +135,7 @@ function clusterInfoOf(
   return defined({ server, 'certificate-authority-data': ca && Buffer.from(ca).toString('base64'), config });
 }
 
-/** @param field empty: the whole file */
+/** Says what is wrong with a field. @param field empty: the whole file */
 function problemOfField(field: string): string {
   if (field === '') return 'that is empty or no YAML; give another one';
   if (field !== 'current-context') return `without usable ${field}`;

@@ -57,7 +57,7 @@ const Event = z.object({
 
 export type Watch<T extends Named> = ReturnType<typeof watchOf<T>>;
 
-/** @param namespace undefined: all namespaces. */
+/** Makes a watch, which `run` starts. @param namespace undefined: all namespaces */
 export function watchOf<T extends Named>(
   client: KubeApi,
   resource: Resource<T>,

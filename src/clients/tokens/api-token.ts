@@ -61,7 +61,7 @@ interface TokenOwner {
 /** A token, as messages call it, and where a person finds it. */
 type Named = Readonly<Record<'what' | 'source', string>>;
 
-/** @throws Failure exit 1: no file, Secret or usable token; exit 3: the token is bound to another Gitea or to none */
+/** Finds the token of a group. @throws Failure exit 1: no usable token; exit 3: it is bound to another Gitea or to none */
 export async function findToken(group: TokenOwner, sources: TokenSources): Promise<Token> {
   const { env, clusterSecrets, secretsDir } = sources;
   await refuseForeignRegistration(group, sources);

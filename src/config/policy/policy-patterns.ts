@@ -42,7 +42,7 @@ const DIGEST = /^[a-z0-9]+(?:[+._-][a-z0-9]+)*:[0-9a-f]{32,128}$/;
 
 const DOCKER_HUB = 'docker.io';
 
-/** Undefined: no runtime pulls it, or one could read it otherwise than we do. */
+/** Parses the name of an image. Undefined: no runtime pulls it, or one could read it otherwise than we do. */
 export function parseImage(text: string) {
   if (text.length > LONGEST_IMAGE) return undefined;
   const [, host = '', repository = '', tag, digest] = PARTS.exec(withRegistry(text)) ?? [];

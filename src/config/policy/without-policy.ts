@@ -97,7 +97,7 @@ export async function askedWithoutPolicy(groups: readonly RunnerGroup[]) {
   });
 }
 
-/** @param destination Argo CD's `ARGOCD_APP_NAMESPACE`; undefined: a group may live in any namespace. */
+/** Refuses groups without a policy. @param destination ARGOCD_APP_NAMESPACE; undefined: any namespace will do */
 export async function refusalsByDefault(groups: readonly RunnerGroup[], destination?: string): Promise<Refusals> {
   const asksOfGroup = groupBy(await askedWithoutPolicy(groups), ({ group }) => group);
   const refusals = groups.flatMap((group): readonly (readonly [RunnerGroup, Failure])[] => {

@@ -290,7 +290,7 @@ function wrongChoice(path: Path, values: readonly unknown[], around: Surrounding
   return `must be ${choice}, not ${describe(path, value)}${near && choices.length > 1 ? `; did you mean "${near}"?` : ''}`;
 }
 
-/** @param otherWords by the word that came. */
+/** Returns the known name that another word means. @param otherWords our names by other words */
 function meantBy(
   word: string,
   otherWords: Readonly<Record<string, string>>,

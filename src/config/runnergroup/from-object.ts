@@ -40,7 +40,7 @@ export function runnerGroupFromObject(
   return { problem: result.problems.map(({ path, message }) => `${path} ${message}`.trim()).join('; ') };
 }
 
-/** Undefined: it is nested too deep for the stack. Kubernetes takes 10,000 levels below `podTemplate`. */
+/** Writes JSON. Undefined: it is nested too deep for the stack; Kubernetes takes 10,000 levels. */
 function jsonOf(object: object): string | undefined {
   try {
     return JSON.stringify(object);

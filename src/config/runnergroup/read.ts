@@ -78,7 +78,7 @@ export async function readRunnerGroups(options: ReadOptions): Promise<ReadResult
   return resultOf(reader, files, [...skippedFiles, ...reader.skipped], options);
 }
 
-/** @throws InputProblems when there is a problem, and it cannot be isolated */
+/** Puts together what was read. @throws InputProblems for a problem that cannot be isolated */
 function resultOf(
   reader: GroupReader,
   files: readonly SourceFile[],
