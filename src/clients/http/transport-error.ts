@@ -38,61 +38,64 @@ export function isBrokenConnection(error: unknown): boolean {
   return CLOSED.has(errorCode(error));
 }
 
+/** What came, and what to do. */
+type Words = readonly [received: string, remedy: string];
+
 /** Makes the Failure for an error of undici, a socket or TLS. */
-export function transportFailure(request: HttpRequest, error: unknown, { caFrom, host, proxy }: Route): Failure {
+export function transportFailure(request: HttpRequest, error: unknown, route: Route): Failure {
   const causeCode = errorCode(error);
-  const peer = proxy === undefined ? host : `the proxy ${proxy}`;
-  const say = (code: string, received: string, remedy: string): Failure =>
-    failure(request, code, received, remedy, 'unreachable');
-  const distrust = (received: string, remedy: string): Failure =>
-    failure(request, 'GR-HTTP-05', received, remedy, 'untrusted');
+  const ofProxy = wordsOfProxy(causeCode, error, route);
+  if (ofProxy) return failure(request, 'GR-HTTP-08', ...ofProxy, 'unreachable');
+  const ofTls = wordsOfTls(causeCode, route);
+  if (ofTls) return failure(request, 'GR-HTTP-05', ...ofTls, 'untrusted');
+  return failure(request, ...wordsOfSocket(causeCode, route), 'unreachable');
+}
+
+function wordsOfProxy(causeCode: string, error: unknown, { host, proxy }: Route): Words | undefined {
+  if (proxy === undefined) return undefined;
   // undici tells the status in its message only.
-  if (proxy !== undefined && error instanceof Error && error.message.includes('(407)'))
-    return say(
-      'GR-HTTP-08',
-      `${peer} wants a login, or another one (407)`,
-      "Put user and password into the proxy's URL, percent-encoded",
-    );
-  if (proxy !== undefined && causeCode === 'UND_ERR_ABORTED')
-    return say(
-      'GR-HTTP-08',
-      `${peer} refused the connection to ${host}`,
-      'Check the proxy, or put the host into NO_PROXY',
-    );
-  if (UNKNOWN_NAME.has(causeCode))
-    return say('GR-HTTP-02', `the name of ${peer} cannot be resolved`, 'Check the URL, and the DNS of where this runs');
-  if (causeCode === 'ECONNREFUSED')
-    return say('GR-HTTP-01', `${peer} refused the connection`, 'Check the URL and that the server is up');
-  if (UNREACHABLE.has(causeCode))
-    return say(
-      'GR-HTTP-03',
-      `${peer} cannot be reached`,
-      'Check the URL, network policies and whether a proxy is needed',
-    );
-  if (CLOSED.has(causeCode))
-    return say(
-      'GR-HTTP-04',
-      'the connection was closed before the answer was complete',
-      'Check the server and what stands before it',
-    );
-  if (UNKNOWN_CA.has(causeCode)) return distrust('its certificate is signed by an unknown CA', giveCa(caFrom));
+  if (error instanceof Error && error.message.includes('(407)')) {
+    const remedy = "Put user and password into the proxy's URL, percent-encoded";
+    return [`the proxy ${proxy} wants a login, or another one (407)`, remedy];
+  }
+  if (causeCode !== 'UND_ERR_ABORTED') return undefined;
+  return [`the proxy ${proxy} refused the connection to ${host}`, 'Check the proxy, or put the host into NO_PROXY'];
+}
+
+function wordsOfTls(causeCode: string, { caFrom }: Route): Words | undefined {
+  if (UNKNOWN_CA.has(causeCode)) return ['its certificate is signed by an unknown CA', giveCa(caFrom)];
   if (causeCode === 'CERT_HAS_EXPIRED')
-    return distrust('its certificate has expired', 'Renew it. If it is new, look at the clock of where this runs');
+    return ['its certificate has expired', 'Renew it. If it is new, look at the clock of where this runs'];
   if (causeCode === 'CERT_NOT_YET_VALID')
-    return distrust('its certificate is not valid yet', 'Look at the clock of where this runs');
-  if (causeCode === 'ERR_TLS_CERT_ALTNAME_INVALID' || causeCode === 'UND_ERR_PRX_TLS')
-    return distrust(
-      'its certificate is for another host name',
-      'Use the name in the certificate, or renew the certificate',
-    );
-  if (causeCode === 'EPROTO' || /^ERR_(SSL|TLS|OSSL)/.test(causeCode))
-    return distrust('no TLS connection could be made', 'Check that the port speaks https');
-  if (causeCode.startsWith('HPE_') || causeCode === 'UND_ERR_HEADERS_OVERFLOW')
-    return say(
-      'GR-HTTP-06',
-      'the answer is not HTTP that can be read',
-      'Check that the URL is that of a web server, http or https as it speaks it',
-    );
+    return ['its certificate is not valid yet', 'Look at the clock of where this runs'];
+  if (causeCode === 'ERR_TLS_CERT_ALTNAME_INVALID' || causeCode === 'UND_ERR_PRX_TLS') {
+    const remedy = 'Use the name in the certificate, or renew the certificate';
+    return ['its certificate is for another host name', remedy];
+  }
+  const isOfTls = causeCode === 'EPROTO' || /^ERR_(SSL|TLS|OSSL)/.test(causeCode);
+  return isOfTls ? ['no TLS connection could be made', 'Check that the port speaks https'] : undefined;
+}
+
+function wordsOfSocket(causeCode: string, { host, proxy }: Route): readonly [code: string, ...Words] {
+  const peer = proxy === undefined ? host : `the proxy ${proxy}`;
+  if (UNKNOWN_NAME.has(causeCode)) {
+    const remedy = 'Check the URL, and the DNS of where this runs';
+    return ['GR-HTTP-02', `the name of ${peer} cannot be resolved`, remedy];
+  }
+  if (causeCode === 'ECONNREFUSED')
+    return ['GR-HTTP-01', `${peer} refused the connection`, 'Check the URL and that the server is up'];
+  if (UNREACHABLE.has(causeCode)) {
+    const remedy = 'Check the URL, network policies and whether a proxy is needed';
+    return ['GR-HTTP-03', `${peer} cannot be reached`, remedy];
+  }
+  if (CLOSED.has(causeCode)) {
+    const received = 'the connection was closed before the answer was complete';
+    return ['GR-HTTP-04', received, 'Check the server and what stands before it'];
+  }
+  if (causeCode.startsWith('HPE_') || causeCode === 'UND_ERR_HEADERS_OVERFLOW') {
+    const remedy = 'Check that the URL is that of a web server, http or https as it speaks it';
+    return ['GR-HTTP-06', 'the answer is not HTTP that can be read', remedy];
+  }
   const shownCode = /^[A-Z][A-Z0-9_]{1,60}$/.test(causeCode) ? causeCode : 'unknown';
-  return say('GR-HTTP-07', `the request failed (${shownCode})`, 'Check the URL, the network and the server');
+  return ['GR-HTTP-07', `the request failed (${shownCode})`, 'Check the URL, the network and the server'];
 }

@@ -6,15 +6,7 @@ import { homeOf, isMapping, namesAt, pathText, schemaAt, valueAt } from './paths
 import { type ProblemCode, quoted } from './problems.ts';
 import { ownedKey } from './runner-config.ts';
 import { OF_REPOSITORY } from './runner-group.ts';
-import {
-  dnsLabelOf,
-  MOST_NAMES,
-  nearestName,
-  ONLY_DATA,
-  OUTSIDE_DATA,
-  scalarInstead,
-  shellLine,
-} from './words.ts';
+import { dnsLabelOf, MOST_NAMES, nearestName, ONLY_DATA, OUTSIDE_DATA, scalarInstead, shellLine } from './words.ts';
 
 /** A problem of a field, by its path. `toRunnerGroup` makes a `Problem` with a place in a file of it. */
 export interface FieldProblem {
