@@ -146,10 +146,7 @@ function withTerminationMessage(container: Container): Container {
   }) as unknown as Container;
 }
 
-/**
- * A pod that is deleted while its container starts gets SIGTERM once, before process 1 handles signals (40 ms,
- * containerd 2.4). The runner would wait for jobs all its grace period, and a job at its end would be killed.
- */
+/** A pod that is deleted as its container starts gets SIGTERM before process 1 handles it (containerd 2.4, 40 ms). */
 function withPreStop(container: Container): Container {
   if (container.name !== 'runner') return container;
   const stop = container.lifecycle?.preStop?.exec.command;
@@ -188,10 +185,7 @@ class PassThroughDocument extends Construct {
   }
 }
 
-/**
- * Everything below `root` as one YAML stream, in the order of the tree; empty if there is nothing. The first document
- * follows a `---`, too: Kubernetes' decoder takes a stream that begins with `{` for JSON.
- */
+/** Everything below `root` as YAML, in the order of the tree. The first `---` keeps a `{` from being read as JSON. */
 export function renderManifests(root: IConstruct): string {
   const texts = root.node.findAll().flatMap((construct) => {
     if (construct instanceof PassThroughDocument) return [withFinalNewline(construct.text)];

@@ -22,10 +22,7 @@ import { CONFIG_DIR, CONFIG_FILE, runnerConfig } from './runner-config-file.ts';
 /** Volume with the registration: `register` writes it and the runner reads it. */
 const DATA: Mount = { name: 'data', path: '/data' };
 
-/**
- * Keeps autoscalers from removing the node of a runner to save it. Whatever the grace period is, the cluster autoscaler
- * kills after 10 minutes (its FAQ, "safe-to-evict"), and Karpenter at a time of its own.
- */
+/** Keeps autoscalers from removing a runner's node to save it: they kill sooner than its grace period ends. */
 const STAY: Texts = {
   'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
   'karpenter.sh/do-not-disrupt': 'true',

@@ -99,10 +99,7 @@ export const SECRET_CONFIG_FILE = `${SECRET_CONFIG.path}/config.yaml`;
 /** Holds the secret of the cache server in the init container. */
 export const CACHE_SECRET_VARIABLE = 'GITEA_RUNNER_CACHE_SECRET';
 
-/**
- * Shell lines that print file `$1` with the secret as `cache.external_secret`, the last key of its last section. In YAML
- * a single quote is written twice. An editor's line break at the end of a Secret is removed.
- */
+/** Shell lines that print file `$1` with the secret as its last key. In YAML a single quote is written twice. */
 export const PRINT_WITH_SECRET = `with_secret() (
   LC_ALL=C
   secret=$(printf %s "$${CACHE_SECRET_VARIABLE}")

@@ -48,10 +48,7 @@ export interface JobManifest {
 
 export type PodTemplate = JobManifest['spec']['template'];
 
-/**
- * Makes the final pod from ours, which does not change: merges the podTemplate and checks the security profile
- * (plan/final-pods.ts). An argument, because most groups have neither. Keys need not be in order.
- */
+/** Makes the final pod: merges the podTemplate, checks the security profile (plan/final-pods.ts). Changes nothing. */
 export type FinishPod = (group: RunnerGroup, ours: PodTemplate) => PodTemplate;
 
 /** Returns the value with all keys in order. */

@@ -10,10 +10,7 @@ import { groupManifest, type Output } from './output.ts';
 import { type RunnerParts, stamp } from './stamp.ts';
 import { document, quote, withFinalNewline } from './yaml.ts';
 
-/**
- * Returns the output in pieces to be joined. A group's Jobs share their long pieces as the same string objects.
- * @param charts in output order, as `RunnersApp.groupCharts`
- */
+/** Returns the output in pieces to be joined, in the order of `charts`. Jobs of a group share long pieces. */
 export function manifestPieces(
   charts: readonly Pick<RunnerGroupChart, 'group' | 'templateJson'>[],
   output: Output,

@@ -27,10 +27,7 @@ const PASSES = 4;
 /** Names of the states in errors. */
 const WORDS = { queued: 'queued', in_progress: 'running', waiting: 'blocked', completed: 'completed' } as const;
 
-/**
- * Puts all jobs of these states into `jobs`: in one request if they fit into a page. Else state by state, in the order
- * in which jobs pass through them: a job that is claimed meanwhile is seen at least once.
- */
+/** Puts all jobs of these states into `jobs`: by one request, else state by state, as a job passes through them. */
 export async function readActiveJobs(
   api: GiteaApi,
   level: Level,

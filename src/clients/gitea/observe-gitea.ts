@@ -79,10 +79,7 @@ export interface ObserveOptions
 /** Longest answer. 50 jobs take 60 KB, with a hundred steps each a megabyte; parsed it takes up to forty times as much. */
 const BODY_LIMIT = 4 * 1024 * 1024;
 
-/**
- * Looks at all targets at once, with at most 8 requests per origin. Returns one Look per key.
- * @throws Failure with the causes of all targets: exit 1 if a part is missing, exit 3 if a token is another Gitea's
- */
+/** Looks at all targets at once. @throws Failure with all causes: exit 1, or exit 3 if a token is another Gitea's */
 export async function observe(
   targets: readonly GiteaTarget[],
   options: ObserveOptions,

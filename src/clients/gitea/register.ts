@@ -37,10 +37,7 @@ const answerShape = once(() => {
   });
 });
 
-/**
- * Makes the row of an ephemeral runner, with the names of its labels. Sent once: twice would make two rows.
- * @throws Failure; `unauthorized`: Gitea no longer accepts this registration token
- */
+/** Makes the row of an ephemeral runner. Sent once: a repetition makes a second row. @throws Failure */
 export async function registerRunner(
   access: GiteaAccess,
   registrationToken: string,

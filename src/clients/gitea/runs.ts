@@ -206,10 +206,7 @@ const RerunRow = z.object({
 });
 const JobPage = z.object({ jobs: z.array(RerunRow), total_count: z.int().nonnegative() });
 
-/**
- * Reads the jobs of a run's latest attempt. With `in_progress`: those alone, without what is being cancelled.
- * @throws Failure: Gitea is too old, the run is gone, or the list is not complete
- */
+/** Reads the jobs of a run's latest attempt, or those in progress. @throws Failure: too old, gone, or not complete */
 export async function readRunJobs(
   access: GiteaAccess,
   place: RunPlace,

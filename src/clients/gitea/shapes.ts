@@ -266,18 +266,12 @@ function unusable(subject: string, field: string): ShapeError {
   );
 }
 
-/**
- * Turns a job's `status` in Gitea's API into ours: `queued` is ready, `waiting` is blocked (1.25 to 1.27).
- * Any other word counts as blocked: a runner for such a job would idle.
- */
+/** Turns Gitea's word for a job's state into ours. An unknown word counts as blocked: a runner for it would idle. */
 export function toJobStatus(word: string): JobStatus {
   return word === 'queued' || word === 'in_progress' || word === 'completed' ? word : 'blocked';
 }
 
-/**
- * Returns an attempt that is the same while a job waits and while it runs. Up to 1.26 Gitea adds 1 to `run_attempt`
- * when a runner claims the job (measured on 1.26.0): that is taken back.
- */
+/** Returns an attempt that stays while a job waits and runs. Up to 1.26 `run_attempt` grows by 1 at the claim. */
 export function toAttempt(runAttempt: number, status: JobStatus, version: VersionFacts): number {
   const claimed = status === 'in_progress' || status === 'completed';
   return version.attemptGrowsAtClaim && claimed ? Math.max(0, runAttempt - 1) : runAttempt;

@@ -160,10 +160,7 @@ function judgeWithoutPod(job: KubeJob): Judgement {
   return kubePods.isManagedElsewhere(job) ? judgeByCounts(job) : { state: 'starting', trouble: kubePods.NO_POD_YET };
 }
 
-/**
- * Judges by the counts that Kueue copies from the chosen cluster: nothing else is known here (Kueue 0.17).
- * Until they tell a start, the Job waits for Kueue, and its age includes the time in the queue.
- */
+/** Judges by the counts that Kueue copies from the chosen cluster (0.17). Before a start, the Job waits for Kueue. */
 function judgeByCounts(job: KubeJob): Judgement {
   const { spec, status } = job;
   const { ready, active, terminating, startTime } = status ?? {};

@@ -81,10 +81,7 @@ export class KubeClient {
     return await this.#http.send(request, deadline);
   }
 
-  /**
-   * The lines of a streamed answer, until the server or `signal` ends it, or it is silent for `idleMs`, like a dead one.
-   * @throws Failure when it breaks, or does not begin within `idleMs`
-   */
+  /** The lines of an answer, until `signal`, the server or a silence of `idleMs` ends it. @throws Failure: it breaks */
   async *stream(question: KubeQuestion, idleMs: number, signal: AbortSignal): AsyncGenerator<string> {
     const request = this.request(question);
     const requestAbort = new AbortController();

@@ -193,10 +193,7 @@ export function queueOf({ metadata }: KubeJob): string | undefined {
   return metadata.labels?.[QUEUE];
 }
 
-/**
- * True for a Job that Kueue has started and stopped. Kubernetes does not count the pods of a suspended Job, so it would
- * start another runner of its name. Only starts and stops change a Job's generation, which begins with 1.
- */
+/** True for a Job that Kueue has started and stopped: its next pod would be a second runner of its name. */
 export function wasStopped(job: KubeJob): boolean {
   return queueOf(job) !== undefined && (job.metadata.generation ?? 1) > (job.spec?.suspend ? 1 : 2);
 }

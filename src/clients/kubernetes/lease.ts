@@ -56,10 +56,7 @@ export function leaseOf(client: KubeApi, options: LeaseOptions) {
     return holder && holder !== identity ? lastSeen?.object.metadata.annotations?.[ADDRESS] : undefined;
   };
 
-  /**
-   * Competes until `signal` is aborted, then ends within a second. While this process leads, `lead` runs; its signal is
-   * aborted when leadership or everything ends. The Lease is given back only after `lead` has ended.
-   */
+  /** Competes until `signal` is aborted. While this process leads, `lead` runs; the Lease is given back after its end. */
   const run = async (signal: AbortSignal, lead: (leading: AbortSignal) => Promise<void>): Promise<void> => {
     while (!signal.aborted) {
       if (await untilAborted(signal, tryToHold(signal))) await hold(signal, lead);

@@ -34,10 +34,7 @@ interface WatchListeners<T> {
 const LIST_MS = 30_000;
 /** Asked of the server; it then ends the watch and we begin another one, so load spreads over servers. */
 const WATCH_SECONDS = 290;
-/**
- * Longest silence of a watch, ms. Bookmarks come each minute, but only if objects of the kind have changed (1.34). So a
- * silent watch is a dead connection or a quiet cluster, and a new one shows which.
- */
+/** Longest silence of a watch, ms. A quiet cluster sends no bookmarks (1.34): only a new watch tells it from a dead one. */
 const IDLE_MS = 150_000;
 /** Pause after the first failure of a watch, ms. It is doubled with each further failure. */
 const FIRST_PAUSE_MS = 500;

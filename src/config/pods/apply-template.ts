@@ -25,10 +25,7 @@ type AppliedTemplate =
   /** The final pod, and where it is weaker than the level. Paths are the pod's. */
   | { readonly pod: Mapping; readonly violations: readonly Violation[] };
 
-/**
- * Checks a podTemplate, merges it over `ours` (`spec.template` of the Job) and holds the pod to `level`. Changes nothing.
- * @param secrets names of the Secrets in the group's namespace that hold tokens of Gitea
- */
+/** Checks a podTemplate, merges it over `ours` and holds the pod to `level`. @param secrets with tokens of Gitea */
 export function applyTemplate(
   ours: Mapping,
   template: Value,

@@ -155,16 +155,9 @@ const OF_GROUP = {
         'Bound of one runner for each resource: `{cpu: 8, memory: 32Gi, nvidia.com/gpu: 0}`. Requests and limits of all containers of its pod count together, in each size too. `"*"` stands for each resource that is not named; without it they are not restricted.',
     }),
 };
+const IMAGE_RULE = 'must be an image reference, e.g. registry.example.com/gitea/runner:1.0.8';
 const image = (subject: string) =>
-  described(
-    stringLike(
-      1,
-      LONGEST_IMAGE,
-      IMAGE_REFERENCE,
-      'must be an image reference, e.g. registry.example.com/gitea/runner:1.0.8',
-    ),
-    subject,
-  ).optional();
+  described(stringLike(1, LONGEST_IMAGE, IMAGE_REFERENCE, IMAGE_RULE), subject).optional();
 
 /** Fields of a RunnerGroup, as in group-schema.ts: that schema takes time to make, and is not needed here. */
 const defaults = z

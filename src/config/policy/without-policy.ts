@@ -39,10 +39,7 @@ export const WORKLOADS = wordSet(
     'ClusterWorkflowTemplate CronWorkflow Workflow WorkflowTemplate Rollout ' +
     'ClusterTask Pipeline PipelineRun Task TaskRun ScaledJob',
 );
-/**
- * Characters at which Argo CD's reader and this one disagree: line breaks of YAML 1.1, `---` before spaces that are not
- * ASCII, and a byte order mark before a key.
- */
+/** Characters at which YAML readers disagree: line breaks of YAML 1.1, `---` before odd spaces, a byte order mark. */
 const HIDING = /\r(?!\n)|[\u0085\u2028\u2029\ufeff]|^---/m;
 
 interface RefusedDocument {

@@ -190,10 +190,7 @@ export const MOST_NAMES = 8;
 /** A longer name is not a typing mistake, and the distance takes quadratic time. */
 export const LONGEST_MISTYPED = 64;
 
-/**
- * Returns the known name that was most likely meant: equal except for case, or a mistake per three letters away (the
- * first wins a tie), or the only one with all its words (`maxRunners` for `maxActiveRunners`).
- */
+/** Returns the name that was probably meant: equal but for case, nearly equal, or the only one with all its words. */
 export function nearestName(misspelt: string, knownNames: readonly string[]): string | undefined {
   if (misspelt.length > LONGEST_MISTYPED) return undefined;
   const lower = misspelt.toLowerCase();

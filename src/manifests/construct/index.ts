@@ -25,10 +25,7 @@ function withStackOfCaller(failure: Failure): Failure {
   return failure;
 }
 
-/**
- * A RunnerGroup as an object of a chart; `RunnerGroup` for users. Later changes are checked at synthesis.
- * @throws Failure (GR-INPUT-03 to 06) with every problem, in the words of `gitea-runners validate`
- */
+/** A RunnerGroup in a chart. @throws Failure (GR-INPUT-03 to 06) with all problems; later changes: at synthesis */
 class RunnerGroupConstruct extends ApiObject {
   constructor(scope: Construct, id: string, props: RunnerGroupProps) {
     super(scope, id, { apiVersion: API_VERSION, kind: KIND, ...props });
