@@ -1,5 +1,7 @@
 /** Judges an installation, in the order in which it is made, and our parts beside Argo CD. Pure. */
 import packageJson from '../../../package.json' with { type: 'json' };
+import { remedyOf, troubleText } from '../../answers/remedies.ts';
+import { troubleOfPending } from '../../clients/kubernetes/kube-pods.ts';
 import { Spec } from '../../config/runnergroup/group-schema.ts';
 import { specFieldsOf } from '../../config/runnergroup/json-schema.ts';
 import type { Look } from '../../planner/evidence.ts';
@@ -25,8 +27,9 @@ import {
   unknown,
   withCheckName,
 } from '../reading/finding.ts';
-import { type Deployment, secretValue } from '../reading/reads.ts';
+import { type DeployedContainer, type Deployment, secretValue } from '../reading/reads.ts';
 import { account, applications, projects, rights, tracking, watched } from './doctor-argocd.ts';
+import { containersOf, environment } from './environment.ts';
 import { groups } from './groups.ts';
 import { type Installation, serveIsDown } from './installation.ts';
 import { shards } from './sibling-shards.ts';
@@ -37,6 +40,7 @@ const CHECKS: readonly (readonly [check: string, judge: (installation: Installat
   ['sidecar in argocd-repo-server', sidecar],
   ['serve', serve],
   ['leader of serve', leader],
+  ['environment of both', environment],
   ['Secret of serve', serveSecret],
   ['Service for webhooks', service],
   ['NetworkPolicy of serve', networkPolicy],
@@ -92,50 +96,74 @@ function crd({ crd: read }: Installation): Judgements {
   });
 }
 
-function sidecar({ repoServer, deployments, argocdNamespace }: Installation): Judgements {
+function sidecar(installation: Installation): Judgements {
+  const { repoServer, deployments, argocdNamespace } = installation;
   return judgeRead(repoServer, fixes.noRepoServer(deployments, argocdNamespace), (deployment) => {
-    const sidecarContainer = deployment.spec.template.spec.containers.find(({ name }) => name === NAME);
+    const { containers, securityContext } = deployment.spec.template.spec;
+    const sidecarContainer = containers.find(({ name }) => name === NAME);
     if (!sidecarContainer) return bad(`there is no container ${NAME}`, fixes.STEP_1);
-    const mounted = new Set(sidecarContainer.volumeMounts.map(({ mountPath }) => mountPath.replace(/\/+$/, '')));
-    const folders = [PLUGIN_SERVER_DIR, PLUGIN_SOCKETS_DIR].filter((folder) => !mounted.has(folder));
+    const other = containers.find(({ name }) => name === 'argocd-repo-server');
+    const volumeAt = (folder: string, volumeMounts: DeployedContainer['volumeMounts'] = []) =>
+      volumeMounts.find(({ mountPath }) => mountPath.replace(/\/+$/, '') === folder)?.name;
+    const [user, otherUser] = [sidecarContainer, other].map(
+      (each) => each?.securityContext?.runAsUser ?? securityContext?.runAsUser ?? PLUGIN_USER,
+    );
+    const mounts = sidecarContainer.volumeMounts;
+    const folders = [PLUGIN_SERVER_DIR, PLUGIN_SOCKETS_DIR, '/tmp'].filter((folder) => !volumeAt(folder, mounts));
+    const isShared = folders.length === 0 && volumeAt('/tmp', mounts) === volumeAt('/tmp', other?.volumeMounts);
     const lacking = [
       ...folders.map((folder) => `no ${folder}`),
+      ...(isShared ? ['its /tmp is the volume of argocd-repo-server'] : []),
+      ...(user === otherUser ? [] : [`it runs as user ${user}, and argocd-repo-server as ${otherUser}`]),
       ...(sidecarContainer.command.includes(PLUGIN_SERVER) ? [] : [`its command is not ${PLUGIN_SERVER}`]),
     ];
     return lacking.length > 0
       ? bad(`Argo CD cannot know the plugin: ${lacking.join('; ')}`, fixes.STEP_1)
-      : running(deployment, sidecarContainer.image, argocdNamespace);
+      : running(deployment, sidecarContainer.image, installation);
   });
 }
 
-function serve({ serve: read, repoServer, argocdNamespace }: Installation): Judgements {
+function serve(installation: Installation): Judgements {
+  const { serve: read, argocdNamespace } = installation;
   return judgeRead(read, fixes.STEP_1, (deployment) => {
     if (deployment.spec.replicas === 0) {
       const fix = `kubectl -n ${argocdNamespace} scale deployment/${NAME} --replicas=2`;
       return bad('it has 0 replicas: nobody wakes Argo CD', fix);
     }
-    const image = deployment.spec.template.spec.containers[0]?.image ?? '';
-    const repoServerContainers = 'value' in repoServer ? repoServer.value.spec.template.spec.containers : [];
-    const sidecarImage = repoServerContainers.find(({ name }) => name === NAME)?.image ?? image;
-    if (sidecarImage === image) return running(deployment, image, argocdNamespace);
+    const { image = '' } = deployment.spec.template.spec.containers[0] ?? {};
+    const sidecarImage = containersOf(installation).sidecar?.image ?? image;
+    if (sidecarImage === image) return running(deployment, image, installation);
     const text = `its image is ${image}, and that of the sidecar ${sidecarImage}: they may plan differently`;
     return bad(text, fixes.STEP_1);
   });
 }
 
+/** User of Argo CD's image and of ours. Its socket is for that user alone. */
+const PLUGIN_USER = 999;
+
 /** Ready pods may be those of an older template, without the sidecar or with other settings. */
-function running({ metadata, spec, status }: Deployment, image: string, argocdNamespace: string): Judgement {
+function running({ metadata, spec, status }: Deployment, image: string, installation: Installation): Judgement {
+  const { argocdNamespace, pods } = installation;
   const { conditions, observedGeneration, readyReplicas, updatedReplicas } = status;
+  const failing = conditions.flatMap((each) => (FAILING.includes(`${each.type} ${each.status}`) ? each.message : []));
+  const ofPods = ('value' in pods ? pods.value : []).flatMap((pod) => {
+    const { trouble, stillSinceMs } = troubleOfPending(pod);
+    return pod.metadata.name.startsWith(`${metadata.name}-`) && stillSinceMs === undefined ? (trouble ?? []) : [];
+  });
+  const why = [...new Set([...ofPods.map(troubleText), ...failing])].map((each) => `: ${each}`).join('');
   const text = `${readyReplicas} of ${spec.replicas} ready, ${image}`;
-  const describe = fixes.describePods(argocdNamespace, metadata.name);
-  if (readyReplicas === 0) return bad(text, describe);
   const isObserved = observedGeneration === metadata.generation;
-  if (isObserved && (observedGeneration === undefined || updatedReplicas >= spec.replicas)) return good(text);
+  const isNewest = isObserved && (observedGeneration === undefined || updatedReplicas >= spec.replicas);
   const newest = `${isObserved ? updatedReplicas : 0} of ${spec.replicas} pods are of the newest template`;
-  const stuck = conditions.find(({ type, status }) => type === 'Progressing' && status === 'False');
-  if (stuck) return bad(`${newest}: ${stuck.message}`, describe);
+  const state = readyReplicas === 0 || isNewest ? text : newest;
+  if (readyReplicas === 0 || why !== '')
+    return bad(state + why, (ofPods[0] && remedyOf(ofPods[0])) ?? fixes.describePods(argocdNamespace, metadata.name));
+  if (isNewest) return good(text);
   return unknown(newest, `Wait: kubectl -n ${argocdNamespace} rollout status deployment/${metadata.name}`);
 }
+
+/** Conditions of a Deployment that is not well. */
+const FAILING = ['Progressing False', 'ReplicaFailure True'];
 
 function leader(installation: Installation): Judgements {
   const { lease, argocdNamespace } = installation;

@@ -141,13 +141,18 @@ function covers(pattern: string, object: string): boolean {
   return new RegExp(`^${parts.join('.*')}$`).test(object);
 }
 
+/** True for this cluster, as far as its name in Argo CD tells. */
+const isHere = ({ name = 'in-cluster', server = WANTED.destination.server }: Application['spec']['destination']) =>
+  name === 'in-cluster' && server === WANTED.destination.server;
+
 /** Matches destinations as Argo CD does: `!` inverts a pattern, and a namespace that matches it is denied. */
 function mayDeployTo(to: string, { destinations }: AppProject['spec']): boolean {
   const fits = (pattern: string, text: string) => covers(pattern.replace('!', ''), text) !== pattern.startsWith('!');
-  const isHere = (server: string, name: string) => fits(server, WANTED.destination.server) || fits(name, 'in-cluster');
+  const fitsHere = (server: string, name: string) =>
+    fits(server, WANTED.destination.server) || fits(name, 'in-cluster');
   return (
     destinations.every(({ namespace }) => !namespace.startsWith('!') || fits(namespace, to)) &&
-    destinations.some(({ server, name, namespace }) => isHere(server, name) && fits(namespace, to))
+    destinations.some(({ server, name, namespace }) => fitsHere(server, name) && fits(namespace, to))
   );
 }
 
@@ -160,7 +165,8 @@ function refusal(
   if (!project) return 'it does not exist, and an Application is of it';
   const { namespaceResourceBlacklist: denied, namespaceResourceWhitelist: allowed } = project.spec;
   const { namespace } = destination;
-  if (namespace !== undefined && !mayDeployTo(namespace, project.spec)) return `it lacks the destination ${namespace}`;
+  if (namespace !== undefined && isHere(destination) && !mayDeployTo(namespace, project.spec))
+    return `it lacks the destination ${namespace}`;
   // As Argo CD does it: no list of what is allowed allows all (IsGroupKindNamePermitted).
   const isIn = (list: typeof denied, kind: string): boolean =>
     list?.some((each) => covers(`${each.group}/${each.kind}`, kind)) ?? false;
@@ -205,17 +211,23 @@ const groupsOf = ({ status }: Application): readonly string[] =>
 
 /** Judges each Application that has the plugin or RunnerGroups, and whether each namespace of groups has one. */
 export function applications(installation: Installation): Judgements {
-  const { applications: read, groups: all, argocdNamespace } = installation;
+  const { applications: read, groups: all, argocdNamespace, params } = installation;
+  const others = 'value' in params ? (params.value.data['application.namespaces'] ?? '') : '';
+  /** What is missing here may be in a namespace that Argo CD looks at, too. */
+  const lacking = (text: string, fix: string) =>
+    others === ''
+      ? bad(text, `${fix}. If an ApplicationSet should make it: kubectl -n ${argocdNamespace} describe applicationsets`)
+      : unknown(`${text}; namespaces ${others} (application.namespaces) are not looked at`, SEE_ALL);
   return judgeRead(read, fixes.NO_ARGOCD, (allApps) => {
     const concerned = allApps.filter((each) => hasPlugin(each) || groupsOf(each).length > 0);
     if (concerned.length === 0)
-      return bad(`no Application of namespace ${argocdNamespace} has the plugin ${PLUGIN}`, fixes.STEP_3);
+      return lacking(`no Application of namespace ${argocdNamespace} has the plugin ${PLUGIN}`, fixes.STEP_3);
     const namespaces = new Set(concerned.map(({ spec }) => spec.destination.namespace));
     const alone = [...new Set(all.map(({ namespace }) => namespace))].filter((namespace) => !namespaces.has(namespace));
     const owners = groupBySeveral(concerned, groupsOf);
     return [
       ...concerned.flatMap((each) =>
-        withCheckName(`Application ${each.metadata.name}`, application(each, installation)),
+        withCheckName(`Application ${each.metadata.name}`, [application(each, installation), ...elsewhere(each)]),
       ),
       ...[...owners].flatMap(([group, apps]) => {
         const names = apps.map(({ metadata }) => metadata.name).join(' and ');
@@ -224,10 +236,18 @@ export function applications(installation: Installation): Judgements {
       }),
       ...alone.map((namespace) => {
         const text = `none has the destination namespace ${namespace}, which has RunnerGroups`;
-        return bad(text, `Make an Application for it: ${fixes.STEP_3}`);
+        return lacking(text, `Make an Application for it: ${fixes.STEP_3}`);
       }),
     ];
   });
+}
+
+const SEE_ALL = 'kubectl get applications.argoproj.io -A shows all';
+
+function elsewhere({ spec: { destination } }: Application): readonly Judgement[] {
+  if (isHere(destination)) return [];
+  const text = `it deploys to cluster ${destination.name ?? destination.server}, which is not looked at`;
+  return [unknown(text, 'Run doctor there, too: --kubeconfig')];
 }
 
 /** Returns what is wrong with the source of the manifests. Undefined: they come from the plugin. */
@@ -257,17 +277,20 @@ function application(app: Application, { gitea, nowMs }: Installation): Judgemen
       ? []
       : [`annotation ${COMPARE_OPTIONS}: ${OPTION} is missing`]),
   ];
+  // A sync that has failed is told by its operation, which has the reason.
+  const error = status.conditions.find(({ type }) => type.endsWith('Error') && type !== 'SyncError');
   if (faults.length > 0) {
     const { namespace, name } = metadata;
     const patch = JSON.stringify(patchFor(app));
-    return bad(faults.join('; '), `kubectl -n ${namespace} patch application ${name} --type=merge -p '${patch}'`);
+    const errors = error ? [`${error.type}: ${unwrapped(error.message)}`] : [];
+    return bad(
+      [...faults, ...errors].join('; '),
+      `kubectl -n ${namespace} patch application ${name} --type=merge -p '${patch}'`,
+    );
   }
-  // A sync that has failed is told by its operation, which has the reason.
-  const error = status.conditions.find(({ type }) => type.endsWith('Error') && type !== 'SyncError');
-  const [said] = status.conditions;
+  const said = status.conditions.map(({ type, message }) => `${type}: ${message}`).join('; ');
   if (error === undefined && failure) return bad(failure.why, failure.next);
-  if (error === undefined)
-    return said ? unknown(`Argo CD says ${said.type}: ${said.message}`) : good(`project ${spec.project}`);
+  if (error === undefined) return said ? unknown(`Argo CD says ${said}`) : good(`project ${spec.project}`);
   const message = unwrapped(error.message);
   const text = `${error.type}: ${message}`;
   const isOfGitea = gitea.scopes.some(({ look }) => look instanceof Failure && message.includes(look.code));

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import * as z from 'zod';
 import type { ClusterSecrets, SecretPlace } from '../../clients/kubernetes/cluster-secrets.ts';
+import { KubePod } from '../../clients/kubernetes/resources.ts';
 import type { SecretReader } from '../../clients/tokens/api-token.ts';
 import { Failure } from '../../shared/failure.ts';
 import { API_SECRETS_DIR, manual, NAME, SERVE_SECRET, SETTINGS } from '../../shared/installed/installed-names.ts';
@@ -20,10 +21,15 @@ const Container = z.looseObject({
   name: z.string(),
   image: z.string(),
   command: strings,
+  securityContext: z.looseObject({ runAsUser: z.number().optional() }).optional(),
+  envFrom: z.array(z.looseObject({ configMapRef: z.looseObject({ name: maybeText }).optional() })).default([]),
+  env: z.array(z.looseObject({ name: z.string(), value: maybeText })).default([]),
   volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })).default([]),
 });
 const Volume = z.looseObject({ name: z.string(), secret: z.looseObject({ secretName: maybeText }).optional() });
+export type DeployedContainer = z.output<typeof Container>;
 const PodSpec = z.looseObject({
+  securityContext: Container.shape.securityContext,
   serviceAccountName: z.string().default('default'),
   containers: z.array(Container),
   volumes: z.array(Volume).default([]),
@@ -76,7 +82,7 @@ const Application = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string(), annotations: texts, finalizers: strings }),
   spec: z.looseObject({
     project: z.string().default('default'),
-    destination: z.looseObject({ namespace: maybeText }).default({}),
+    destination: z.looseObject({ namespace: maybeText, server: maybeText, name: maybeText }).default({}),
     source: Source.optional(),
     sources: z.array(Source).default([]),
     sourceHydrator: z.looseObject({ drySource: Source.optional() }).optional(),
@@ -172,6 +178,9 @@ export const READS = {
   accounts: objectAt((namespace) => `/api/v1/${namespace}/configmaps/argocd-cm`, WithData),
   rights: objectAt((namespace) => `/api/v1/${namespace}/configmaps/argocd-rbac-cm`, WithData),
   applications: objectAt((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/applications`, listOf(Application)),
+  /** Settings of Argo CD's commands. */
+  params: objectAt((namespace) => `/api/v1/${namespace}/configmaps/argocd-cmd-params-cm`, WithData),
+  pods: objectAt((namespace) => `/api/v1/${namespace}/pods`, listOf(KubePod)),
   projects: objectAt((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/appprojects`, listOf(AppProject)),
   nodes: objectAt(() => '/api/v1/nodes', listOf(Node)),
   /** Traces of the cluster autoscaler and of Karpenter: nodes may be added when a pod needs them. */
