@@ -1,9 +1,6 @@
 /**
  * Reasons why a job is held and why a runner stays or goes: one row each, from which all outlets make their words.
  * A reason of the planner does not compile until its row is written. Remedies for failed pods are rows of remedies.ts.
- *
- *     HELD ......... why a job has no runner ............ `HeldBecause`
- *     RUNNERS ...... why a runner stays or goes ......... `EmittedBecause`, `DroppedBecause`
  */
 import type {
   DroppedBecause,
@@ -52,6 +49,7 @@ const NO_GROUP = { state: 'unserved', heldBack: 'no' } as const;
 /** Somebody must act. */
 const UNSERVED_BY_GROUP = { state: 'unserved', heldBack: 'by-its-group' } as const;
 
+/** Why a job has no runner. */
 export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
   blocked: {
     ...{ state: 'blocked', heldBack: 'no' },
@@ -304,6 +302,7 @@ const AT_WORK = { state: 'busy', ciJob: 'taken' } as const;
 const NEEDLESS = { state: 'stale', ciJob: 'none' } as const;
 const GONE = { state: 'stale', ciJob: 'open' } as const;
 
+/** Why a runner stays or goes. */
 export const RUNNERS: Readonly<
   Record<ServedBy, ServingReason> & Record<EmittedBecause | DroppedBecause, RunnerReason>
 > = {

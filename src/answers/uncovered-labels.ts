@@ -104,8 +104,7 @@ export function hintsFor(groups: readonly RunnerGroup[], mostSteps = MOST_STEPS)
     const labels = [...new Set(job.labels)];
     // Looking up a label takes longer than comparing a letter.
     if (!mayTake(4 * groups.length * labels.length)) return {};
-    const [owner = '', repo = ''] = job.repository.split('/');
-    const ofScope = groups.filter(({ giteaUrl, scope }) => giteaUrl === origin && hasJobsOf(scope, owner, repo));
+    const ofScope = groups.filter(({ giteaUrl, scope }) => giteaUrl === origin && hasJobsOf(scope, job.repository));
     if (isBlocked && ofScope.some((group) => labels.every((label) => namesOf(group).has(label)))) return {};
     const hints = ofScope.flatMap((group) => hintIn(group, labels));
     const [fewestCorrections] = hints.sort((a, b) => a.labels.length - b.labels.length);

@@ -226,11 +226,10 @@ function groupFinder({ groups, instance }: UsageEvidence) {
     },
     /** Undefined: no group covers the job, or several do. */
     byLabels: (gitea: string, { labels, repository }: RanJob): RunnerGroup | undefined => {
-      const [owner = '', name = ''] = repository.split('/');
       const [only, another] = groups.filter(
         (group) =>
           group.giteaUrl === gitea &&
-          hasJobsOf(group.scope, owner, name) &&
+          hasJobsOf(group.scope, repository) &&
           (labels.length > 0 || group.acceptUnlabelledJobs) &&
           withSizes(group).some((each) => labels.every((label) => each.labels.some(({ name }) => name === label))),
       );

@@ -73,8 +73,7 @@ export function ownGiteas(gitea: string, options: Omit<GiteasOptions, 'pollMs'>)
     // A failure of the page's requests is not a failure of serve's looks.
     tell: (event) => event.is === 'gitea-request' && options.tell(event),
   });
-  const queues = [LOOK, QUEUES.rights, QUEUES.signIn];
-  giteas.share(new Map(queues.map((key) => [{ key, url: gitea }, new Set([key])])));
+  giteas.share(new Map([LOOK, QUEUES.rights, QUEUES.signIn].map((key) => [{ key, url: gitea }, new Set([key])])));
   return giteas;
 }
 

@@ -5,9 +5,8 @@
  *     a group ............... owners of its scope: GET /users/LOGIN/orgs/ORG/permissions, GET /repos/OWNER/NAME; site administrators
  *                             whose tokens may read organizations: GET /orgs/ORG, GET /user/orgs
  *
- * (routers/api/v1/api.go and org/org.go, read in 1.26.0 and 1.27.3.) An answer counts for four minutes at most, and is asked for again
- * after two. So who loses his rights loses sight within five. What Gitea does not answer is not shown.
- * A person's sessions share the answers. Any other token has its own: it may be for less.
+ * (routers/api/v1/api.go and org/org.go, read in 1.26.0 and 1.27.3.) An answer is asked for again after two minutes, and counts for four: who
+ * loses his rights loses sight within five. A person's sessions share the answers. Any other token has its own: it may be for less.
  */
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';

@@ -388,10 +388,7 @@ function evidenceOf(
   const places = new Map(groups.map(({ group, planned }) => [planned.look, group]));
   const looks = [...places].map(([look, { giteaUrl, scope }]) => {
     const runnersHere = seenRunners.filter(({ side }) => side.planned.origin === giteaUrl);
-    const jobs = runnersHere.flatMap(({ job }) => {
-      const [owner = '', name = ''] = job?.repository.split('/') ?? [];
-      return job && hasJobsOf(scope, owner, name) ? [job] : [];
-    });
+    const jobs = runnersHere.flatMap(({ job }) => (job && hasJobsOf(scope, job.repository) ? [job] : []));
     const rows = runnersHere.filter(({ now, side }) => {
       const isRegistered = now !== 'starting' && now !== 'debugging';
       return isRegistered && (side.planned.look === look || scope.kind === 'global');

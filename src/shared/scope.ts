@@ -31,7 +31,8 @@ export function scopeWord(scope: Scope): string {
 }
 
 /** True if the repository's jobs are in the scope, by its former or current name. Gitea's names ignore case. */
-export function hasJobsOf(scope: Scope, owner: string, repo: string): boolean {
+export function hasJobsOf(scope: Scope, repository: string): boolean {
+  const [owner = ''] = repository.split('/');
   const covers = [coverOf(scope) ?? '', scope.now].map((name) => name?.toLowerCase());
-  return ['', owner, `${owner}/${repo}`].some((name) => covers.includes(name.toLowerCase()));
+  return ['', owner, repository].some((name) => covers.includes(name.toLowerCase()));
 }

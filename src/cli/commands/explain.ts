@@ -143,8 +143,7 @@ async function targetsOf({ groups, settings, troubles }: ExplainedPlan, fits = (
 /** Asks each Gitea whose groups may have jobs of the repository. */
 async function runOf(runReference: RunWanted, planned: ExplainedPlan): Promise<Run | undefined> {
   const { settings } = planned;
-  const [owner = '', name = ''] = runReference.repository.split('/');
-  const targets = await targetsOf(planned, ({ scope }) => hasJobsOf(scope, owner, name));
+  const targets = await targetsOf(planned, ({ scope }) => hasJobsOf(scope, runReference.repository));
   for (const target of targets) {
     const run = await findRun(target, runReference, requestOptions(settings));
     if (run) return run;

@@ -145,24 +145,11 @@ export function withCurrentName(reference: What, scopes: readonly Scope[]): What
     : reference;
 }
 
-/** @throws Failure exit 2 when nothing has that name. */
+/** Finds what WHAT names. @throws Failure exit 2 when nothing has that name. */
 export async function findSubject(reference: What, argument: string, places: SearchedIn): Promise<Subject> {
   switch (reference.is) {
-    case 'run': {
-      if (!isInScope(reference.repository, places)) return { is: 'out-of-scope', repository: reference.repository };
-      const run = await places.findRun(reference);
-      const isOf = (repository: string) => (job: Job) => equalsIgnoringCase(job.repository, repository);
-      if (run) {
-        const isOfRepository = isOf(run.repository);
-        const jobsOfRun = jobsWhere(places, (job) => job.runId === run.id && isOfRepository(job));
-        return jobsOfRun.is === 'finished' ? { ...jobsOfRun, run } : { ...withFactsOf(run, jobsOfRun), run };
-      }
-      const isOfRepository = isOf(reference.repository);
-      const job = jobsWhere(places, (each) => each.id === reference.number && isOfRepository(each));
-      const meant = job.jobs.length === 0 ? '' : `. A job has this id: gitea-runners explain ${reference.number}`;
-      const noRun = `Gitea shows no run ${reference.number} of ${reference.repository} among the unfinished and the newest ones`;
-      throw unknown(argument, `${noRun}. ${whyUnseen(`OWNER/NAME#${reference.number}`)}${meant}${brokenHere(places)}`);
-    }
+    case 'run':
+      return await findRunSubject(reference, argument, places);
     case 'job': {
       const jobsOfId = jobsWhere(places, ({ id }) => id === reference.id);
       if (jobsOfId.jobs.length > 0) return await withRunOfWaiting(jobsOfId, places);
@@ -198,6 +185,25 @@ function elsewhere(id: number, { explanation: { liveJobs = [], runners } }: Sear
     : `Gitea may have deleted it with its run. Runner ${runner} was made for it: gitea-runners explain runner/${runner}`;
 }
 
+async function findRunSubject(
+  reference: What & { readonly is: 'run' },
+  argument: string,
+  places: SearchedIn,
+): Promise<Subject> {
+  const { number, repository } = reference;
+  if (!isInScope(repository, places)) return { is: 'out-of-scope', repository };
+  const run = await places.findRun(reference);
+  const isOf = (job: Job): boolean => equalsIgnoringCase(job.repository, run?.repository ?? repository);
+  if (run) {
+    const jobsOfRun = jobsWhere(places, (job) => job.runId === run.id && isOf(job));
+    return jobsOfRun.is === 'finished' ? { ...jobsOfRun, run } : { ...withFactsOf(run, jobsOfRun), run };
+  }
+  const { jobs } = jobsWhere(places, (job) => job.id === number && isOf(job));
+  const meant = jobs.length === 0 ? '' : `. A job has this id: gitea-runners explain ${number}`;
+  const noRun = `Gitea shows no run ${number} of ${repository} among the unfinished and the newest ones`;
+  throw unknown(argument, `${noRun}. ${whyUnseen(`OWNER/NAME#${number}`)}${meant}${brokenHere(places)}`);
+}
+
 /** Names the broken groups: their jobs are not searched. */
 function brokenHere({ explanation }: SearchedIn): string {
   return brokenLines(explanation)
@@ -206,8 +212,7 @@ function brokenHere({ explanation }: SearchedIn): string {
 }
 
 function isInScope(repository: string, { groups }: SearchedIn): boolean {
-  const [owner = '', name = ''] = repository.split('/');
-  return groups.some(({ scope }) => hasJobsOf(scope, owner, name));
+  return groups.some(({ scope }) => hasJobsOf(scope, repository));
 }
 
 type JobsSubject = Subject & { readonly is: 'jobs' | 'finished' };
@@ -322,7 +327,7 @@ export function filtered(explanation: Explanation, { group, repository, states }
     throw unknown(`--group ${group}`, `there is no such RunnerGroup here. ${namesOfGroups(explanation)}`);
   const isShown = (job: ExplainedJob): boolean =>
     isGroup(groupOfJob(job)) &&
-    (repository === undefined || job.job.repository.toLowerCase() === repository.toLowerCase()) &&
+    (repository === undefined || equalsIgnoringCase(job.job.repository, repository)) &&
     (states === undefined || states.includes(job.state));
   const jobs = explanation.jobs.filter(isShown);
   const ofJobs = new Set(jobs.flatMap((job) => (job.verdict === 'served' ? job.runner : (job.job.runner ?? []))));

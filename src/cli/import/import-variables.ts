@@ -78,8 +78,7 @@ export function registrationOf(container: OldContainer, otherObjects: readonly u
     return [{ from, variable: { name, value, valueFrom: { secretKeyRef } } }];
   });
   const env = [...container.env, ...registrationVariables.map(({ variable }) => variable)];
-  const withVariables: OldContainer = { ...container, env };
-  return { container: withVariables, passed: registrationVariables.map(({ from }) => from) };
+  return { container: { ...container, env }, passed: registrationVariables.map(({ from }) => from) };
 }
 
 /** A variable that a command passes to `register`. `from`: the one that it uses. Empty: the value is written there. */

@@ -164,7 +164,7 @@ function firstOverlap(group: RunnerGroup, candidates: readonly RunnerGroup[]): O
   for (const other of candidates) {
     // The owners are the same, or one scope is global. Two groups of one name are an error already.
     const areRepos = scope.kind === 'repo' && other.scope.kind === 'repo';
-    if (isSame(other, group) || (areRepos && !hasJobsOf(other.scope, scope.owner, scope.repo))) continue;
+    if (isSame(other, group) || (areRepos && !hasJobsOf(other.scope, `${scope.owner}/${scope.repo}`))) continue;
     const names = new Set(other.labels.map(({ name }) => name));
     const labels = group.labels.flatMap(({ name }) => (names.has(name) ? [name] : []));
     if (labels.length > 0) return { other, labels };

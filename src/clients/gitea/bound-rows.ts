@@ -31,9 +31,9 @@ export async function readBoundRows(
   const atWork = namesAtWork(jobs);
   const place = { ...scope, now: api.renamedTo(scope) };
   const boundByRepository = groupBy(bound, ({ name, boundTo = '', giteaUrl = url }) => {
-    const [owner = '', repo = ''] = boundTo.split('/');
+    const [, repo = ''] = boundTo.split('/');
     // Somebody may write a Job that says what no repository is called.
-    const isHere = normalBase(giteaUrl) === normalBase(url) && isGiteaName(repo) && hasJobsOf(place, owner, repo);
+    const isHere = normalBase(giteaUrl) === normalBase(url) && isGiteaName(repo) && hasJobsOf(place, boundTo);
     return isHere && !atWork.has(name) ? boundTo.toLowerCase() : undefined;
   });
   const rowsOfRepositories = inTurn([...boundByRepository.keys()].sort(), api.nowMs()).map(async (repository) => {

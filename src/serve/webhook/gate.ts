@@ -163,5 +163,5 @@ function refuse(status: number, reason: RefusalReason, message: string): Webhook
 
 /** True when the event's job may belong to the scope of this Gitea. */
 export function concerns({ giteas, owner, repo }: WebhookEvent, { scope, url }: Pick<GiteaTarget, 'scope' | 'url'>) {
-  return hasJobsOf(scope, owner, repo) && (giteas === undefined || giteas.includes(normalBase(url) ?? url));
+  return hasJobsOf(scope, `${owner}/${repo}`) && (giteas === undefined || giteas.includes(normalBase(url) ?? url));
 }

@@ -138,8 +138,7 @@ export const OPENING = {
  *       ▲                                                │
  *       └──────────── pause ◄── ended, or failed ◄───────┘
  *
- * Slack gives each press to one connection of the app. So each replica holds one, also one that does not lead. Ends with `signal`, and
- * never rejects.
+ * Slack gives each press to one connection of the app. So each replica holds one, also one that does not lead. Never rejects.
  */
 export async function holdConnections(options: ConnectionOptions, signal: AbortSignal): Promise<void> {
   const { clock, pauseMs = 1_000, random, tell } = options;

@@ -3,8 +3,8 @@
  *
  *     groups ─► tokenKeys ─► each key: read the Secret ─► ask Gitea (POST) ─► other than before: write token and url
  *
- * Bounds: one key per second and Gitea. Each key is asked for again after 5 minutes, after a failure sooner at first and then less
- * often. A token goes from Gitea's answer into the Secret and nowhere else.
+ * Bounds: one key per second and Gitea. Each key is asked for again after 5 minutes, after a failure sooner at first.
+ * A token goes from Gitea's answer into the Secret and nowhere else.
  */
 import * as z from 'zod';
 import type { GiteaAccess } from '../../clients/gitea/api.ts';

@@ -118,7 +118,7 @@ function repositoriesOf(group: RunnerGroup, renamedTo: string | undefined): (nam
   const chosenBy = choosersFinder([toPlanned(group, '', '')], new Map([['', { ...(renamedTo && { renamedTo }) }]]));
   return (name) => {
     const [owner = '', repo, ...more] = name.split('/');
-    const isOne = repo && more.length === 0 && hasJobsOf(scope, owner, repo) && chosenBy(name).size > 0;
+    const isOne = repo && more.length === 0 && hasJobsOf(scope, name) && chosenBy(name).size > 0;
     return isOne ? { kind: 'repo', owner, repo } : undefined;
   };
 }

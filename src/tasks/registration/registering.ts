@@ -4,9 +4,7 @@
  *     the plan wants it: register ──► credentials in memory, for a minute ──► its Job is there: create its Secret
  *     its Job is there, and no Secret: register ────────────────▲
  *
- * The watch tells of a Job, so its Secret waits for no new plan.
  * `serve` may not read Secrets: a try to create one tells whether it is there. Rows that are left in Gitea are swept (sweep/sweeper.ts).
- *
  * Bounds: eight runners of one Gitea at a time, within its request budget, and `MOST_AHEAD` credentials in memory. They go from Gitea's
  * answer into the Secret, and nowhere else (test/tasks/registration/registering.test.ts).
  */

@@ -1,21 +1,17 @@
 /**
- * Chooses the dead registrations in Gitea. Pure: no I/O, no clock. A row is dead when all of this held at two observations,
- * `SIGHTINGS_APART_MS` or more apart:
+ * Chooses the dead registrations in Gitea. Pure. A row is dead when all of this held at two observations, `SIGHTINGS_APART_MS` or more apart:
  *
- *   1. ours         either the name has prefix, form and hash of a given group, and the list is that of the group's own scope;
- *                   or all groups are known, the name is that of a vanished one, and a given group of its namespace reads this
- *                   list. Then the two observations are an hour apart (`VANISHED_APART_MS`)
+ *   1. ours         its name and its list are those of a given group; or, if all groups are known, of a vanished one of a given
+ *                   namespace. Then the observations are an hour apart (`VANISHED_APART_MS`)
  *   2. ephemeral    like every runner of ours; anything else was registered by somebody else under our name
  *   3. offline      and so is every other row of that name (names are not unique in Gitea)
  *   4. not working  no job in progress names it: a runner without network is offline after 60 s and may come back
- *   5. no Job       Kubernetes was looked at and shows no Job of that name that is not finished: this tells a dead runner from one that
- *                   starts (offline between Register and Declare), has lost its network or waits for its docker daemon
- *   6. right place  none of its group's runners is online without a Job in that cluster: then we look at the wrong cluster, or
- *                   another one uses the same GITEA_RUNNERS_INSTANCE, and rule 5 proves nothing
+ *   5. no Job       Kubernetes shows no unfinished Job of that name: such a runner starts, has lost its network or waits for docker
+ *   6. right place  no runner of its group is online without a Job in that cluster: then it is the wrong cluster, or another one
+ *                   uses the same GITEA_RUNNERS_INSTANCE, and rule 5 proves nothing
  *
- * Two observations, because Gitea's API shows neither when a row was made nor when it was last seen (modules/structs/repo_actions.go, 1.25 to
- * 1.27). A Job is older than its runner's row. So when the Jobs are listed after the row was first seen, a living runner's Job is among
- * them. Any doubt keeps the row: a dead one costs nothing but a line in a list.
+ * Gitea's API shows neither when a row was made nor when it was last seen (modules/structs/repo_actions.go, 1.25 to 1.27). A Job is older than
+ * its row, so Jobs listed after the first observation include that of a living runner. Any doubt keeps the row: it costs a line in a list.
  */
 import { compareText } from '../../planner/collections.ts';
 import { type Group, hasEnded, type LiveJob, type Look, type RegisteredRunner } from '../../planner/evidence.ts';
