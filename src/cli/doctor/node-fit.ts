@@ -11,16 +11,10 @@ const texts = z.record(z.string(), z.string());
 const quantities = z.record(z.string(), z.union([z.string(), z.number()]).transform(String));
 const resources = z.looseObject({ requests: quantities.optional(), limits: quantities.optional() }).optional();
 const Container = z.looseObject({ restartPolicy: z.string().optional(), resources });
-const Term = z.looseObject({
-  matchExpressions: z.array(Expression).default([]),
-  matchFields: z.array(Expression).default([]),
-});
-const Toleration = z.looseObject({
-  key: z.string().default(''),
-  operator: z.string().default('Equal'),
-  value: z.string().default(''),
-  effect: z.string().default(''),
-});
+const expressions = z.array(Expression).default([]);
+const Term = z.looseObject({ matchExpressions: expressions, matchFields: expressions });
+const word = z.string().default('');
+const Toleration = z.looseObject({ key: word, operator: z.string().default('Equal'), value: word, effect: word });
 const Required = z.looseObject({ nodeSelectorTerms: z.array(Term).default([]) });
 const NodeAffinity = z.looseObject({ requiredDuringSchedulingIgnoredDuringExecution: Required.optional() });
 /** The fields of a pod's spec that decide where it may run. */
@@ -90,10 +84,9 @@ function byTaints({ tolerations }: PodPlace, { spec: { taints, unschedulable } }
           (operator === 'Exists' || value === taint.value),
       ),
   );
-  return (
-    blockingTaint &&
-    `taint ${blockingTaint.key}${blockingTaint.value === '' ? '' : `=${blockingTaint.value}`}:${blockingTaint.effect}`
-  );
+  if (!blockingTaint) return undefined;
+  const { effect, key, value } = blockingTaint;
+  return `taint ${key}${value && `=${value}`}:${effect}`;
 }
 
 function bySize(pod: PodPlace, { status: { allocatable } }: Node): string | undefined {

@@ -11,8 +11,7 @@ import type { RunnerTrouble } from '../../planner/decisions.ts';
 import { type LiveJob, NO_POD, type PodTrouble } from '../../planner/evidence.ts';
 import { isMadeForSame, parseRunnerName } from '../../planner/names.ts';
 import { keyText } from '../../shared/keys.ts';
-import type { Texts } from '../../shared/marks.ts';
-import { KIND } from '../../shared/marks.ts';
+import { KIND, type Texts } from '../../shared/marks.ts';
 import { once } from '../../shared/once.ts';
 import { printable } from '../../shared/printable.ts';
 import { type ClusterReader, readObject } from '../reading/read-object.ts';
@@ -55,20 +54,22 @@ const ON_THE_WAY: ReadonlySet<string> = new Set(['Pulling', 'TriggeredScaleUp', 
 /** A node that has not come by then is given up (cluster autoscaler: max-node-provision-time). A pull may take as long, ms. */
 const COMES_WITHIN_MS = 900_000;
 
+const text = z.string().nullish();
+
 const Events = z.object({
   items: z.array(
     z.object({
-      type: z.string().nullish(),
-      reason: z.string().nullish(),
-      message: z.string().nullish(),
-      firstTimestamp: z.string().nullish(),
-      lastTimestamp: z.string().nullish(),
+      type: text,
+      reason: text,
+      message: text,
+      firstTimestamp: text,
+      lastTimestamp: text,
       /** Of events.k8s.io, where `lastTimestamp` is empty. */
-      eventTime: z.string().nullish(),
-      source: z.object({ component: z.string().nullish() }).nullish(),
-      reportingComponent: z.string().nullish(),
+      eventTime: text,
+      source: z.object({ component: text }).nullish(),
+      reportingComponent: text,
       /** `fieldPath`: of a container, `spec.initContainers{register}`. */
-      involvedObject: z.object({ name: z.string().nullish(), fieldPath: z.string().nullish() }).nullish(),
+      involvedObject: z.object({ name: text, fieldPath: text }).nullish(),
     }),
   ),
 });
@@ -84,13 +85,9 @@ const Workloads = z.object({
       metadata: z.object({ ownerReferences: z.array(z.object({ name: z.string() })).nullish() }),
       status: z
         .object({
-          conditions: z
-            .array(z.object({ type: z.string(), status: z.string().nullish(), message: z.string().nullish() }))
-            .nullish(),
-          admissionChecks: z
-            .array(z.object({ name: z.string(), state: z.string(), message: z.string().nullish() }))
-            .nullish(),
-          clusterName: z.string().nullish(),
+          conditions: z.array(z.object({ type: z.string(), status: text, message: text })).nullish(),
+          admissionChecks: z.array(z.object({ name: z.string(), state: z.string(), message: text })).nullish(),
+          clusterName: text,
         })
         .nullish(),
     }),
@@ -216,13 +213,7 @@ async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise
   const explainedJobs = await Promise.all(
     jobs.map(async (job): Promise<ExplainedJob> => {
       const { runner } = job.job;
-      if (
-        !offlineJobs.has(job) ||
-        job.offline?.isGone ||
-        job.verdict !== 'running' ||
-        !job.group ||
-        runner === undefined
-      )
+      if (!offlineJobs.has(job) || job.offline?.isGone || job.verdict !== 'running' || !job.group || !runner)
         return job;
       const ofPod = await eventsOfPod({ namespace: job.group.namespace, name: runner }, ask);
       const last = newest(ofPod.filter(({ type }) => type !== 'Normal'));
