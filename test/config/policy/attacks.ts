@@ -157,10 +157,10 @@ export const FATES: readonly Fate[] = [
           },
         ],
       }),
-      pod('mounts that others see', {
+      pod('mounts of others', {
         volumes: [{ name: 'extra', emptyDir: {} }],
         containers: [
-          { name: 'runner', volumeMounts: [{ name: 'extra', mountPath: '/x', mountPropagation: 'Bidirectional' }] },
+          { name: 'runner', volumeMounts: [{ name: 'extra', mountPath: '/x', mountPropagation: 'HostToContainer' }] },
         ],
       }),
       pod('no other pod in its region', {
