@@ -199,7 +199,7 @@ export function aroundLines(
   const isHolder = (runner: EmittedRunner): boolean =>
     waiting.some(([job, holds]) => holds(runner) && mayName(runner, job));
   return [
-    ...(jobs.some(isNotCovered) ? brokenLines(explanation) : []),
+    ...(jobs.some((job) => isNotCovered(job) && !job.brokenGroup) ? brokenLines(explanation) : []),
     ...line('But', downFor(jobs, explanation)?.why),
     ...lines('Group', groupsOf(jobs).map(groupText)),
     ...slotLines(isHolder, explanation),
@@ -220,7 +220,7 @@ function isFaulty(decision: RunnerDecision): boolean {
 }
 
 /** Names the broken groups: a job that no group covers may be meant for one of them. */
-export function brokenLines({ where }: Explanation): readonly Line[] {
+function brokenLines({ where }: Explanation): readonly Line[] {
   const texts = (where?.broken ?? []).map(
     ({ group, problem }) => `RunnerGroup ${group} cannot be served, so it does not count: ${problem}`,
   );

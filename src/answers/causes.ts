@@ -37,7 +37,7 @@ export function causeText(
 
 /** Returns the advice for several jobs, once for each cause. */
 export function advicesFor(jobs: readonly ExplainedJob[], adviceOf: (job: ExplainedJob) => readonly string[]) {
-  const lacksLabels = (job: ExplainedJob): boolean => isNotCovered(job) && !job.isActionsOff;
+  const lacksLabels = (job: ExplainedJob): boolean => isNotCovered(job) && !job.isActionsOff && !job.brokenGroup;
   const advice = jobs.filter((job) => !lacksLabels(job)).flatMap((job) => adviceOf(job));
   return [...new Set([...advice, ...notCoveredAdvice(jobs.filter(lacksLabels))])];
 }
@@ -55,7 +55,9 @@ export function adviceFor(job: ExplainedJob, groups: readonly ExplainedGroup[]):
 function servedText(job: ServedJob, runners: ReadonlyMap<string, EmittedRunner>, nowMs: number): string {
   const { by, idleMs, isUnlisted, isUnseen, notCreated, runner } = job;
   const { trouble, triedBefore = 0 } = runners.get(runner) ?? {};
-  if (trouble && !notCreated) return podTroubleText(trouble, nowMs);
+  const { ended } = job;
+  // What happens now may end by itself, and does not say why the last one failed.
+  if (trouble && !notCreated) return `${ended ? `${endedText(ended)}; now ` : ''}${podTroubleText(trouble, nowMs)}`;
   const history = historyText(job, triedBefore);
   const idle =
     idleMs !== undefined && `it is registered and idle for ${duration(idleMs)}: Gitea does not give it the job`;

@@ -20,6 +20,7 @@ import { patienceMs } from '../planner/runners.ts';
 import { defined } from '../shared/defined.ts';
 import { groupBy, keyText, stayKey } from '../shared/keys.ts';
 import { once } from '../shared/once.ts';
+import { hasJobsOf } from '../shared/scope.ts';
 import { blockedBy } from './blocked.ts';
 import { JOB_STATES, type JobState } from './job-state.ts';
 import {
@@ -39,6 +40,7 @@ import { HELD, isUnderSame } from './reasons.ts';
 import { runnersIn } from './runner-counts.ts';
 import { hintsFor } from './uncovered-labels.ts';
 import { durationsIn, estimateWaits, overtimeOf } from './wait-estimate.ts';
+import type { UnservedGroup, WhereIAm } from './where.ts';
 
 /** Jobs of runners in Kubernetes, by name. */
 type Lives = ReadonlyMap<string, LiveJob>;
@@ -358,6 +360,24 @@ function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, no
       ...endOfLastRunner(decision),
     };
   };
+}
+
+/** Adds to jobs that no group covers a group that cannot be served, and may cover them. Not for readers who own no group. */
+export function withBroken(explanation: Explanation): Explanation {
+  const { jobs, where } = explanation;
+  const brokenOf = (job: ExplainedJob): UnservedGroup | undefined => {
+    const inScope = isNotCovered(job) ? brokenFor(job.job.repository, where) : [];
+    const has = ({ labels }: UnservedGroup): boolean =>
+      labels?.some((label) => job.job.labels.includes(label)) === true;
+    const isUnlike = !job.elsewhere && !job.didYouMean;
+    return inScope.find(has) ?? inScope.find(({ labels }) => labels === undefined && isUnlike);
+  };
+  return { ...explanation, jobs: jobs.map((job) => ({ ...job, ...defined({ brokenGroup: brokenOf(job) }) })) };
+}
+
+/** Returns the RunnerGroups that cannot be served, and may have jobs of the repository. */
+export function brokenFor(repository: string, where: WhereIAm | undefined): readonly UnservedGroup[] {
+  return (where?.broken ?? []).filter(({ scope }) => !scope || hasJobsOf(scope, repository));
 }
 
 /** Adds to jobs why the runner that they want has no Job in the cluster, or why its pod waits for credentials. */

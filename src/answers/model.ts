@@ -6,7 +6,7 @@ import type { BlockedBy } from './blocked.ts';
 import type { JobState } from './job-state.ts';
 import type { Uncovered } from './uncovered-labels.ts';
 import type { Overtime, WaitEstimate } from './wait-estimate.ts';
-import type { WhereIAm } from './where.ts';
+import type { UnservedGroup, WhereIAm } from './where.ts';
 
 /** The answer of `explain`. */
 export interface Explanation {
@@ -43,6 +43,8 @@ export type ExplainedJob = OpenDecision &
     readonly notCreated?: NotCreated;
     /** Before this time the runner is not late, ms since 1970. */
     readonly waitUntilMs?: number;
+    /** With `labels-not-covered`: a RunnerGroup that cannot be served, and may have its labels. */
+    readonly brokenGroup?: UnservedGroup;
   };
 
 /** For a job held by the cap or a limit: its wait. For a job with a slot: what may keep that slot taken. */

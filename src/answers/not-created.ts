@@ -35,7 +35,7 @@ export function whyNotCreated(whereIAm: WhereIAm | undefined, job: WaitingJob, n
     (whereIAm && downOf(whereIAm, application)) ??
     (status && unready(status, application)) ??
     (whereIAm && status && neverSeen(whereIAm, status, application, job, nowMs));
-  if (failure) return failure;
+  if (failure) return { ...failure, why: `${failure.why}${awaitedProblem(failure, whereIAm)}` };
   const silentMs = Date.parse(whereIAm?.lookedAt ?? '') - Date.parse(status?.lastCheckTime ?? '');
   if (silentMs > LOOK_LATE_MS)
     return {
@@ -69,6 +69,14 @@ function failureOfShard(application: ApplicationSeen, job: WaitingJob): NotCreat
     : failure;
   const whyOfShard = `the runner falls to shard ${shard}. ${why}. After the spawn timeout it may fall to another shard`;
   return { ...failure, why: whyOfShard, next };
+}
+
+/** Returns the problem of the RunnerGroup for whose health a sync waits. */
+function awaitedProblem({ why }: NotCreated, whereIAm: WhereIAm | undefined): string {
+  const [, name] = /waiting for healthy state of \S*\/RunnerGroup\/([\w-]+)/.exec(why) ?? [];
+  const isIt = ({ group }: Pick<StatusSeen, 'group'>): boolean => name !== undefined && group.endsWith(`/${name}`);
+  const problem = whereIAm?.broken.find(isIt)?.problem ?? whereIAm?.statuses.find(isIt)?.notReady;
+  return problem === undefined ? '' : `; RunnerGroup ${name} cannot be served: ${problem}`;
 }
 
 /** `serve` renews the time of its last look once a minute. */
@@ -231,6 +239,10 @@ const ARGOCD_REMEDIES: Remedies = [
   [
     /find cmp-server plugin|(?:cmp.server|fork\/exec).*(?:permission denied|read-only|no such file)/,
     `the sidecar ${NAME} of argocd-repo-server is not there, not ready, or may not write: ${STEP_1}`,
+  ],
+  [
+    /plugin sidecar: .*(?:EOF|transport)/,
+    `see why the sidecar ${NAME} of argocd-repo-server ended: kubectl -n argocd describe pods -l app.kubernetes.io/name=argocd-repo-server. OOMKilled: raise its memory`,
   ],
   [SYNC_WINDOW, WINDOW_REMEDY],
   [

@@ -24,10 +24,12 @@ import { duration } from '../shared/printable.ts';
 import { blockedText } from './blocked.ts';
 import type { JobState } from './job-state.ts';
 import { type ExplainedGroup, type ExplainedJob, findGroup } from './model.ts';
+import { correctText } from './not-created.ts';
 import { holderAdvice, holdersText, podAdvice, remedyOf, seeWhy, troubleText } from './remedies.ts';
 import { runnersIn } from './runner-counts.ts';
 import { labelsText, notCoveredAdvice, notCoveredText } from './uncovered-labels.ts';
 import { estimateText } from './wait-estimate.ts';
+import type { UnservedGroup } from './where.ts';
 
 type HeldJob = ExplainedJob & { readonly verdict: 'held' };
 
@@ -68,8 +70,8 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
   'labels-not-covered': {
     ...NO_GROUP,
     short: 'with labels that no group covers',
-    text: notCoveredText,
-    advice: (job) => notCoveredAdvice([job]),
+    text: (job) => (job.brokenGroup ? brokenText(job.brokenGroup, job.job.labels) : notCoveredText(job)),
+    advice: (job) => (job.brokenGroup ? [brokenAdvice(job.brokenGroup)] : notCoveredAdvice([job])),
     ask: ({ job }) =>
       `correct runs-on in the workflow, or ask who owns groups here for runners with ${labelsText(job.labels)}`,
   },
@@ -133,6 +135,15 @@ export const BY_GROUPS = (Object.keys(HELD) as HeldBecause[]).filter((each) => H
 /** True for a ready job without a runner because of its group or of its lack of labels. Its state may also be `unserved`. */
 export function isHeldBack(decision: JobDecision): boolean {
   return decision.verdict === 'held' && HELD[decision.because].heldBack !== 'no';
+}
+
+function brokenText({ group, labels, problem }: UnservedGroup, wanted: readonly string[]): string {
+  const hasThem = labels ? 'has its labels' : `may have its labels (${labelsText(wanted)})`;
+  return `RunnerGroup ${group} ${hasThem}, and cannot be served: ${problem}`;
+}
+
+export function brokenAdvice({ group, problem }: UnservedGroup): string {
+  return `mend RunnerGroup ${group}: ${correctText(problem)}`;
 }
 
 function textOf(group: GroupKey | undefined): string {
@@ -395,7 +406,8 @@ export function podTroubleText(trouble: RunnerTrouble, nowMs: number): string {
   if (stillSinceMs === undefined)
     return `its pod ${comesByMs === undefined ? 'cannot start' : 'waits for a node'}: ${text}`;
   // Whole minutes: pods with one cause share a line.
-  return `its pod has not started: ${text}, for ${duration(nowMs - stillSinceMs - ((nowMs - stillSinceMs) % 60_000))}`;
+  const stillMs = nowMs - stillSinceMs - ((nowMs - stillSinceMs) % 60_000);
+  return `its pod has not started: ${text}${stillMs > 0 ? `, for ${duration(stillMs)}` : ''}`;
 }
 
 /** Returns why a runner stays or goes, for the table of runners. */

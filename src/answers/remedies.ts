@@ -462,7 +462,7 @@ export function hasLogs(trouble: PodTrouble): boolean {
   return !NO_LOGS.test(troubleText(trouble));
 }
 
-/** Names for a remedy. An absent name stands as in the manual: `kubectl cordon NODE`. */
+/** Names for a remedy. In a command an absent name stands as in the manual: `kubectl cordon NODE`. */
 interface Names {
   readonly group?: GroupKey | undefined;
   readonly runner?: string;
@@ -492,6 +492,12 @@ export function remedyOf(trouble: PodTrouble, { group, runner, secret }: Names =
   return refusal + ([...new Set(ofNodes)].join('; or ') || `${ADD_NODE} node lacks`);
 }
 
+/** True for troubles with one reason and one remedy. Their messages may name different nodes or addresses. */
+export function isSameTrouble(one: PodTrouble, other: PodTrouble): boolean {
+  const [remedy, otherRemedy] = [one, other].map(({ node: _, ...trouble }) => remedyOf(trouble));
+  return one.reason === other.reason && remedy === otherRemedy;
+}
+
 /** Returns the remedy of the first row that fits. @param placeholders by the names in capitals */
 export function remedyIn(
   remedies: Remedies,
@@ -500,8 +506,10 @@ export function remedyIn(
 ): string | undefined {
   for (const [expression, remedy] of remedies) {
     const match = expression.exec(text);
-    if (match)
-      return remedy.replaceAll(/<(\w+)>/g, (_, name: string) => match.groups?.[name] ?? placeholders[name] ?? name);
+    if (!match) continue;
+    const isNodeKnown = placeholders['NODE'] !== undefined;
+    const written = isNodeKnown ? remedy : remedy.replaceAll(/(?<!describe )node <NODE>/g, 'its node');
+    return written.replaceAll(/<(\w+)>/g, (_, name: string) => match.groups?.[name] ?? placeholders[name] ?? name);
   }
   return undefined;
 }

@@ -3,6 +3,7 @@ import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
 import { RunnerGroupStatus } from '../config/runnergroup/status.ts';
 import { defined } from '../shared/defined.ts';
 import { keyText } from '../shared/keys.ts';
+import type { Scope } from '../shared/scope.ts';
 
 export interface WhereIAm {
   /** `https://host:port` */
@@ -58,8 +59,15 @@ export interface ApplicationSeen {
   readonly isMissing?: true;
 }
 
-/** `group`: `runners/ci`. */
-export type UnservedGroup = Readonly<Record<'group' | 'problem', string>>;
+/** A RunnerGroup that cannot be served. */
+export interface UnservedGroup {
+  /** `runners/ci` */
+  readonly group: string;
+  readonly problem: string;
+  /** Names of its labels, and its scope. Absent: not known, so any job may be meant for it. */
+  readonly labels?: readonly string[];
+  readonly scope?: Scope;
+}
 
 export type StatusSeen = Readonly<ReturnType<typeof statusSeen>>;
 

@@ -101,7 +101,7 @@ describe('what helps against a pod that does not start', () => {
     ],
     ['ImagePullBackOff', 'pull access denied, repository does not exist', 'imagePullSecrets. Or correct'],
     ['ImagePullBackOff', 'x: toomanyrequests: You have reached your pull rate limit', 'pull from a mirror'],
-    ['ImagePullBackOff', 'x: dial tcp 10.0.0.1:443: i/o timeout', 'whether node NODE reaches the registry'],
+    ['ImagePullBackOff', 'x: dial tcp 10.0.0.1:443: i/o timeout', 'whether its node reaches the registry'],
     ['ImagePullBackOff', 'x: no match for platform in manifest: not found', 'processor of the nodes'],
     ['CreateContainerConfigError', 'configmap "mirrors" not found', 'make ConfigMap mirrors in namespace runners'],
     [
@@ -171,7 +171,7 @@ describe('what helps against a pod that does not start', () => {
     ],
     ['RegistryUnavailable', 'registry is unavailable', 'registry runs'],
     ['ImagePullBackOff', 'x: unexpected status from HEAD request to https://r/v2/x: 403 Forbidden', 'imagePullSecrets'],
-    ['ImagePullBackOff', 'x: httpReadSeeker: read: connection reset by peer', 'whether node NODE reaches the registry'],
+    ['ImagePullBackOff', 'x: httpReadSeeker: read: connection reset by peer', 'whether its node reaches the registry'],
     ['ImagePullBackOff', 'reading manifest 9 in docker.io/x: manifest unknown', 'correct the image'],
     ['InvalidImageName', 'Failed to apply default image tag: zzz', 'correct the image'],
     [
@@ -473,6 +473,7 @@ describe('what helps against a pod that does not start', () => {
 
 const GIT = 'Failed to fetch default: `git fetch origin --tags --force` failed exit status 128: fatal: ';
 const CACHE = 'failed to sync cluster https://10.96.0.1:443: failed to load initial state of resource';
+const SIDECAR = 'plugin sidecar failed. error generating manifests in cmp: rpc error:';
 const CONVERSION = 'conversion webhook for cert-manager.io/v1alpha2, Kind=Certificate failed: Post';
 const DISCOVER =
   'one or more synchronization tasks are not valid: failed to discover server resources for group version';
@@ -530,6 +531,16 @@ it.each([
   [`${GIT}Authentication failed for 'https://git.acme/r/'`, 'access to that repository'],
   [`${GIT}could not read Username for 'https://git.acme': terminal prompts disabled`, 'access to that repository'],
   [`${GIT}Unable to create '/tmp/x/.git/index.lock': File exists.`, 'rollout restart deployment/argocd-repo-server'],
+  [`${SIDECAR} code = Unavailable desc = error reading from server: EOF`, 'why the sidecar gitea-runners of'],
+  [`${SIDECAR} code = Unavailable desc = transport is closing`, 'why the sidecar gitea-runners of'],
+  [
+    `${SIDECAR} code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial unix /home/argocd/cmp-server/plugins/gitea-runners.sock: connect: connection refused"`,
+    'why the sidecar gitea-runners of',
+  ],
+  [
+    `${SIDECAR} code = Unknown desc = error generating manifests: \`gitea-runners generate .\` failed exit status 1: error: GR-GITEA-05 list: EOF`,
+    'do what it says',
+  ],
   ['error generating manifests in cmp: open /tmp/_cmp_server/x: permission denied', 'repeat step 1'],
   ['error sending generate manifest to cmp-server: context canceled', 'how busy argocd-repo-server is'],
   ["application 'runners' in namespace 'web' is not permitted to use project 'runners'", 'spec.sourceNamespaces'],

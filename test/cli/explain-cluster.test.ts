@@ -143,6 +143,36 @@ describe('without PATH and without files here', () => {
     expect(stdout).not.toContain('gitea.invalid');
   });
 
+  it('explain of a run whose group is broken tells that first, and nothing of a wrong name', async () => {
+    const lost = (url: string) => groupYaml(url, '', 'mobile').replace('org: acme', 'org: mobile');
+    const { run, kubeconfig } = await scene((url) => ({
+      groups: [groupObject(groupYaml(url)), groupObject(lost(url).replace('name: gitea-api', 'name: lost'))],
+    }));
+    const ask = (what: string) => run([what, '--kubeconfig', kubeconfig, '-n', 'runners']);
+
+    const [ofRun, ofOther, ofJob] = await Promise.all([ask('mobile/app#1'), ask('acme/web#99'), ask('4711')]);
+
+    const told = 'RunnerGroup runners/mobile cannot be served, so its jobs are not seen: GR-GITEA-03';
+    expect(ofRun.stderr).toContain(`error: GR-EXPLAIN-03 explain mobile/app#1: ${told}`);
+    expect(ofRun.stderr).not.toContain('Gitea shows no run');
+    expect(ofOther.stderr).toContain('explain acme/web#99: Gitea shows no run 99 of acme/web');
+    expect(ofJob.stderr).toContain(`explain 4711: ${told}`);
+    expect(ofJob.stderr).toContain('Of the others, there is no unfinished job of this id');
+  });
+
+  it('explain of a repository that only a group without a readable spec may have names that group', async () => {
+    const { run, kubeconfig } = await scene((url) => ({
+      groups: [groupObject(groupYaml(url)), standInObject('broken')],
+    }));
+
+    const { stdout } = await run(['other/api#1', '--kubeconfig', kubeconfig, '-n', 'runners']);
+
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'Cause: RunnerGroup runners/broken may have other/api, and cannot be served: ci.yaml:7:3: spec.org: is missing',
+    );
+    expect(stdout).toContain('mend RunnerGroup runners/broken: do what it says');
+  });
+
   it('explain without PATH leaves out a group that serve says the policy denies, and says so', async () => {
     const message = 'GR-POLICY-04 spec.image: comes from evil.example.com';
     const ready = { type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' };

@@ -4,6 +4,7 @@
  * them.
  */
 import { describe, expect, it } from 'vitest';
+import { PROBLEM } from '../../src/config/runnergroup/broken.ts';
 import { REGISTERED_AT, SIZE, TRIED_BEFORE, WEIGHT } from '../../src/shared/marks.ts';
 import { kubeconfigFor, liveJob, newRunnerIn, startCluster } from '../clients/kubernetes/through-cli.ts';
 import { answering, groupList, groupObject, podOf, runsSince, secretObject } from '../support/kube-objects.ts';
@@ -305,6 +306,14 @@ interface Row extends Situation {
 
 const nextIn = (line: string): string | undefined => /Next: (.*?) Link: /.exec(line)?.[1];
 
+/** The object that `generate` prints for a file that it cannot read. */
+const conflicted = (url: string): object => {
+  const object = groupObject(groupYaml(url, '', 'gpu')) as { readonly metadata: { readonly annotations?: object } };
+  const problem = 'gpu.yaml:13:1: is no valid YAML: this is a conflict of Git: resolve it [GR-INPUT-02]';
+  const annotations = { ...object.metadata.annotations, [PROBLEM]: problem };
+  return { ...object, metadata: { ...object.metadata, annotations } };
+};
+
 const DISCONNECTED = { type: 'ComparisonError', message: 'error: GR-GITEA-01 list jobs of org acme' };
 
 describe('explain, at 3 a.m., when', () => {
@@ -438,7 +447,7 @@ describe('explain, at 3 a.m., when', () => {
       jobs: oldJob,
       pods: failedPod({ reason: 'UnexpectedAdmissionError', message: 'Allocate failed due to no healthy devices' }),
       cause: 'its last runner failed: UnexpectedAdmissionError: Allocate failed due to no healthy devices',
-      next: 'nothing, if the next pod starts. Else look at node NODE: kubectl describe node NODE',
+      next: 'nothing, if the next pod starts. Else look at its node: kubectl describe node NODE',
       not: 'logs job/',
     },
     {
@@ -890,6 +899,72 @@ describe('explain, at 3 a.m., when', () => {
       not: 'cordon',
     },
     {
+      when: 'its image has been pulled for half a minute',
+      jobs: (runner) => [liveJob(runner, Date.now() - 40_000)],
+      pods: onNode(() => ({ ...pulling(), conditions: [scheduledFor(39)] })),
+      events: (runner) => [podEvent(runner, 'Normal', 'Pulling', 'Pulling image "r.acme/full:1"', 37)],
+      cause: 'its pod has not started: Pulling: image "r.acme/full:1"; runner',
+      next: 'Pulling: wait until 20',
+      not: 'waits for a node',
+    },
+    {
+      when: 'its volume has not come for half a minute',
+      jobs: (runner) => [liveJob(runner, Date.now() - 40_000)],
+      pods: onNode(() => ({ ...waitingRunner, conditions: [scheduledFor(39)] })),
+      events: (runner) => [podEvent(runner, 'Warning', 'FailedMount', 'MountVolume.SetUp failed: x', 5)],
+      cause: 'its pod has not started: FailedMount: MountVolume.SetUp failed: x; runner',
+      next: 'FailedMount: look at that volume',
+      not: 'cannot start',
+    },
+    {
+      when: 'the registry did not answer its last runner, and the next one pulls',
+      jobs: (runner) => [marked(runner, 40_000, { [TRIED_BEFORE]: '1' })],
+      pods: onNode(() => ({ ...pulling(), conditions: [scheduledFor(39)] })),
+      events: (runner) => [
+        { reason: 'WorkerPodStuckPending', message: stuckBefore(runner, 'ImagePullBackOff: r.acme: i/o timeout') },
+        podEvent(runner, 'Normal', 'Pulling', 'Pulling image "r.acme/full:1"', 37),
+      ],
+      code: 4,
+      cause:
+        'its last runner failed: ImagePullBackOff: r.acme: i/o timeout; now its pod has not started: Pulling: image "r.acme/full:1"',
+      next: 'see whether its node reaches the registry: network, DNS, proxy Next: Pulling: wait until 20',
+      not: 'node NODE',
+    },
+    {
+      when: 'the registry does not answer the next runner either',
+      jobs: (runner) => [marked(runner, 40_000, { [TRIED_BEFORE]: '1' })],
+      pods: onNode(() => ({
+        conditions: [scheduledFor(39)],
+        ...registering({ waiting: { reason: 'ImagePullBackOff', message: 'Back-off: r.acme: i/o timeout' } }),
+      })),
+      events: (runner) => [
+        { reason: 'WorkerPodStuckPending', message: stuckBefore(runner, 'ImagePullBackOff: r.acme: i/o timeout') },
+      ],
+      code: 4,
+      cause: 'its pod cannot start: ImagePullBackOff: ',
+      next: 'ImagePullBackOff: see whether node node-1 reaches the registry',
+      not: 'its last runner failed',
+    },
+    {
+      when: 'its last runner could not register, and the next one has tried for five minutes',
+      jobs: (runner) => [marked(runner, 310_000, { [TRIED_BEFORE]: '1' }), failedJob(`${runner.slice(0, -4)}0000`)],
+      pods: (runner) => [
+        ...onNode(() => ({
+          conditions: [scheduledFor(305), { type: 'PodReadyToStartContainers', status: 'True' }],
+          ...registering({ running: { startedAt: new Date(Date.now() - 300_000).toISOString() } }),
+        }))(runner),
+        ...failedPod(
+          registering({
+            terminated: { exitCode: 1, message: 'level=error msg="x" error="permission_denied: 403 Forbidden"' },
+          }),
+        )(`${runner.slice(0, -4)}0000`),
+      ],
+      code: 4,
+      cause:
+        'its last runner failed: RegistrationFailed: container register ended with exit code 1: permission_denied: 403 Forbidden; now its pod has not started: InitContainerRunning: init container register has not ended (node node-1), for 5m00s',
+      next: 'see what stands before Gitea and refuses pods',
+    },
+    {
       when: 'its image was pulled, or Events may not be read, and its network is ready',
       jobs: oldJob,
       pods: onNode(pulling),
@@ -1220,7 +1295,7 @@ describe('explain, at 3 a.m., when', () => {
       jobs: (runner) => [failedJob(runner)],
       pods: failedPod({ reason: 'OutOfzzz', message: "Node didn't have enough resource: zzz" }),
       cause: "its last runner failed: OutOfzzz: Node didn't have enough resource: zzz",
-      next: 'nothing, if the next pod starts. Else look at node NODE',
+      next: 'nothing, if the next pod starts. Else look at its node',
       not: 'logs job/',
     },
     {
@@ -1805,11 +1880,65 @@ describe('explain, at 3 a.m., when', () => {
     {
       when: 'the group that would have its labels is broken',
       runsOn: ['gpu'],
-      others: (url) => [groupObject(groupYaml(url, '  maxWorkers: 7\n', 'gpu'))],
+      others: (url) => [groupObject(groupYaml(url, '  maxWorkers: 7\n', 'gpu').replace('linux:', 'gpu:'))],
+      code: 4,
+      cause: 'RunnerGroup runners/gpu has its labels, and cannot be served: spec.maxWorkers differs',
+      next: 'mend RunnerGroup runners/gpu: correct what it says',
+      not: 'for other machines',
+    },
+    {
+      when: 'a broken group of its scope has other labels',
+      runsOn: ['gpu'],
+      others: (url) => [groupObject(groupYaml(url, '  maxWorkers: 7\n', 'arm'))],
       code: 4,
       cause: 'labels not covered: gpu',
-      says: 'But: RunnerGroup runners/gpu cannot be served, so it does not count: spec.maxWorkers differs',
+      says: 'But: RunnerGroup runners/arm cannot be served, so it does not count: spec.maxWorkers differs',
       next: 'gpu asks for other machines: write a RunnerGroup for it',
+    },
+    {
+      when: 'a conflict of Git stands in the file of a group, whose labels nobody can read',
+      runsOn: ['gpu'],
+      others: (url) => [conflicted(url)],
+      code: 4,
+      cause:
+        'RunnerGroup runners/gpu may have its labels (gpu), and cannot be served: gpu.yaml:13:1: is no valid YAML: this is a conflict of Git: resolve it [GR-INPUT-02]',
+      next: 'mend RunnerGroup runners/gpu: do what it says (https://gitea.example.com/example/argocd-gitea-runners/src/branch/main/docs/errors.md has GR-INPUT-02)',
+    },
+    {
+      when: 'its label is a typing mistake, and nobody can read the labels of a broken group',
+      runsOn: ['lunix'],
+      others: (url) => [conflicted(url)],
+      code: 4,
+      cause: 'labels not covered: lunix (did you mean linux (runners/ci)?)',
+      next: 'Correct it in the workflow',
+    },
+    {
+      when: 'the token of the group with its labels is missing',
+      bySecrets: true,
+      runsOn: ['gpu'],
+      others: (url) => [
+        groupObject(groupYaml(url, '', 'gpu').replace('linux:', 'gpu:').replace('name: gitea-api', 'name: lost')),
+      ],
+      code: 4,
+      cause: 'RunnerGroup runners/gpu has its labels, and cannot be served: GR-TOKEN-10',
+      next: 'mend RunnerGroup runners/gpu: do what it says',
+    },
+    {
+      when: 'a sync waits for the health of a group that serve cannot serve',
+      application: {
+        ...(application({
+          operationState: {
+            phase: 'Running',
+            startedAt: LONG_AGO,
+            message: 'waiting for healthy state of gitea.bpg.pw/RunnerGroup/gpu',
+          },
+        }) as object),
+        operation: { sync: {} },
+      },
+      others: (url) => [conflicted(url)],
+      code: 4,
+      cause: 'RunnerGroup gpu cannot be served: gpu.yaml:13:1: is no valid YAML: this is a conflict of Git',
+      next: 'see why RunnerGroup gpu is not ready, and mend it',
     },
     {
       when: 'the token of another group is missing',
@@ -1842,6 +1971,19 @@ describe('explain, at 3 a.m., when', () => {
     const busy = await explained({ application: retrying('client rate limiter Wait returned an error') });
 
     expect(await busy.table()).toContain('Next: Argo CD tries again by itself. After ten minutes ask');
+  });
+
+  it('the table has one piece of advice for all runners of a job that could not register', async () => {
+    const twins = (runner: string) => ['0000', '1111'].map((end) => runner.slice(0, -4) + end);
+    const several = await explained({
+      jobs: (runner) => [marked(runner, 5_000, { [TRIED_BEFORE]: '2' }), ...twins(runner).map(failedJob)],
+      pods: (runner) =>
+        twins(runner).flatMap(
+          failedPod(registering({ terminated: { exitCode: 1, message: 'error="unimplemented: 404 Not Found"' } })),
+        ),
+    });
+
+    expect((await several.table()).match(/Next: /g)).toHaveLength(1);
   });
 
   it('explain tells beside a pod without a node that serve is down, too', async () => {
@@ -1898,7 +2040,7 @@ describe('explain, at 3 a.m., when', () => {
     const table = await runHere(words, {}, folderWith({}));
 
     expect(job.stderr).toContain(
-      `RunnerGroup runners/ci cannot be served, so it does not count: PolicyDenied: ${message}`,
+      `RunnerGroup runners/ci cannot be served, so its jobs are not seen: PolicyDenied: ${message}`,
     );
     expect(table.stdout).toContain('No RunnerGroup can be served, so Gitea was not asked for jobs.');
     expect(table.stdout.match(/PolicyDenied/g)).toHaveLength(1);

@@ -1,7 +1,7 @@
 /** `gitea-runners explain`: the same look as `generate`, for people. */
 import { withSentences } from '../../answers/answer.ts';
 import { awaitedIn } from '../../answers/awaited.ts';
-import { explanationOf, withNotCreated } from '../../answers/explanation.ts';
+import { explanationOf, withBroken, withNotCreated } from '../../answers/explanation.ts';
 import { type Explanation, findGroup, groupOfJob } from '../../answers/model.ts';
 import { jobOfRunner, runnerSentences } from '../../answers/runner-answer.ts';
 import { findRun, nameOfRepositoryNow, type Run, type RunWanted } from '../../clients/gitea/runs.ts';
@@ -77,7 +77,7 @@ async function answer(request: ReturnType<typeof askedFrom>, flags: FlagsOf<'exp
   const foundPlan = await look(paths, flags, io);
   const explainedPlan = { ...foundPlan, groups: withNamesNow(foundPlan.groups, foundPlan.plan) };
   const { groups, nowMs, plan, seen, settings, where } = explainedPlan;
-  const placed = withNotCreated({ ...explanationOf(groups, plan, nowMs, seen), ...(where && { where }) });
+  const placed = withBroken(withNotCreated({ ...explanationOf(groups, plan, nowMs, seen), ...(where && { where }) }));
   const withFormerNames = await withNamesBefore(await withEvents(placed, settings), groups, settings);
   const all = what ? withFormerNames : await withRuns(withFormerNames, () => targetsOf(explainedPlan), settings);
   const scopes = groups.map(({ scope }) => scope);

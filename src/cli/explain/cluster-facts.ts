@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { byState } from '../../answers/explanation.ts';
 import { type ExplainedJob, type Explanation, emittedRunners, type Holder } from '../../answers/model.ts';
+import { isSameTrouble } from '../../answers/remedies.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { KubeClient } from '../../clients/kubernetes/kube-client.ts';
 import { STARTS_ELSEWHERE } from '../../clients/kubernetes/kube-pods.ts';
@@ -130,7 +131,7 @@ export async function withEvents(explanation: Explanation, settings: Settings): 
   try {
     const withPods = await withTroubles(explanation, ask, askWorkloads);
     const jobs = await withNodes(await withLastTries(withPods, ask), ask);
-    return { ...withPods, jobs: jobs.toSorted(byState) };
+    return { ...withPods, jobs: jobs.map(withoutRepeated(withPods)).toSorted(byState) };
   } finally {
     for (const client of clients) client.close();
   }
@@ -207,6 +208,16 @@ async function withLastTries(explanation: Explanation, ask: AskEvents): Promise<
   });
 }
 
+/** Leaves out how the last runner ended if the present one has the same trouble. */
+function withoutRepeated(explanation: Explanation): (job: ExplainedJob) => ExplainedJob {
+  const emitted = emittedRunners(explanation);
+  return (job) => {
+    const { ended, ...rest } = job;
+    const trouble = job.verdict === 'served' && !job.notCreated && emitted.get(job.runner)?.trouble;
+    return ended && trouble && isSameTrouble(ended, trouble) ? rest : job;
+  };
+}
+
 /** Adds that the node of an offline runner is not ready. Kubernetes deletes such a pod some five minutes later. */
 async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise<readonly ExplainedJob[]> {
   const offlineJobs = new Set(jobs.filter(({ offline }) => offline).slice(0, MOST_JOBS));
@@ -251,7 +262,7 @@ async function workloadOf({ name, namespace }: LiveJob, ask: AskWorkloads): Prom
   return (await ask(namespace)).find(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.name === name));
 }
 
-type Told = PodTrouble & Pick<RunnerTrouble, 'comesByMs'>;
+type Told = PodTrouble & Pick<RunnerTrouble, 'comesByMs' | 'stillSinceMs'>;
 
 /** Returns why a Job has no running pod, in the words of its Events. */
 async function troubleOf(job: LiveJob, ask: AskEvents, nowMs: number): Promise<Told | undefined> {
@@ -276,6 +287,7 @@ async function troubleOf(job: LiveJob, ask: AskEvents, nowMs: number): Promise<T
     return {
       ...(isUnscheduled ? { ...trouble, message: `${trouble.message} ${reason}: ${message}` } : { reason, message }),
       ...(promises.length > 0 && nowMs < comesByMs && { comesByMs }),
+      ...(stillSinceMs !== undefined && { stillSinceMs }),
     };
   }
   const ofJobs = await ask(job.namespace)('involvedObject.kind=Job,reason=FailedCreate');

@@ -1,7 +1,6 @@
 /** Formats `explain WHAT` for people, as a short paragraph. Pure. Decisions have the same text as in the table (causes.ts). */
 import {
   aroundLines,
-  brokenLines,
   groupLines,
   groupTitle,
   jobLines,
@@ -14,7 +13,9 @@ import {
   STATE_WORDS,
 } from '../../answers/answer.ts';
 import { advicesFor } from '../../answers/causes.ts';
+import { brokenFor } from '../../answers/explanation.ts';
 import type { ExplainedJob, Explanation } from '../../answers/model.ts';
+import { brokenAdvice } from '../../answers/reasons.ts';
 import { jobOfRunner, runnerSentences } from '../../answers/runner-answer.ts';
 import type { Run } from '../../clients/gitea/runs.ts';
 import type { Job } from '../../planner/evidence.ts';
@@ -145,11 +146,15 @@ function outOfScopeLines({ repository }: SubjectThat<'out-of-scope'>, explanatio
   const scopes = groups.slice(0, MOST_TOLD).map((group) => `${keyText(group)} has ${group.scope} at ${group.gitea}`);
   const restLine = groups.length > MOST_TOLD ? [`and ${groups.length - MOST_TOLD} more`] : [];
   const next = `add a RunnerGroup whose scope has ${repository}, or look where its RunnerGroup is: other files, another namespace (-A), another cluster`;
+  const [broken] = brokenFor(repository, explanation.where);
+  const noScope = `the scope of no RunnerGroup has ${repository}, so nothing here starts a runner for it`;
   return [
-    ...line('Cause', `the scope of no RunnerGroup has ${repository}, so nothing here starts a runner for it`),
+    ...line(
+      'Cause',
+      broken ? `RunnerGroup ${broken.group} may have ${repository}, and cannot be served: ${broken.problem}` : noScope,
+    ),
     ...lines('Evidence', [[...scopes, ...restLine].join('; ')]),
-    ...brokenLines(explanation),
-    ...line('Next', next),
+    ...line('Next', broken ? brokenAdvice(broken) : next),
   ];
 }
 

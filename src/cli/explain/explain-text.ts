@@ -10,14 +10,15 @@ import {
   isNotCovered,
 } from '../../answers/model.ts';
 import { isHeldBack, reasonText, runnersAdvice } from '../../answers/reasons.ts';
-import { troubleText } from '../../answers/remedies.ts';
+import { hasLogs, isSameTrouble, troubleText } from '../../answers/remedies.ts';
 import { runWords } from '../../answers/run-words.ts';
 import { runnerCounts, runnersIn } from '../../answers/runner-counts.ts';
 import { labelsText } from '../../answers/uncovered-labels.ts';
 import { memo } from '../../planner/collections.ts';
+import type { RunnerDecision } from '../../planner/decisions.ts';
 import { baseName } from '../../planner/ready-since.ts';
 import type { Style } from '../../shared/io.ts';
-import { groupBy, keyText, stayKey } from '../../shared/keys.ts';
+import { groupBy, isSame, keyText, stayKey } from '../../shared/keys.ts';
 import { count, duration, printable, UNREAD_ADVICE, unreadText } from '../../shared/printable.ts';
 import { splitIntoLines, type TableOptions, table, wrapped } from '../../shared/table.ts';
 import { whereText } from '../reading/surroundings.ts';
@@ -46,7 +47,14 @@ export function explainText(
       : 'No jobs are queued or running.\n';
   const noJobs = hidden > 0 ? filteredOut : noUnfinished;
   const parts = [
-    ...(where ? [wrapped(whereText(where, jobs.map(({ notCreated }) => notCreated?.why).join()), columns)] : []),
+    ...(where
+      ? [
+          wrapped(
+            whereText(where, jobs.map(({ brokenGroup, notCreated }) => brokenGroup?.problem ?? notCreated?.why).join()),
+            columns,
+          ),
+        ]
+      : []),
     groupTable(groups, options),
     jobs.length > 0 ? jobTable(explanation, options) : noJobs,
     ...leftoverTable(explanation, nowMs, options),
@@ -128,16 +136,24 @@ function adviceText(explanation: Explanation, columns = Number.POSITIVE_INFINITY
   const { jobs, groups, runners } = explanation;
   const unread = Math.max(0, ...groups.map(({ unreadJobs = 0 }) => unreadJobs));
   const advisedRunners = new Set(jobs.flatMap(toldWith));
+  const isTold = (decision: RunnerDecision): boolean =>
+    advisedRunners.has(decision.runner) || jobs.some((job) => isEndTold(job, decision));
   const lines = new Set([
     ...(unread > 0 ? [`${unreadText(unread)}: ${UNREAD_ADVICE}`] : []),
     ...jobs.flatMap((job) => (isNotCovered(job) ? [] : adviceFor(job, groups))),
-    ...runnersAdvice(runners.filter(({ runner }) => !advisedRunners.has(runner))),
+    ...runnersAdvice(runners.filter((each) => !isTold(each))),
     ...[downFor(jobs, explanation)?.next ?? []].flat(),
     // Jobs that were stopped come before jobs that no group covers.
     ...advicesFor(jobs.filter(isNotCovered), (job) => adviceFor(job, groups)),
   ]);
   const folded = (line: string): string => splitIntoLines(printable(line), Math.max(20, columns - 6)).join('\n      ');
   return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${folded(line)}\n`).join('')];
+}
+
+/** True for a runner that ended as the last one of the job, if its logs say no more than the advice for the job. */
+function isEndTold({ ended, group }: ExplainedJob, decision: RunnerDecision): boolean {
+  const trouble = decision.because === 'back-off-record' && decision.trouble;
+  return Boolean(ended && trouble && !hasLogs(ended) && isSame(group, decision.group) && isSameTrouble(ended, trouble));
 }
 
 /** `Plan: 4 runners (4 busy, 0 for queued jobs), 3 jobs unserved (1 held back), 2 more held back, 1 blocked.` */

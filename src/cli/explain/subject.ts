@@ -1,7 +1,7 @@
 /** Selects a part of an explanation: which argument is WHAT, which object it names, and which rows the filters keep. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { brokenLines } from '../../answers/answer.ts';
+import { brokenFor } from '../../answers/explanation.ts';
 import type { JobState } from '../../answers/job-state.ts';
 import { type ExplainedGroup, type ExplainedJob, type Explanation, groupOfJob } from '../../answers/model.ts';
 import type { Run, RunWanted } from '../../clients/gitea/runs.ts';
@@ -114,7 +114,7 @@ export type Subject =
 interface SearchedIn {
   readonly explanation: Explanation;
   readonly plan: Plan;
-  readonly groups: readonly Pick<RunnerGroup, 'scope'>[];
+  readonly groups: readonly Pick<RunnerGroup, 'namespace' | 'name' | 'scope'>[];
   readonly findRun: (runReference: RunWanted) => Promise<Run | undefined>;
 }
 
@@ -156,15 +156,16 @@ export async function findSubject(reference: What, argument: string, places: Sea
       const scopes = [...new Set(places.explanation.groups.map(({ scope }) => scope))];
       const scopesText = `Jobs of these scopes are seen: ${firstNames(scopes, SHOWN) || 'none'}`;
       const noJob = `there is no unfinished job of this id${notNewest(places)}`;
-      throw unknown(argument, `${noJob}. ${scopesText}. ${elsewhere(reference.id, places)}${brokenHere(places)}`);
+      const unseen = `${noJob}. ${scopesText}. ${elsewhere(reference.id, places)}`;
+      throw unknown(argument, whyUnknown(unseen, places));
     }
     case 'page': {
       const pageJobs = jobsOfPage(reference, places);
       if (pageJobs.jobs.length > 0) return await withRunOfWaiting(pageJobs, places);
       const repository = /([^/]+\/[^/]+)\/actions\/runs\//.exec(reference.path)?.[1];
-      if (repository !== undefined && !isInScope(repository, places)) return { is: 'out-of-scope', repository };
-      const noJob = `no unfinished job has this page${notNewest(places)}. ${whyUnseen('OWNER/NAME#NUMBER')}`;
-      throw unknown(argument, noJob + brokenHere(places));
+      if (repository !== undefined && !isInScope(repository, places.groups)) return { is: 'out-of-scope', repository };
+      const noPage = `no unfinished job has this page${notNewest(places)}. ${whyUnseen('OWNER/NAME#NUMBER')}`;
+      throw unknown(argument, whyUnknown(noPage, places, repository));
     }
     case 'name':
       return findName(reference, argument, places);
@@ -191,7 +192,7 @@ async function findRunSubject(
   places: SearchedIn,
 ): Promise<Subject> {
   const { number, repository } = reference;
-  if (!isInScope(repository, places)) return { is: 'out-of-scope', repository };
+  if (!isInScope(repository, places.groups)) return { is: 'out-of-scope', repository };
   const run = await places.findRun(reference);
   const isOf = (job: Job): boolean => equalsIgnoringCase(job.repository, run?.repository ?? repository);
   if (run) {
@@ -201,18 +202,26 @@ async function findRunSubject(
   const { jobs } = jobsWhere(places, (job) => job.id === number && isOf(job));
   const meant = jobs.length === 0 ? '' : `. A job has this id: gitea-runners explain ${number}`;
   const noRun = `Gitea shows no run ${number} of ${repository} among the unfinished and the newest ones`;
-  throw unknown(argument, `${noRun}. ${whyUnseen(`OWNER/NAME#${number}`)}${meant}${brokenHere(places)}`);
+  const unseen = `${noRun}. ${whyUnseen(`OWNER/NAME#${number}`)}${meant}`;
+  throw unknown(argument, whyUnknown(unseen, places, repository));
 }
 
-/** Names the broken groups: their jobs are not searched. */
-function brokenHere({ explanation }: SearchedIn): string {
-  return brokenLines(explanation)
-    .map(([, text]) => `. ${text.replace(/[.?]$/, '')}`)
-    .join('');
+/** Returns why a job is not found. The jobs of broken groups are not seen, so these come before `why`, unless another group has the repository. */
+function whyUnknown(why: string, { explanation: { where }, groups }: SearchedIn, repository?: string): string {
+  const broken = repository === undefined ? (where?.broken ?? []) : brokenFor(repository, where);
+  const isBroken = (group: GroupKey): boolean => broken.some((each) => each.group === keyText(group));
+  const well = groups.filter((group) => !isBroken(group));
+  if (broken.length === 0 || isInScope(repository, well)) return why;
+  const texts = broken
+    .slice(0, SHOWN)
+    .map(({ group, problem }) => `RunnerGroup ${group} cannot be served, so its jobs are not seen: ${problem}`);
+  const isSure = repository !== undefined && broken.some(({ scope }) => scope);
+  const others = isSure || groups.length === 0 ? [] : [`Of the others, ${why}`];
+  return [...texts.map((text) => text.replace(/[.?]$/, '')), ...others].join('. ');
 }
 
-function isInScope(repository: string, { groups }: SearchedIn): boolean {
-  return groups.some(({ scope }) => hasJobsOf(scope, repository));
+function isInScope(repository: string | undefined, groups: SearchedIn['groups']): boolean {
+  return repository !== undefined && groups.some(({ scope }) => hasJobsOf(scope, repository));
 }
 
 type JobsSubject = Subject & { readonly is: 'jobs' | 'finished' };

@@ -1,4 +1,5 @@
 /** RunnerGroups of a cluster, for `explain` without PATH: the objects that Argo CD applied, read as `serve` reads them. */
+import * as z from 'zod';
 import { statusSeen, type UnservedGroup, type WhereIAm } from '../../answers/where.ts';
 import { instanceName, shardCount } from '../../clients/argocd/application.ts';
 import { Deadline } from '../../clients/http/request.ts';
@@ -7,6 +8,7 @@ import type { ClusterConfig } from '../../clients/kubernetes/config.ts';
 import { KubeClient } from '../../clients/kubernetes/kube-client.ts';
 import { listAll } from '../../clients/kubernetes/list.ts';
 import { RUNNER_GROUPS, type RunnerGroupObject } from '../../clients/kubernetes/resources.ts';
+import { PROBLEM } from '../../config/runnergroup/broken.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import { DENIED } from '../../config/runnergroup/status.ts';
 import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
@@ -15,9 +17,10 @@ import { type LookOptions, lookAndPlan, type PlanOfNow } from '../../plan/look-a
 import { finishOwn, groupOfObject } from '../../plan/own-pod.ts';
 import type { Settings } from '../../plan/settings.ts';
 import { systemClock } from '../../shared/clock.ts';
+import { defined } from '../../shared/defined.ts';
 import { Failure, isOfConnection, isRateLimit } from '../../shared/failure.ts';
 import type { Io } from '../../shared/io.ts';
-import { keyText } from '../../shared/keys.ts';
+import { isSame, keyText } from '../../shared/keys.ts';
 import { duration } from '../../shared/printable.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { readList } from '../flags/readers.ts';
@@ -142,6 +145,7 @@ export async function planOfCluster(
     const unservedGroups = planned.value.troubles.map(({ failure: { code, message }, ...group }) => ({
       group: keyText(group),
       problem: `${code} ${message.replaceAll('\n', ' ')}`,
+      ...groups.filter((each) => isSame(each, group)).map(claimsOf)[0],
     }));
     const placed = { ...where, broken: [...broken, ...unservedGroups] };
     return { ...planned.value, groups, settings: giteaSettings, where: placed };
@@ -199,7 +203,7 @@ export async function groupsOfCluster(
   const served = namesOfServe === undefined ? {} : { servedNamespaces: readList(namesOfServe) };
   const denied = groups.flatMap((group): readonly UnservedGroup[] => {
     const problem = refused.get(keyText(group));
-    return problem === undefined ? [] : [{ group: keyText(group), problem }];
+    return problem === undefined ? [] : [{ group: keyText(group), problem, ...claimsOf(group) }];
   });
   const allowed = groups.filter((group) => !refused.has(keyText(group)));
   return { objects, groups: allowed, broken: [...told, ...denied], served, settings: giteaSettings };
@@ -231,7 +235,27 @@ export function sortedOut(objects: readonly RunnerGroupObject[], images?: Instal
   for (const object of objects) {
     const read = groupOfObject(object, images, defaults);
     if ('group' in read) groups.push(read.group);
-    else broken.push({ group: keyText(object.metadata), problem: read.problem });
+    else broken.push({ group: keyText(object.metadata), problem: read.problem, ...claimsIn(object) });
   }
   return { groups, broken };
 }
+
+/** The jobs that a group is for. */
+function claimsOf({ labels, scope }: RunnerGroup): Pick<UnservedGroup, 'labels' | 'scope'> {
+  return { labels: labels.map(({ name }) => name), scope };
+}
+
+/** As they are written in a spec that is wrong elsewhere. The spec of a stand-in says nothing. */
+function claimsIn({ metadata, spec }: RunnerGroupObject): Pick<UnservedGroup, 'labels' | 'scope'> {
+  const { data } = Claims.safeParse(metadata.annotations?.[PROBLEM] === undefined ? spec : undefined);
+  const { labels, org } = data ?? {};
+  return defined({
+    labels: labels?.map((label) => label.split(':')[0] ?? ''),
+    scope: org === undefined ? undefined : ({ kind: 'org', org } as const),
+  });
+}
+
+const Claims = z.object({
+  labels: z.array(z.string()).optional().catch(undefined),
+  org: z.string().optional().catch(undefined),
+});

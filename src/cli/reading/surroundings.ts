@@ -152,7 +152,7 @@ export function whereText(
         ? []
         : [`RunnerGroup ${group} is not ready: ${pluginless.has(application) ? firstWord(notReady) : short(notReady)}`],
     ),
-    ...broken.map(({ group, problem }) => `RunnerGroup ${group} cannot be served: ${problem}`),
+    ...broken.map(({ group, problem }) => `RunnerGroup ${group} cannot be served: ${short(problem)}`),
   ];
   return lines.map((line) => `${printable(line)}\n`).join('');
 }

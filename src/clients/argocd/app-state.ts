@@ -275,8 +275,12 @@ function toError({ type, message }: AppCondition) {
 
 /** Removes Argo CD's words before those of the plugin, of the cluster, or of the last program that Argo CD called. */
 export function unwrapped(message: string): string {
-  return message.replace(
+  const text = message.replace(
     /^[\s\S]*(?: failed exit status \d+: | desc = | failed to apply, reason: |failed to sync cluster \S+: )(?=\S)/,
     '',
   );
+  return OF_SIDECAR.test(message) ? `plugin sidecar: ${text}` : text;
 }
+
+/** The call of the sidecar failed, and not its plugin (Argo CD 3.5.3: reposerver/repository/repository.go). */
+const OF_SIDECAR = / in cmp: rpc error: code = \w+ desc = (?!error generating manifests)/;
