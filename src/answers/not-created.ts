@@ -152,7 +152,8 @@ function unready(status: StatusSeen, application: ApplicationSeen | undefined): 
   const { says } = application ?? {};
   if (says === undefined && application && application.unread === undefined)
     return { why, next: lookAt(application), isUnserved: true };
-  const remedy = (says && argocdRemedy(says, status.application)) || 'correct what Argo CD says';
+  // The status has Argo CD's words, too, for people who may not read the Application.
+  const remedy = argocdRemedy(says ?? notReady, status.application) ?? 'correct what Argo CD says';
   const next = `${remedy}: ${describeCommand({ name: status.application })}`;
   if (says === undefined) return { why, next, isUnserved: true };
   return { why: `Argo CD says: ${says} (${unreadyGroup}: ${reason})`, next, isUnserved: true };

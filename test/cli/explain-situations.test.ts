@@ -548,6 +548,25 @@ describe('explain, at 3 a.m., when', () => {
       next: 'correct what Argo CD says: kubectl -n argocd describe applications.argoproj.io runners',
     },
     {
+      when: 'only the status tells that Kyverno refuses the Job',
+      application: 403,
+      groupStatus: {
+        conditions: [
+          {
+            type: 'Ready',
+            status: 'False',
+            reason: 'SyncFailed',
+            message:
+              'Argo CD cannot apply all Jobs: one or more objects failed to apply, reason: admission webhook "validate.kyverno.svc-fail" denied the request: resource Job/runners/ci-1 was blocked due to the following policies',
+            lastTransitionTime: LONG_AGO,
+          },
+        ],
+      },
+      code: 4,
+      cause: 'denied the request: resource Job/runners/ci-1 was blocked',
+      next: 'ask who runs that admission webhook or policy, or correct spec.podTemplate: kubectl -n argocd describe',
+    },
+    {
       when: 'another operation lasts, and Argo CD says more that nobody has heard before',
       application: {
         ...(application({
