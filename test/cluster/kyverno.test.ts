@@ -24,7 +24,7 @@ let podSecurity: string;
 
 beforeAll(() => {
   const build = buildKyverno((line) => process.stdout.write(`servers: ${line}\n`));
-  kyverno = join(build, 'kyverno');
+  kyverno = join(build, 'kubectl-kyverno');
   // The policies as Kyverno's own chart installs them.
   const chart = ['template', 'x', join(build, 'charts', 'kyverno-policies'), '--set', 'podSecurityStandard=restricted'];
   podSecurity = execFileSync(join(inject('clusterBuilds').helm, 'helm'), chart, { encoding: 'utf8' });

@@ -22,6 +22,7 @@ export default defineConfig({
           'multikueue',
           'shards',
           'kyverno',
+          'kyverno-controller',
           'doctor',
           'explain',
           'policy',

@@ -192,13 +192,16 @@ const KUEUE = recipe({
   assets: ['config'],
 });
 
-/** Kyverno's command, and its chart of policies. */
+/** Kyverno's command and its admission controller (`kyverno`), its chart of policies, and the manifests of a whole Kyverno. */
 const KYVERNO = recipe({
   name: 'kyverno',
   title: 'Kyverno 1.19.1',
-  binaries: { kyverno: 'github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno' },
+  binaries: {
+    'kubectl-kyverno': 'github.com/kyverno/kyverno/cmd/cli/kubectl-kyverno',
+    kyverno: 'github.com/kyverno/kyverno/cmd/kyverno',
+  },
   module: 'github.com/kyverno/kyverno',
-  assets: ['charts'],
+  assets: ['charts', 'config'],
 });
 
 /** The last version of docker compose that talks to Debian's dockerd 20.10. */
@@ -286,7 +289,7 @@ export function buildKueue(say: (line: string) => void): string {
   return build(KUEUE, say);
 }
 
-/** Builds Kyverno. Only test/cluster/kyverno.test.ts needs it. */
+/** Builds Kyverno. Only test/cluster/kyverno.test.ts and kyverno-controller.test.ts need it. */
 export function buildKyverno(say: (line: string) => void): string {
   needTools();
   return build(KYVERNO, say);
