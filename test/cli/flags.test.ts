@@ -31,7 +31,7 @@ const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> 
   looksListen: [':5', { port: 5 }],
   metricsListen: [':2', { port: 2 }],
   probeListen: ['[::1]:3', { host: '::1', port: 3 }],
-  namespaces: ['a,,b', ['a', 'b']],
+  namespaces: ['a, ,b', ['a', 'b']],
   registrationSecrets: ['a,b.c', ['a', 'b.c']],
   lease: ['a/b', { namespace: 'a', name: 'b' }],
   poll: ['7', 7],

@@ -253,9 +253,17 @@ export async function askOwnRight(reader: ClusterReader, resourceAttributes: Rea
   return await ask(reader, 'SelfSubjectAccessReview', { resourceAttributes });
 }
 
-const Refusal = z.looseObject({ message: z.string() });
+const Refusal = z.looseObject({ message: z.string(), reason: z.string().optional() });
 /** Statuses of an admission that refuses: forbidden, invalid, a webhook that does not answer. */
 const REFUSING = [403, 422, 500];
+
+/**
+ * A webhook that names no status refuses with 400, without a reason. One that cannot be tried has the reason `BadRequest`
+ * (Kubernetes 1.37: apiserver/pkg/admission/plugin/webhook/errors/statuserror.go).
+ */
+function isRefusal(status: number, { reason }: z.output<typeof Refusal>): boolean {
+  return REFUSING.includes(status) || (status === 400 && !reason);
+}
 
 /** Asks whether the API server would take a pod of each size. It creates nothing (`dryRun`). Returns why not; `[]`: it would. */
 async function tryPods(reader: ClusterReader, group: RunnerGroup) {
@@ -271,7 +279,7 @@ async function tryPods(reader: ClusterReader, group: RunnerGroup) {
     const answer = await orFailure(reader.client.send(question, reader.deadline));
     if (answer instanceof Failure) return { unread: `the cluster did not answer (${answer.code})`, isMissing: false };
     const { data } = Refusal.safeParse(parseJson(answer.text));
-    if (data && REFUSING.includes(answer.status)) return { value: data.message };
+    if (data && isRefusal(answer.status, data)) return { value: data.message };
     const read = jsonOf(answer);
     return 'unread' in read ? read : { value: [] };
   });

@@ -145,9 +145,12 @@ export const readLease = reader('GR-FLAG-07', 'NAMESPACE/NAME or off', (text) =>
   return text === 'off' ? text : undefined;
 });
 
-/** Words between commas. */
+/** Words between commas, without spaces around them. */
 export function readList(text: string): readonly string[] {
-  return text.split(',').filter((word) => word !== '');
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .filter(Boolean);
 }
 
 /** Most registration Secrets. Each is a request to Gitea every five minutes. */

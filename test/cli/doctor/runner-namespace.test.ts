@@ -91,6 +91,12 @@ it.each<readonly [string, (world: World) => World, string, string]>([
     'mend the webhook of service kyverno-svc',
   ],
   [
+    'a webhook that names no status',
+    put([DRY_RUN], refusal('admission webhook "validate.kyverno.svc-fail" denied the request: no host paths', 400)),
+    'namespace runners refuses its pods: admission webhook "validate.kyverno.svc-fail" denied the request',
+    'webhook or policy',
+  ],
+  [
     'a quota that is used up, to whom may not try a pod',
     all(mayNotTry, used('2')),
     'namespace runners refuses its pods: exceeded quota: compute, used: pods=2, limited: pods=2',
@@ -235,7 +241,7 @@ it.each<readonly [string, (world: World) => World, string]>([
   ['an answer about that right', put([OWN_REVIEW], 403), 'you may not ask that (403)'],
   [
     'a webhook that can be tried',
-    put([DRY_RUN], refusal('zzz does not support dry run', 400)),
+    put([DRY_RUN], { ...refusal('zzz does not support dry run', 400), reason: 'BadRequest' }),
     'the cluster answered 400',
   ],
 ])('doctor cannot try a pod without %s, and does not call that bad', async (_, change, why) => {
