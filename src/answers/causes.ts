@@ -1,7 +1,7 @@
 /** Describes each job: what happens to it, why, and what to do. Joins the row of its reason with facts of its runner. Pure. */
 import type { EmittedRunner } from '../planner/decisions.ts';
 import { keyText } from '../shared/keys.ts';
-import { timeText } from '../shared/marks.ts';
+import { GROUP_NAME, timeText } from '../shared/marks.ts';
 import { count, duration } from '../shared/printable.ts';
 import { type ExplainedGroup, type ExplainedJob, findGroup, groupOfJob, isNotCovered } from './model.ts';
 import { endAdvice, endedText, HELD, podTroubleText, RUNNERS } from './reasons.ts';
@@ -53,7 +53,7 @@ export function adviceFor(job: ExplainedJob, groups: readonly ExplainedGroup[]):
 }
 
 function servedText(job: ServedJob, runners: ReadonlyMap<string, EmittedRunner>, nowMs: number): string {
-  const { by, idleMs, isUnlisted, isUnseen, notCreated, runner } = job;
+  const { by, idleMs, isUnseen, notCreated, row, runner } = job;
   const { trouble, triedBefore = 0 } = runners.get(runner) ?? {};
   const { ended } = job;
   // What happens now may end by itself, and does not say why the last one failed.
@@ -61,19 +61,23 @@ function servedText(job: ServedJob, runners: ReadonlyMap<string, EmittedRunner>,
   const history = historyText(job, triedBefore);
   const idle =
     idleMs !== undefined && `it is registered and idle for ${duration(idleMs)}: Gitea does not give it the job`;
-  const unlisted =
-    isUnlisted &&
-    'its pod runs, and Gitea has no runner of its name: the row was deleted, or is in another Gitea or scope';
   const unseen = isUnseen && 'would be started; the cluster was not looked at';
-  const known = idle || unlisted;
+  const known = idle || (row && ROWS[row]);
   const parts = known ? [known, history] : [history, notCreated?.why ?? (unseen || RUNNERS[by].serves)];
   return parts.filter(Boolean).join('; ');
 }
+
+/** What Gitea shows of a runner whose pod runs. */
+const ROWS = {
+  missing: 'its pod runs, and Gitea has no runner of its name: the row was deleted, or is in another Gitea or scope',
+  offline: 'its pod runs, and Gitea shows its runner offline: its requests for jobs do not reach Gitea',
+} as const;
 
 /** Returns what became of the job's last runners. Undefined: it had none, or nothing is known. */
 function historyText({ ended, idleMs, inVain }: ServedJob, triedBefore: number): string | undefined {
   if (ended) return endedText(ended);
   if (inVain === 'idle' && idleMs === undefined) return 'its last runner was idle: Gitea did not give it the job';
+  if (inVain === 'offline') return 'its last runner was offline in Gitea: its requests for jobs did not reach Gitea';
   if (triedBefore === 0) return undefined;
   return `${count(triedBefore, 'runner')} before this one got no job, or did not start`;
 }
@@ -81,7 +85,7 @@ function historyText({ ended, idleMs, inVain }: ServedJob, triedBefore: number):
 function servedAdvice(job: ServedJob, group: ExplainedGroup | undefined): readonly string[] {
   const { isUnseen, notCreated } = job;
   const advice = [
-    ...unlistedAdvice(job, group),
+    ...rowAdvice(job, group),
     ...historyAdvice(job, group),
     ...(notCreated?.isUnserved || notCreated?.isKnown ? [notCreated.next] : []),
   ];
@@ -89,19 +93,25 @@ function servedAdvice(job: ServedJob, group: ExplainedGroup | undefined): readon
   return isUnseen ? ['to see whether its runner starts, have the cluster looked at: add --kubeconfig'] : [];
 }
 
-/** Nothing brings such a runner back. The next one comes when its time is over. */
-function unlistedAdvice({ group, isUnlisted, runner, ...job }: ServedJob, explained: ExplainedGroup | undefined) {
-  if (!isUnlisted) return [];
+/** A runner without a row never comes back, and one that is offline seldom. The next one comes when its time is over. */
+function rowAdvice({ group, row, runner, ...job }: ServedJob, explained: ExplainedGroup | undefined) {
+  if (!row) return [];
+  const { namespace } = group;
   const { state, waitUntilMs = 0 } = job;
   const wait = state === 'starting' ? `wait until ${timeText(waitUntilMs)}: then another runner is tried. ` : '';
+  if (row === 'offline') return [`${wait}${reachAdvice(namespace, runner)}`];
   const secret = explained?.registrationSecret;
   const compare =
     secret === undefined
       ? ''
-      : `compare Secret ${group.namespace}/${secret} with spec.gitea.url and the scope of the group, and `;
+      : `compare Secret ${namespace}/${secret} with spec.gitea.url and the scope of the group, and `;
   return [
-    `${wait}Sooner: kubectl -n ${group.namespace} delete job ${runner}. If the next one has no row either, ${compare}ask who deletes runners in Gitea`,
+    `${wait}Sooner: kubectl -n ${namespace} delete job ${runner}. If the next one has no row either, ${compare}ask who deletes runners in Gitea`,
   ];
+}
+
+function reachAdvice(namespace: string, runner: string): string {
+  return `See in its log what refuses it (Gitea, a proxy, a firewall): kubectl -n ${namespace} logs job/${runner} -c runner`;
 }
 
 /** Returns the advice for a job whose last runners failed. */
@@ -110,6 +120,10 @@ function historyAdvice(job: ServedJob, explained: ExplainedGroup | undefined): r
   if (ended) return endAdvice(job, explained);
   const look = `look whether Actions is switched on in the settings of ${job.job.repository}, and whether the runner has all labels of runs-on`;
   if (inVain === 'idle') return [look];
+  if (inVain === 'offline')
+    return [
+      `see what keeps its runners from Gitea: kubectl -n ${group.namespace} logs -l ${GROUP_NAME}=${group.name} -c runner`,
+    ];
   const events = `see which pods did not start: kubectl -n ${group.namespace} describe runnergroup ${group.name}. If all did, ${look}`;
   return inVain ? [events] : [];
 }
@@ -154,7 +168,7 @@ export function askAdvice(job: ExplainedJob, ownersAdvice: readonly string[]): r
   const askOwner = `ask an owner of ${group ? `group ${keyText(group)}` : 'the groups here'}`;
   if (job.isActionsOff) return ownersAdvice;
   if (job.verdict === 'held') return [HELD[job.because].ask?.(job, askOwner) ?? ownersAdvice].flat();
-  if (job.verdict === 'served' && (job.state === 'unserved' || job.isUnlisted))
+  if (job.verdict === 'served' && (job.state === 'unserved' || job.row))
     return [`${askOwner} why its runner does not start`];
   if (job.offline && !job.offline.isGone) return [`${askOwner} whether the node of its runner is well`];
   return job.loss || job.offline

@@ -336,29 +336,30 @@ function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, no
     // The job has another runner already, whose Job does not exist yet.
     const isReplaced = decision.verdict === 'served' && decision.by === 'new-runner';
     if (because === 'surplus') return isReplaced ? { inVain: 'idle' } : {};
+    if (because === 'never-came' && isOffline(runner)) return { ...endOf(runner), inVain: 'offline' };
     return { ...endOf(runner), ...(because !== 'back-off-record' && { inVain: 'tried' }) };
+  };
+  const progressOfServed = (decision: JobDecision & { readonly verdict: 'served' }): Progress => {
+    const row = rowOfRunner.get(decision.runner);
+    const runner = decisionOfRunner.get(decision.runner);
+    const { boundTo, runningSinceMs = Number.NaN } = lives.get(decision.runner) ?? {};
+    const idleMs = nowMs - Math.max(runningSinceMs, decision.job.createdAtMs);
+    // The job's own runner was made when the job was ready. Other runners may have been idle before.
+    if (decision.by === 'own-runner' && row?.online && !row.busy && idleMs >= IDLE_TOO_LONG_MS)
+      return { idleMs, inVain: 'idle' };
+    const isAgain = runner?.emit && runner.triedBefore !== undefined && !row?.online;
+    const progress: Progress = { ...(isAgain && { inVain: 'tried' }), ...endOfLastRunner(decision) };
+    if (row?.online || !(nowMs - runningSinceMs >= IDLE_TOO_LONG_MS)) return progress;
+    if (row) return { row: 'offline', ...progress };
+    // The row of a bound runner is in another list.
+    return boundTo === undefined ? { row: 'missing', ...progress } : progress;
   };
   return (decision: JobDecision): Progress => {
     const { job, verdict } = decision;
     if (verdict === 'running') return progressOfRunning(job.runner ?? '', decision.group !== undefined);
-    if (verdict === 'held' && (decision.because === 'backing-off' || decision.because === 'cap'))
-      return endOfLastRunner(decision);
-    if (verdict !== 'served') return {};
-    const row = rowOfRunner.get(decision.runner);
-    const runner = decisionOfRunner.get(decision.runner);
-    const { boundTo, runningSinceMs = Number.NaN } = lives.get(decision.runner) ?? {};
-    const idleMs = nowMs - Math.max(runningSinceMs, job.createdAtMs);
-    // The job's own runner was made when the job was ready. Other runners may have been idle before.
-    if (decision.by === 'own-runner' && row?.online && !row.busy && idleMs >= IDLE_TOO_LONG_MS)
-      return { idleMs, inVain: 'idle' };
-    // The row of a bound runner is in another list.
-    const isUnlisted = !row && boundTo === undefined && nowMs - runningSinceMs >= IDLE_TOO_LONG_MS;
-    const isAgain = runner?.emit && runner.triedBefore !== undefined && !row?.online;
-    return {
-      ...(isAgain && { inVain: 'tried' }),
-      ...(isUnlisted && { isUnlisted: true }),
-      ...endOfLastRunner(decision),
-    };
+    if (verdict === 'served') return progressOfServed(decision);
+    const isWaiting = verdict === 'held' && (decision.because === 'backing-off' || decision.because === 'cap');
+    return isWaiting ? endOfLastRunner(decision) : {};
   };
 }
 

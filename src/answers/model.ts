@@ -85,10 +85,10 @@ export interface Progress extends Pick<SlotDelay, 'offline'> {
   readonly ended?: PodTrouble & { readonly runner: string };
   /** How long the runner has been registered and idle, ms. Gitea does not give it the job. */
   readonly idleMs?: number;
-  /** Its pod has run for a minute, and Gitea does not list its runner. */
-  readonly isUnlisted?: true;
-  /** Why another runner alone does not help: its runners stay `idle`, or several were `tried`. */
-  readonly inVain?: 'idle' | 'tried';
+  /** Its pod has run for a minute, and its row in Gitea is not there, or shows it offline. */
+  readonly row?: 'missing' | 'offline';
+  /** Why another runner alone does not help: its runners stay `idle` or `offline`, or several were `tried`. */
+  readonly inVain?: 'idle' | 'offline' | 'tried';
   /** Gitea shows the job running, and its runner is gone. `outlived`: in progress for longer than a runner lives. */
   readonly loss?: 'lost' | 'outlived';
 }

@@ -357,7 +357,12 @@ export const RUNNERS: Readonly<
   },
   'used-up': { state: 'stale', ciJob: 'taken', text: 'goes: it has done its job' },
   failed: { state: 'failed', ciJob: 'none', text: 'goes: its Job ended without a CI job' },
-  'never-came': { ...NEEDLESS, text: 'goes: has not registered within spawnTimeoutSeconds' },
+  'never-came': {
+    ...NEEDLESS,
+    text: 'goes: has not been online in Gitea within spawnTimeoutSeconds',
+    advice: ({ group, runner }) =>
+      `see why ${runner} was not online: kubectl -n ${group.namespace} logs job/${runner} --all-containers`,
+  },
   stuck: {
     ...NEEDLESS,
     text: 'goes: its pod has not started within pendingDeadlineSeconds, another one is tried',

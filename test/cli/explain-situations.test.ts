@@ -1124,6 +1124,28 @@ describe('explain, at 3 a.m., when', () => {
       not: 'takes it as soon as it has registered',
     },
     {
+      when: 'its pod runs, and a firewall lets its runner register, but not ask for jobs',
+      isIdle: true,
+      isOffline: true,
+      jobs: (runner) => [liveJob(runner, Date.now() - 200_000)],
+      pods: (runner) => [podOf(runner, runsSince(Date.now() - 190_000))],
+      cause: 'its pod runs, and Gitea shows its runner offline: its requests for jobs do not reach Gitea',
+      next: 'then another runner is tried. See in its log what refuses it (Gitea, a proxy, a firewall): kubectl -n runners logs job/RUNNER -c runner',
+      not: 'takes it as soon as it has registered',
+    },
+    {
+      when: 'its last runner was offline until its time was over',
+      isIdle: true,
+      isOffline: true,
+      ageMs: 600_000,
+      jobs: (runner) => [liveJob(runner, Date.now() - 430_000)],
+      pods: (runner) => [podOf(runner, runsSince(Date.now() - 420_000))],
+      code: 4,
+      cause: 'its last runner was offline in Gitea: its requests for jobs did not reach Gitea; Argo CD has not created',
+      next: 'see what keeps its runners from Gitea: kubectl -n runners logs -l gitea.bpg.pw/runnergroup-name=ci -c runner',
+      not: 'switched on',
+    },
+    {
       when: 'serve is older than the RunnerGroup',
       groupStatus: {
         conditions: [

@@ -32,7 +32,7 @@ describe('generate fails closed when Gitea', () => {
 
 it.each([
   ['a page that forbids', 403, 'a web page instead of JSON through the proxy'],
-  ['a page that the gateway has failed', 502, 'an error of the server (502) through the proxy'],
+  ['a page that the gateway has failed', 502, 'what stands before Gitea got no answer from it (502) through the proxy'],
 ])('generate names the proxy that answers %s in the place of Gitea', async (_, status, says) => {
   const proxy = await serve((_request, response) =>
     response.writeHead(status, { 'content-type': 'text/html' }).end('<html>squid</html>'),

@@ -30,6 +30,9 @@ const anyGroup = fc.record({
 });
 
 function isTaken({ requests, limits }: Asked): boolean {
+  const names = [requests, limits].flatMap((amounts) => NAMES.filter((name) => typeof amounts[name] === 'number'));
+  // Kubernetes: "HugePages require cpu or memory".
+  if (names.includes('hugepages-2Mi') && !names.includes('cpu') && !names.includes('memory')) return false;
   return Object.entries(requests).every(([name, request]) => {
     const limit = limits[name] ?? undefined;
     const isShared = !['hugepages-2Mi', 'example.com/gpu'].includes(name);
