@@ -118,7 +118,7 @@ function egress(group: RunnerGroup, { networkPolicies: read }: NamespaceReads, {
     const rules = own.flatMap(({ spec }) => spec.egress);
     const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
     const lacking = [
-      ...(rules.some(({ ports }) => opens(ports, 'UDP', (one) => one === 53)) ? [] : ['DNS (UDP 53)']),
+      ...(rules.some(({ ports }) => opens(ports, 'UDP', isDns)) ? [] : ['DNS (UDP 53)']),
       ...(rules.some((rule) => mayLeadTo(rule, url.hostname, port)) ? [] : [`${url.hostname} (TCP ${port})`]),
     ];
     if (own.length === 0 || lacking.length === 0) return [];
@@ -127,6 +127,9 @@ function egress(group: RunnerGroup, { networkPolicies: read }: NamespaceReads, {
     return bad(text, 'Add a NetworkPolicy with that egress: that of install/runners.yaml has it');
   });
 }
+
+/** Pods of DNS listen on 5353 in OpenShift. */
+const isDns = (first: number, last: number): boolean => [53, 5353].some((port) => first <= port && port <= last);
 
 const isSelected = ({ matchLabels, matchExpressions }: Selector, labels: Readonly<Record<string, string>>): boolean =>
   Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
@@ -146,7 +149,7 @@ function mayLeadTo({ ports, to }: EgressRule, host: string, port: number): boole
   if (isOutward && !isInside && opens(ports, 'TCP', (first, last) => first <= port && port <= last)) return true;
   // A selector of pods alone means those of the runners' own namespace.
   const isToPods = (isOutward && isInside) || to.some(({ namespaceSelector }) => namespaceSelector);
-  return isToPods && opens(ports, 'TCP', (one) => one !== 53);
+  return isToPods && opens(ports, 'TCP', (first, last) => first !== 53 || last > 53);
 }
 
 const PULL_TYPES = ['kubernetes.io/dockerconfigjson', 'kubernetes.io/dockercfg'];

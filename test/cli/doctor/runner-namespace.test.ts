@@ -201,6 +201,22 @@ it.each<readonly [string, (world: World) => World]>([
       ...living(2),
     }),
   ],
+  [
+    'a NetworkPolicy that allows all ports of TCP and UDP by a range',
+    all(
+      withPolicies(
+        policy('web', [{ ports: ['TCP', 'UDP'].map((protocol) => ({ protocol, port: 1, endPort: 65535 })) }]),
+      ),
+      giteaAt('http://gitea-http.git.svc:3000'),
+    ),
+  ],
+  [
+    'a NetworkPolicy with the port of DNS in OpenShift',
+    all(
+      withPolicies(policy('web', [{ ports: [{ protocol: 'UDP', port: 5353 }, { port: 443 }] }])),
+      giteaAt('https://gitea.example.com'),
+    ),
+  ],
   ['a NetworkPolicy for other pods', withPolicies(policy('deny', [], { matchLabels: { app: 'web' } }))],
   [
     'a NetworkPolicy of a network that ignores it, as an online runner shows',
