@@ -377,7 +377,9 @@ describe('files beside', () => {
       );
 
       expect([code, stdout]).toEqual([2, '']);
-      expect(stderr).toContain('as values of a chart have none. Only its objects can be read: helm template');
+      expect(stderr).toContain(
+        'as values of a chart have none. Only its objects can be read. If they run: kubectl get',
+      );
     },
   );
 
@@ -635,13 +637,21 @@ it.each([
     "This is a list, as tasks of Ansible are, and no object of Kubernetes: start with 'gitea-runners init'.",
   ],
   ['[Service]\nExecStart=/usr/bin/act_runner daemon --config /c.yaml\n', 'x.yaml: it is a unit of systemd: name the'],
+  [
+    'services:\n  r:\n    image: gitea/act_runner\n    environment: ["GITEA_RUNNER_NAME={{.Node.Hostname}}"]\n',
+    'This is a docker compose file (runners: r), and no pod',
+  ],
+  [
+    'kind: Application\nmetadata: {name: a}\nspec: {source: {chart: actions, helm: {values: runner}}}\n',
+    'Application a says where objects come from. Only its objects can be read. If they run: kubectl get statefulset,deployment,configmap -n NAMESPACE -o yaml | gitea-runners import -. If not: kustomize build FOLDER, or helm template',
+  ],
   ['[[provider]]\nname = "k8s"\n', "x.yaml: it is TOML, of another tool: start with 'gitea-runners init'."],
   ['# of act\nGITEA_INSTANCE_URL=https://g\nGITEA_RUNNER_NAME=a\n', 'x.yaml: it holds variables: start with'],
   ['runner:\n{% for l in labels %}\n  - "{{ l }}"\n{% endfor %}\n', 'x.yaml: it is a template of Jinja: name the file'],
   ['kind: Deployment\nspec: {{ toYaml .Values.spec }}\n', 'it is a template. Render it first: helm template NAME'],
   [
     'image: {repository: gitea/act_runner}\nreplicas: 2\n',
-    'This has no kind, as values of a chart have none. Only its objects can be read: helm template',
+    'If they run: kubectl get statefulset,deployment,configmap -n NAMESPACE -o yaml | gitea-runners import -. If not: helm template',
   ],
 ])('%s is named for what it is', async (text, told) => {
   expect(await run({ 'x.yaml': text })).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(told) });

@@ -371,3 +371,52 @@ it('the sum of a file in an annotation is no secret', async () => {
 
   expect(spec['podTemplate']).toEqual({ metadata: sum });
 });
+
+describe('what the new pod has in another way', () => {
+  it('a mount goes with its volume: a volume of ours has the same name', async () => {
+    const pod = {
+      containers: [{ ...RUNNER, volumeMounts: [{ name: 'config', mountPath: '/etc/tool' }] }],
+      volumes: [{ name: 'config', configMap: { name: 'tool' } }],
+    };
+    const { spec, comments } = await imported([deployment(pod)]);
+
+    expect(spec).not.toHaveProperty('podTemplate');
+    expect(comments).toContain('spec.volumes[config]');
+    expect(comments).toMatch(/spec\.containers\[runner\]\.volumeMounts\[config\]: .* \(its volume is not\)/);
+  });
+
+  it('the docker socket of the node is told once, with what is there in its place', async () => {
+    const pod = {
+      containers: [{ ...RUNNER, volumeMounts: [{ name: 'sock', mountPath: '/var/run/docker.sock' }] }],
+      volumes: [{ name: 'sock', hostPath: { path: '/var/run/docker.sock' } }],
+    };
+    const { comments } = await imported([deployment(pod)]);
+
+    expect(comments.split('\n').filter((line) => line.includes('sock'))).toEqual([
+      '# The docker socket of the node is not carried over (sock): each runner has a dockerd of its own.',
+    ]);
+  });
+
+  it('an init container that cleans up is not called what registers', async () => {
+    const cleanup = { ...RUNNER, name: 'cleanup', command: ['sh', '-c', 'rm -rf /data/*'] };
+    const { comments } = await imported([deployment({ initContainers: [cleanup], containers: [RUNNER] })]);
+
+    expect(comments).toContain(
+      '(cleanup): each runner registers by itself and starts empty. What does more belongs into podTemplate.',
+    );
+    expect(comments).not.toContain('What registered the old runner');
+  });
+});
+
+it.each([
+  ['forgejo-runner', true],
+  ['github-runner', false],
+])('a trigger %s: Forgejo is said to be not supported: %s', async (type, isSaid) => {
+  const spec = {
+    jobTargetRef: { template: { spec: { containers: [RUNNER] } } },
+    triggers: [{ type, metadata: { owner: 'acme', repo: 'web' } }],
+  };
+  const { comments } = await imported([{ kind: 'ScaledJob', metadata: { name: 'r', namespace: 'ci' }, spec }]);
+
+  expect(comments.includes('Trigger forgejo-runner asks a Forgejo, which is not supported.')).toBe(isSaid);
+});

@@ -301,9 +301,7 @@ describe('of a pod', () => {
     });
     for (const lost of [
       'spec.containers[runner].command: ["sh","-c","prepare"] (is reserved',
-      'spec.containers[runner].volumeMounts[socket]: ',
       'spec.initContainers[docker].args: ["--mtu=1400"] (is reserved',
-      'spec.volumes[socket]: ',
       'spec.volumes[token]: {"name":"token","secret":{"secretName":"old-token","items":[{"key":"value","path":"t"}]}} (is reserved',
       'container.network: "old" (it names places',
       'container.options: "-v /tls:/tls --cpus 2" (it names places',

@@ -91,8 +91,8 @@ const MOST_NAMED = 20;
 
 const List = z.looseObject({ items: z.array(z.unknown()) });
 
-/** Matches a Helm template before it is rendered. */
-const TEMPLATED = /\{\{-?\s*(?:\.|include|if|range|with|template|define|toYaml)/;
+/** Matches a Helm template before it is rendered. Docker Swarm has `{{.Node.Hostname}}` in compose files. */
+const TEMPLATED = /\{\{-?\s*(?:\.(?!(?:Node|Service|Task)\.)|include|if|range|with|template|define|toYaml)/;
 
 /** Patterns of files that are no YAML of Kubernetes, with what to do instead. */
 const OTHER_FORMS: readonly (readonly [RegExp, string])[] = [
@@ -141,9 +141,9 @@ function ofFileAlone(object: unknown): readonly unknown[] {
 /** Adds the allowed part of the old pod as podTemplate. Notes name the rest. */
 async function withTemplate(group: ImportedGroup): Promise<ImportedGroup> {
   const { metadata, spec, notes, isMoved } = group;
-  if (!spec['podTemplate']) return group;
+  if (!spec['podTemplate'] && !spec['caBundle']) return group;
   const { podTemplate, notes: lost } = await fittingTemplate(metadata, spec);
-  const namedObjects = isMoved ? [...new Set(namedIn(podTemplate))].join(', ') : '';
+  const namedObjects = isMoved ? [...new Set(namedIn([podTemplate, spec['caBundle']]))].join(', ') : '';
   const note = `Namespace ${metadata.namespace} must have what the pods name: ${namedObjects}.`;
   return {
     ...group,
@@ -290,6 +290,7 @@ function fromRunners(
       authToken: auth ? { secretRef: { name: auth.name, key: auth.key } } : AUTH_TOKEN,
     }),
     notes: [
+      ...(trigger?.type === 'forgejo-runner' ? [OF_FORGEJO] : []),
       ...aboutCap,
       ...(ofOperator.note ? [ofOperator.note] : []),
       ...pod.notes,
@@ -312,6 +313,7 @@ function authOf(trigger: ReturnType<typeof triggersOf>['trigger'], otherObjects:
   return { object, auth: refs.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken') };
 }
 
+const OF_FORGEJO = `Trigger forgejo-runner asks a Forgejo, which is not supported. gitea.url must be a Gitea (${manual('compatibility.md')}).`;
 const SEVERAL_REPOSITORIES = 'The trigger names several repositories: make a group for each, or one for their owner.';
 
 /** The trigger that asks a Gitea, with what it takes from variables of the runner; and a sentence for each other one. */

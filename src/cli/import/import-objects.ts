@@ -101,7 +101,8 @@ export function aroundThePod(objects: readonly unknown[]): readonly string[] {
 
 export const INIT = "start with 'gitea-runners init'";
 export const HELM = 'helm template NAME CHART -f VALUES | gitea-runners import -';
-const RENDER = `Only its objects can be read: ${HELM}`;
+const LIVING = 'kubectl get statefulset,deployment,configmap -n NAMESPACE -o yaml | gitea-runners import -';
+const RENDER = `Only its objects can be read. If they run: ${LIVING}. If not: ${HELM}`;
 
 /** Our fields that are repeated from objects of other tools. No other: it could hold a token. */
 const REPEATED = ['maxActiveRunners', 'minIdleRunners', 'labels', 'org', 'repo'];
@@ -138,7 +139,7 @@ export function strangerNote(object: unknown, otherObjects: readonly unknown[]):
   if (kind === LOOSE_FILE || !/runner/i.test(JSON.stringify(object))) return undefined;
   if (kind === undefined) return `This has no kind, as values of a chart have none. ${RENDER}`;
   if (/^(?:HelmRelease|HelmChart|Application|ApplicationSet|Kustomization)$/.test(String(kind)))
-    return `${objectName} says where objects come from. ${RENDER.replace(':', ': kustomize build FOLDER, or')}`;
+    return `${objectName} says where objects come from. ${RENDER.replace('If not:', 'If not: kustomize build FOLDER, or')}`;
   if (!isOfOtherTool(object)) return undefined;
   const all = otherObjects.filter((each) => isOfOtherTool(each) && /runner/i.test(JSON.stringify(each)));
   const fields = [...ourFieldsIn(all.map((each) => valueAt(each, ['spec']) ?? {})).values()].join(', ');

@@ -1,13 +1,13 @@
 /** A pod with a runner, as Deployments and ScaledJobs have it -> the fields of a RunnerGroup. */
 import * as z from 'zod';
 import { proxy } from '../../config/runnergroup/field-kinds.ts';
-import { DOCKER_IMAGE, parseLabel, RUNNER_IMAGE } from '../../config/runnergroup/words.ts';
+import { CA_PLACES, CA_VARIABLE, DOCKER_IMAGE, parseLabel, RUNNER_IMAGE } from '../../config/runnergroup/words.ts';
 import { manual, REGISTRATION_SECRET } from '../../shared/installed/installed-names.ts';
 import { readList } from '../flags/readers.ts';
 import type { FromRunnerFile } from './import-runner-file.ts';
 import type { OldContainer, Pod, PodSpec } from './import-shapes.ts';
 import { filled, lostNote, mayBeSecret, pointsInto } from './import-template.ts';
-import { mapsOf, ownFilesOf, registrationOf, tokenOf, variablesOf } from './import-variables.ts';
+import { certificatesOf, mapsOf, ownFilesOf, registrationOf, tokenOf, variablesOf } from './import-variables.ts';
 
 /** Fields that RunnerGroups have elsewhere, or that belong to the old pod's docker. They mean nothing in a new pod. */
 const HANDLED =
@@ -43,6 +43,7 @@ function proxyOf(variableOf: ReturnType<typeof variablesOf>) {
 interface ReplacedParts {
   readonly volumes: readonly string[];
   readonly isProxied: boolean;
+  readonly isCertified: boolean;
   /** The Secret with the registration token. */
   readonly tokenRef: { readonly name: string; readonly key: string } | undefined;
   /** Variables that the old command passed to `register`. */
@@ -69,11 +70,13 @@ export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[
   const gitea = (variable('GITEA_INSTANCE_URL') ?? variable('GITEA_URL') ?? { value: state?.address }).value?.trim();
   const { requests, limits } = runner.resources ?? {};
   const proxySettings = proxyOf(variable);
+  const trusted = certificatesOf(spec, variable, otherObjects);
   const certificates = variable('DOCKER_CERT_PATH')?.value?.replace(/\/$/, '');
   const ofClient = runner.volumeMounts.filter(({ mountPath }) => mountPath === certificates).map((each) => each.name);
   const { template, notes } = templateOf(spec, parts, {
     volumes: [...ownFiles.volumes, ...ofClient],
     isProxied: !!proxySettings,
+    isCertified: !!trusted.caBundle,
     tokenRef: token.ref,
     passedVariables: registrations.flatMap(({ passed }) => passed),
   });
@@ -90,6 +93,7 @@ export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[
       defaultLabels: labels.length > 0 ? false : undefined,
       containerMode,
       proxy: proxySettings,
+      caBundle: trusted.caBundle,
       registrationToken: { secretRef: { name, key } },
       resources: filled({ requests, limits }),
       podTemplate: filled({ metadata: filled(metadata), spec: template }),
@@ -102,6 +106,7 @@ export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[
       ...tokenNotes(token, name),
       ...(ownFiles.secret.length > 0 ? [stateNote(ownFiles.secret, state !== undefined)] : []),
       ...(!file && path !== undefined ? [NO_CONFIG] : []),
+      ...trusted.notes,
       ...notes,
     ],
   };
@@ -148,10 +153,13 @@ const OF_A_HOME = /^\/(?:root|home\/[^/]+)\//;
 
 type Variable = OldContainer['env'][number];
 
+const isSocket = (volume: PodSpec['volumes'][number]) => JSON.stringify(volume).includes('docker.sock');
+
 /** Sorts the parts of a pod: those that go over, and those that a runner has in another way. */
 function sortPod(pod: PodSpec, { runner, docker, registers }: Parts, ownVolumes: readonly string[]) {
   const claims = pod.volumes.filter(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined);
-  const volumes = pod.volumes.filter((each) => !claims.includes(each) && !ownVolumes.includes(each.name));
+  const sockets = pod.volumes.filter(isSocket);
+  const volumes = pod.volumes.filter((one) => ![...claims, ...sockets].includes(one) && !ownVolumes.includes(one.name));
   const isMounted = (mount: { readonly name: string }) => volumes.some(({ name }) => name === mount.name);
   const used = [runner, ...(docker ? [docker] : [])];
   const all = [...pod.initContainers, ...pod.containers];
@@ -160,11 +168,11 @@ function sortPod(pod: PodSpec, { runner, docker, registers }: Parts, ownVolumes:
   const leftContainers = others.filter((each) => !inits.includes(each));
   // A mount is removed with its volume: a volume of ours may have the same name.
   const lostMounts = [...used, ...inits].flatMap((each) => each.volumeMounts.filter((mount) => !isMounted(mount)));
-  return { all, claims, inits, isMounted, leftContainers, lostMounts, used, volumes };
+  return { all, claims, inits, isMounted, leftContainers, lostMounts, sockets, used, volumes };
 }
 
 /** Tells which variables other fields of the RunnerGroup replace. */
-function replacedVariables({ passedVariables, isProxied, tokenRef }: ReplacedParts) {
+function replacedVariables({ passedVariables, isProxied, isCertified, tokenRef }: ReplacedParts) {
   const isTheToken = ({ name, valueFrom }: Variable): boolean => {
     const ref = valueFrom?.secretKeyRef;
     return OF_OLD_RUNNER.test(name) || (ref !== undefined && ref.name === tokenRef?.name && ref.key === tokenRef.key);
@@ -173,7 +181,8 @@ function replacedVariables({ passedVariables, isProxied, tokenRef }: ReplacedPar
     HANDLED.test(each.name) ||
     isTheToken(each) ||
     passedVariables.includes(each.name) ||
-    (isProxied && PROXY.test(each.name));
+    (isProxied && PROXY.test(each.name)) ||
+    (isCertified && CA_VARIABLE.test(each.name));
   const isOfToken = ({ secretRef }: OldContainer['envFrom'][number]): boolean =>
     secretRef !== undefined && secretRef.name === tokenRef?.name;
   return { isHandled, isOfToken, isTheToken };
@@ -184,12 +193,14 @@ function templateOf(pod: PodSpec, parts: Parts, replacedParts: ReplacedParts) {
   const sorted = sortPod(pod, parts, replacedParts.volumes);
   const { inits, isMounted, used, volumes } = sorted;
   const { isHandled, isOfToken } = replacedVariables(replacedParts);
+  const isReplaced = ({ mountPath }: { readonly mountPath: string }) =>
+    replacedParts.isCertified && CA_PLACES.test(mountPath);
   const carried = ({ env, envFrom, volumeMounts, ...container }: OldContainer, isOurs = false) =>
     filled({
       ...container,
       envFrom: envFrom.filter((each) => !(isOurs && isOfToken(each))),
       env: env.filter((each) => !(isOurs && isHandled(each)) && !isPlainSecret(each)),
-      volumeMounts: volumeMounts.filter(isMounted),
+      volumeMounts: volumeMounts.filter((each) => isMounted(each) && !(isOurs && isReplaced(each))),
     });
   const ours = (container: OldContainer, name: string) => {
     const { image: _image, securityContext: _security, resources, ...kept } = carried(container, true);
@@ -211,13 +222,14 @@ function templateOf(pod: PodSpec, parts: Parts, replacedParts: ReplacedParts) {
 }
 
 const IN_TOKEN = 'CI jobs could read it. Runners of ours have it from registrationToken';
+const NO_INIT = 'each runner registers by itself and starts empty. What does more belongs into podTemplate';
 const AS_SIDECAR = 'add each to podTemplate.spec.initContainers, with restartPolicy: Always';
 
 function notesOf(
   pod: PodSpec,
   { runner, registers }: Parts,
   replacedParts: ReplacedParts,
-  { all, claims, isMounted, leftContainers, lostMounts, used }: ReturnType<typeof sortPod>,
+  { all, claims, isMounted, leftContainers, lostMounts, sockets, used }: ReturnType<typeof sortPod>,
   carriedContainers: Parameters<typeof pointsInto>[0],
 ): readonly string[] {
   const { isOfToken, isTheToken } = replacedVariables(replacedParts);
@@ -226,7 +238,8 @@ function notesOf(
   const isWhole = used.some(({ envFrom }) => envFrom.some(isOfToken));
   const tokens = [...ofOld, ...(isWhole ? [{ name: `all of Secret ${replacedParts.tokenRef?.name}` }] : [])];
   const images = used.map(({ image }) => ({ name: image })).filter(({ name }) => name !== '');
-  const mounts = lostMounts.map(({ name, mountPath }) => ({ name: `${mountPath} of ${name}` }));
+  const ofVolumes = lostMounts.filter((mount) => !sockets.some(({ name }) => name === mount.name));
+  const mounts = ofVolumes.map(({ name, mountPath }) => ({ name: `${mountPath} of ${name}` }));
   const account = pod.serviceAccountName ?? pod['serviceAccount'];
   const accounts = account ? [{ name: String(account) }] : [];
   const say = (lost: readonly { readonly name: string }[], subject: string, advice: string) =>
@@ -242,11 +255,12 @@ function notesOf(
     ...say(tokens, "Variables with the old runner's token are", IN_TOKEN),
     ...say(images, 'Images are', 'runners have those of this version'),
     ...say(claims, 'Persistent volumes are', `runners end with their CI job. See ${manual('cache.md')}`),
+    ...say(sockets, 'The docker socket of the node is', 'each runner has a dockerd of its own'),
     ...say(mounts, 'Mounts are', 'their volume is not'),
     ...pointsInto(carriedContainers, lostMounts),
     ...homeNotes(runner, isMounted),
     ...say(leftContainers.filter(isRunner), 'Other runners of the pod are', 'make a RunnerGroup for each'),
-    ...say(registers, 'What registered the old runner is', 'each runner registers by itself'),
+    ...say(registers, 'Init containers with the program of the runner are', NO_INIT),
     ...say(beside, 'Containers beside the runner are', AS_SIDECAR),
     ...say(accounts, 'serviceAccountName is', `a policy must allow it (${manual('policy.md')})`),
     ...probed.map((field) => lostNote(`${placeOf(runner)}${field}`, runner[field], ASKS_OLD)),
@@ -316,11 +330,9 @@ export function otherForge({ containers }: Pick<PodSpec, 'containers'>): string 
 type Mode = 'dind-rootless' | 'dind' | 'host';
 
 function modeOf(pod: PodSpec, { runner, docker }: Parts, labels: readonly string[]): readonly [Mode, string?] {
-  const usesSocket = pod.volumes.some((volume) => JSON.stringify(volume).includes('docker.sock'));
   if (runner.image.includes('dind-rootless') && !docker) return ['dind-rootless'];
   if (docker || runner.image.includes('dind')) return ['dind'];
-  if (usesSocket)
-    return ['dind-rootless', 'The docker socket of the node is not mounted: each runner has a dockerd of its own.'];
+  if (pod.volumes.some(isSocket)) return ['dind-rootless'];
   if (labels.length > 0 && labels.every((label) => !label.includes(':docker:'))) return ['host'];
   return ['dind-rootless', 'containerMode is a guess: no docker was found beside the runner.'];
 }

@@ -25,10 +25,11 @@ const OldContainer = Named.extend({
   resources: z.looseObject({ requests: Quantities, limits: Quantities }).optional(),
 });
 const Items = z.array(z.looseObject({ key: z.string(), path: z.string() })).optional();
-const Source = Named.extend({ items: Items }).optional();
+const isOptional = z.boolean().optional();
+const Source = Named.extend({ items: Items, optional: isOptional }).optional();
 const Volume = Named.extend({
   configMap: Source,
-  secret: z.looseObject({ secretName: z.string(), items: Items }).optional(),
+  secret: z.looseObject({ secretName: z.string(), items: Items, optional: isOptional }).optional(),
   projected: z
     .looseObject({ sources: z.array(z.looseObject({ configMap: Source, secret: Source })).optional() })
     .optional(),

@@ -134,8 +134,11 @@ function remove(template: Mapping, path: FieldPath, message: string): readonly s
   if (target.length < 2) return [];
   const why = target === whole ? message : `${pathText(whole.slice(target.length))} ${message}`;
   const note = lostNote(placeText(template, target), valueAt(template, target), why);
+  const name = target[1] === 'volumes' ? valueAt(template, [...target, 'name']) : undefined;
   takeAway(template, target);
-  return [note];
+  // A volume of ours may have the same name.
+  const mounted = mountsOf(template).filter((each) => each.name === name);
+  return [note, ...mounted.toReversed().flatMap((each) => remove(template, each.path, 'its volume is not'))];
 }
 
 /** Removes a field, and then everything that is empty: a list or mapping, or a container with nothing but a name. */

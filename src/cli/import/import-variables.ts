@@ -1,6 +1,9 @@
 /** Reads how the pod configures its runner: variables, Secrets and files, as far as the given files have them. */
 import { posix } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod';
+import { caBundle } from '../../config/runnergroup/field-kinds.ts';
+import { CA_PLACES, CA_VARIABLE } from '../../config/runnergroup/words.ts';
 import { ownFileIn } from './import-runner-file.ts';
 import type { OldContainer, PodSpec } from './import-shapes.ts';
 
@@ -173,4 +176,40 @@ export function ownFilesOf(pod: PodSpec, path: string | undefined, otherObjects:
     volumes: [...secret, ...unread, ...(config?.isAlone ? [config.volume] : [])],
     read: [...(config ? [config] : []), ...states].map(({ object }) => object),
   };
+}
+
+/** Returns the CA certificates that the old runner trusts, if they are one key of one ConfigMap, else a sentence for each mount. */
+export function certificatesOf(pod: PodSpec, variable: ReturnType<typeof variablesOf>, others: readonly unknown[]) {
+  const isIn = (inner: string, outer: string) => !posix.relative(outer, inner).startsWith('..');
+  const containers = [...pod.containers, ...pod.initContainers];
+  const names = containers.flatMap(({ env }) => env).flatMap(({ name }) => (CA_VARIABLE.test(name) ? [name] : []));
+  const named = names.flatMap((name) => variable(name)?.value?.split(':') ?? []).filter(posix.isAbsolute);
+  const mounts = containers.flatMap(({ volumeMounts }) => volumeMounts);
+  const trusted = mounts.flatMap(({ name, mountPath, subPath = '' }) => {
+    const volume = pod.volumes.find((each) => each.name === name && each['emptyDir'] === undefined);
+    const isNamed = named.some((place) => isIn(place, mountPath) || isIn(mountPath, place));
+    if (!volume || !(isNamed || CA_PLACES.test(mountPath))) return [];
+    const inside = named.flatMap((place) => (isIn(place, mountPath) && posix.relative(mountPath, place)) || []);
+    const paths = inside.length > 0 ? inside.map((path) => posix.join(subPath, path)) : [subPath];
+    const [source, other] = sourcesOf(volume);
+    return [{ name, mountPath, source, ref: source && !other ? oneKeyOf(source, new Set(paths), others) : undefined }];
+  });
+  const isOne = trusted.every(({ ref }) => isDeepStrictEqual(ref, trusted[0]?.ref));
+  const { data } = caBundle().safeParse(isOne ? { configMapRef: trusted[0]?.ref } : undefined);
+  const notes = trusted.map(({ mountPath, name, source }) => {
+    const place = `${mountPath} of ${source ? `${source.kind} ${source.name}` : `volume ${name}`}`;
+    const field = `caBundle: {configMapRef: {name: ${source?.kind === 'ConfigMap' ? source.name : '…'}, key: …}}`;
+    return `register does not trust ${place}, as the old runner did: write "${field}" below spec, for a ConfigMap with the certificates.`;
+  });
+  return { caBundle: data, notes: data ? [] : [...new Set(notes)] };
+}
+
+/** The one key of a ConfigMap at these paths of its volume. The empty path is the whole volume. */
+function oneKeyOf(source: ReturnType<typeof sourcesOf>[number], paths: ReadonlySet<string>, all: readonly unknown[]) {
+  const { kind, name, items, optional } = source;
+  const texts = Object.entries(textsOf(objectNamed(kind, name, all)));
+  const pems = texts.filter(([, text]) => text.includes('BEGIN CERTIFICATE')).map(([key]) => key);
+  const files = items ?? [...(paths.has('') ? pems : paths)].map((key) => ({ key, path: key }));
+  const [file, other] = files.filter(({ path }) => paths.has('') || paths.has(path));
+  return file && !other && kind === 'ConfigMap' && !optional ? { name, key: file.key } : undefined;
 }

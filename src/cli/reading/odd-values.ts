@@ -6,6 +6,8 @@ import type { LateProblem } from '../../config/runnergroup/placed.ts';
 import type { WarningCode } from '../../config/runnergroup/problems.ts';
 import { hasDocker, type RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import {
+  CA_PLACES,
+  CA_VARIABLE,
   DOCKER_IMAGE,
   ONLY_DATA,
   OUTSIDE_DATA,
@@ -507,14 +509,8 @@ function aboutDaemon({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
 /** Variables of a proxy and of CA certificates, with the field of the spec that gives them to all who need them. */
 const OF_ALL = [
   ['proxy', /^(?:https?|no|all)_proxy$/i, 'proxy: {http: …, https: …, noProxy: […]}'],
-  [
-    'caBundle',
-    /^(?:SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|GIT_SSL_CAINFO|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE)$/,
-    'caBundle: {configMapRef: {name: …, key: …}}',
-  ],
+  ['caBundle', CA_VARIABLE, 'caBundle: {configMapRef: {name: …, key: …}}'],
 ] as const;
-/** Folders and files of trusted certificates in images. */
-const CERTIFICATES = /^\/(?:etc\/ssl\/cert|etc\/pki\/|usr\/local\/share\/ca-certificates)/;
 
 /**
  * Warns of a proxy and of CA certificates that only container `runner` has. In modes without docker it runs the CI jobs,
@@ -531,7 +527,7 @@ function aboutSharing({ manifest, containerMode }: RunnerGroup): readonly Odd[] 
         names.test(String(valueAt(each, ['name']))) ? [[...path, 'env', index]] : [],
       ),
       ...listAt(container, ['volumeMounts']).flatMap((each, index) =>
-        field === 'caBundle' && CERTIFICATES.test(String(valueAt(each, ['mountPath'])))
+        field === 'caBundle' && CA_PLACES.test(String(valueAt(each, ['mountPath'])))
           ? [[...path, 'volumeMounts', index]]
           : [],
       ),

@@ -245,3 +245,8 @@ export const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const;
 /** Images of Gitea's runner and of docker, as people write them. */
 export const RUNNER_IMAGE = /(?:^|\/)(?:act[_-]runner|gitea-act-runner|gitea\/runner)(?:[:@]|$)/;
 export const DOCKER_IMAGE = /(?:^|\/)docker[:@]/;
+
+/** Variables that make programs trust CA certificates, and their places in images. */
+export const CA_VARIABLE =
+  /^(?:SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|GIT_SSL_CAINFO|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE)$/;
+export const CA_PLACES = /^\/(?:etc\/ssl\/cert|etc\/pki\/|usr\/local\/share\/ca-certificates)/;
