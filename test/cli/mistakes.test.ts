@@ -183,6 +183,89 @@ it.each<[Spec, string, Spec?]>([
     },
     'spec.podTemplate.spec.securityContext.runAsUser: is 0 beside runAsNonRoot: true, so it never starts: write another user, or "runAsNonRoot: false" [GR-INPUT-06]',
   ],
+  // What to write in place of a wrong form. Nothing that may be a secret is repeated.
+  [
+    { authToken: { valueFrom: { secretKeyRef: { name: 'hunter2', key: 'hunter3' } } } },
+    'spec.authToken.valueFrom: unknown field; did you mean "secretRef: {name: …, key: …}"? [GR-INPUT-04]',
+  ],
+  [
+    { authToken: { existingSecret: 'gitea-api' } },
+    'spec.authToken.existingSecret: unknown field; did you mean "secretRef: {name: …, key: …}"? [GR-INPUT-04]',
+  ],
+  [
+    { caBundle: { configMap: { name: 'corp-ca', key: 'ca.crt' } } },
+    'spec.caBundle.configMap: unknown field; did you mean "configMapRef: {name: …, key: …}"? [GR-INPUT-04]',
+  ],
+  [
+    { authToken: { secretRef: { name: 'runners/gitea-api', key: 'token' } } },
+    'spec.authToken.secretRef.name: must be the name of a Secret: lower-case letters, digits, dashes and dots, with a letter or digit at both ends; write the name only, without its namespace [GR-INPUT-05]',
+  ],
+  [
+    runner({ env: { TZ: 'Europe/Berlin' } }),
+    'spec.podTemplate.spec.containers[0].env: must be a list, not a mapping; write "- {name: TZ, value: …}" [GR-INPUT-05]',
+  ],
+  [
+    { podTemplate: { spec: { volumes: { cache: { emptyDir: {} } } } } },
+    'spec.podTemplate.spec.volumes: must be a list, not a mapping; write "- {name: cache, …}" [GR-INPUT-05]',
+  ],
+  // A volume may be called like a field of a volume.
+  [
+    { podTemplate: { spec: { volumes: { secret: { emptyDir: {} } } } } },
+    'spec.podTemplate.spec.volumes: must be a list, not a mapping [GR-INPUT-05]',
+  ],
+  [
+    { podTemplate: { spec: { tolerations: { key: 'ci', operator: 'Exists' } } } },
+    'spec.podTemplate.spec.tolerations: must be a list, not a mapping; write a dash before its first field [GR-INPUT-05]',
+  ],
+  [
+    { limits: { memory: '4Gi' } },
+    'spec.limits: must be a list, not a mapping: limits of a container belong below spec.resources [GR-INPUT-05]',
+  ],
+  [{ org: ['acme', 'beta'] }, 'spec.org: must be a string, not a list: write one RunnerGroup for each [GR-INPUT-05]'],
+  [
+    { caBundle: '-----BEGIN CERTIFICATE-----\nMII' },
+    'spec.caBundle: must be a mapping, not a certificate: put it into a ConfigMap, and write "caBundle: {configMapRef: {name: …, key: …}}" [GR-INPUT-05]',
+  ],
+  [
+    { runnerConfig: { container: { docker_host: 'unix:///var/run/docker.sock' } } },
+    'spec.runnerConfig.container.docker_host: is up to containerMode: remove the line. The only choice, "-", keeps docker from CI jobs [GR-INPUT-05]',
+  ],
+  [
+    { ttlSecondsAfterFinished: '10m' },
+    'spec.ttlSecondsAfterFinished: must be a whole number, not the string "10m"; write "ttlSecondsAfterFinished: 600" [GR-INPUT-05]',
+  ],
+  ...[
+    ['4 gi', '; write "4Gi"'],
+    ['512 MB', '; write "512M"'],
+    ['64 KB', '; write "64k"'],
+    // Milli or mega?
+    ['500 m', ''],
+    ['4..Gib', ''],
+  ].map(([text, advice]): [Spec, string] => [
+    { resources: { limits: { memory: text } } },
+    `spec.resources.limits.memory: must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi"; got the string "${text}"${advice} [GR-INPUT-05]`,
+  ]),
+  [
+    { scope: 'repo', org: undefined, repo: 'https://git.corp.io/acme/web.git' },
+    'spec.repo: must be a repository in Gitea: "name" or "owner/name"; got the string "https://git.corp.io/…"; write "repo: acme/web" [GR-INPUT-05]',
+  ],
+  // Which two of the four are the repository is not known.
+  [
+    { scope: 'repo', org: undefined, repo: 'https://git.corp.io/acme/web/src/main' },
+    'spec.repo: must be a repository in Gitea: "name" or "owner/name"; got the string "https://git.corp.io/…" [GR-INPUT-05]',
+  ],
+  [
+    { org: 'https://git.corp.io/acme/web.git' },
+    'spec.org: must be a name in Gitea: letters, digits, dots, dashes and underscores; got the string "https://git.corp.io/…"; for one repository write "scope: repo" and "repo: acme/web" [GR-INPUT-05]',
+  ],
+  [
+    hours({ schedule: '0 7 * * 1-5' }),
+    'spec.idleSchedule[0].schedule: unknown field; there is no cron here: write from, to and days [GR-INPUT-04]',
+  ],
+  [
+    { repositories: ['a - b'], registration: { by: 'serve', for: 'repository' }, registrationToken: undefined },
+    'spec.repositories[0]: must be a repository, or a pattern with one "*" (any characters but "/"): "name" or "owner/name", of letters, digits and ._-; got the string "a - b". If " - " begins an item of its own, align its dash with the others [GR-INPUT-05]',
+  ],
   // Pairs that the API server refuses in the final pod, although one of the two is ours.
   ...[
     [
@@ -463,4 +546,17 @@ it.each([
   expect(stderr).toContain(
     `x.yaml:${row}:${column}: is no valid YAML: this looks like a template ("\${"): render it first`,
   );
+});
+
+it.each([
+  ['```yaml\na: 1\n```\n', 1, 1, 'a line of Markdown (```) stands here: remove it'],
+  ['a: 1\n```\n', 2, 1, 'a line of Markdown (```) stands here: remove it'],
+  // A fence in a block scalar is no mistake.
+  ['a: |\n  ```\n  x\n  ```\nb: "acme\n', 5, 4, 'a quote (") is opened and never closed'],
+  ['# it\'s\na: it\'s "x"\norg: "acme \\"\nb: 1\n', 3, 6, 'a quote (") is opened and never closed'],
+  ["a: 'x'\r\nc: ['it''s, 1]\r\n---\r\nb: 1\r\n", 2, 5, "a quote (') is opened and never closed"],
+])('a mistake is told where it begins: %j', async (text, row, column, message) => {
+  const { stderr } = await runHere(['validate', 'x.yaml'], {}, folderWith({ 'x.yaml': text }));
+
+  expect(stderr).toContain(`x.yaml:${row}:${column}: is no valid YAML: ${message}`);
 });

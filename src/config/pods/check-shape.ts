@@ -30,7 +30,8 @@ function check(value: Value, type: ValueType, path: FieldPath, suggest: Suggest)
       return test(value) ? [] : [{ path, message: wrongScalar(value, wanted), wanted }];
     }
     case 'list':
-      if (!isList(value)) return [{ path, message: `must be a list, not ${kindOf(value)}`, wanted: 'a list' }];
+      if (!isList(value))
+        return [{ path, message: `must be a list, not ${kindOf(value)}${listInstead(value, type)}`, wanted: 'a list' }];
       return [
         ...value.flatMap((element, index) => check(element, type.element, [...path, index], suggest)),
         ...repeatedElements(value, type, path),
@@ -153,6 +154,21 @@ function isInt32(value: Value): boolean {
 function isQuantity(value: Value): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   return typeof value === 'string' && value.length <= LONGEST_QUANTITY && QUANTITY.test(value);
+}
+
+/** Returns what to write for an element without its dash, or for `env: {TZ: …}`. Repeats no value. */
+function listInstead(value: Value, { element, distinctBy: [mergeKey] }: ListType): string {
+  if (element.kind !== 'struct' || !isMapping(value)) return '';
+  const fields = fieldsOf(element.name);
+  const keys = Object.keys(value);
+  const known = keys.filter((key) => fields.has(key));
+  if (known.length > 0)
+    return known.length === keys.length && (mergeKey === undefined || mergeKey in value)
+      ? '; write a dash before its first field'
+      : '';
+  const [name = ''] = keys;
+  if (mergeKey !== 'name' || !/^[\w.-]{1,63}$/.test(name)) return '';
+  return `; write "- {name: ${name}, ${typeof value[name] === 'string' && fields.has('value') ? 'value: …' : '…'}}"`;
 }
 
 function kindOf(value: Value): string {

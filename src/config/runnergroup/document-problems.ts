@@ -126,6 +126,8 @@ function inWords(error: yaml.YAMLError, text: string): { readonly offset: number
   const [offset] = error.pos;
   if (error.code !== 'TAB_AS_INDENT' && text.includes('{{')) return { offset, message: TEMPLATE };
   if (text.startsWith('${', offset - 1)) return { offset: offset - 1, message: TEMPLATE.replace('{{', '${') };
+  if (/^ *```/.test(text.slice(lineAt(text, offset).offset)))
+    return { offset, message: 'a line of Markdown (```) stands here: remove it' };
   const conflict = CONFLICT.exec(text);
   if (conflict) return { offset: conflict.index, message: 'this is a conflict of Git: resolve it' };
   const space = text.split('\n', lineAt(text, offset).number).join('\n').search(NON_BREAKING);
@@ -160,9 +162,10 @@ const WORDS: Readonly<Partial<Record<yaml.ErrorCode, Words>>> = {
     const problemOffset = next ? next.offset + next.indent : offset;
     return { offset: problemOffset, message: comparedWithLineBefore(next ?? line, text) };
   },
-  MISSING_CHAR: (offset, _, message) => {
+  MISSING_CHAR: (offset, text, message) => {
     const quote = /closing (["'])/.exec(message)?.[1];
-    if (quote !== undefined) return { offset, message: `a quote (${quote}) is opened and never closed` };
+    if (quote !== undefined)
+      return { offset: startOfToken(offset, text), message: `a quote (${quote}) is opened and never closed` };
     return { offset, message: message.startsWith('Implicit map keys') ? NO_COLON : message };
   },
   BAD_SCALAR_START: (offset, text) => ({
@@ -170,6 +173,18 @@ const WORDS: Readonly<Partial<Record<yaml.ErrorCode, Words>>> = {
     message: `a string that starts with "${text.charAt(offset)}" needs quotes`,
   }),
 };
+
+/** Returns where the token begins that ends at an offset. */
+function startOfToken(end: number, text: string): number {
+  let offset = 0;
+  for (const token of new yaml.Lexer().lex(text)) {
+    // The lexer puts marks between tokens that are not in the text.
+    if (['doc-mode', 'flow-error-end', 'scalar'].includes(String(yaml.CST.tokenType(token)))) continue;
+    offset += token.length;
+    if (offset >= end) return offset - token.length;
+  }
+  return end;
+}
 
 const NO_COLON = 'a key needs a colon and a space after it';
 

@@ -107,11 +107,13 @@ export const OTHER_NAMES: Readonly<Record<string, string>> = {
   ...adviceForNames('maxActiveRunners', 'maxRunners maxReplicas replicas maxReplicaCount capacity concurrent limit'),
   ...adviceForNames('minIdleRunners', 'minReplicas minRunners minReplicaCount idleReplicaCount'),
   desiredReplicas: 'runners',
+  ...adviceForNames('secretRef', 'valueFrom existingSecret existingSecretKey secretName secretKey'),
 };
 
+const NO_CRON = 'there is no cron here: write from, to and days';
 const OWN_SECRET = "Secrets of the RunnerGroup's own namespace are read: remove it";
 
-/** Fields of other tools that have no counterpart here. */
+/** Fields of other tools that have no counterpart here, by path without indices. */
 const FOREIGN_FIELDS: Readonly<Record<string, string>> = {
   'spec.githubConfigUrl': "ARC's: write gitea.url, and scope with org, user or repo",
   'spec.githubConfigSecret': "ARC's: write registrationToken and authToken",
@@ -125,6 +127,8 @@ const FOREIGN_FIELDS: Readonly<Record<string, string>> = {
   ...adviceForSpec('write ttlSecondsAfterFinished', 'successfulJobsHistoryLimit failedJobsHistoryLimit'),
   ...adviceForSpec('write idleSchedule', 'scheduledOverrides schedule'),
   ...adviceForSpec('runners always are. Remove it', 'ephemeral'),
+  'spec.idleSchedule.cron': NO_CRON,
+  'spec.idleSchedule.schedule': NO_CRON,
   'spec.authToken.secretRef.namespace': OWN_SECRET,
   'spec.registrationToken.secretRef.namespace': OWN_SECRET,
   'spec.cache.enabled':
@@ -154,8 +158,8 @@ function unknownField(path: Path, key: string, around: Surroundings): FieldProbl
   if (around.schemaCommand === undefined) {
     const place = path.join('.') === 'spec' ? placeInPod(key) : undefined;
     if (place !== undefined) return problem(`unknown field; write it below podTemplate: "${place}"`);
-    if (Object.hasOwn(FOREIGN_FIELDS, here.join('.')))
-      return problem(`unknown field; ${FOREIGN_FIELDS[here.join('.')]}`);
+    const fieldName = here.filter((step) => typeof step === 'string').join('.');
+    if (Object.hasOwn(FOREIGN_FIELDS, fieldName)) return problem(`unknown field; ${FOREIGN_FIELDS[fieldName]}`);
   }
   const knownNames = namesAt(around.schema, path);
   const meantName = meantBy(key, OTHER_NAMES, knownNames);
@@ -165,9 +169,18 @@ function unknownField(path: Path, key: string, around: Surroundings): FieldProbl
     return { ...problem(`unknown field; it belongs ${placeText}: move it there`), meant: [...home, key] };
   }
   const meant = meantName ?? nearestName(key, knownNames);
-  if (meant !== undefined) return { ...problem(`unknown field; did you mean "${meant}"?`), meant: [...path, meant] };
+  if (meant !== undefined) {
+    const meantPath = [...path, meant];
+    const form = formOfReference(namesAt(around.schema, meantPath), meant);
+    return { ...problem(`unknown field; did you mean "${meant}${form}"?`), meant: meantPath };
+  }
   if (knownNames.length <= MOST_NAMES) return problem(`unknown field; known here: ${knownNames.join(', ')}`);
   return problem(`unknown field; ${around.schemaCommand ?? 'gitea-runners schema'} lists the known ones`);
+}
+
+/** `: {name: …, key: …}`. The names that somebody wrote are not repeated: one may be a secret by mistake. */
+function formOfReference(fields: readonly string[], name: string): string {
+  return name.endsWith('Ref') ? `: {${fields.map((field) => `${field}: …`).join(', ')}}` : '';
 }
 
 function wrongType(path: Path, expected: string, around: Surroundings): string {
@@ -188,10 +201,24 @@ function wrongType(path: Path, expected: string, around: Surroundings): string {
     return `must be a string, but YAML reads ${writtenText} as nothing: quote it: "${writtenText}"`;
   const label = expected === 'a string' ? labelOf(path, value) : undefined;
   if (label !== undefined) return `must be a string, not a mapping: quote it, without a space: ${quoted(label)}`;
+  const misplaced = ofOtherPlace(path, value);
+  if (misplaced !== undefined) return `must be ${expected}, not ${misplaced}`;
   const [only, another] = expected === 'a mapping' && typeof value === 'string' ? namesAt(around.schema, path) : [];
   const byField = only && !another ? `; write "${path.at(-1)}: {${only}: …}"` : '';
   const example = expected === 'a mapping' && path.length > 1 ? exampleOf(path) || byField : '';
   return `must be ${expected}, not ${describe(path, value)}${example}${asWanted(path, expected, value)}`;
+}
+
+/** Returns what came and where it belongs: several owners, a container's limits, or a certificate. */
+function ofOtherPlace(path: Path, value: unknown): string | undefined {
+  const pathName = path.join('.');
+  if (/^spec\.(?:org|user)$/.test(pathName) && Array.isArray(value) && value.length > 1)
+    return 'a list: write one RunnerGroup for each';
+  if (pathName === 'spec.limits' && isMapping(value) && ('cpu' in value || 'memory' in value))
+    return 'a mapping: limits of a container belong below spec.resources';
+  if (pathName === 'spec.caBundle' && String(value).startsWith('-----BEGIN CERTIFICATE'))
+    return 'a certificate: put it into a ConfigMap, and write "caBundle: {configMapRef: {name: …, key: …}}"';
+  return undefined;
 }
 
 /** Returns the advice for a duration without a unit. */
@@ -219,6 +246,8 @@ function formInstead(path: Path, around: Surroundings): string {
   const value = valueAt(around.value, path);
   const pathName = path.join('.');
   if (typeof value !== 'string') return '';
+  if (typeof path.at(-1) === 'number' && value.includes(' - '))
+    return '. If " - " begins an item of its own, align its dash with the others';
   if (/^spec\.gitea(?:\.url|URL)$/.test(pathName)) return urlInstead(value);
   if (/\.(?:requests|limits)\.[^.]+$/.test(pathName)) return asWanted(path, 'a quantity', value);
   if (pathName.startsWith('spec.idleSchedule.') && /^\d:\d\d$/.test(value))
@@ -241,11 +270,14 @@ function urlInstead(value: string): string {
 function nameInstead(path: Path, around: Surroundings): string {
   const value = valueAt(around.value, path);
   const [, host, owner, repo] =
-    (/^spec\.(?:org|user)$/.test(path.join('.')) &&
-      /^(https?:\/\/[^/]+\/)?([\w.-]+)\/?([\w.-]*)$/.exec(String(value))) ||
+    (/^spec\.(?:org|user|repo)$/.test(path.join('.')) &&
+      /^(https?:\/\/[^/]+\/)?([\w.-]+)(?:\/([\w.-]*?)(?:\.git)?\/?)?$/.exec(String(value))) ||
     [];
+  if (path.at(-1) === 'repo') return owner && repo && host ? `; write "repo: ${owner}/${repo}"` : '';
   if (owner && repo) return `; for one repository write "scope: repo" and "repo: ${owner}/${repo}"`;
   if (owner && host) return `; write "${path.at(-1)}: ${owner}"`;
+  if (/Ref\.name$/.test(path.join('.')) && /^[a-z-]+\/[a-z][a-z0-9.-]*$/.test(String(value)))
+    return '; write the name only, without its namespace';
   const isName =
     /^metadata\.(?:name|namespace)$/.test(path.join('.')) && typeof value === 'string' && /^[\w.-]{1,63}$/.test(value);
   const name = isName ? dnsLabelOf(value) : '';
@@ -264,6 +296,8 @@ function wrongChoice(path: Path, values: readonly unknown[], around: Surrounding
   const value = valueAt(around.value, path);
   const choice = choices.length === 1 ? choices[0] : `one of ${choices.join(', ')}`;
   if (value === undefined) return `is required: ${choice}${exampleOf(path)}`;
+  if (path.at(-1) === 'docker_host')
+    return 'is up to containerMode: remove the line. The only choice, "-", keeps docker from CI jobs';
   // ARC's `containerMode: {type: dind}`.
   const type = isMapping(value) ? value['type'] : undefined;
   if (typeof type === 'string' && choices.includes(type))

@@ -55,10 +55,13 @@ const TYPOGRAPHY = /[\u00a0\u00ad\u2007\u200b-\u200d\u2010-\u2015\u2018-\u201f\u
 
 /** Returns how a number, quantity or boolean is written that came as another string. */
 export function scalarInstead(field: string, expected: string, text: string): string {
-  const [, amount = '', suffix] = (expected === 'a quantity' && /^([0-9.]+) ?([KMGT]i?)b$/i.exec(text)) || [];
-  if (suffix !== undefined) return `; write "${amount}${suffix}"`;
-  const [, number, unit = ''] = /^([0-9]+)(m|h|d|s)$/.exec(text.trim()) ?? [];
-  if (number !== undefined && field.endsWith('Seconds'))
+  // "500 m" may be milli or mega.
+  const [, amount = '', suffix = ''] =
+    (expected === 'a quantity' && /^([0-9.]+) ?(?!m$)([kmgt]i?)b?$/i.exec(text)) || [];
+  const unitPrefix = suffix.toLowerCase().replace(/^k(?=i)|^[mgt]/, (letter) => letter.toUpperCase());
+  if (suffix !== '' && isQuantity(amount)) return `; write "${amount}${unitPrefix}"`;
+  const [, number, unit = ''] = /^([0-9]+) ?(m|h|d|s)$/.exec(text.trim()) ?? [];
+  if (number !== undefined && /Seconds(?:[A-Z]|$)/.test(field))
     return `; write "${field}: ${Number(number) * (SECONDS[unit] ?? 1)}"`;
   if (/^\d+%$/.test(text)) return '; a share is not known here: write how many';
   if (expected === 'a list') return `; write "${field}: […]"`;

@@ -32,7 +32,10 @@ describe('checkShape', () => {
     ],
     [{ spec: { priority: 1.5 } }, 'spec.priority: must be a whole number of 32 bits, not a fraction'],
     [{ spec: { hostNetwork: 'true' } }, 'spec.hostNetwork: must be true or false, not a string'],
-    [{ spec: { tolerations: { key: 'a' } } }, 'spec.tolerations: must be a list, not a mapping'],
+    [
+      { spec: { tolerations: { key: 'a' } } },
+      'spec.tolerations: must be a list, not a mapping; write a dash before its first field',
+    ],
     [{ spec: { nodeSelector: ['a'] } }, 'spec.nodeSelector: must be a mapping, not a list'],
     [
       container({ resources: { limits: { cpu: '2 cores' } } }),

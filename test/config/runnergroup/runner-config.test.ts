@@ -130,7 +130,7 @@ test.each([
   [{ runer: {} }, 'spec.runnerConfig.runer: unknown field; did you mean "runner"? [GR-INPUT-04]'],
   [
     { container: { docker_host: 'tcp://10.0.0.1:2375' } },
-    'spec.runnerConfig.container.docker_host: must be -, not the string "tcp://10.0.0.1:2375" [GR-INPUT-05]',
+    'spec.runnerConfig.container.docker_host: is up to containerMode: remove the line. The only choice, "-", keeps docker from CI jobs [GR-INPUT-05]',
   ],
   [
     { runner: { fetch_interval: '2' } },

@@ -159,7 +159,7 @@ export const FORM: readonly Case[] = [
     changed('namespace: runners}', 'namespace: runners'),
     noYaml('3:11', 'a "}" is missing at the end of this list or mapping'),
   ],
-  ['an open quote', changed('"linux:host"', '"linux:host'), noYaml('14:1', 'a quote (") is opened and never closed')],
+  ['an open quote', changed('"linux:host"', '"linux:host'), noYaml('10:12', 'a quote (") is opened and never closed')],
   ['trailing garbage', `${GROUP}}\n`, noYaml('14:1', 'Unexpected flow-map-end token in YAML stream: "}"')],
   [
     'a block scalar as a name',
