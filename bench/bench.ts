@@ -10,7 +10,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type Comparison, regressions } from './guard-rule.ts';
-import { BASE, type Case, cpuTime, type Measured, measure, median, peakMiB } from './measure.ts';
+import { BASE, type Case, cpuTime, type Measured, measure, median, peaksMiB } from './measure.ts';
 import { drawCost } from './picture.ts';
 import { POD_TEMPLATE } from './pod-template.ts';
 import { Scene } from './scene.ts';
@@ -81,13 +81,13 @@ async function bench(scene: Scene): Promise<void> {
   const peaks = new Map<number, number>();
   for (const jobs of [50, 1000, 10_000]) {
     const each = cases.find(({ name }) => name === ours(jobs));
-    if (each) peaks.set(jobs, await peakMiB(each, 5));
+    if (each) peaks.set(jobs, median(await peaksMiB(each, 5)));
   }
   const { first, further } = many.requests();
   // One further round warms up.
   const requests = { first: first / (ROUNDS + 1), further: further / (ROUNDS + 1) };
   const rows = rowsOf(measured, peaks, requests);
-  const about = `Node ${process.version.slice(1)}, medians of ${ROUNDS} interleaved rounds; node -e 0 took ${of(measured, BASE.name).ms.toFixed(1)} ms and ${(await peakMiB(BASE, 5)).toFixed(0)} MiB`;
+  const about = `Node ${process.version.slice(1)}, medians of ${ROUNDS} interleaved rounds; node -e 0 took ${of(measured, BASE.name).ms.toFixed(1)} ms and ${median(await peaksMiB(BASE, 5)).toFixed(0)} MiB`;
   console.log(`${about}\n\n${tableOf(rows)}\n\n${costTable(measured)}`);
   if (!process.argv.includes('--write')) return;
   const ratios = Object.fromEntries([...measured].map(([name, { ms, ratio }]) => [name, round({ ms, ratio })]));

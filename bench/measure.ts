@@ -104,11 +104,11 @@ export function once({ name, program, args, env }: Case, keep = false): Promise<
   });
 }
 
-/** Peak of memory, MiB, the median of some runs of a Node.js program. */
-export async function peakMiB(each: Case, runs: number): Promise<number> {
+/** Peaks of memory, MiB, of some runs of a Node.js program. A busy machine delays the garbage collector, and adds to them. */
+export async function peaksMiB(each: Case, runs: number): Promise<readonly number[]> {
   const peaks: number[] = [];
   for (let run = 0; run < runs; run += 1) peaks.push((await usageOf(each)).peakMiB);
-  return median(peaks);
+  return peaks;
 }
 
 /** CPU time of a Node.js program, of all its threads: unlike its wall time nearly the same while others use the machine. */
