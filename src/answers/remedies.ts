@@ -296,7 +296,7 @@ const REMEDIES: Remedies = [
     `correct ${GITEA_URL}, or the DNS of the cluster, which does not know it`,
   ],
   [
-    /^RegistrationFailed.*404/,
+    /^RegistrationFailed.*\b404\b/,
     `see that ${GITEA_URL} is the base address of Gitea, and that Actions is switched on in app.ini`,
   ],
   [/^RegistrationFailed.* (?:40[13]|429) /, `see what stands before Gitea and refuses pods: its log, ${PROXY}`],

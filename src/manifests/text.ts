@@ -63,7 +63,7 @@ type JobForm = ReturnType<typeof formOf>;
 /** End of the line with the marked annotation. */
 const MARKED = ': "x"';
 
-/** Cuts the text of a Job at what differs. @param mark stands nowhere in the template */
+/** Cuts the text of a Job at what differs. Job id, attempt and shard are all labels, so an index has one digit. @param mark stands nowhere in the template */
 function formOf(
   template: JobManifest,
   labels: readonly string[],

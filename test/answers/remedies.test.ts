@@ -129,6 +129,7 @@ describe('what helps against a pod that does not start', () => {
     ['RegistrationFailed', 'code 1: x509: certificate has expired or is not yet valid: zzz', 'clock of that node'],
     ['RegistrationFailed', 'code 1: tls: x509: certificate signed by unknown authority', 'spec.caBundle'],
     ['RegistrationFailed', 'code 1: dial tcp 10.0.0.7:3000: connect: connection refused', 'NetworkPolicy'],
+    ['RegistrationFailed', 'code 1: dial tcp 10.0.0.7:30404: connect: connection refused', 'NetworkPolicy'],
     ['RegistrationFailed', 'code 1: x509: certificate is valid for a, not b', 'a name of that certificate'],
     ['RegistrationFailed', 'code 1: permission_denied: 403 Forbidden', 'what stands before Gitea'],
     ['RegistrationFailed', 'code 1: unimplemented: 404 Not Found', 'Actions is switched on in app.ini'],

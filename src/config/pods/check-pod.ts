@@ -158,12 +158,16 @@ function checkCombinations(struct: string, value: Mapping, path: FieldPath): rea
       return fault(isSet('subPath') && isSet('subPathExpr'), 'may have subPath or subPathExpr, not both');
     case 'NodeSelectorRequirement':
     case 'LabelSelectorRequirement': {
-      const isOfValues = /In$/.test(stringOf(value, 'operator'));
-      const isBare = /Exist/.test(stringOf(value, 'operator'));
-      const isEmpty = listOf(value, 'values').length === 0;
+      const operator = stringOf(value, 'operator');
+      const { length } = listOf(value, 'values');
       return [
-        ...fault(isOfValues && isEmpty, `is missing, and operator ${value['operator']} needs it`, 'values'),
-        ...fault(isBare && !isEmpty, `does not go with operator ${value['operator']}`, 'values'),
+        ...fault(/In$/.test(operator) && length === 0, `is missing, and operator ${operator} needs it`, 'values'),
+        ...fault(/Exist/.test(operator) && length > 0, `does not go with operator ${operator}`, 'values'),
+        ...fault(
+          ['Gt', 'Lt'].includes(operator) && length !== 1,
+          `must be one value with operator ${operator}`,
+          'values',
+        ),
       ];
     }
     case 'TopologySpreadConstraint':

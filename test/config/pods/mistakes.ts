@@ -54,7 +54,12 @@ export const MISTAKES: readonly Mistake[] = [
       { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway', minDomains: 2, labelSelector: {} },
     ],
   }),
-  ...[{ operator: 'In' }, { operator: 'Exists', values: ['a'] }].map((requirement) =>
+  ...[
+    { operator: 'In' },
+    { operator: 'Exists', values: ['a'] },
+    { operator: 'Gt' },
+    { operator: 'Lt', values: ['1', '2'] },
+  ].map((requirement) =>
     spec(
       'affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.0.matchExpressions.0.values',
       {
