@@ -122,8 +122,8 @@ function requestIn(group: Group, { request }: ReadyJob): PastRequest | undefined
 const TURNS = 24;
 
 /**
- * Runners that should have come. With shards it is one for each spawn timeout that the job has waited for one of which no Job is seen: the shard
- * may be broken, and the next name may fall to another one (`shards.ts`).
+ * Counts the runners that should have come. With shards: one for each spawn timeout in which no Job of the job was seen.
+ * The shard may be broken, and the next name may fall to another one (`shards.ts`).
  */
 function missedBy(listed: ListedJob, group: Group, facts: Facts, shards: number | undefined): number {
   if (shards === undefined) return facts.past?.missed(listed, group) ?? 0;
@@ -133,13 +133,14 @@ function missedBy(listed: ListedJob, group: Group, facts: Facts, shards: number 
 }
 
 /**
- * Names the runner that another Application has for a ready job, because a group of that one covers it, too. No second one is started.
- * `spawnTimeoutMs` is that of the group that would serve the job.
+ * Returns a function that names the runner that another Application has for a ready job: a group of that one covers it,
+ * too. Then no second one is started. `spawnTimeoutMs` is that of the group that would serve the job.
  *
- * What counts is the Job of that runner: alive, unpinned, of the Gitea of this CI job, and printed for its page. It counts for one spawn
- * timeout, and longer while its pod starts. In all a job waits for 12 spawn timeouts since it became ready, however many such Jobs come.
- * Then it gets a runner of ours, so nothing waits for ever. A runner of ours that is there already stays: what one Application leaves to the
- * other, the other may be leaving, too. Rows in Gitea's list do not count: the owner of a repository can register a runner of any name.
+ * - Only a Job counts that is alive, unpinned, of the Gitea of this CI job, and printed for its page.
+ * - It counts for one spawn timeout, and longer while its pod starts.
+ * - A job waits in all for `PENDING_TIMEOUTS` spawn timeouts since it became ready. Then it gets a runner of ours.
+ * - A runner of ours that is there already stays. The other Application may leave the job to us at the same time.
+ * - Rows in Gitea's list do not count: the owner of a repository can register a runner of any name.
  */
 function elsewhereFinder(
   evidence: Evidence,
