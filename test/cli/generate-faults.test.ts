@@ -12,7 +12,8 @@ describe('generate fails closed when Gitea', () => {
     async ([, fault], { expect, onTestFinished }) => {
       const { origin: url } = await serve(fault.handler(), onTestFinished);
       const folder = folderWith({ 'ci.yaml': groupYaml(url) }, onTestFinished);
-      const timeout = fault.lasts ? '1' : '20';
+      // Long enough for a busy machine to read all pages of a list without end.
+      const timeout = fault.lasts ? '1' : '300';
 
       const outcome = await runHere(
         ['generate', '-v', '--timeout', timeout],
