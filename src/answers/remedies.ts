@@ -382,7 +382,7 @@ const REMEDIES: Remedies = [
   // Azure Policy, Gatekeeper, Kyverno and ValidatingAdmissionPolicies that do what Pod Security does.
   [
     /^NoPod.*denied (?:the )?request.*(?:privileg|capabilit|hostPath|host ?(?:namespace|network|PID|IPC)|(?:non-?|as )root|seccomp|fsGroup)/i,
-    `${LESS_PRIVILEGE}, or ask who runs that policy to except namespace <NAMESPACE> from it`,
+    `${LESS_PRIVILEGE}, or ask who runs that policy to except the namespace of the runners from it`,
   ],
   [
     /^NoPod.*admission ?(?:webhook|policy)/i,

@@ -41,17 +41,17 @@ describe('what helps against a pod that does not start', () => {
     [
       'NoPod',
       'admission webhook "validation.gatekeeper.sh" denied the request: [azurepolicy-k8sazurev2noprivilege-e12c4338d05b] Privileged container is not allowed: docker, securityContext: {"privileged": true}',
-      'another containerMode, or ask who runs that policy to except namespace runners',
+      'another containerMode, or ask who runs that policy to except the namespace of the runners',
     ],
     [
       'NoPod',
       'admission webhook "validate.kyverno.svc-fail" denied the request: resource Pod/runners/x was blocked due to the following policies disallow-privileged-containers: zzz',
-      'except namespace runners',
+      'except the namespace of the runners',
     ],
     [
       'NoPod',
       "forbidden: ValidatingAdmissionPolicy 'psp' with binding 'psp' denied request: seccompProfile must be set",
-      'except namespace runners',
+      'except the namespace of the runners',
     ],
     [
       'NoPod',
