@@ -53,9 +53,8 @@ export function adviceFor(job: ExplainedJob, groups: readonly ExplainedGroup[]):
 }
 
 function servedText(job: ServedJob, runners: ReadonlyMap<string, EmittedRunner>, nowMs: number): string {
-  const { by, idleMs, isUnseen, notCreated, row, runner } = job;
+  const { by, ended, idleMs, isUnseen, notCreated, row, runner } = job;
   const { trouble, triedBefore = 0 } = runners.get(runner) ?? {};
-  const { ended } = job;
   // What happens now may end by itself, and does not say why the last one failed.
   if (trouble && !notCreated) return `${ended ? `${endedText(ended)}; now ` : ''}${podTroubleText(trouble, nowMs)}`;
   const history = historyText(job, triedBefore);
@@ -99,7 +98,10 @@ function rowAdvice({ group, row, runner, ...job }: ServedJob, explained: Explain
   const { namespace } = group;
   const { state, waitUntilMs = 0 } = job;
   const wait = state === 'starting' ? `wait until ${timeText(waitUntilMs)}: then another runner is tried. ` : '';
-  if (row === 'offline') return [`${wait}${reachAdvice(namespace, runner)}`];
+  if (row === 'offline')
+    return [
+      `${wait}See in its log what refuses it (Gitea, a proxy, a firewall): kubectl -n ${namespace} logs job/${runner} -c runner`,
+    ];
   const secret = explained?.registrationSecret;
   const compare =
     secret === undefined
@@ -108,10 +110,6 @@ function rowAdvice({ group, row, runner, ...job }: ServedJob, explained: Explain
   return [
     `${wait}Sooner: kubectl -n ${namespace} delete job ${runner}. If the next one has no row either, ${compare}ask who deletes runners in Gitea`,
   ];
-}
-
-function reachAdvice(namespace: string, runner: string): string {
-  return `See in its log what refuses it (Gitea, a proxy, a firewall): kubectl -n ${namespace} logs job/${runner} -c runner`;
 }
 
 /** Returns the advice for a job whose last runners failed. */

@@ -55,7 +55,10 @@ export async function readInstallation(source: ClusterSource, reader: ClusterRea
   const shownGroups = groups.slice(0, MOST_GROUPS);
   const { namespaces, secrets, serviceAccounts } = await readNamespaces(reader, shownGroups);
   const access = await readAccesses(reader, reads, [...namespaces.keys()], shownGroups);
-  const tries = shownGroups.map(async (group) => [group, await tryPods(reader, group)] as const);
+  const tries = shownGroups.map(async (group) => {
+    const may = namespaces.get(group.namespace)?.mayTry;
+    return [group, may ? await tryPods(reader, group, may) : []] as const;
+  });
   const tried = new Map(await Promise.all(tries));
   const gitea = await lookAtGitea({
     groups: shownGroups,
@@ -105,6 +108,8 @@ async function readNamespace(reader: ClusterReader, name: string) {
   return {
     namespace: await readAt(reader, `/api/v1/${path}`, Namespace),
     quotas: await readAt(reader, `/api/v1/${path}/resourcequotas`, listOf(ResourceQuota)),
+    /** Whether you may create pods there, as a try needs. */
+    mayTry: await askOwnRight(reader, { verb: 'create', resource: 'pods', namespace: name }),
     networkPolicies: await readAt(reader, `/apis/networking.k8s.io/v1/${path}/networkpolicies`, listOf(NetworkPolicy)),
   };
 }
@@ -266,9 +271,8 @@ function isRefusal(status: number, { reason }: z.output<typeof Refusal>): boolea
 }
 
 /** Asks whether the API server would take a pod of each size. It creates nothing (`dryRun`). Returns why not; `[]`: it would. */
-async function tryPods(reader: ClusterReader, group: RunnerGroup) {
+async function tryPods(reader: ClusterReader, group: RunnerGroup, may: NamespaceReads['mayTry']) {
   const { name, namespace } = group;
-  const may = await askOwnRight(reader, { verb: 'create', resource: 'pods', namespace });
   if ('unread' in may) return [may];
   if (!may.value) return [{ unread: `you may not create pods in namespace ${namespace}`, isMissing: false }];
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;

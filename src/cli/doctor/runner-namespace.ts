@@ -72,7 +72,7 @@ function meshProxy({ namespace, podTemplate = {} }: RunnerGroup, { namespace: re
 /** Resources of a quota that a runner needs. */
 const OF_PODS = /^(?:count\/)?pods$|^count\/jobs\.batch$|^(?:(?:requests|limits)\.)?(?:cpu|memory|ephemeral-storage)$/;
 
-/** Judges what the API server says of a pod. To whoever may not ask, a quota that is used up still tells something. */
+/** Judges what the API server says of a pod. Without the right to ask, a quota that is used up still shows a refusal. */
 function admission(group: RunnerGroup, { quotas }: NamespaceReads, { liveJobs, tried }: Installation): Judgements {
   const { maxActiveRunners, namespace } = group;
   const pods = (liveJobs instanceof Failure ? [] : liveJobs).filter(

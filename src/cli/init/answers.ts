@@ -93,7 +93,7 @@ const QUESTIONS = {
   git: 'Git repository with the RunnerGroups, as Argo CD reaches it',
 } as const;
 
-/** Answers from a flag, else by a question until the rule finds no fault. `missing`: flags that nobody has answered. */
+/** Answers from a flag, else by a question until the rule finds no fault. `missing`: flags without an answer. */
 function answering(givenFlags: FlagsOf<'init'>, io: Io, ask: AskPerson | undefined) {
   const missing: string[] = [];
   const answered = async (question: string, byDefault: string | undefined, wrongIn: Rule): Promise<string> => {
