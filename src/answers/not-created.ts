@@ -273,7 +273,7 @@ const ARGOCD_REMEDIES: Remedies = [
   [/permitted to use project/, 'add the namespace of the Application to spec.sourceNamespaces of that AppProject'],
   [
     /not permitted in project|allowed destinations/,
-    'let its project allow what the message names: gitea-runners doctor',
+    'let its project allow what the message names: gitea-runners doctor has what is missing',
   ],
   [/project .*(?:does not exist|not allowed)/, 'make that AppProject, or correct spec.project of the Application'],
   [/no matching service account/, 'name one in spec.destinationServiceAccounts of the AppProject'],
@@ -320,7 +320,7 @@ const ARGOCD_REMEDIES: Remedies = [
   ],
   [
     /failed timeout after/,
-    'see why generate takes so long: gitea-runners doctor. The limit is ARGOCD_EXEC_TIMEOUT of the sidecar',
+    'see why generate takes so long: gitea-runners doctor tells how Gitea and Kubernetes answer. The limit is ARGOCD_EXEC_TIMEOUT of the sidecar',
   ],
   [
     /reading from server: EOF|transport is closing/,
@@ -359,7 +359,7 @@ const ARGOCD_REMEDIES: Remedies = [
   ],
   [
     /context (?:deadline|cancel)/,
-    'see how busy argocd-repo-server is, and whether Gitea answers: gitea-runners doctor',
+    'see how busy argocd-repo-server is: gitea-runners doctor tells whether Gitea answers',
   ],
   [/transport: .* dial/, 'start argocd-repo-server again: kubectl -n argocd get pods shows why it does not answer'],
 ];

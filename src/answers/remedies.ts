@@ -24,8 +24,6 @@ const GITEA_URL = 'spec.gitea.url of <GROUP>';
 const PROXY = 'spec.proxy of <GROUP>';
 const LOGIN = 'give its registry a login: imagePullSecrets';
 const IMAGE = `correct the image (spec.image, or that of spec.podTemplate), or ${LOGIN}`;
-const ADD_NODE =
-  'add or label a node, or correct requests, nodeSelector, affinity and tolerations: gitea-runners doctor says what each';
 const SCALER_STATUS =
   'kubectl -n kube-system get configmap cluster-autoscaler-status -o yaml, and the log of the autoscaler';
 const LESS_PRIVILEGE = 'use a lower spec.securityProfile or another containerMode';
@@ -394,8 +392,28 @@ const REMEDIES: Remedies = [
   [/^NoPod.*(?:forbidden|invalid)/, 'correct in spec.podTemplate what the API server names'],
 ];
 
+/**
+ * Remedies for taints that a program sets and removes by itself, in the words of the scheduler, of Karpenter and of `doctor`.
+ * With a toleration, runners would start where they cannot work.
+ */
+export const TAINTS: Remedies = [
+  [
+    /taint \W?(?:taint=)?node\.(?:cloudprovider\.)?kubernetes\.io\/(?!unschedulable)/,
+    'mend those nodes: kubectl describe nodes; a toleration does not help. Or add one',
+  ],
+  [
+    /taint \W?(?:taint=)?(?<taint>[\w./-]*(?:disrupt|terminat|delet|drain|evict|maintenance|reboot|rebalanc|spot-itn|shut-?down)[\w./-]*)/i,
+    'wait for other nodes, or add one: by taint <taint> a program says that these will go or start again; a toleration does not help',
+  ],
+  [
+    /taint \W?(?:taint=)?(?<taint>[\w./-]*(?:not-?ready|un(?:initiali|regist|health|avail|reach)|readiness|startup|ignore-taint|status-taint|lost|fail)[\w./-]*)/i,
+    'see why the agent that removes taint <taint> is not ready on those nodes, a DaemonSet as a rule: kubectl get daemonsets -A; a toleration does not help',
+  ],
+];
+
 /** Remedies for what the scheduler says of some nodes (1.37: pkg/scheduler/framework/plugins). One plugin refuses a node, so each remedy helps alone. */
 const SCHEDULER: Remedies = [
+  ...TAINTS,
   [/ persistentvolumeclaim "(?<claim>[\w.-]+)" not found/, 'make claim <claim>: kubectl -n <NAMESPACE> get pvc'],
   [
     /unbound immediate|persistent volumes to bind|enough free storage|non-existent pv|available disk|ReadWriteOncePod/,
@@ -406,6 +424,10 @@ const SCHEDULER: Remedies = [
     `add a node where the volume of its claim is: kubectl -n <NAMESPACE> describe pvc<CLAIMS>`,
   ],
   [/exceed max volume count/, 'add a node, or give runners fewer volumes: each node attaches only so many'],
+  [
+    /Insufficient (?<resource>[\w.-]+\/[\w.-]*\w)/,
+    'add a node with free <resource>, or lower that request: gitea-runners doctor says what each node offers of it. If that is 0, its device plugin does not work: kubectl get daemonsets -A',
+  ],
   [
     /Insufficient /,
     'add a node with room, or lower requests in spec.resources: gitea-runners doctor says what each node lacks',
@@ -420,16 +442,12 @@ const SCHEDULER: Remedies = [
     'loosen topologySpreadConstraints in spec.podTemplate (maxSkew, whenUnsatisfiable), or add a node where they want the pod',
   ],
   [
-    /taint \{(?!node(?:-role)?\.(?:cloudprovider\.)?kubernetes\.io\/)(?<taint>[\w./-]+: ?[\w.-]*)\}/,
+    /taint \{(?!node-role\.kubernetes\.io\/)(?<taint>[\w./-]+: ?[\w.-]*)\}/,
     'have runners tolerate taint {<taint>}, if they may run there: tolerations in spec.podTemplate',
   ],
   [
     /taint\(s\)/,
-    'have runners tolerate the taints of those nodes, if they may run there: kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints',
-  ],
-  [
-    /taint \{node\.(?:cloudprovider\.)?kubernetes\.io\//,
-    'mend those nodes: kubectl describe nodes; a toleration does not help. Or add one',
+    'see which taints those nodes have: kubectl get nodes -o custom-columns=NAME:.metadata.name,TAINTS:.spec.taints. Tolerate one that reserves nodes, if runners may run there, and none of a program that is not ready',
   ],
   // Karpenter, of one NodePool each (1.14: pkg/scheduling, provisioning/scheduling/nodeclaim.go).
   [
@@ -452,6 +470,9 @@ const SCHEDULER: Remedies = [
     'look at its ResourceClaim and the driver: kubectl -n <NAMESPACE> get resourceclaims',
   ],
 ];
+
+const OTHER_RULE =
+  'see which rule of the scheduler its words name. gitea-runners doctor says what each node lacks, where labels, taints or its size are the cause';
 
 /** Reasons that say all. The pod never ran or is gone, the message is the last line of its log, or the remedy has the command. */
 const NO_LOGS =
@@ -489,7 +510,7 @@ export function remedyOf(trouble: PodTrouble, { group, runner, secret }: Names =
   const parts = (ofScaler ?? ofScheduler).split(/, (?=\d)|; /);
   const ofNodes = parts.flatMap((nodes) => remedyIn(SCHEDULER, nodes, placeholders) ?? []);
   const refusal = ofScaler === undefined ? '' : 'no node that the autoscaler may add would fit: ';
-  return refusal + ([...new Set(ofNodes)].join('; or ') || `${ADD_NODE} node lacks`);
+  return refusal + ([...new Set(ofNodes)].join('; or ') || OTHER_RULE);
 }
 
 /** True for troubles with one reason and one remedy. Their messages may name different nodes or addresses. */

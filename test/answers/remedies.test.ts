@@ -16,7 +16,7 @@ describe('what helps against a pod that does not start', () => {
   it.each([
     ['ImagePullBackOff', 'not found', 'spec.image'],
     ['CreateContainerConfigError', 'secret "gitea-runner" not found', 'step 2'],
-    ['Unschedulable', '0/3 nodes are available', 'nodeSelector'],
+    ['Unschedulable', '0/3 nodes are available', 'which rule of the scheduler'],
     [
       'FailedMount',
       'MountVolume.SetUp failed for volume "x" : configmap "x" not found',
@@ -303,6 +303,11 @@ describe('what helps against a pod that does not start', () => {
       'the pod of CSI driver nfs.csi.k8s.io runs on node node-7',
     ],
     ['PostStartHookError', 'Exec lifecycle hook ([/x.sh]) failed', 'correct that lifecycle hook'],
+    [
+      'Unschedulable',
+      `${NODES} 6 Insufficient nvidia.com/gpu.`,
+      'what each node offers of it. If that is 0, its device plugin does not work: kubectl get daemonsets -A',
+    ],
     ['Unschedulable', `${NODES} 6 node(s) didn't match pod topology spread constraints.`, 'topologySpreadConstraints'],
     ['Unschedulable', `${NODES} 6 Too many pods.`, 'maxPods'],
     ['Unschedulable', `${NODES} 6 node(s) didn't have free ports for the requested pod ports.`, 'hostPort'],
@@ -428,6 +433,37 @@ describe('what helps against a pod that does not start', () => {
         'add a node with room, or lower requests in spec.resources: gitea-runners doctor says what each node lacks',
       ].join('; or '),
     );
+  });
+
+  it.each([
+    ['node.cilium.io/agent-not-ready', 'see why the agent'],
+    ['ebs.csi.aws.com/agent-not-ready', 'see why the agent'],
+    ['cni.istio.io/not-ready', 'see why the agent'],
+    ['karpenter.sh/unregistered', 'see why the agent'],
+    ['node.cluster.x-k8s.io/uninitialized', 'see why the agent'],
+    ['readiness.k8s.io/NetworkReady', 'see why the agent'],
+    ['startup-taint.cluster-autoscaler.kubernetes.io/gpu', 'see why the agent'],
+    ['drbd.linbit.com/lost-quorum', 'see why the agent'],
+    ['karpenter.sh/disrupted', 'wait for other nodes'],
+    ['ToBeDeletedByClusterAutoscaler', 'wait for other nodes'],
+    ['aws-node-termination-handler/spot-itn', 'wait for other nodes'],
+    ['cloud.google.com/impending-node-termination', 'wait for other nodes'],
+    ['kubevirt.io/drain', 'wait for other nodes'],
+    ['node.kubernetes.io/network-unavailable', 'mend those nodes'],
+    ['node.cloudprovider.kubernetes.io/uninitialized', 'mend those nodes'],
+  ])('no toleration is advised for a taint that a program sets and removes: %s', (taint, remedy) => {
+    const messages = [
+      `0/3 nodes are available: 3 node(s) had untolerated taint {${taint}: }.`,
+      `zzz FailedScheduling: incompatible with nodepool "a", did not tolerate taint (taint=${taint}:NoSchedule)`,
+      `zzz NotTriggerScaleUp: pod didn't trigger scale-up: 3 node(s) had untolerated taint {${taint}: true}`,
+    ];
+    const remedies = messages.map((message) => remedyOf({ reason: 'Unschedulable', message }) ?? '');
+
+    for (const said of remedies) {
+      expect(said).toContain(remedy);
+      expect(said).toContain('a toleration does not help');
+      expect(said).not.toContain('have runners tolerate');
+    }
   });
 
   it('the remedy for a pod that does not start has NODE and NAMESPACE, as the manual, where nobody knows the name', () => {

@@ -743,7 +743,7 @@ describe('explain, at 3 a.m., when', () => {
       code: 4,
       cause:
         'slots are held: job 1 has a pod that cannot start: Unschedulable: 0/3 nodes are available; held back by the cap of group runners/ci; 1st in line',
-      says: 'Next: Unschedulable: add or label a node',
+      says: 'Next: Unschedulable: see which rule of the scheduler',
       next: 'and 1 of its runners cannot start: mend that first',
     },
     {
@@ -1006,7 +1006,7 @@ describe('explain, at 3 a.m., when', () => {
       ],
       cause: `its pod waits for a node: Unschedulable: ${NO_ROOM} TriggeredScaleUp: pod triggered scale-up: [{a 3->4 (max: 10)}];`,
       next: 'Unschedulable: wait until 20',
-      not: 'add or label a node',
+      not: 'which rule of the scheduler',
     },
     {
       when: 'the node that Karpenter has asked for has not come',

@@ -1,6 +1,6 @@
 /** Judges RunnerGroups and their requirements: Gitea and the webhook there, Secrets, the namespace, a node. Pure. */
 import { correctText, ERROR_CODE, OTHER_VERSION } from '../../answers/not-created.ts';
-import { remedyOf } from '../../answers/remedies.ts';
+import { remedyIn, remedyOf } from '../../answers/remedies.ts';
 import type { Hook } from '../../clients/gitea/set-up.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
 import { valueAt } from '../../config/runnergroup/paths.ts';
@@ -20,7 +20,7 @@ import { bad, good, type Judgement, type Judgements, judgeRead, unknown, withChe
 import { rawValue, secretValue } from '../reading/reads.ts';
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
 import { type Deliveries, type Installation, MOST_GROUPS, registrationSecret, serveIsDown } from './installation.ts';
-import { PodPlace, whyNot } from './node-fit.ts';
+import { NODE_REMEDIES, PodPlace, whyNot } from './node-fit.ts';
 import { runnerNamespace } from './runner-namespace.ts';
 
 const OF_SCOPE = [
@@ -230,16 +230,11 @@ function nodesOf(group: RunnerGroup, { autoscaler, nodePools, nodes: read }: Ins
   if (fitting > 0) return good(`${fitting} of ${reasons.length} can take its pod (${note})`);
   const why = reasons.length === 0 ? '' : `: ${counted(reasons.flatMap((reason) => reason ?? []))}`;
   const text = `none of ${reasons.length} can take its pod${why}`;
-  const areIll = reasons.length > 0 && reasons.every((reason) => OF_ILL_NODES.test(reason ?? ''));
-  const fix = areIll
-    ? 'Mend those nodes: kubectl describe nodes; a toleration does not help. Or add one'
-    : 'Correct podTemplate in git, or label, untaint or add a node: kubectl get nodes --show-labels';
+  const remedies = new Set(reasons.flatMap((reason) => remedyIn(NODE_REMEDIES, reason ?? '') ?? []));
+  const fix = [...remedies].join('; or ') || 'Add a node: kubectl get nodes';
   const nodesMayCome = 'value' in autoscaler || ('value' in nodePools && nodePools.value.length > 0);
   return nodesMayCome ? unknown(`${text}. The autoscaler may add one`, fix) : bad(text, fix);
 }
-
-/** Taints of Kubernetes itself, such as disk-pressure and not-ready. */
-const OF_ILL_NODES = /^taint node\.(?:cloudprovider\.)?kubernetes\.io\/(?!unschedulable)/;
 
 /** Most reasons in a line. Further ones become `…`. */
 const MOST_REASONS = 3;

@@ -3,6 +3,7 @@
  * The scheduler alone knows the rest (other pods, affinity to pods, volumes, ports), and `explain` shows its words.
  */
 import * as z from 'zod';
+import { type Remedies, TAINTS } from '../../answers/remedies.ts';
 import { requestsOf } from '../../config/runnergroup/resource-requests.ts';
 import { quantityValue } from '../../config/runnergroup/words.ts';
 import { Expression, type Node } from '../reading/reads.ts';
@@ -89,10 +90,23 @@ function byTaints({ tolerations }: PodPlace, { spec: { taints, unschedulable } }
   return `taint ${key}${value && `=${value}`}:${effect}`;
 }
 
-function bySize(pod: PodPlace, { status: { allocatable } }: Node): string | undefined {
+function bySize(pod: PodPlace, { status: { allocatable, capacity } }: Node): string | undefined {
   const [resource] = [...requestsOf(pod)].find(([name, size]) => size > quantityValue(allocatable[name] ?? '0')) ?? [];
-  return resource && `${resource}: ${allocatable[resource] ?? 'none'}, too little`;
+  if (resource === undefined) return undefined;
+  const [offered = 'none', whole = offered] = [allocatable[resource], capacity[resource]];
+  return `${resource}: ${offered}${whole === offered ? '' : ` of ${whole} offered`}, too little`;
 }
+
+/** Remedies for what `whyNot` says. */
+export const NODE_REMEDIES: Remedies = [
+  ...TAINTS,
+  [
+    /^(?<resource>[\w.-]+\/[\w.-]+): (?:none|\S+ of)/,
+    'see whether the device plugin of <resource> works on those nodes, a DaemonSet as a rule: kubectl get daemonsets -A. Or add a node that offers it',
+  ],
+  [/unschedulable:NoSchedule$/, 'uncordon a node, or add one: kubectl get nodes'],
+  [/^/, 'correct podTemplate in git, or label, untaint or add a node: kubectl get nodes --show-labels'],
+];
 
 /** The first kernel whose tmpfs can show the ids of a pod: Secrets and tokens are mounted as one. */
 const KERNEL = { major: 6, minor: 3 };

@@ -124,6 +124,7 @@ export const Node = z.looseObject({
   status: z
     .looseObject({
       allocatable: texts,
+      capacity: texts,
       nodeInfo: NodeInfo.prefault({}),
       runtimeHandlers: z.array(RuntimeHandler).default([]),
     })

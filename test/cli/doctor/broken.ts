@@ -455,13 +455,29 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     'nodes without user namespaces',
     put([...SPEC, 'podTemplate'], { spec: { hostUsers: false } }),
     'RunnerGroup runners/ci, nodes: none of 1 can take its pod: 1 with no user namespaces',
-    'Correct podTemplate in git, or label, untaint',
+    'correct podTemplate in git, or label, untaint',
   ],
   [
     'nodes that are ill',
     put([NODES, 'items', 0, 'spec', 'taints'], [{ key: 'node.kubernetes.io/disk-pressure', effect: 'NoSchedule' }]),
     'RunnerGroup runners/ci, nodes: none of 1 can take its pod: 1 with taint node.kubernetes.io/disk-pressure:NoSchedule',
-    'Mend those nodes',
+    'mend those nodes',
+  ],
+  [
+    'nodes whose network agent is not ready',
+    put([NODES, 'items', 0, 'spec', 'taints'], [{ key: 'node.cilium.io/agent-not-ready', effect: 'NoSchedule' }]),
+    'RunnerGroup runners/ci, nodes: none of 1 can take its pod: 1 with taint node.cilium.io/agent-not-ready:NoSchedule',
+    'a toleration does not help',
+  ],
+  [
+    'a device plugin that offers nothing',
+    all(
+      put([...SPEC, 'resources'], { limits: { 'nvidia.com/gpu': 1 } }),
+      put([NODES, 'items', 0, 'status', 'capacity'], { 'nvidia.com/gpu': '4' }),
+      put([NODES, 'items', 0, 'status', 'allocatable', 'nvidia.com/gpu'], '0'),
+    ),
+    'RunnerGroup runners/ci, nodes: none of 1 can take its pod: 1 with nvidia.com/gpu: 0 of 4 offered, too little',
+    'device plugin',
   ],
   [
     'nodes that are too small for a size',
@@ -470,7 +486,7 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
       [{ name: 'small' }, { name: 'large', weight: 2, resources: { requests: { cpu: '1000' } } }],
     ),
     'RunnerGroup runners/ci, size large, nodes: none of 1 can take its pod: 1 with cpu',
-    'Correct podTemplate in git',
+    'correct podTemplate in git',
   ],
   [
     'a namespace that is being deleted',

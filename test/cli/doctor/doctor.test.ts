@@ -70,6 +70,7 @@ it.each(BROKEN)(
     const at = lines.findIndex((line) => line.startsWith(`✗ ${cross}`));
     expect(at, stdout).toBeGreaterThanOrEqual(0);
     expect(lines[at + 1]).toContain(advice);
+    expect(stdout).not.toContain('gitea-runners doctor');
     const [own] = cross.split(':');
     expect(lines.filter((line) => line.startsWith('✗') && !line.startsWith(`✗ ${own}:`))).toEqual([]);
   },
@@ -398,12 +399,20 @@ describe('what is told of a group that is ready', () => {
     ['InitContainerRunning', 'ci-1: init container register has not ended (node n)', 'see that pods reach Gitea'],
     ['InitContainerRunning', 'ci-1: init container setup has not ended (node n)', 'see what that init container waits'],
     ['ImagePullBackOff', 'ci-1: ImagePullBackOff: zzz', 'See the events of these pods'],
+    [
+      'Unschedulable',
+      'ci-1: Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.',
+      'add a node with room, or lower requests in spec.resources: another line here says',
+    ],
+    ['Unschedulable', 'ci-1: Unschedulable: zzz', 'see which rule of the scheduler'],
+    ['NoPod', 'ci-1: NoPod: violates PodSecurity "baseline"', 'use a lower spec.securityProfile'],
   ])('pods that cannot start are bad, with what helps against %s: %s', async (reason, first, helps) => {
     const { run } = await examine(told('PodsStuck', reason, `Pods of runners that cannot start: 2. ${first}`));
 
     const { code, stdout } = await run();
 
     expect(code, stdout).toBe(1);
+    expect(stdout).not.toContain('gitea-runners doctor');
     expect(stdout).toContain(
       `as serve sees it: PodsStuck: Pods of runners that cannot start: 2. ${first}\n    ${helps}`,
     );

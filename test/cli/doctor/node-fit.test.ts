@@ -5,11 +5,11 @@ import { Node } from '../../../src/cli/reading/reads.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function node({ labels = {}, allocatable = {}, ...spec }: Fields = {}): Node {
+function node({ labels = {}, allocatable = {}, capacity = {}, ...spec }: Fields = {}): Node {
   return Node.parse({
     metadata: { name: 'n1', labels },
     spec,
-    status: { allocatable: { cpu: '2', memory: '4Gi', ...(allocatable as object) } },
+    status: { capacity, allocatable: { cpu: '2', memory: '4Gi', ...(allocatable as object) } },
   });
 }
 
@@ -116,6 +116,9 @@ describe('size', () => {
     const gpu = pod({ containers: [asking({}, { 'nvidia.com/gpu': 1 })] });
 
     expect(whyNot(gpu, node())).toBe('nvidia.com/gpu: none, too little');
+    expect(whyNot(gpu, node({ allocatable: { 'nvidia.com/gpu': '0' }, capacity: { 'nvidia.com/gpu': '4' } }))).toBe(
+      'nvidia.com/gpu: 0 of 4 offered, too little',
+    );
     expect(whyNot(gpu, node({ allocatable: { 'nvidia.com/gpu': '1' } }))).toBeUndefined();
   });
 });
