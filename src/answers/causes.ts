@@ -39,7 +39,9 @@ export function causeText(
 export function advicesFor(jobs: readonly ExplainedJob[], adviceOf: (job: ExplainedJob) => readonly string[]) {
   const lacksLabels = (job: ExplainedJob): boolean => isNotCovered(job) && !job.isActionsOff && !job.brokenGroup;
   const advice = jobs.filter((job) => !lacksLabels(job)).flatMap((job) => adviceOf(job));
-  return [...new Set([...advice, ...notCoveredAdvice(jobs.filter(lacksLabels))])];
+  const uncovered = jobs.filter(lacksLabels);
+  const ofGit = uncovered.flatMap(({ behindGit }) => behindGit?.next ?? []);
+  return [...new Set([...advice, ...ofGit, ...notCoveredAdvice(uncovered)])];
 }
 
 /** Returns the advice for a job. Empty: it only has to wait. */

@@ -35,7 +35,7 @@ import {
   type SlotDelay,
   type Wait,
 } from './model.ts';
-import { unregistered, whyNotCreated } from './not-created.ts';
+import { behindGit, unregistered, whyNotCreated } from './not-created.ts';
 import { HELD, isUnderSame } from './reasons.ts';
 import { runnersIn } from './runner-counts.ts';
 import { hintsFor } from './uncovered-labels.ts';
@@ -363,9 +363,10 @@ function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, no
   };
 }
 
-/** Adds to jobs that no group covers a group that cannot be served, and may cover them. Not for readers who own no group. */
+/** Adds to jobs that no group covers what may cover them: a group that cannot be served, or git. Not for readers who own no group. */
 export function withBroken(explanation: Explanation): Explanation {
   const { jobs, where } = explanation;
+  const behind = where && behindGit(where);
   const brokenOf = (job: ExplainedJob): UnservedGroup | undefined => {
     const inScope = isNotCovered(job) ? brokenFor(job.job.repository, where) : [];
     const has = ({ labels }: UnservedGroup): boolean =>
@@ -373,7 +374,12 @@ export function withBroken(explanation: Explanation): Explanation {
     const isUnlike = !job.elsewhere && !job.didYouMean;
     return inScope.find(has) ?? inScope.find(({ labels }) => labels === undefined && isUnlike);
   };
-  return { ...explanation, jobs: jobs.map((job) => ({ ...job, ...defined({ brokenGroup: brokenOf(job) }) })) };
+  const coverOf = (job: ExplainedJob) => {
+    const brokenGroup = brokenOf(job);
+    const mayBeInGit = isNotCovered(job) && !brokenGroup && !job.elsewhere && !job.didYouMean;
+    return defined({ brokenGroup, behindGit: mayBeInGit ? behind : undefined });
+  };
+  return { ...explanation, jobs: jobs.map((job) => ({ ...job, ...coverOf(job) })) };
 }
 
 /** Returns the RunnerGroups that cannot be served, and may have jobs of the repository. */

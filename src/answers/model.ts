@@ -45,6 +45,8 @@ export type ExplainedJob = OpenDecision &
     readonly waitUntilMs?: number;
     /** With `labels-not-covered`: a RunnerGroup that cannot be served, and may have its labels. */
     readonly brokenGroup?: UnservedGroup;
+    /** With `labels-not-covered`: the cluster may lack what git has. */
+    readonly behindGit?: NotCreated;
   };
 
 /** For a job held by the cap or a limit: its wait. For a job with a slot: what may keep that slot taken. */

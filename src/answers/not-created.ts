@@ -203,6 +203,20 @@ export function failureOf(application: ApplicationSeen): NotCreated | undefined 
   return { why, next: `${ending}; then ${remedy}`, isUnserved: true };
 }
 
+/** Returns why the cluster may not have what git has. Undefined: nothing tells so. */
+export function behindGit({ applications }: WhereIAm): NotCreated | undefined {
+  const all = applications.map((each): NotCreated | undefined => {
+    const { differing = [], isAutomated, name } = each;
+    const failure = failureOf(each);
+    if (failure) return { ...failure, why: `a change in git does not come: ${failure.why}` };
+    if (differing.length === 0) return undefined;
+    const off = isAutomated === false ? ', and its automated sync is off' : '';
+    const next = `see whether git has these labels: Application ${name} is OutOfSync${off}. Then: argocd app sync ${name.split('/')[1]}`;
+    return { why: `RunnerGroup ${firstNames(differing, 3)} differs from git`, next, isUnserved: true };
+  });
+  return all.find((each) => each !== undefined);
+}
+
 /** Returns where to put the plugin. A parent would revert a patch of the Application. */
 function withPlugin({ name, parent }: ApplicationSeen): string {
   const plugin = `put plugin: {name: ${PLUGIN}} into spec.source`;

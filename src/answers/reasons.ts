@@ -70,8 +70,12 @@ export const HELD: Readonly<Record<HeldBecause, HeldReason>> = {
   'labels-not-covered': {
     ...NO_GROUP,
     short: 'with labels that no group covers',
-    text: (job) => (job.brokenGroup ? brokenText(job.brokenGroup, job.job.labels) : notCoveredText(job)),
-    advice: (job) => (job.brokenGroup ? [brokenAdvice(job.brokenGroup)] : notCoveredAdvice([job])),
+    text: (job) =>
+      job.brokenGroup
+        ? brokenText(job.brokenGroup, job.job.labels)
+        : [notCoveredText(job), job.behindGit?.why ?? []].flat().join('; '),
+    advice: (job) =>
+      job.brokenGroup ? [brokenAdvice(job.brokenGroup)] : [job.behindGit?.next ?? [], notCoveredAdvice([job])].flat(),
     ask: ({ job }) =>
       `correct runs-on in the workflow, or ask who owns groups here for runners with ${labelsText(job.labels)}`,
   },

@@ -50,6 +50,8 @@ export interface ApplicationSeen {
   readonly pluginless?: string;
   /** `runners/ci`: the RunnerGroups that it prints. Absent: not known. */
   readonly groups?: readonly string[];
+  /** Those of them that differ from git. Absent: none. */
+  readonly differing?: readonly string[];
   /** The Application that made it, `argocd/root`. Absent: none, or not known. */
   readonly parent?: string;
   /** Argo CD syncs it by itself. Absent: not known. */

@@ -1184,6 +1184,36 @@ describe('explain, at 3 a.m., when', () => {
       next: 'do what it says',
     },
     {
+      when: 'the label is in git, and the sync is switched off in place',
+      runsOn: ['gpu'],
+      application: application(
+        { resources: [ofKind('RunnerGroup', 'ci', { status: 'OutOfSync' })] },
+        { prune: true, enabled: false },
+      ),
+      code: 4,
+      cause: 'labels not covered: gpu (nearest group: runners/ci); RunnerGroup runners/ci differs from git',
+      next: 'see whether git has these labels: Application argocd/runners is OutOfSync, and its automated sync is off. Then: argocd app sync runners',
+    },
+    {
+      when: 'the group of the label is in git only, and nothing syncs it',
+      runsOn: ['gpu'],
+      application: application({
+        resources: [ofKind('RunnerGroup', 'ci'), ofKind('RunnerGroup', 'gpu', { status: 'OutOfSync' })],
+      }),
+      code: 4,
+      cause: 'labels not covered: gpu (nearest group: runners/ci); RunnerGroup runners/gpu differs from git',
+      next: 'Application argocd/runners is OutOfSync. Then: argocd app sync runners',
+    },
+    {
+      when: 'Argo CD cannot compare the folder that may have the label',
+      runsOn: ['gpu'],
+      application: application({ conditions: [{ type: 'ComparisonError', message: 'app path does not exist' }] }),
+      code: 4,
+      cause:
+        'labels not covered: gpu (nearest group: runners/ci); a change in git does not come: Argo CD does not sync Application argocd/runners',
+      next: 'correct spec.source.path',
+    },
+    {
       when: 'this program is older than serve',
       runsOn: ['gpu'],
       others: (url) => [groupObject(groupYaml(url, '  newField: 7\n', 'gpu'))],

@@ -13,6 +13,7 @@ import {
 import { ACCOUNT, manual, PLUGIN, SETTINGS, TRACKING_SETTING } from '../../shared/installed/installed-names.ts';
 import { groupBySeveral, keyText } from '../../shared/keys.ts';
 import { COMPARE_OPTIONS, KIND, SKIP_RECONCILE, TRACKING_LABEL } from '../../shared/marks.ts';
+import { firstNames } from '../../shared/printable.ts';
 import * as fixes from '../reading/finding.ts';
 import { bad, good, type Judgement, type Judgements, judgeRead, unknown, withCheckName } from '../reading/finding.ts';
 import type { Application, AppProject, WithData } from '../reading/reads.ts';
@@ -262,12 +263,45 @@ function application(app: Application, { gitea, nowMs }: Installation): Judgemen
   const { metadata, spec, status } = app;
   const trouble = sourceTrouble(app);
   if (trouble !== undefined) return bad(trouble, `See ${manual('beside-argo-cd.md#sources')}`);
-  const failure = failureOf(applicationSeen(app, keyText(metadata), nowMs));
+  const seen = applicationSeen(app, keyText(metadata), nowMs);
+  const failure = failureOf(seen);
+  const { differing = [] } = seen;
+  const differs = differing.length > 0 ? [`RunnerGroup ${firstNames(differing, 3)} differs from git`] : [];
   if (failure && metadata['deletionTimestamp'] !== undefined) return bad(failure.why, failure.next);
+  const faults = faultsOf(app);
+  // A sync that has failed is told by its operation, which has the reason.
+  const error = status.conditions.find(({ type }) => type.endsWith('Error') && type !== 'SyncError');
+  if (faults.length > 0) {
+    const { namespace, name } = metadata;
+    const patch = JSON.stringify(patchFor(app));
+    const errors = error ? [`${error.type}: ${unwrapped(error.message)}`] : [];
+    return bad(
+      [...faults, ...differs, ...errors].join('; '),
+      `kubectl -n ${namespace} patch application ${name} --type=merge -p '${patch}'`,
+    );
+  }
+  if (error === undefined && failure) return bad(failure.why, failure.next);
+  if (error === undefined) {
+    const said = status.conditions.map(({ type, message }) => `${type}: ${message}`).join('; ');
+    const doubts = [...differs, said && `Argo CD says ${said}`].filter(Boolean).join('; ');
+    const sync = `If it stays so: argocd app sync ${metadata.name}; a sync window of project ${spec.project} may forbid it`;
+    return doubts ? unknown(doubts, differs.length > 0 ? sync : undefined) : good(`project ${spec.project}`);
+  }
+  const message = unwrapped(error.message);
+  const text = `${error.type}: ${message}`;
+  const isOfGitea = gitea.scopes.some(({ look }) => look instanceof Failure && message.includes(look.code));
+  if (isOfGitea) return bad(text, 'it follows from Gitea, which fails below: mend that first');
+  return bad(text, afterError(text, keyText(metadata)));
+}
+
+/** Returns what the manual has in another way. */
+function faultsOf(app: Application): readonly string[] {
+  const { metadata, spec } = app;
   const { automated, syncOptions = [] } = spec.syncPolicy ?? {};
-  const faults = [
+  return [
     ...(automated?.prune === true ? [] : ['automated.prune must be true']),
     ...(automated?.allowEmpty === true ? [] : ['automated.allowEmpty must be true']),
+    ...(automated?.enabled === false ? ['automated.enabled must not be false'] : []),
     ...(automated?.selfHeal === true ? ['automated.selfHeal must not be true'] : []),
     ...WANTED.syncPolicy.syncOptions.filter((each) => !syncOptions.includes(each)).map((each) => `${each} is missing`),
     ...syncOptions.flatMap((each) => HARMFUL_OPTIONS.get(each)?.replace(/^/, `${each} must go: `) ?? []),
@@ -277,25 +311,6 @@ function application(app: Application, { gitea, nowMs }: Installation): Judgemen
       ? []
       : [`annotation ${COMPARE_OPTIONS}: ${OPTION} is missing`]),
   ];
-  // A sync that has failed is told by its operation, which has the reason.
-  const error = status.conditions.find(({ type }) => type.endsWith('Error') && type !== 'SyncError');
-  if (faults.length > 0) {
-    const { namespace, name } = metadata;
-    const patch = JSON.stringify(patchFor(app));
-    const errors = error ? [`${error.type}: ${unwrapped(error.message)}`] : [];
-    return bad(
-      [...faults, ...errors].join('; '),
-      `kubectl -n ${namespace} patch application ${name} --type=merge -p '${patch}'`,
-    );
-  }
-  const said = status.conditions.map(({ type, message }) => `${type}: ${message}`).join('; ');
-  if (error === undefined && failure) return bad(failure.why, failure.next);
-  if (error === undefined) return said ? unknown(`Argo CD says ${said}`) : good(`project ${spec.project}`);
-  const message = unwrapped(error.message);
-  const text = `${error.type}: ${message}`;
-  const isOfGitea = gitea.scopes.some(({ look }) => look instanceof Failure && message.includes(look.code));
-  if (isOfGitea) return bad(text, 'it follows from Gitea, which fails below: mend that first');
-  return bad(text, afterError(text, keyText(metadata)));
 }
 
 const WANTED = applicationSpec({ repository: '', path: '', namespace: '' });
@@ -319,7 +334,7 @@ function patchFor(app: Application) {
     metadata: { annotations: { [COMPARE_OPTIONS]: [...compared, OPTION].join(','), [SKIP_RECONCILE]: null } },
     spec: {
       syncPolicy: {
-        automated: { ...syncPolicy.automated, selfHeal: null },
+        automated: { ...syncPolicy.automated, selfHeal: null, enabled: null },
         syncOptions: [...otherOptions, ...syncPolicy.syncOptions],
       },
       ...(!ignoresJobs(app) && { ignoreDifferences }),

@@ -50,7 +50,10 @@ export function explainText(
     ...(where
       ? [
           wrapped(
-            whereText(where, jobs.map(({ brokenGroup, notCreated }) => brokenGroup?.problem ?? notCreated?.why).join()),
+            whereText(
+              where,
+              jobs.map((job) => job.brokenGroup?.problem ?? (job.notCreated ?? job.behindGit)?.why).join(),
+            ),
             columns,
           ),
         ]

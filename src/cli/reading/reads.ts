@@ -68,7 +68,8 @@ const Crd = z.looseObject({
   }),
 });
 
-const Automated = z.looseObject({ prune: isSet, allowEmpty: isSet, selfHeal: isSet });
+/** Argo CD 3.1 and newer can switch it off in place: `enabled: false`. */
+const Automated = z.looseObject({ prune: isSet, allowEmpty: isSet, selfHeal: isSet, enabled: z.boolean().nullish() });
 const SyncPolicy = z.looseObject({ automated: Automated.optional(), syncOptions: strings });
 const Env = z.array(z.looseObject({ name: optionalText, value: optionalText })).default([]);
 const Source = z.looseObject({

@@ -87,7 +87,7 @@ async function readApp(reader: ClusterReader, applicationName: string): Promise<
 export function applicationSeen(json: unknown, applicationName: string, nowMs: number): ApplicationSeen {
   try {
     const app = readApplication(json);
-    const { sync, health, errors, operation, warnings, pluginless, groups } = app;
+    const { sync, health, errors, operation, warnings, pluginless, groups, differing } = app;
     const { says: doing, ...lasting } = operationWords(app, nowMs) ?? {};
     const notices = [doing ?? [], warnings].flat().join('; ');
     const failed = operation?.phase === 'Failed' || operation?.phase === 'Error' ? operation : undefined;
@@ -107,7 +107,7 @@ export function applicationSeen(json: unknown, applicationName: string, nowMs: n
       ...lasting,
       isAutomated: IsAutomated.safeParse(json).success,
       ...(git && { source: `folder ${git.path || '.'} of ${git.repoURL}` }),
-      ...defined({ pluginless, groups, parent }),
+      ...defined({ pluginless, groups, differing, parent }),
     };
   } catch (error) {
     if (error instanceof AppShapeError) return { name: applicationName, unread: error.message };

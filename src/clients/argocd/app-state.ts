@@ -109,6 +109,7 @@ export function readApplication(json: unknown) {
   const reconciledAtMs = status?.reconciledAt;
   const resources = (status?.resources ?? []).filter(({ hook }) => hook !== true);
   const groups = resources.filter((each) => each.group === API_GROUP && each.kind === KIND && !each.requiresPruning);
+  const differing = groups.filter((each) => each.status === 'OutOfSync');
   const managed = new Set([...resources, ...shardsOf(app)].map(objectKey));
   return {
     name: metadata.name,
@@ -134,6 +135,8 @@ export function readApplication(json: unknown) {
     manages: (object: ObjectRef): boolean => managed.has(objectKey(object)),
     /** RunnerGroups that the Application prints: `runners/ci`. Absent: nothing has been compared. */
     ...(resources.length > 0 && { groups: groups.map(keyText) }),
+    /** Those of them that differ from git, or are not in the cluster. Absent: none. */
+    ...(differing.length > 0 && { differing: differing.map(keyText) }),
     ...pluginless(app),
     /** Jobs that Argo CD compares, in its copy of the output. Without hooks and Jobs that are only to be pruned. */
     jobs: resources.flatMap(toJob),

@@ -249,6 +249,19 @@ export const BROKEN: readonly (readonly [string, (world: World) => World, string
     ] as const;
   }),
   [
+    'an Application whose sync is switched off in place',
+    all(
+      put([...SYNC_POLICY, 'automated', 'enabled'], false),
+      put([...APPLICATION, 'status'], {
+        resources: [
+          { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci', status: 'OutOfSync' },
+        ],
+      }),
+    ),
+    'Application runners: automated.enabled must not be false; RunnerGroup runners/ci differs from git',
+    '"enabled":null',
+  ],
+  [
     'an Application that is left alone',
     put([...APPLICATION, 'metadata', 'annotations', 'argocd.argoproj.io/skip-reconcile'], 'true'),
     'Application runners: annotation argocd.argoproj.io/skip-reconcile must go',

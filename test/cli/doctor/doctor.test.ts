@@ -390,6 +390,19 @@ it('doctor names the Secret that it has read, which is not in the namespace of t
   expect(stdout).not.toContain('gitea-api of namespace runners');
 });
 
+it('doctor tells that a RunnerGroup differs from git, and does not call all good', async () => {
+  const resources = [
+    { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci', status: 'OutOfSync' },
+  ];
+  const { run } = await examine(put([...APPLICATION, 'status'], { sync: { status: 'OutOfSync' }, resources }));
+
+  const { stdout } = await run();
+
+  expect(stdout).toMatch(
+    /\? Application runners: RunnerGroup runners\/ci differs from git\n {4}If it stays so: argocd app sync runners/,
+  );
+});
+
 describe('what is told of a group that is ready', () => {
   const told = (type: string, reason: string, message: string) =>
     put([...GROUP, 'status', 'conditions', 1], { ...condition('True'), type, reason, message });
