@@ -7,7 +7,7 @@ import { timeText } from '../shared/marks.ts';
 import { count, duration, firstLines } from '../shared/printable.ts';
 import { awaitedIn } from './awaited.ts';
 import { blockedAdvice, isHeldByMatrix } from './blocked.ts';
-import { adviceFor, advicesFor, askAdvice, causeText, verdictText } from './causes.ts';
+import { adviceFor, advicesFor, askAdvice, causeText, oncePerCause, verdictText } from './causes.ts';
 import { JOB_STATES, type JobState } from './job-state.ts';
 import {
   type ExplainedGroup,
@@ -337,7 +337,7 @@ export function groupLines(
     ...line('Labels', group.labels.join(', ')),
     ...lines('Pod', pods.slice(0, MOST_TOLD)),
     ...line('Status', status?.notReady),
-    ...lines('Next', [...new Set(advice)].slice(0, MOST_TOLD)),
+    ...lines('Next', oncePerCause(advice).slice(0, MOST_TOLD)),
     ...line('File', group.file),
   ];
 }

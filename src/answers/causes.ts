@@ -1,6 +1,6 @@
 /** Describes each job: what happens to it, why, and what to do. Joins the row of its reason with facts of its runner. Pure. */
 import type { EmittedRunner } from '../planner/decisions.ts';
-import { keyText } from '../shared/keys.ts';
+import { groupBy, keyText } from '../shared/keys.ts';
 import { GROUP_NAME, timeText } from '../shared/marks.ts';
 import { count, duration } from '../shared/printable.ts';
 import { type ExplainedGroup, type ExplainedJob, findGroup, groupOfJob, isNotCovered } from './model.ts';
@@ -41,8 +41,19 @@ export function advicesFor(jobs: readonly ExplainedJob[], adviceOf: (job: Explai
   const advice = jobs.filter((job) => !lacksLabels(job)).flatMap((job) => adviceOf(job));
   const uncovered = jobs.filter(lacksLabels);
   const ofGit = uncovered.flatMap(({ behindGit }) => behindGit?.next ?? []);
-  return [...new Set([...advice, ...ofGit, ...notCoveredAdvice(uncovered)])];
+  return oncePerCause([...advice, ...ofGit, ...notCoveredAdvice(uncovered)]);
 }
+
+/** Steps that differ only in the runner or the time become the first of them, with the number of the others. */
+export function oncePerCause(steps: readonly string[]): readonly string[] {
+  const alike = groupBy(new Set(steps), (step) => step.replaceAll(VARYING, ''));
+  return [...alike.values()].map(([first = '', ...others]) =>
+    others.length === 0 ? first : `${first}. The same for ${count(others.length, 'other runner')}`,
+  );
+}
+
+/** The name of a runner, and a time. */
+const VARYING = /\b[a-z0-9][a-z0-9-]*-\d+-\d+-[0-9a-f]{8}\b|\d{4}-\d\d-\d\dT[\d:]+Z/g;
 
 /** Returns the advice for a job. Empty: it only has to wait. */
 export function adviceFor(job: ExplainedJob, groups: readonly ExplainedGroup[]): readonly string[] {
@@ -129,13 +140,14 @@ function historyAdvice(job: ServedJob, explained: ExplainedGroup | undefined): r
 }
 
 function runningText(job: RunningJob, isShared: boolean): string {
-  const { group, ended, loss, offline, overtime, endsByMs } = job;
+  const { group, ended, loss, offline, overtime, endsByMs, sidecar } = job;
   const runner = job.job.runner ?? '<unknown>';
   if (!group) return `runs on ${runner} (not a runner of these groups)${offline ? ', which Gitea shows offline' : ''}`;
   if (loss === 'outlived')
     return `no runner of its group lives as long as Gitea shows it in progress: ${runner} is gone, and holds no slot`;
   const end = ended ? ` (${troubleText(ended)})` : '';
   if (loss) return `its runner ${runner} is lost${end}: Gitea fails it after 10 to 15 minutes`;
+  if (sidecar) return `runs on ${runner}, whose ${sidecar.message ?? 'sidecar has ended'}: steps that use it fail`;
   if (endsByMs !== undefined || overtime) return `runs on ${runner}: it ${delayText(job)}`;
   const { isGone, why } = offline ?? {};
   if (isGone)
@@ -145,10 +157,11 @@ function runningText(job: RunningJob, isShared: boolean): string {
 }
 
 function runningAdvice(job: RunningJob, explained: ExplainedGroup | undefined): readonly string[] {
-  const { disruption, endsByMs, group, loss, offline, overtime } = job;
+  const { disruption, endsByMs, group, loss, offline, overtime, sidecar } = job;
   if (loss === 'outlived') return ['force-cancel its run in Gitea', `if that does not end it, ${GITEA_DOCTOR}`];
   if (loss) return [...endAdvice(job, explained), RERUN];
   if (!group && offline) return [`start that runner again. If it is gone, ${RERUN}`];
+  if (sidecar) return [...endAdvice({ ended: { runner: job.job.runner ?? '', ...sidecar } }, explained), RERUN_FAILED];
   if (offline?.isGone) return [`${RERUN}. Sooner: cancel its run first`];
   if (endsByMs !== undefined) {
     const remedy = disruption && remedyOf(disruption, { group });
@@ -160,6 +173,7 @@ function runningAdvice(job: RunningJob, explained: ExplainedGroup | undefined): 
 }
 
 const RERUN = 're-run the job when Gitea has failed it';
+const RERUN_FAILED = 're-run the job if it fails, or cancel it now';
 const GITEA_DOCTOR = 'on the host of Gitea: gitea doctor check --run fix-actions-unfinished-run-status --fix';
 
 /** Returns the advice for people who can read a job and own no group: whom to ask, and for what. */

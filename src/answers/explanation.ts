@@ -325,7 +325,8 @@ function progressOf(groups: readonly RunnerGroup[], plan: Plan, lives: Lives, no
     if (decision?.because === 'lost')
       return { ...end, loss: decision.emit && decision.isOutlived ? 'outlived' : 'lost' };
     if (end.ended) return { ...end, loss: 'lost' };
-    if (!isOffline(runner)) return {};
+    const sidecar = lives.get(runner)?.sidecarEnd;
+    if (!isOffline(runner)) return defined({ sidecar });
     return { offline: evidence?.cluster.is === 'seen' && !lives.has(runner) ? { isGone: true } : {} };
   };
   const endOfLastRunner = (decision: JobDecision): Progress => {

@@ -85,6 +85,8 @@ export interface Holder extends SlotDelay {
 export interface Progress extends Pick<SlotDelay, 'offline'> {
   /** How the job's last runner ended. Present only if it failed, was given up or is lost. */
   readonly ended?: PodTrouble & { readonly runner: string };
+  /** How a sidecar of its runner died, for example that of docker. The runner goes on. */
+  readonly sidecar?: PodTrouble;
   /** How long the runner has been registered and idle, ms. Gitea does not give it the job. */
   readonly idleMs?: number;
   /** Its pod has run for a minute, and its row in Gitea is not there, or shows it offline. */

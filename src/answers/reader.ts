@@ -56,9 +56,13 @@ export function jobForReader(job: ExplainedJob, reader: Audience): ExplainedJob 
 
 /** Returns the part of a job for people who do not own its group. */
 function jobForStrangers(job: ExplainedJob): ExplainedJob {
-  const { disruption, ended, notCreated } = job;
+  const { disruption, ended, notCreated, sidecar } = job;
   const whyNotCreated = notCreated?.isUnserved ? NOT_READY : NOT_CREATED_YET;
-  const troubleWords = { disruption: disruption && wordOf(disruption), ended: ended && wordOf(ended) };
+  const troubleWords = {
+    disruption: disruption && wordOf(disruption),
+    ended: ended && wordOf(ended),
+    sidecar: sidecar && wordOf(sidecar),
+  };
   return { ...job, ...defined({ ...troubleWords, notCreated: notCreated && whyNotCreated }) };
 }
 

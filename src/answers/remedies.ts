@@ -270,7 +270,15 @@ const REMEDIES: Remedies = [
     /^RegistrationFailed.*(?:HTTP response to HTTPS client|look like a TLS handshake)/,
     `write http:// in ${GITEA_URL}, or give that address TLS: it speaks plain HTTP`,
   ],
-  [/^RegistrationFailed.* 400 /, `see whether ${GITEA_URL} must begin with https://`],
+  // A redirect turns a POST into a GET.
+  [
+    /^RegistrationFailed.* (?:400|405|30\d) /,
+    `see whether ${GITEA_URL} must begin with https://, or with another host: curl -sI ADDRESS shows where it leads`,
+  ],
+  [
+    /^RegistrationFailed.*content-type.*html/,
+    `let what stands before ${GITEA_URL} pass requests of runners (/api/actions) without a login`,
+  ],
   [
     /^RegistrationFailed.*(?:read-only file system|permission denied)/,
     'let the runner write that path: readOnlyRootFilesystem, runAsUser and mounts in spec.podTemplate of <GROUP>',
@@ -305,8 +313,12 @@ const REMEDIES: Remedies = [
   [/^(?:RegistrationFailed.* (?:dial|timeout|deadline|reset|EOF)|InitContainerRunning.* register has)\b/, REACH],
   [/^RegistrationFailed/, `read what register says before that: ${REGISTER_LOG}. It asks ${GITEA_URL}`],
   [
-    /^(?:CrashLoopBackOff|InitContainerFailed).*\bcontainer (?<container>[\w.-]+) ended .*OOMKilled/,
+    /^(?:CrashLoopBackOff|InitContainerFailed|SidecarEnded).*\bcontainer (?<container>[\w.-]+) ended .*OOMKilled/,
     'give container <container> a higher memory limit in spec.podTemplate',
+  ],
+  [
+    /^SidecarEnded: container (?<container>[\w.-]+)/,
+    'see why that container ended: kubectl -n <NAMESPACE> logs job/<RUNNER> -c <container> --previous',
   ],
   [/^CrashLoopBackOff/, 'correct that container by its log'],
   [
@@ -330,8 +342,13 @@ const REMEDIES: Remedies = [
     'give the group a higher priority: spec.priorityTiers, or priorityClassName in spec.podTemplate',
   ],
   [/^Disabled/, 'nothing: it gets another runner'],
-  [/^DeletionByTaintManager/, 'see which taint node <NODE> has: kubectl describe node <NODE>'],
-  [/^NodeLost/, 'see which node is gone: kubectl get nodes'],
+  [/^(?:DeletionByTaintManager|TaintManagerEviction)/, 'see which taint node <NODE> has: kubectl describe node <NODE>'],
+  [
+    /^NodeLost/,
+    'see why node <NODE> went: kubectl get nodes; kubectl get events -A --field-selector involvedObject.name=<NODE>',
+  ],
+  [/^ScaleDown/, 'have the autoscaler spare nodes with runners: the pods ask for it by annotation'],
+  [/^Descheduled/, 'except the namespace of the runners from the descheduler'],
   [
     /^(?:ContainerStatusUnknown|Unknown): /,
     'see why its node lost its containers, as when it starts again: kubectl describe node <NODE>',
@@ -476,7 +493,7 @@ const OTHER_RULE =
 
 /** Reasons that say all. The pod never ran or is gone, the message is the last line of its log, or the remedy has the command. */
 const NO_LOGS =
-  /^(?:Evicted|Preempted|NodeLost|PodDeleted|Disabled|OutOf|UnexpectedAdmissionError|NodeAffinity|RegistrationFailed|\S+: Pod was rejected)/;
+  /^(?:Evicted|Preempted|NodeLost|PodDeleted|TaintManagerEviction|ScaleDown|Descheduled|Disabled|OutOf|UnexpectedAdmissionError|NodeAffinity|RegistrationFailed|\S+: Pod was rejected)/;
 
 /** True when the logs of the pod say more than this. */
 export function hasLogs(trouble: PodTrouble): boolean {

@@ -34,7 +34,7 @@ function wordsOf({ runner, decision, live }: ShownRunner, explanation: Explanati
   const job = jobOfRunner(explanation, runner);
   if (job) {
     const { nextSteps } = sentencesOf(explanation)(job);
-    const isWell = job.verdict === 'running' && job.loss === undefined && delayText(job) === '';
+    const isWell = job.verdict === 'running' && job.loss === undefined && !job.sidecar && delayText(job) === '';
     return { words: isWell ? undefined : causeText(job, nowMs, emittedRunners(explanation)), nextSteps };
   }
   const advice = decision ? runnerAdvice(decision) : [];

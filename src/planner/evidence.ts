@@ -166,6 +166,8 @@ export interface LiveJob {
   readonly triedBefore?: number;
   /** How the pod of an ended or deleted Job ended badly. The planner does not read it. */
   readonly end?: PodEnd;
+  /** How a sidecar, as that of docker, died beside the runner. The planner does not read it. */
+  readonly sidecarEnd?: PodTrouble;
   /** PriorityClass of its pod template. It cannot be changed while the Job lives. */
   readonly priorityClass?: string;
   /** When the runner's container started. Only with `running`. */

@@ -31,6 +31,8 @@ export type FailureKind =
   | 'unreachable'
   /** No TLS connection, because of the certificate or otherwise. */
   | 'untrusted'
+  /** To another address, or from one to the next. It is not followed. */
+  | 'redirected'
   | 'timeout'
   | 'too-long'
   /** The server asks to be left alone. */
@@ -54,7 +56,7 @@ export type FailureKind =
 
 /** True when no server gave a usable answer. */
 export function isOfConnection({ kind }: Failure): boolean {
-  return ['unreachable', 'untrusted', 'timeout', 'too-long', 'told-to-wait'].includes(kind);
+  return ['unreachable', 'untrusted', 'redirected', 'timeout', 'too-long', 'told-to-wait'].includes(kind);
 }
 
 /** True if the server asks for fewer requests. */

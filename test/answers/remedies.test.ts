@@ -1,5 +1,6 @@
 /** Tests that each reason has one remedy, and that unknown reasons keep their own words. */
 import { describe, expect, it } from 'vitest';
+import { oncePerCause } from '../../src/answers/causes.ts';
 import { afterError } from '../../src/answers/not-created.ts';
 import { runnersAdvice } from '../../src/answers/reasons.ts';
 import { podAdvice, remedyOf, troubleText } from '../../src/answers/remedies.ts';
@@ -385,6 +386,12 @@ describe('what helps against a pod that does not start', () => {
       'write http:// in spec.gitea.url of RunnerGroup runners/ci',
     ],
     ['RegistrationFailed', 'code 1: internal: 400 Bad Request', 'must begin with https://'],
+    ['RegistrationFailed', 'code 1: unknown: 405 Method Not Allowed', 'must begin with https://, or with another host'],
+    [
+      'RegistrationFailed',
+      'code 1: unknown: invalid content-type: "text/html; charset=utf-8"; expecting "application/proto"',
+      'pass requests of runners (/api/actions) without a login',
+    ],
     [
       'RegistrationFailed',
       'code 1: failed to save runner config: open /data/.runner: read-only file system',
@@ -601,4 +608,16 @@ it('what Argo CD says of its cache of the cluster begins with the resource that 
   expect(
     unwrapped(`${outer}error synchronizing cache state : failed to sync cluster https://10.96.0.1:443: ${inner}`),
   ).toBe(inner);
+});
+
+it('steps that differ in the runner and the time only are told once, with the number of the others', () => {
+  const step = (id: number): string =>
+    `wait until 2026-11-30T12:0${id}:00Z: then another runner is tried. Sooner: kubectl -n runners delete job ci-${id}-1-9c31e0aa`;
+  const other = 'look whether Actions is switched on in the settings of acme/web';
+
+  expect(oncePerCause([step(1), step(2), other, step(3), step(1), other])).toEqual([
+    `${step(1)}. The same for 2 other runners`,
+    other,
+  ]);
+  expect(oncePerCause([step(1), step(1)])).toEqual([step(1)]);
 });

@@ -89,7 +89,10 @@ const retrying = (why: string): object => ({
   ...application({
     operationState: {
       phase: 'Running',
-      startedAt: new Date(Date.now() - 60_000).toISOString(),
+      // When it is asked for: the rows before this one take minutes on a busy machine.
+      get startedAt() {
+        return agoText(60);
+      },
       message: `${why}. Retrying attempt #3 at 3:12AM.`,
     },
   }),
@@ -176,6 +179,21 @@ const leaving = (runner: string, untilMs: number, conditions: readonly object[] 
   const pod = podOf(runner, { ...runsSince(Date.now() - 390_000), conditions }) as { readonly metadata: object };
   return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: new Date(untilMs).toISOString() } };
 };
+/** A runner at work whose docker has ended, a minute ago if nothing else is said, and was started again. */
+const withDocker = (runner: string, terminated: object): readonly object[] => [
+  {
+    ...podOf(runner, {
+      ...runsSince(Date.now() - 190_000),
+      initContainerStatuses: [
+        {
+          ...{ name: 'docker', restartCount: 1, started: true, state: { running: { startedAt: agoText(55) } } },
+          lastState: { terminated: { startedAt: agoText(200), finishedAt: agoText(60), ...terminated } },
+        },
+      ],
+    }),
+    spec: { nodeName: 'node-1', initContainers: [{ name: 'docker', restartPolicy: 'Always' }] },
+  },
+];
 const failedPod = (more: object) => (runner: string) => [podOf(runner, { phase: 'Failed', ...more })];
 const ended = (terminated: object) => ({ containerStatuses: [{ name: 'runner', state: { terminated } }] });
 const unscheduled = (message: string) => ({
@@ -1681,7 +1699,7 @@ describe('explain, at 3 a.m., when', () => {
         ]),
       ],
       cause: 'is lost (NodeLost: its node is gone, or shuts down): Gitea fails it after 10 to 15 minutes',
-      next: 'see which node is gone: kubectl get nodes',
+      next: 'see why its node went: kubectl get nodes; kubectl get events -A --field-selector involvedObject.name=NODE',
     },
     {
       when: 'its runner is at work on a node that is drained',
@@ -1931,6 +1949,82 @@ describe('explain, at 3 a.m., when', () => {
       cause: 'is lost (Evicted: Eviction API: evicting): Gitea fails it after 10 to 15 minutes',
       next: 'ask who drains that node or evicts pods here',
       ofRunner: ['is lost (Evicted: Eviction API: evicting)', 'ask who drains that node or evicts pods here'],
+    },
+    {
+      when: 'its node is gone, and its pod with it: only Events tell',
+      isTaken: true,
+      isOffline: true,
+      jobs: (runner) => [failedJob(runner)],
+      events: (runner) => [
+        podEvent(runner, 'Normal', 'Scheduled', `Successfully assigned runners/${runner}-x7x9z to node-7`, 900),
+        podEvent(runner, 'Normal', 'Pulled', 'Container image "x" already present on machine', 890),
+        podEvent(runner, 'Warning', 'NodeNotReady', 'Node is not ready', 500),
+        podEvent(runner, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod runners/${runner}-x7x9z`, 200),
+      ],
+      cause: 'is lost (NodeLost: at 20',
+      says: 'Z Node is not ready (node node-7)): Gitea fails it after 10 to 15 minutes',
+      next: 'see why node node-7 went: kubectl get nodes; kubectl get events -A --field-selector involvedObject.name=node-7',
+      ofRunner: ['is lost (NodeLost: at', 'see why node node-7 went'],
+    },
+    {
+      when: 'an autoscaler took the node away, and Argo CD has pruned the Job',
+      isTaken: true,
+      isOffline: true,
+      events: (runner) => [
+        podEvent(runner, 'Normal', 'ScaleDown', 'deleting pod for node scale down', 200),
+        podEvent('ci-9', 'Warning', 'NodeNotReady', 'Node is not ready', 100),
+      ],
+      cause: 'is lost (ScaleDown: deleting pod for node scale down): Gitea fails it',
+      next: 'have the autoscaler spare nodes with runners',
+    },
+    {
+      when: 'somebody put a taint on its node, which is well',
+      isTaken: true,
+      isOffline: true,
+      jobs: (runner) => [failedJob(runner)],
+      events: (runner) => [
+        podEvent(runner, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod runners/${runner}-x7x9z`, 200),
+      ],
+      cause: 'is lost (TaintManagerEviction: Marking for deletion Pod runners/RUNNER-x7x9z)',
+      next: 'see which taint its node has',
+    },
+    {
+      when: 'nothing but its deletion is known of its pod',
+      isTaken: true,
+      isOffline: true,
+      jobs: (runner) => [failedJob(runner)],
+      events: (runner) => [podEvent(runner, 'Warning', 'Unhealthy', 'zzz', 200)],
+      cause: 'is lost (PodDeleted: its pod was deleted)',
+      next: 're-run the job when Gitea has failed it',
+    },
+    {
+      when: 'docker was OOM-killed beside its runner',
+      isTaken: true,
+      jobs: oldJob,
+      pods: (runner) => withDocker(runner, { exitCode: 137, reason: 'OOMKilled' }),
+      cause: 'runs on RUNNER, whose container docker ended with exit code 137 (OOMKilled) at 20',
+      next: 'give container docker a higher memory limit in spec.podTemplate Next: re-run the job if it fails',
+      ofRunner: [
+        'whose container docker ended with exit code 137 (OOMKilled)',
+        'give container docker a higher memory',
+      ],
+    },
+    {
+      when: 'docker ended beside its runner, and nobody says why',
+      isTaken: true,
+      jobs: oldJob,
+      pods: (runner) => withDocker(runner, { exitCode: 1, reason: 'Error' }),
+      cause: 'whose container docker ended with exit code 1 at 20',
+      next: 'see why that container ended: kubectl -n runners logs job/RUNNER -c docker --previous',
+    },
+    {
+      when: 'docker was started twice before its runner began',
+      isTaken: true,
+      jobs: oldJob,
+      pods: (runner) => withDocker(runner, { exitCode: 1, reason: 'Error', finishedAt: LONG_AGO }),
+      cause: 'runs on RUNNER',
+      next: 'nothing: it runs',
+      not: 'docker',
     },
     {
       when: 'its last runner could not register, and somebody asks about that one',

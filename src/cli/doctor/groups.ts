@@ -84,7 +84,9 @@ function look(scope: ScopeSeen, installation: Installation): Judgements {
   if (scope.groups.every((group) => ofServe(group, installation).is === 'good'))
     return unknown(`not reached from here: ${text}`, 'serve reaches it from the cluster, see below');
   if (scope.groups.some((group) => statusOf(group, installation)?.notReady)) return bad(text, correctText(text));
-  return bad(text, `${manual('errors.md')} has ${giteaLook.code}. ${fixes.fromWithin(installation.argocdNamespace)}`);
+  const fix =
+    giteaLook.kind === 'redirected' ? fixes.remedyOfFailure(giteaLook) : fixes.fromWithin(installation.argocdNamespace);
+  return bad(text, `${manual('errors.md')} has ${giteaLook.code}. ${fix}`);
 }
 
 /** Longer than any start takes. */

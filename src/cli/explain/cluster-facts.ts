@@ -5,7 +5,7 @@ import { type ExplainedJob, type Explanation, emittedRunners, type Holder } from
 import { isSameTrouble } from '../../answers/remedies.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { KubeClient } from '../../clients/kubernetes/kube-client.ts';
-import { STARTS_ELSEWHERE } from '../../clients/kubernetes/kube-pods.ts';
+import { POD_DELETED, STARTS_ELSEWHERE } from '../../clients/kubernetes/kube-pods.ts';
 import { findCluster, type Settings } from '../../plan/settings.ts';
 import { memo } from '../../planner/collections.ts';
 import type { RunnerTrouble } from '../../planner/decisions.ts';
@@ -218,17 +218,26 @@ function withoutRepeated(explanation: Explanation): (job: ExplainedJob) => Expla
   };
 }
 
-/** Adds that the node of an offline runner is not ready. Kubernetes deletes such a pod some five minutes later. */
+/** Adds what Events tell of the pod of a runner that is offline, or whose pod is gone. Kubernetes keeps them for an hour. */
 async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise<readonly ExplainedJob[]> {
-  const offlineJobs = new Set(jobs.filter(({ offline }) => offline).slice(0, MOST_JOBS));
+  const isAsked = ({ ended, group, offline }: ExplainedJob): boolean =>
+    group !== undefined && (offline !== undefined || ended?.reason === POD_DELETED);
+  const askedJobs = new Set(jobs.filter(isAsked).slice(0, MOST_JOBS));
   const explainedJobs = await Promise.all(
     jobs.map(async (job): Promise<ExplainedJob> => {
-      const { runner } = job.job;
-      if (!offlineJobs.has(job) || job.offline?.isGone || job.verdict !== 'running' || !job.group || !runner)
-        return job;
-      const ofPod = await eventsOfPod({ namespace: job.group.namespace, name: runner }, ask);
-      const last = newest(ofPod.filter(({ type }) => type !== 'Normal'));
-      return last?.reason ? { ...job, offline: { why: `${last.reason}: ${cut(last.message)}` } } : job;
+      const runner = job.ended?.runner ?? job.job.runner;
+      if (!askedJobs.has(job) || !job.group || runner === undefined) return job;
+      const pod = { namespace: job.group.namespace, name: runner };
+      const ofPod = await eventsOfPod(pod, ask);
+      const { offline, ...rest } = job;
+      if (offline && !offline.isGone) {
+        const last = newest(ofPod.filter(({ type }) => type !== 'Normal'));
+        return last?.reason ? { ...job, offline: { why: `${last.reason}: ${cut(last.message)}` } } : job;
+      }
+      const end = endIn(ofPod);
+      if (!end) return job;
+      const ended = { runner, ...end, ...(await nodeOf(pod, ask)) };
+      return { ...rest, ended, ...(offline && { loss: 'lost' as const }) };
     }),
   );
   const away = new Map(explainedJobs.flatMap(({ offline, job }) => (offline ? [[job.runner, offline] as const] : [])));
@@ -238,6 +247,32 @@ async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise
   return away.size === 0
     ? explainedJobs
     : explainedJobs.map((job) => ({ ...job, ...(job.holders && { holders: toldOf(job.holders) }) }));
+}
+
+/** Reasons of Events about what takes a pod away: its node, a taint, an autoscaler, a scheduler. */
+const TAKES_AWAY: ReadonlySet<string> = new Set([
+  ...['NodeNotReady', 'TaintManagerEviction', 'Preempted', 'Evicted', 'EvictedByVPA'],
+  ...['ScaleDown', 'Descheduled'],
+]);
+
+/** Returns what took a pod away, in the words of its newest Event. A node that was not ready comes before what followed. */
+function endIn(events: readonly Event[]): PodTrouble | undefined {
+  const ends = events.filter(
+    ({ message, reason }) => TAKES_AWAY.has(reason ?? '') && !/^Cancelling/.test(message ?? ''),
+  );
+  const lostNode = newest(ends.filter(({ reason }) => reason === 'NodeNotReady'));
+  const last = newest(ends);
+  if (last?.reason === 'TaintManagerEviction' || last?.reason === 'NodeNotReady')
+    if (lostNode) return { reason: 'NodeLost', message: `at ${timeOf(lostNode)} ${cut(lostNode.message)}` };
+  return last && { reason: last.reason ?? '', message: cut(last.message) };
+}
+
+/** The node of a pod that is gone. */
+async function nodeOf({ namespace, name }: Pick<LiveJob, 'namespace' | 'name'>, ask: AskEvents) {
+  const scheduled = await ask(namespace)('involvedObject.kind=Pod,reason=Scheduled');
+  const ofPod = newest(scheduled.filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${name}-`)));
+  const [, node] = / to (\S+)$/.exec(ofPod?.message ?? '') ?? [];
+  return node === undefined ? {} : { node: printable(node) };
 }
 
 /** Returns why Kueue does not start a Job yet, in the words of its Workload. */

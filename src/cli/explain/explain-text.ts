@@ -1,6 +1,6 @@
 /** `explain` for people: a pure function of what `explain --json` prints. All names from outside are made printable. */
 import { downFor, toldWith } from '../../answers/answer.ts';
-import { adviceFor, advicesFor, verdictText } from '../../answers/causes.ts';
+import { adviceFor, advicesFor, oncePerCause, verdictText } from '../../answers/causes.ts';
 import type { JobState } from '../../answers/job-state.ts';
 import {
   type ExplainedGroup,
@@ -141,7 +141,7 @@ function adviceText(explanation: Explanation, columns = Number.POSITIVE_INFINITY
   const advisedRunners = new Set(jobs.flatMap(toldWith));
   const isTold = (decision: RunnerDecision): boolean =>
     advisedRunners.has(decision.runner) || jobs.some((job) => isEndTold(job, decision));
-  const lines = new Set([
+  const lines = oncePerCause([
     ...(unread > 0 ? [`${unreadText(unread)}: ${UNREAD_ADVICE}`] : []),
     ...jobs.flatMap((job) => (isNotCovered(job) ? [] : adviceFor(job, groups))),
     ...runnersAdvice(runners.filter((each) => !isTold(each))),
@@ -150,7 +150,7 @@ function adviceText(explanation: Explanation, columns = Number.POSITIVE_INFINITY
     ...advicesFor(jobs.filter(isNotCovered), (job) => adviceFor(job, groups)),
   ]);
   const folded = (line: string): string => splitIntoLines(printable(line), Math.max(20, columns - 6)).join('\n      ');
-  return lines.size === 0 ? [] : [[...lines].map((line) => `Next: ${folded(line)}\n`).join('')];
+  return lines.length === 0 ? [] : [lines.map((line) => `Next: ${folded(line)}\n`).join('')];
 }
 
 /** True for a runner that ended as the last one of the job, if its logs say no more than the advice for the job. */

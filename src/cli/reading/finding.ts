@@ -50,7 +50,7 @@ export const AS_ADMINISTRATOR = 'Run this again with --kubeconfig of a cluster a
 const BY_KIND: Readonly<Record<FailureKind, string>> = {
   unauthorized: API_TOKEN,
   forbidden: API_TOKEN,
-  'user-refused': 'Follow the message above. The token is good',
+  'user-refused': 'Follow the message above. The scopes of the token are good',
   'token-unusable': API_TOKEN,
   'token-unseen': API_TOKEN,
   'rate-limited': 'Gitea is busy: wait, and look at its load',
@@ -60,6 +60,7 @@ const BY_KIND: Readonly<Record<FailureKind, string>> = {
   'too-long': 'Check the URL: Gitea gives shorter answers. The token is not the cause',
   unreachable: 'Gitea cannot be reached from here. The token is not the cause',
   untrusted: 'Follow the message above. The token is not the cause',
+  redirected: 'Follow the message above. The token is not the cause',
   'not-found': 'Correct the address, the owner or the repository that the message names',
   cluster: 'The API server of Kubernetes does not answer well: try again, and look at its load',
   'cluster-forbidden': AS_ADMINISTRATOR,

@@ -80,7 +80,8 @@ function failureOfRights(request: HttpRequest, answer: HttpAnswer, rights: Right
   const refused = refusalOfUser(answer);
   if (refused) {
     const received = `Gitea refuses the token's user (403): ${refused[0]}`;
-    return failure(request, 'GR-GITEA-22', received, refused[1], 'user-refused');
+    const remedy = `${refused[1]}. Or put a token of another user into ${source}`;
+    return failure(request, 'GR-GITEA-22', received, remedy, 'user-refused');
   }
   const user = rights.user === undefined ? '' : `, and its user must be ${rights.user}`;
   const remedy = `The token needs ${rights.scope}${user}. It is in ${source}`;
@@ -102,7 +103,7 @@ export function beginningOf({ text }: HttpAnswer): string {
   return text.slice(0, 1_000);
 }
 
-const INACTIVE = ['it is not active, or may not sign in', 'Let an administrator of Gitea see to it'] as const;
+const INACTIVE = ['it is not active, or may not sign in', 'Let an administrator of Gitea activate it'] as const;
 const OLD_PASSWORD = [
   'it must change its password first',
   'Sign in as that user and change it, or: gitea admin user must-change-password --unset NAME',

@@ -123,7 +123,9 @@ export async function observeEach(
 
 /** Sends requests to Gitea as `observe` does; to be closed by the caller. */
 export function giteaClient({ deadlineMs, ...sending }: HttpOptions & Pick<ObserveOptions, 'deadlineMs'>): HttpClient {
-  return new HttpClient({ ...sending, attemptMs: Math.max(10_000, deadlineMs / 2), bodyLimit: BODY_LIMIT });
+  const addressIn = 'in spec.gitea.url, and in key url of the Secret with the token';
+  const attemptMs = Math.max(10_000, deadlineMs / 2);
+  return new HttpClient({ addressIn, ...sending, attemptMs, bodyLimit: BODY_LIMIT });
 }
 
 function refuseForeignToken({ url, scope, token }: GiteaTarget): void {

@@ -25,6 +25,8 @@ import { refuseBadCa, type Trust, type Wire, type WireAnswer } from './wire.ts';
 export interface HttpOptions extends Trust {
   /** Source of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
   readonly env: Env;
+  /** Where a person writes the address of the server: `in spec.gitea.url`. */
+  readonly addressIn?: string | undefined;
   /** Requests to one origin at the same time, default 8. */
   readonly connections?: number | undefined;
   /** Time limit of one attempt, from a free connection to the last byte, ms. Default 10 000. */
@@ -147,9 +149,9 @@ export class HttpClient {
       if (!REDIRECTS.has(answer.status) || (request.method !== 'GET' && !request.repeats)) return answer;
       if (hops === MAX_REDIRECTS) {
         const remedy = 'Use the address that the server gives itself';
-        throw failure(request, 'GR-HTTP-11', `more than ${MAX_REDIRECTS} redirects`, remedy, 'unreachable');
+        throw failure(request, 'GR-HTTP-11', `more than ${MAX_REDIRECTS} redirects`, remedy, 'redirected');
       }
-      url = redirectTarget(request, url, answer);
+      url = redirectTarget(request, url, answer, this.#options.addressIn);
     }
   }
 
@@ -271,25 +273,28 @@ function tooLate(request: HttpRequest, received: string, also: string): Failure 
 }
 
 /** Refuses other origins: the token belongs to this one. @throws Failure: the redirect is not followed */
-function redirectTarget(request: HttpRequest, from: URL, { header, status }: HttpAnswer): URL {
+function redirectTarget(request: HttpRequest, from: URL, { header, status }: HttpAnswer, addressIn?: string): URL {
   const refusal = (targetText: string, remedy: string): Failure =>
-    failure(request, 'GR-HTTP-11', `a redirect (${status}) ${targetText}`, remedy, 'unreachable');
+    failure(request, 'GR-HTTP-11', `a redirect (${status}) ${targetText}`, remedy, 'redirected');
   const location = header('location') ?? '';
   const target = location === '' ? undefined : parseUrl(location, from.href);
   if (target === undefined) throw refusal('that leads nowhere', 'Check the server and what stands before it');
-  if (target.origin !== request.url.origin) {
-    throw refusal(
-      'to another server, which is not followed',
-      'Use the address that the server gives itself, with the right http or https. If that is a login page, let the API pass it',
-    );
-  }
-  if (request.mayLeadTo?.(target, from, status) === false) {
-    throw refusal(
-      'to another path of this server, which is not followed',
-      'Check that the URL is the base address, with its path if it has one',
-    );
-  }
-  return target;
+  const isElsewhere = target.origin !== request.url.origin;
+  if (!isElsewhere && request.mayLeadTo?.(target, from, status) !== false) return target;
+  const place = isElsewhere ? `${target.origin}, another server` : 'another path of this server';
+  const base = movedBase(request.url, target);
+  const remedy =
+    base === undefined
+      ? 'That is a login page, as a rule: let what stands before the API pass it without a login'
+      : `The server is at ${base} now: write that ${addressIn ?? 'as its address'}`;
+  throw refusal(`to ${place}, which is not followed`, remedy);
+}
+
+/** Returns the base address under which a redirect has the same request. Only its plain words may be shown. */
+function movedBase({ pathname: asked }: URL, { origin, pathname }: URL): string | undefined {
+  const path = asked.slice(Math.max(0, asked.search(/\/apis?\//)));
+  const base = pathname.endsWith(path) ? pathname.slice(0, -path.length) : undefined;
+  return base !== undefined && /^[\w./-]{0,60}$/.test(base) ? origin + base : undefined;
 }
 
 function headersOf(request: HttpRequest, url: URL): Record<string, string> {

@@ -67,6 +67,7 @@ export function judgeJob(job: KubeJob, pods: readonly KubePod[]): LiveJob {
     stillSinceMs,
     triedBefore: numberIn(annotation(marks.TRIED_BEFORE), /^[1-9]\d?$/),
     end: isOver(state) ? kubePods.podEndOf(job, pods) : undefined,
+    sidecarEnd: pods.map(kubePods.endOfSidecar).find((end) => end !== undefined),
     priorityClass: job.spec?.template?.spec?.priorityClassName || undefined,
     runningSinceMs: runningSinceMs ?? undefined,
     endsByMs,

@@ -1,7 +1,7 @@
 /** Judges the pods of runners: how far they are, why they do not start, how they ended, and whether they were lost. */
 import { type LiveJob, NO_POD, type PodEnd, type PodTrouble } from '../../planner/evidence.ts';
 import { keyText, wordSet } from '../../shared/keys.ts';
-import { QUEUE, REGISTER } from '../../shared/marks.ts';
+import { QUEUE, REGISTER, timeText } from '../../shared/marks.ts';
 import { firstNames, oneLine, printable } from '../../shared/printable.ts';
 import type { Condition, KubeJob, KubePod } from './resources.ts';
 
@@ -262,12 +262,29 @@ function sidecarsOf(pod: KubePod | undefined): ReadonlySet<string> {
   return new Set(all.flatMap(({ name, restartPolicy }) => (restartPolicy === 'Always' ? [name] : [])));
 }
 
+/** Returns how a sidecar died beside a runner at work, which goes on. The kubelet starts it again, empty. */
+export function endOfSidecar(pod: KubePod): PodTrouble | undefined {
+  const { running, terminated: over } = runnerState(pod) ?? {};
+  const beganMs = running?.startedAt ?? over?.startedAt;
+  const sidecars = sidecarsOf(pod);
+  for (const { name, state, lastState } of pod.status?.initContainerStatuses ?? []) {
+    const end = lastState?.terminated ?? state?.terminated;
+    if (!end || beganMs == null || !sidecars.has(name)) continue;
+    const endedMs = end.finishedAt ?? 0;
+    if (endedMs < beganMs || endedMs >= (over?.finishedAt ?? Number.POSITIVE_INFINITY)) continue;
+    return { ...troubleOf('SidecarEnded', `${endText(name, end)} at ${timeText(endedMs)}`), container: name };
+  }
+  return undefined;
+}
+
 function troubleOf(reason: string, message: string | null | undefined): PodTrouble {
   const text = oneLine(message ?? '', LONGEST_MESSAGE);
   return { reason: printable(reason), ...(text !== '' && { message: text }) };
 }
 
-export type LossReason = 'Evicted' | 'Preempted' | 'NodeLost' | 'OOMKilled' | 'PodDeleted';
+/** Only Events tell by whom. */
+export const POD_DELETED = 'PodDeleted';
+export type LossReason = 'Evicted' | 'Preempted' | 'NodeLost' | 'OOMKilled' | typeof POD_DELETED;
 
 /** Reasons of `DisruptionTarget` (Kubernetes, "Disruptions"). Other reasons count as evictions. */
 const DISRUPTIONS: ReadonlyMap<string, LossReason> = new Map([
@@ -312,7 +329,7 @@ export function lossOf(job: KubeJob, pods: readonly KubePod[]): LossReason | und
   if (isManagedElsewhere(job)) return undefined;
   const ends = job.status?.conditions?.filter(({ type, status }) => FINAL.has(type) && status === 'True') ?? [];
   if (ends.length === 0 || ends.some(({ reason }) => reason === 'DeadlineExceeded')) return undefined;
-  if (pods.length === 0) return ends.some(({ type }) => type === 'Failed') ? 'PodDeleted' : undefined;
+  if (pods.length === 0) return ends.some(({ type }) => type === 'Failed') ? POD_DELETED : undefined;
   return pods.map(lossOfEnded).find((reason) => reason !== undefined);
 }
 

@@ -70,6 +70,7 @@ const terminated = z
     exitCode: z.number(),
     reason: z.string().nullish(),
     message: z.string().nullish(),
+    startedAt: time.nullish(),
     finishedAt: time.nullish(),
   })
   .nullish();

@@ -321,6 +321,7 @@ const GITEA_REASONS: Readonly<Record<FailureKind, string>> = {
   'token-unusable': 'TokenUnusable',
   unreachable: 'Unreachable',
   untrusted: 'Unreachable',
+  redirected: 'Unreachable',
   timeout: 'Unreachable',
   'too-long': 'Unreachable',
   'not-found': 'BadAnswer',

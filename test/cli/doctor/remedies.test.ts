@@ -4,7 +4,7 @@ import { remedyOfFailure } from '../../../src/cli/reading/finding.ts';
 import { Failure, type FailureKind } from '../../../src/shared/failure.ts';
 
 const KINDS: Readonly<Record<FailureKind, true>> = {
-  ...{ unreachable: true, untrusted: true, timeout: true, 'too-long': true, 'rate-limited': true },
+  ...{ unreachable: true, untrusted: true, redirected: true, timeout: true, 'too-long': true, 'rate-limited': true },
   ...{ 'told-to-wait': true, 'server-error': true, unauthorized: true, forbidden: true, 'user-refused': true },
   ...{ 'not-found': true, 'token-unseen': true, 'token-unusable': true, cluster: true, 'cluster-forbidden': true },
   ...{ policy: true, other: true },

@@ -20,6 +20,7 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
   'GR-GITEA-05': 'server-error',
   'GR-GITEA-18': 'rate-limited',
   'GR-GITEA-22': 'user-refused',
+  'GR-HTTP-11': 'redirected',
   'GR-HTTP-09': 'timeout',
   'GR-HTTP-10': 'told-to-wait',
   'GR-HTTP-12': 'too-long',

@@ -58,12 +58,12 @@ const HTTP_FAULTS: readonly Fault[] = [
     'GR-GITEA-22',
     refused(`You must change your password. Change it at: ${LEAK}`),
     "Gitea refuses the token's user (403): it must change its password first",
-    'Sign in as that user and change it, or: gitea admin user must-change-password --unset NAME',
+    'Sign in as that user and change it, or: gitea admin user must-change-password --unset NAME. Or put a token of another user into the Secret of authToken',
   ),
   ...alike(
     'GR-GITEA-22',
     "Gitea refuses the token's user (403): it is not active, or may not sign in",
-    'Let an administrator of Gitea see to it',
+    'Let an administrator of Gitea activate it. Or put a token of another user into the Secret of authToken',
     {
       'its user is not activated': refused('This account is not activated.'),
       'its user is blocked': refused('This account is prohibited from signing in, please contact your zzz.'),
@@ -74,7 +74,7 @@ const HTTP_FAULTS: readonly Fault[] = [
     'GR-GITEA-22',
     refused('This Gitea instance requires users to enable two-factor authentication before they can zzz'),
     "Gitea refuses the token's user (403): it has no two-factor authentication, which this Gitea demands",
-    'Sign in as that user and enable it',
+    'Sign in as that user and enable it. Or put a token of another user into the Secret of authToken',
   ),
   ...[401, 403].map((code) =>
     onJobs(
@@ -123,8 +123,22 @@ const HTTP_FAULTS: readonly Fault[] = [
     'a redirect to another server',
     'GR-HTTP-11',
     status(302, { location: `http://other.invalid/${LEAK}` }),
-    'a redirect (302) to another server, which is not followed',
-    'Use the address that the server gives itself, with the right http or https. If that is a login page, let the API pass it',
+    'a redirect (302) to http://other.invalid, another server, which is not followed',
+    'That is a login page, as a rule: let what stands before the API pass it without a login',
+  ),
+  onJobs(
+    'a redirect of all paths to the new host',
+    'GR-HTTP-11',
+    status(301, { location: `https://git.acme.invalid/code${JOBS}?${LEAK}` }),
+    'a redirect (301) to https://git.acme.invalid, another server, which is not followed',
+    'The server is at https://git.acme.invalid/code now: write that in spec.gitea.url, and in key url of the Secret with the token',
+  ),
+  onJobs(
+    'a redirect to a base that holds more than plain words',
+    'GR-HTTP-11',
+    status(301, { location: `https://git.acme.invalid/${LEAK}=${JOBS}` }),
+    'a redirect (301) to https://git.acme.invalid, another server, which is not followed',
+    'That is a login page, as a rule: let what stands before the API pass it without a login',
   ),
   onJobs(
     'a redirect in a circle',
