@@ -37,6 +37,10 @@ export type Remedies = readonly (readonly [words: RegExp, remedy: string])[];
 /** Remedies for a webhook of this cluster that does not answer, in the API server's words (1.37: k8s.io/apiserver, apiextensions-apiserver). */
 export const WEBHOOKS: Remedies = [
   [
+    /(?:failed calling webhook|conversion webhook for) .*?https:\/\/(?<service>[\w-]+)\.(?<space>[\w-]+)\.svc\b.*(?:x509|tls): /,
+    'renew the certificate of the webhook of service <service>, or the caBundle by which the API server checks it: kubectl -n <space> get secrets,pods',
+  ],
+  [
     /(?:failed calling webhook|conversion webhook for) .*?https:\/\/(?<service>[\w-]+)\.(?<space>[\w-]+)\.svc\b/,
     'mend the webhook of service <service>, or ask who runs it: kubectl -n <space> get service,endpointslices,pods',
   ],
@@ -86,6 +90,15 @@ const REMEDIES: Remedies = [
   ],
   [/^(?:\w*Image.* 50\d |RegistryUnavailable)/, 'see whether that registry runs: ask who runs it'],
   [
+    /^\w*Image.* (?:no longer supported since containerd|media type .*\.v1\+)/,
+    'push that image again in a format of today (OCI, or Docker v2 schema 2), or correct the image: containerd of the nodes reads no older one',
+  ],
+  [/^\w*Image.* not yet valid/, 'renew the certificate of that registry. If it is new, see the clock of node <NODE>'],
+  [
+    /^\w*Image.* (?:certificate is|any IP SANs|Common Name)/,
+    'see the certificate of that registry, and the host in the image',
+  ],
+  [
     /^\w*Image.* x509/,
     'have the nodes trust the CA of the registry, in the settings of containerd: spec.caBundle does not reach it',
   ],
@@ -98,7 +111,10 @@ const REMEDIES: Remedies = [
     /^\w*Image.*(?:unexpected (?:commit )?(?:digest|size)|invalid tar header|failed size validation)/,
     'push that image again, or empty the cache of the mirror or proxy before its registry: a layer comes damaged',
   ],
-  [/^(?:InvalidImageName|\w*Image.*(?:not found|not exist|no such image|unknown|invalid))/, IMAGE],
+  [
+    /^(?:InvalidImageName|\w*Image.*(?:not found|not exist|no such image|invalid reference|(?:manifest|name|blob) unknown|unknown (?:manifest|blob)))/,
+    IMAGE,
+  ],
   // kubelet 1.37: pkg/kubelet/util/manager (the object exists, and the kubelet cannot read it), pkg/kubelet/token.
   [
     /^\w+: .*(?:failed to sync \w+ cache|object \S+ not registered|services have not yet been read)/,
@@ -161,13 +177,16 @@ const REMEDIES: Remedies = [
     /^(?:Run|Create)ContainerError.*(?:deadline|reserve container name|time(?:d )?out)/,
     `its node is too slow: ${NODE}`,
   ],
-  [/^P\w+HookError/, 'correct that lifecycle hook in spec.podTemplate, or the image'],
+  [/^P\w+HookError/, 'see what that lifecycle hook says, and correct it in spec.podTemplate, or the image'],
   [
-    /^(?:Run|Create)ContainerError.*(?:exec:|executable|no such file|a directory|permission denied|mount|entrypoint)|^StartError|^ContainerCannotRun|^RROUnsupported|^RegistrationFailed.* exec/,
+    /^(?:(?:Run|Create)ContainerError|StartError|ContainerCannotRun).*(?:exec:|executable|no such file|a directory|permission denied|mount|entrypoint)|^RROUnsupported|^RegistrationFailed.* exec/,
     'correct command, args and mounts, or the image',
   ],
-  [/^(?:Run|Create)ContainerError/, `see what the runtime says there, and ${LOOK}`],
-  [/^SignatureValidationFailed/, 'sign the image, or ask who wants signatures on the nodes'],
+  [
+    /^(?:RunContainerError|CreateContainerError|StartError|ContainerCannotRun)/,
+    `see what the runtime says there, and ${LOOK}`,
+  ],
+  [/^SignatureValidationFailed/, 'ask who wants signatures on the nodes. Or sign the image'],
   // The newest Event of the cluster autoscaler (1.36: processors/status, core/scaleup), of GKE's, or of Karpenter (1.14: scheduling/events.go).
   [/^Unschedulable.* (?:TriggeredScaleUp|Nominated): /, 'see in the log of the autoscaler why no node has come'],
   [
@@ -193,7 +212,7 @@ const REMEDIES: Remedies = [
   ],
   [/^SchedulerError.*(?:claim|volume)/i, CLAIM],
   [/^NoScheduler.*default-scheduler/, 'see whether kube-scheduler runs: kubectl -n kube-system get pods'],
-  [/^NoScheduler/, 'start that scheduler, or correct schedulerName in spec.podTemplate'],
+  [/^NoScheduler/, 'see whether that scheduler runs, or correct schedulerName in spec.podTemplate'],
   [/^SchedulerError/, 'see the log of that scheduler'],
   [/^StartsElsewhere/, 'look at its Workload, which names the cluster, and at the pods there'],
   [
@@ -237,16 +256,50 @@ const REMEDIES: Remedies = [
     /^Suspended: (?:\w+ )?\w+Queue .*(?:stopped|inactive)/,
     'let that queue of Kueue go on (spec.stopPolicy: None), or ask its owner: kubectl describe clusterqueues,localqueues -A says why',
   ],
+  // Kueue 0.17: pkg/scheduler/flavorassigner, pkg/scheduler/scheduler.go.
   [
-    /^Suspended/,
+    /^Suspended: .*quota for (?<resource>\S+) in flavor (?<flavor>[\w.-]+),.*> maximum capacity/,
+    'lower requests of <resource> in spec.resources, or raise nominalQuota of flavor <flavor> in the ClusterQueue: it can never start',
+  ],
+  [
+    /^Suspended: .*quota for \S+ in flavor (?<flavor>[\w.-]+), /,
+    'wait until Jobs of that queue end, or raise nominalQuota of flavor <flavor> in the ClusterQueue: kubectl get workloads -A shows who has it',
+  ],
+  [
+    /^Suspended: .*resource (?<resource>\S+) unavailable in ClusterQueue/,
+    'add <resource> to spec.resourceGroups of the ClusterQueue, or do not request it in spec.resources',
+  ],
+  [
+    /^Suspended: .*namespace doesn't match/,
+    'let spec.namespaceSelector of the ClusterQueue have the namespace of the runners, or correct spec.queue',
+  ],
+  [
+    /^Suspended: .*(?:node affinity|in flavor )/,
+    'correct nodeSelector, affinity and tolerations in spec.podTemplate, or give the ClusterQueue a flavor for it',
+  ],
+  [
+    /^Suspended: admission check (?<check>[\w.-]+)/,
+    'ask who runs admission check <check>: kubectl describe admissionchecks <check>',
+  ],
+  [
+    /^Suspended: (?:Job suspended|spec\.suspend is set)$/,
     'ask who suspends Jobs here: kubectl get localqueues,workloads -A shows the queues of Kueue and who waits',
   ],
+  [/^Suspended/, 'see all that Kueue says: kubectl -n <NAMESPACE> describe workloads'],
   [/^\w+: .*unknown (?:shorthand )?flag/, 'take an image with a newer runner'],
   // Last words of register (runner 1.0.8: internal/app/cmd/register.go): those of Gitea, connect-go and Go's net/http.
   [/^RegistrationFailed.*another Gitea/, `correct key url of <SECRET>, or ${GITEA_URL}`],
   [
     /^RegistrationFailed.*(?: 407\b|Proxy Authentication Required)/,
     'give the proxy a login: spec.proxy.secretRef of <GROUP>',
+  ],
+  [
+    /^RegistrationFailed.* lookup (?:.*\b(?:timeout|refused|reset|unreachable|EOF)\b)/,
+    'see that pods reach the DNS of the cluster (port 53): NetworkPolicy of namespace <NAMESPACE>, and its pods: kubectl -n kube-system get pods -l k8s-app=kube-dns',
+  ],
+  [
+    /^RegistrationFailed.* lookup (?<host>[\w.-]+)(?!.*no such host)/,
+    'see the log of the DNS of the cluster, which fails to answer for <host>: kubectl -n kube-system logs -l k8s-app=kube-dns',
   ],
   [
     /^RegistrationFailed.*proxyconnect.* lookup (?<host>[\w.-]+)/,
@@ -290,17 +343,19 @@ const REMEDIES: Remedies = [
   ],
   [
     /^RegistrationFailed.*not yet valid/,
-    'see whether the clock of that node is right, and the certificate of Gitea valid',
+    'see whether the clock of node <NODE> is right, and the certificate of Gitea valid',
   ],
   [
-    /^RegistrationFailed.*certificate is (?:not )?valid for/,
+    /^RegistrationFailed.*(?:certificate is (?:not )?valid for|any IP SANs)/,
     `write a name of that certificate in ${GITEA_URL}, or correct the certificate`,
   ],
-  [/^RegistrationFailed.*(?:x509|tls:)/, 'have pods trust the CA of Gitea: spec.caBundle of <GROUP>'],
   [
-    /^RegistrationFailed.*(?:lookup |no such host)/,
-    `correct ${GITEA_URL}, or the DNS of the cluster, which does not know it`,
+    /^RegistrationFailed.*(?:unknown authority|certificate signed by)/,
+    'have pods trust the CA of Gitea: spec.caBundle of <GROUP>',
   ],
+  [/^RegistrationFailed.*x509/, `see and correct the certificate at ${GITEA_URL}`],
+  [/^RegistrationFailed.*tls:/, `see what stands before ${GITEA_URL}, and which TLS it speaks`],
+  [/^RegistrationFailed.*no such host/, `correct ${GITEA_URL}, or the DNS of the cluster, which does not know it`],
   [
     /^RegistrationFailed.*\b404\b/,
     `see that ${GITEA_URL} is the base address of Gitea, and that Actions is switched on in app.ini`,
@@ -320,14 +375,14 @@ const REMEDIES: Remedies = [
     /^SidecarEnded: container (?<container>[\w.-]+)/,
     'see why that container ended: kubectl -n <NAMESPACE> logs job/<RUNNER> -c <container> --previous',
   ],
-  [/^CrashLoopBackOff/, 'correct that container by its log'],
+  [/^CrashLoopBackOff/, 'see why that container ends, by its log'],
   [
     /^InitContainerRunning.* (?:istio|linkerd)-proxy /,
     `see whether the control plane of the mesh runs, for which that container waits, or keep runners out of the mesh: ${MESH}`,
   ],
   [/^InitContainerRunning.* not started yet/, 'see in its log why it is not ready, or correct its startupProbe'],
   [/^InitContainerRunning/, 'see what that init container waits for, by its log'],
-  [/^InitContainerFailed/, 'correct that container, or spec.setupCommand, by its log'],
+  [/^InitContainerFailed/, 'see why that container, or spec.setupCommand, fails, by its log'],
   [/^OOMKilled/, 'raise spec.resources.limits.memory, or let the CI job need less'],
   [
     /^Evicted: Usage of EmptyDir/,
@@ -336,7 +391,8 @@ const REMEDIES: Remedies = [
   [/^Evicted: .*exceed.* limit/, 'raise spec.resources.limits.ephemeral-storage, or let the CI job write less'],
   // A drain, an autoscaler and the descheduler ask this API.
   [/^Evict(?:ed: Eviction API|ionByEvictionAPI)/, 'ask who drains that node or evicts pods here'],
-  [/^(?:Evicted|TerminationByKubelet)/, EVICTED],
+  [/^(?:Evicted|TerminationByKubelet): .*(?:low on resource|was using)/, EVICTED],
+  [/^(?:Evicted|TerminationByKubelet)/, 'see why node <NODE> evicted it: kubectl describe node <NODE>'],
   [
     /^Preempt(?:ed|ionByScheduler)/,
     'give the group a higher priority: spec.priorityTiers, or priorityClassName in spec.podTemplate',
@@ -358,6 +414,10 @@ const REMEDIES: Remedies = [
     'see what killed it: SystemOOM in the events of its node, or somebody: kubectl describe node <NODE>',
   ],
   [/^DeadlineExceeded/, 'raise spec.activeDeadlineSeconds, or make the CI job shorter'],
+  [
+    /^NoPod.*no controller has looked/,
+    'see whether kube-controller-manager runs, or ask who runs the control plane: kubectl -n kube-system get lease kube-controller-manager -o yaml has its last renewal',
+  ],
   // Why there is no pod, in the API server's words.
   [/^NoPod.*exceeded quota: (?<quota>[\w.-]+)/, `raise that quota (<quota>), or let fewer runners run: ${QUOTA}`],
   [
@@ -406,7 +466,7 @@ const REMEDIES: Remedies = [
   [/^NoPod.*being terminated/, `the namespace is being deleted. When it is gone, create it again: ${STEP_2}`],
   [/^NoPod.*etcdserver/, 'ask who runs the cluster: its etcd is full or ill, and nothing here is at fault'],
   [/^NoPod.*(?:Internal error|timed out)/, 'wait, and try again. If it stays so, ask who runs the API server'],
-  [/^NoPod.*(?:forbidden|invalid)/, 'correct in spec.podTemplate what the API server names'],
+  [/^NoPod.*(?:forbidden|invalid)/, 'see what the API server names, in spec.podTemplate or in the namespace'],
 ];
 
 /**
@@ -573,12 +633,12 @@ export function seeWhy({ namespace }: GroupKey, runner: string, object: string):
 }
 
 /** Reasons that do not depend on the node. With the node in its text, one cause would be several. */
-const ON_EACH_NODE = /Image|Config/;
+const ON_EACH_NODE = /^\w*(?:Image|Config)|^RegistrationFailed(?!.*not yet valid)/;
 
 /** `Unschedulable: 0/3 nodes are available: 3 Insufficient cpu.`, `FailedMount: timed out (node node-7)` */
 export function troubleText({ reason, message, node }: PodTrouble): string {
   const text = message === undefined ? reason : `${reason}: ${message}`;
-  return node === undefined || ON_EACH_NODE.test(reason) ? text : `${text} (node ${node})`;
+  return node === undefined || ON_EACH_NODE.test(text) ? text : `${text} (node ${node})`;
 }
 
 /** Most holders of slots in a sentence. The rest is counted. */

@@ -127,7 +127,76 @@ describe('what helps against a pod that does not start', () => {
       'into Secret runners/gitea-runner: step 2',
     ],
     ['RegistrationFailed', 'code 1: dial tcp: lookup git.acme on 10.96.0.10:53: no such host', 'DNS of the cluster'],
-    ['RegistrationFailed', 'code 1: x509: certificate has expired or is not yet valid: zzz', 'clock of that node'],
+    [
+      'RegistrationFailed',
+      'code 1: dial tcp: lookup git.acme on 10.96.0.10:53: read udp 10.1.0.3:5->10.96.0.10:53: i/o timeout',
+      'see that pods reach the DNS of the cluster (port 53)',
+    ],
+    [
+      'RegistrationFailed',
+      'code 1: dial tcp: lookup git.acme on 10.96.0.10:53: read udp 10.1.0.3:5->10.96.0.10:53: read: connection refused',
+      'see that pods reach the DNS of the cluster (port 53)',
+    ],
+    [
+      'RegistrationFailed',
+      'code 1: proxyconnect tcp: dial tcp: lookup squid.acme on 10.96.0.10:53: i/o timeout',
+      'see that pods reach the DNS of the cluster (port 53)',
+    ],
+    [
+      'RegistrationFailed',
+      'code 1: dial tcp: lookup git.acme on 10.96.0.10:53: server misbehaving',
+      'see the log of the DNS of the cluster, which fails to answer for git.acme',
+    ],
+    [
+      'RegistrationFailed',
+      "code 1: tls: failed to verify certificate: x509: cannot validate certificate for 10.0.0.7 because it doesn't contain any IP SANs",
+      'a name of that certificate',
+    ],
+    [
+      'RegistrationFailed',
+      'code 1: x509: certificate relies on legacy Common Name field, use SANs instead',
+      'correct the certificate',
+    ],
+    ['RegistrationFailed', 'code 1: tls: server selected unsupported protocol version 301', 'what stands before'],
+    ['ImagePullBackOff', 'x: x509: certificate has expired or is not yet valid: zzz', 'renew the certificate'],
+    ['ImagePullBackOff', 'x: x509: certificate is valid for a, not b', 'see the certificate of that registry'],
+    [
+      'ImagePullBackOff',
+      'not implemented: media type "application/vnd.docker.distribution.manifest.v1+prettyjws" is no longer supported since containerd v2.1, please rebuild',
+      'push that image again in a format of today',
+    ],
+    [
+      'NoPod',
+      'Internal error occurred: failed calling webhook "p": failed to call webhook: Post "https://policy.policy-system.svc:443/v?timeout=10s": tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time zzz',
+      'renew the certificate of the webhook of service policy',
+    ],
+    [
+      'NoPod',
+      'Internal error occurred: failed calling webhook "p": failed to call webhook: Post "https://policy.policy-system.svc:443/v": x509: certificate signed by unknown authority',
+      'or the caBundle',
+    ],
+    ['NoPod', 'no controller has looked at its Job, whose status is empty', 'whether kube-controller-manager runs'],
+    [
+      'Suspended',
+      "couldn't assign flavors to pod set main: insufficient quota for cpu in flavor default-flavor, previously considered podsets requests (0) + current podset request (16) > maximum capacity (8)",
+      'lower requests of cpu in spec.resources, or raise nominalQuota of flavor default-flavor in the ClusterQueue',
+    ],
+    [
+      'Suspended',
+      "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default, 2 more needed",
+      'wait until Jobs of that queue end, or raise nominalQuota of flavor default',
+    ],
+    ['Suspended', 'resource nvidia.com/gpu unavailable in ClusterQueue', 'add nvidia.com/gpu to spec.resourceGroups'],
+    ['Suspended', "Workload namespace doesn't match ClusterQueue selector", 'spec.namespaceSelector'],
+    [
+      'Suspended',
+      "couldn't assign flavors to pod set main: flavor spot doesn't match node affinity",
+      'a flavor for it',
+    ],
+    ['Suspended', 'admission check workers is Rejected: zzz', 'who runs admission check workers'],
+    ['Suspended', 'zzz of Kueue', 'see all that Kueue says: kubectl -n runners describe workloads'],
+    ['Suspended', 'Job suspended', 'ask who suspends Jobs here'],
+    ['RegistrationFailed', 'code 1: x509: certificate has expired or is not yet valid: zzz', 'clock of its node'],
     ['RegistrationFailed', 'code 1: tls: x509: certificate signed by unknown authority', 'spec.caBundle'],
     ['RegistrationFailed', 'code 1: dial tcp 10.0.0.7:3000: connect: connection refused', 'NetworkPolicy'],
     ['RegistrationFailed', 'code 1: dial tcp 10.0.0.7:30404: connect: connection refused', 'NetworkPolicy'],
@@ -303,7 +372,7 @@ describe('what helps against a pod that does not start', () => {
       'driver name nfs.csi.k8s.io not found in the list of registered CSI drivers',
       'the pod of CSI driver nfs.csi.k8s.io runs on node node-7',
     ],
-    ['PostStartHookError', 'Exec lifecycle hook ([/x.sh]) failed', 'correct that lifecycle hook'],
+    ['PostStartHookError', 'Exec lifecycle hook ([/x.sh]) failed', 'what that lifecycle hook says'],
     [
       'Unschedulable',
       `${NODES} 6 Insufficient nvidia.com/gpu.`,
@@ -483,8 +552,24 @@ describe('what helps against a pod that does not start', () => {
     ['ImagePullBackOff', 'x: zzz'],
     ['CreateContainerConfigError', 'zzz'],
     ['ImageInspectError', 'Failed to inspect image "x": zzz'],
+    ['NoPod', 'Kubernetes has created no pod'],
+    ['ImagePullBackOff', 'x: unknown: repository requires payment'],
+    ['ImagePullBackOff', "x: invalid character '<' looking for beginning of value"],
   ])('accuses nobody without a cause: %s: %s', (reason, message) => {
     expect(remedyOf({ reason, message })).toBeUndefined();
+  });
+
+  const WORDS =
+    'SysctlForbidden NodeAffinity UnexpectedAdmissionError ErrImagePull ImagePullBackOff RegistryUnavailable ImageInspectError FailedMount FailedAttachVolume ' +
+    'CreateContainerConfigError CreateContainerError RunContainerError PostStartHookError StartError CrashLoopBackOff SignatureValidationFailed Unschedulable SchedulerError ' +
+    'NoScheduler StartsElsewhere SchedulingGated FailedCreatePodSandBox Pulling ContainerCreating PodInitializing Suspended RegistrationFailed InitContainerRunning ' +
+    'InitContainerFailed Evicted EvictionByEvictionAPI DeletionByTaintManager NodeLost ContainerStatusUnknown Unknown RunnerFailed NoPod Frobnicated';
+
+  it.each(WORDS.split(' '))('the last remedy for %s looks, and changes nothing by a guess', (reason) => {
+    const remedy = remedyOf({ reason, message: 'zzz' }, { group: GROUP, runner: 'ci-1' }) ?? 'see';
+
+    expect(remedy).toMatch(/^(?:see|read|look|ask|nothing)\b|kubectl|\blog\b/);
+    expect(remedy).not.toMatch(/usual|mostly|probably|tolerat|raise|give the (?:group|pod)|which does not know/);
   });
 
   it('the remedy for a pod that does not start is for a container that registers: the network', () => {

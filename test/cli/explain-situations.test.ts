@@ -638,7 +638,15 @@ describe('explain, at 3 a.m., when', () => {
       jobs: oldJob,
       events: 403,
       code: 4,
-      cause: 'its pod cannot start: NoPod: Kubernetes has created no pod: a quota or an admission rule may refuse it',
+      cause: 'its pod cannot start: NoPod: no controller has looked at its Job, whose status is empty',
+      next: 'see whether kube-controller-manager runs',
+    },
+    {
+      when: 'there is no pod, a controller has looked at the Job, and Events may not be read',
+      jobs: (runner) => [liveJob(runner, Date.now() - 400_000, { ready: 0, startTime: LONG_AGO })],
+      events: 403,
+      code: 4,
+      cause: 'its pod cannot start: NoPod: Kubernetes has created no pod;',
       next: 'kubectl -n runners describe job/',
     },
     {
@@ -883,7 +891,7 @@ describe('explain, at 3 a.m., when', () => {
       pods: (runner) => [{ ...podOf(runner, { phase: 'Pending' }), spec: { schedulerName: 'volcano' } }],
       code: 4,
       cause: 'its pod has not started: NoScheduler: no scheduler has looked at it (schedulerName volcano), for 6m',
-      next: 'NoScheduler: start that scheduler, or correct schedulerName in spec.podTemplate; kubectl -n runners describe pods',
+      next: 'NoScheduler: see whether that scheduler runs, or correct schedulerName in spec.podTemplate; kubectl -n runners describe pods',
     },
     {
       when: 'the last slot was held by a pod that no scheduler has looked at',
@@ -1281,14 +1289,23 @@ describe('explain, at 3 a.m., when', () => {
         "couldn't assign flavors to pod set main: insufficient unused quota for pods in flavor default, 1 more needed",
       cause:
         "it waits in queue team-a of Kueue: couldn't assign flavors to pod set main: insufficient unused quota for pods in flavor default, 1 more needed",
-      next: 'kubectl get localqueues,workloads -A shows the queues of Kueue',
+      next: 'wait until Jobs of that queue end, or raise nominalQuota of flavor default',
+    },
+    {
+      when: 'its Job asks for more than its queue ever has',
+      jobs: inQueue,
+      workload:
+        "couldn't assign flavors to pod set main: insufficient quota for cpu in flavor default, previously considered podsets requests (0) + current podset request (16) > maximum capacity (8)",
+      code: 4,
+      cause: 'it waits in queue team-a of Kueue: ',
+      next: 'or raise nominalQuota of flavor default in the ClusterQueue: it can never start',
     },
     {
       when: 'its Job has quota, and waits for a cluster that takes it',
       jobs: inQueue,
       workload: { conditions: [RESERVED], admissionChecks: [{ name: 'workers', state: 'Pending', message: '' }] },
       cause: 'it waits in queue team-a of Kueue: admission check workers is Pending',
-      next: 'kubectl get localqueues,workloads -A shows the queues of Kueue',
+      next: 'ask who runs admission check workers',
     },
     {
       when: 'its Job has quota, and a check of Kueue has refused it with words',
@@ -1299,7 +1316,7 @@ describe('explain, at 3 a.m., when', () => {
       },
       cause:
         'it waits in queue team-a of Kueue: admission check workers is Rejected: The owner is not managed by Kueue',
-      next: 'kubectl get localqueues,workloads -A shows the queues of Kueue',
+      next: 'ask who runs admission check workers',
     },
     {
       when: 'its pod in another cluster is not ready',
@@ -1360,7 +1377,7 @@ describe('explain, at 3 a.m., when', () => {
       })),
       code: 4,
       cause: 'its pod cannot start: CrashLoopBackOff: back-off 40s',
-      next: 'CrashLoopBackOff: correct that container by its log; kubectl -n runners logs job/',
+      next: 'CrashLoopBackOff: see why that container ends, by its log; kubectl -n runners logs job/',
     },
     {
       when: 'setupCommand fails, and its last line says why',
@@ -1377,7 +1394,7 @@ describe('explain, at 3 a.m., when', () => {
         ...waitingRunner,
       }),
       cause: 'container setup ended with exit code 100: E: Unable to locate package jqq',
-      next: 'correct that container, or spec.setupCommand, by its log',
+      next: 'see why that container, or spec.setupCommand, fails, by its log',
     },
     {
       when: 'a node has refused the pod, in words that nobody has heard before',
@@ -1581,6 +1598,7 @@ describe('explain, at 3 a.m., when', () => {
       when: 'its queue of Kueue does not exist',
       jobs: inQueue,
       workload: "LocalQueue team-a doesn't exist",
+      code: 4,
       cause: "it waits in queue team-a of Kueue: LocalQueue team-a doesn't exist",
       next: 'make that queue of Kueue, or correct spec.queue',
     },
@@ -1588,8 +1606,24 @@ describe('explain, at 3 a.m., when', () => {
       when: 'its queue of Kueue is stopped',
       jobs: inQueue,
       workload: 'ClusterQueue team-a is stopped',
+      code: 4,
       cause: 'it waits in queue team-a of Kueue: ClusterQueue team-a is stopped',
       next: 'let that queue of Kueue go on (spec.stopPolicy: None), or ask its owner',
+    },
+    {
+      when: 'registration fails, because the clock of one node is wrong',
+      jobs: (runner) => [failedJob(runner)],
+      pods: (runner) =>
+        failedPod(
+          registering({
+            terminated: {
+              exitCode: 1,
+              message: `level=error msg="x" error="unavailable: tls: x509: certificate has expired or is not yet valid: current time 2026-11-30T21:50:01Z is before 2026-11-30T22:40:00Z"`,
+            },
+          }),
+        )(runner).map((pod) => ({ ...pod, spec: { nodeName: 'edge-2' } })),
+      cause: 'is before 2026-11-30T22:40:00Z (node edge-2);',
+      next: 'see whether the clock of node edge-2 is right',
     },
     {
       when: 'registration fails, and its container said why',

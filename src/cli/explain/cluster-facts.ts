@@ -95,6 +95,9 @@ const Workloads = z.object({
   ),
 });
 type Workload = z.infer<typeof Workloads>['items'][number];
+/** Words of Kueue for what no end of another Job changes. */
+const NEVER_STARTS =
+  /> maximum capacity|unavailable in ClusterQueue|namespace doesn't match|Queue .*(?:doesn't exist|not found|stopped|inactive)/;
 type AskWorkloads = (namespace: string) => Promise<readonly Workload[]>;
 
 /** Reads Events. Each question is asked once. */
@@ -163,7 +166,9 @@ async function withTroubles(
   return {
     ...explanation,
     jobs: explanation.jobs.map((job): ExplainedJob => {
-      const waitUntilMs = job.verdict === 'served' && !job.inVain ? troubles.get(job.runner)?.comesByMs : undefined;
+      const told = job.verdict === 'served' ? troubles.get(job.runner) : undefined;
+      if (NEVER_STARTS.test(told?.message ?? '')) return { ...job, state: 'unserved' };
+      const waitUntilMs = job.inVain ? undefined : told?.comesByMs;
       return waitUntilMs === undefined ? job : { ...job, state: 'starting', waitUntilMs };
     }),
     runners: explanation.runners.map((each) => {

@@ -158,7 +158,9 @@ function judge(job: KubeJob, pods: readonly KubePod[]): Judgement {
 function judgeWithoutPod(job: KubeJob): Judgement {
   const { succeeded, failed } = job.status ?? {};
   if (succeeded || failed) return { state: 'unknown' };
-  return kubePods.isManagedElsewhere(job) ? judgeByCounts(job) : { state: 'starting', trouble: kubePods.NO_POD_YET };
+  return kubePods.isManagedElsewhere(job)
+    ? judgeByCounts(job)
+    : { state: 'starting', trouble: kubePods.withoutPod(job) };
 }
 
 /** Judges by the counts that Kueue copies from the chosen cluster (0.17). Before a start, the Job waits for Kueue. */

@@ -62,11 +62,14 @@ const CANNOT_START = wordSet(
     'RROUnsupported CreateContainerConfigError PreCreateHookError CreateContainerError PreStartHookError RunContainerError PostStartHookError CrashLoopBackOff',
 );
 
-/** The Job has no pod yet. Kubernetes tells the cause in an Event only, which this program does not read. */
-export const NO_POD_YET: PodTrouble = {
-  reason: NO_POD,
-  message: 'Kubernetes has created no pod: a quota or an admission rule may refuse it',
-};
+/** Returns the trouble of a Job without a pod. Kubernetes tells the cause in an Event only, which is not read here. */
+export function withoutPod({ status }: KubeJob): PodTrouble {
+  // The Job controller writes these before it creates a pod, and if it may create none (1.37: pkg/controller/job).
+  const { active, conditions, ready, startTime } = status ?? {};
+  const isSeen = [active, ready, startTime, conditions?.[0]].some((each) => each != null);
+  const unseen = 'no controller has looked at its Job, whose status is empty';
+  return { reason: NO_POD, message: isSeen ? 'Kubernetes has created no pod' : unseen };
+}
 
 /** True where another controller than Kubernetes' own has the pods of a Job: Kueue, in another cluster. */
 export function isManagedElsewhere({ spec }: KubeJob): boolean {
@@ -211,7 +214,8 @@ export function troubleOfEnded(pod: KubePod | undefined): PodTrouble | undefined
     if (isOfNode(end)) return endOfNode(name, end);
     const reason = name === REGISTER ? 'RegistrationFailed' : 'InitContainerFailed';
     const last = lastWords(end.message ?? '');
-    return troubleOf(reason, `${endText(name, end)}${last && `: ${last}`}`);
+    const trouble = troubleOf(reason, `${endText(name, end)}${last && `: ${last}`}`);
+    return name === REGISTER ? { ...trouble, ...(pod && nodeOf([pod])) } : trouble;
   }
   // A node has refused it: `OutOfcpu`, `UnexpectedAdmissionError`.
   const { phase, reason, message } = pod?.status ?? {};

@@ -43,7 +43,7 @@ test('a Job is judged with its own pods, found by owner', async () => {
       createdAtMs,
       trouble: {
         reason: 'NoPod',
-        message: 'Kubernetes has created no pod: a quota or an admission rule may refuse it',
+        message: 'no controller has looked at its Job, whose status is empty',
       },
     },
     { namespace: 'runners', name: 'b', state: 'running', createdAtMs, runningSinceMs: createdAtMs },
