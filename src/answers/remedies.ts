@@ -82,6 +82,10 @@ const REMEDIES: Remedies = [
     /^\w+: .*(?:no match for platform|exec format error)/,
     'take an image for the processor of the nodes, or a nodeSelector: kubernetes.io/arch',
   ],
+  [
+    /^\w*Image.* FailedToRetrieveImagePullSecret: .*\((?<secrets>[\w., -]+)\)/,
+    'make Secret <secrets> in namespace <NAMESPACE>, or correct imagePullSecrets in spec.podTemplate',
+  ],
   [/^\w*Image.* (?:toomanyrequests|rate limit)/, `${LOGIN}. Or pull from a mirror`],
   [/^\w*Image.* (?:denied|unauthorized|authoriz|forbidden)/i, `${LOGIN}. Or correct the image`],
   [
@@ -210,7 +214,7 @@ const REMEDIES: Remedies = [
     /^Unschedulable.* FailedScheduling: .*limits (?:for|have been exhausted for) (?:nodepool|provisioner)/,
     'raise spec.limits of that NodePool, or free a node: kubectl get nodepools',
   ],
-  [/^SchedulerError.*(?:claim|volume)/i, CLAIM],
+  [/^SchedulerError.*(?:claim|volume)|^\w+: .* (?:FailedBinding|ProvisioningFailed): /i, CLAIM],
   [/^NoScheduler.*default-scheduler/, 'see whether kube-scheduler runs: kubectl -n kube-system get pods'],
   [/^NoScheduler/, 'see whether that scheduler runs, or correct schedulerName in spec.podTemplate'],
   [/^SchedulerError/, 'see the log of that scheduler'],
@@ -493,7 +497,7 @@ const SCHEDULER: Remedies = [
   ...TAINTS,
   [/ persistentvolumeclaim "(?<claim>[\w.-]+)" not found/, 'make claim <claim>: kubectl -n <NAMESPACE> get pvc'],
   [
-    /unbound immediate|persistent volumes to bind|enough free storage|non-existent pv|available disk|ReadWriteOncePod/,
+    /ephemeral volume controller|unbound immediate|persistent volumes to bind|enough free storage|non-existent pv|available disk|ReadWriteOncePod/,
     CLAIM,
   ],
   [
@@ -568,6 +572,9 @@ interface Names {
   readonly secret?: string | undefined;
 }
 
+/** An Event of a claim at the end of the scheduler's words. The API server may have refused the claim as it does a pod. */
+const VOLUME_EVENT = /^\w+: .* (?:FailedBinding|ProvisioningFailed): (.*)/;
+
 /** Undefined: only its logs or its events tell what helps. */
 export function remedyOf(trouble: PodTrouble, { group, runner, secret }: Names = {}): string | undefined {
   const { claims, message = '', node, reason } = trouble;
@@ -580,7 +587,9 @@ export function remedyOf(trouble: PodTrouble, { group, runner, secret }: Names =
     RUNNER: runner,
     SECRET: group && secret ? `Secret ${group.namespace}/${secret}` : 'the registration Secret',
   };
-  const first = remedyIn(REMEDIES, text, placeholders);
+  const [, refused] = VOLUME_EVENT.exec(text) ?? [];
+  const first =
+    (refused && remedyIn(REMEDIES, `${NO_POD}: ${refused}`, placeholders)) || remedyIn(REMEDIES, text, placeholders);
   if (first !== undefined || !/^Unschedulable/.test(text)) return first;
   // "0/6 nodes are available: 2 Insufficient cpu, 4 node(s) had untolerated taint {dedicated: db}."
   const [ofScheduler = '', ofScaler] = text.split(/ (?:NotTriggerScaleUp|FailedScheduling): /);

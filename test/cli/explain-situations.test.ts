@@ -694,6 +694,89 @@ describe('explain, at 3 a.m., when', () => {
       next: 'describe pods -l job-name=',
     },
     {
+      when: 'the Secret for the registry of its image is not there',
+      jobs: oldJob,
+      pods: onNode(() => ({
+        conditions: [scheduledFor(395)],
+        ...registering({ waiting: { reason: 'ImagePullBackOff', message: 'failed to authorize: 401 Unauthorized' } }),
+      })),
+      events: (runner) => [
+        podEvent(
+          runner,
+          'Warning',
+          'FailedToRetrieveImagePullSecret',
+          'Unable to retrieve some image pull secrets (regcred); attempting to pull the image may not succeed.',
+          12,
+        ),
+        podEvent(runner, 'Normal', 'BackOff', 'Back-off pulling image', 5),
+      ],
+      code: 4,
+      cause:
+        'ImagePullBackOff: failed to authorize: 401 Unauthorized FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (regcred)',
+      next: 'make Secret regcred in namespace runners, or correct imagePullSecrets in spec.podTemplate',
+    },
+    {
+      when: 'a probe ends its sidecar again and again',
+      jobs: oldJob,
+      pods: onNode(() => ({
+        conditions: [scheduledFor(395)],
+        initContainerStatuses: [
+          {
+            name: 'docker',
+            state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 5m0s' } },
+            lastState: { terminated: { exitCode: 137 } },
+          },
+        ],
+      })),
+      events: (runner) => [podEvent(runner, 'Warning', 'Unhealthy', 'Liveness probe failed: connection refused', 12)],
+      code: 4,
+      cause: 'back-off 5m0s: Liveness probe failed: connection refused',
+      next: 'logs job/',
+    },
+    ...[
+      ['exceeded quota: storage, requested: requests.storage=50Gi', 'raise that quota (storage)'],
+      ['zzz', 'look at its claim and StorageClass'],
+    ].map(([words = '', next = '']): Situation & { when: string; code: number; cause: string; next: string } => ({
+      when: `its ephemeral claim is refused: ${words}`,
+      jobs: oldJob,
+      pods: (runner) =>
+        pending(unscheduled('0/5 nodes are available: waiting for ephemeral volume controller'))(runner).map((pod) => ({
+          ...pod,
+          spec: { volumes: [{ name: 'work', ephemeral: {} }] },
+        })),
+      events: (runner) => [
+        podEvent(runner, 'Warning', 'FailedBinding', `ephemeral volume work: create PVC x: ${words}`, 15),
+        podEvent(runner, 'Warning', 'FailedScheduling', 'waiting for ephemeral', 5, 'default-scheduler'),
+      ],
+      code: 4,
+      cause: `waiting for ephemeral volume controller FailedBinding: ephemeral volume work: create PVC x: ${words}`,
+      next,
+    })),
+    {
+      when: 'no volume is made for its claim, and the claim says why',
+      jobs: oldJob,
+      pods: (runner) =>
+        pending({
+          conditions: [
+            { type: 'PodScheduled', status: 'False', reason: 'SchedulerError', message: 'binding volumes: deadline' },
+          ],
+        })(runner).map((pod) => ({
+          ...pod,
+          spec: { volumes: [{ name: 'cache', persistentVolumeClaim: { claimName: 'cache' } }] },
+        })),
+      events: [
+        {
+          ...{ type: 'Warning', reason: 'ProvisioningFailed', lastTimestamp: now() },
+          message: 'failed to provision volume: code = ResourceExhausted',
+          involvedObject: { kind: 'PersistentVolumeClaim', name: 'cache' },
+        },
+      ],
+      code: 4,
+      cause:
+        'SchedulerError: binding volumes: deadline ProvisioningFailed: failed to provision volume: code = Resource',
+      next: 'look at its claim and StorageClass',
+    },
+    {
       when: 'the image cannot be pulled',
       jobs: oldJob,
       pods: pending(registering({ waiting: { reason: 'ErrImagePull', message: 'no such image: runner:9' } })),

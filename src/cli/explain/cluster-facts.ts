@@ -37,6 +37,13 @@ const NOT_STARTED: ReadonlySet<string> = new Set([
   'Pulled',
 ]);
 const UNSCHEDULABLE = 'Unschedulable';
+const IMAGE_PULL = 'ImagePullBackOff';
+/** Reasons of Events about what the status of a pod leaves out: a Secret for its image, or a claim, is not there. */
+const NOT_THERE: ReadonlySet<string> = new Set([
+  'FailedToRetrieveImagePullSecret',
+  'FailedBinding',
+  'ProvisioningFailed',
+]);
 /** Reasons of the kubelet's Events about a container that runs and that others wait for: its startup probe, its hook. */
 const NOT_READY: ReadonlySet<string> = new Set(['Unhealthy', 'FailedPostStartHook']);
 /** Reasons of the Events of the cluster autoscaler, of GKE's and of Karpenter about a pod without a node. */
@@ -148,9 +155,11 @@ async function withTroubles(
 ): Promise<Explanation> {
   const { checkedAt, liveJobs = [] } = explanation;
   const nowMs = Date.parse(checkedAt);
+  const isInEvents = ({ claims, container, queue, reason }: PodTrouble): boolean =>
+    [NO_POD, UNSCHEDULABLE, IMAGE_PULL].includes(reason) || (claims ?? container ?? queue) !== undefined;
   const needing = liveJobs.filter(({ trouble, stillSinceMs, state, createdAtMs }) =>
     trouble && stillSinceMs === undefined
-      ? trouble.reason === NO_POD || trouble.reason === UNSCHEDULABLE || trouble.queue !== undefined
+      ? isInEvents(trouble)
       : state === 'starting' && nowMs - createdAtMs >= STARTS_WITHIN_MS,
   );
   const tell = (job: LiveJob): Promise<Told | undefined> => {
@@ -308,6 +317,8 @@ type Told = PodTrouble & Pick<RunnerTrouble, 'comesByMs' | 'stillSinceMs'>;
 async function troubleOf(job: LiveJob, ask: AskEvents, nowMs: number): Promise<Told | undefined> {
   const { name, trouble, stillSinceMs } = job;
   if (trouble?.container !== undefined) return probeOf(job, trouble, ask);
+  const missing = trouble && (await missingOf(job, trouble, ask));
+  if (missing) return { ...trouble, message: `${trouble.message} ${missing.reason}: ${cut(missing.message)}` };
   const isUnscheduled = trouble?.reason === UNSCHEDULABLE;
   // The pod exists, and its status has no fault.
   if (!trouble || isUnscheduled || stillSinceMs !== undefined) {
@@ -330,11 +341,28 @@ async function troubleOf(job: LiveJob, ask: AskEvents, nowMs: number): Promise<T
       ...(stillSinceMs !== undefined && { stillSinceMs }),
     };
   }
+  if (trouble.reason !== NO_POD) return undefined;
   const ofJobs = await ask(job.namespace)('involvedObject.kind=Job,reason=FailedCreate');
   // "Error creating: pods "ci-7-1-9c31e0aa-x2x9z" is forbidden: exceeded quota: …"
   const sentence = cut(newest(ofJobs.filter(({ involvedObject }) => involvedObject?.name === name))?.message);
   const message = sentence.replace(/^Error creating: (?:pods "[^"]*" is )?/, '');
   return message === '' ? undefined : { reason: trouble.reason, message };
+}
+
+/** Returns the Event about what a pod that cannot start lacks. */
+async function missingOf(
+  job: LiveJob,
+  { claims, reason: why }: PodTrouble,
+  ask: AskEvents,
+): Promise<Event | undefined> {
+  if (!claims && why !== IMAGE_PULL) return undefined;
+  const ofPod = (await eventsOfPod(job, ask)).filter(({ reason }) => NOT_THERE.has(reason ?? ''));
+  const ofClaims = claims ? await ask(job.namespace)('involvedObject.kind=PersistentVolumeClaim') : [];
+  const last = newest([
+    ...ofPod,
+    ...ofClaims.filter(({ involvedObject }) => claims?.includes(involvedObject?.name ?? '')),
+  ]);
+  return NOT_THERE.has(last?.reason ?? '') ? last : undefined;
 }
 
 /** Returns why a running container is not ready, in the words of its last Event. */
