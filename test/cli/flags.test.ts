@@ -1,10 +1,13 @@
 /** The table of flags, and what follows from it. */
 import { describe, expect, it, test } from 'vitest';
+import { pageFrom } from '../../src/cli/commands/serve.ts';
 import { type CommandName, type Flag, longName, variableOf } from '../../src/cli/flags/flag.ts';
 import { FLAGS, type FlagName, flagsOf, flagValue, hasPaths } from '../../src/cli/flags/flags.ts';
 import { makeProgram } from '../../src/cli/flags/program.ts';
 import { Failure } from '../../src/shared/failure.ts';
+import type { Io } from '../../src/shared/io.ts';
 import { printingIo } from '../support/printing-io.ts';
+import { folderWith, runHere } from '../support/run-cli.ts';
 
 const program = makeProgram(async () => undefined, printingIo().io);
 const names = Object.keys(FLAGS) as FlagName[];
@@ -16,6 +19,8 @@ const VALUES: Readonly<Record<string, readonly [text: string, value: unknown]>> 
   cluster: ['off', 'off'],
   for: ['90m', 5_400_000],
   namespace: ['ci', 'ci'],
+  argocdNamespace: ['gitops', 'gitops'],
+  pageLogUrl: ['https://logs/{pod}', 'https://logs/{pod}'],
   runnerImage: ['a/b:1', 'a/b:1'],
   runnerImageRootless: ['a/b:2', 'a/b:2'],
   dockerImage: ['a/c:3', 'a/c:3'],
@@ -152,6 +157,11 @@ test.each<readonly [string, string, string]>([
   ['registrationSecrets', 'a,../b', 'GR-FLAG-24'],
   ['registrationSecrets', 'a'.repeat(254), 'GR-FLAG-24'],
   ['registrationSecrets', 'a,'.repeat(101), 'GR-FLAG-24'],
+  ...['runners;team-a', 'runners team-a', 'Runners', 'a/b', ',', 'a'.repeat(64)].map(
+    (names) => ['namespaces', names, 'GR-FLAG-02'] as const,
+  ),
+  ['argocdNamespace', 'argocd/x', 'GR-FLAG-02'],
+  ['pageLogUrl', 'grafana.acme/{pod}', 'GR-FLAG-25'],
   ['lease', 'a', 'GR-FLAG-07'],
   ['lease', 'a/b/c', 'GR-FLAG-07'],
   ['budget', '601', 'GR-SWEEP-02'],
@@ -175,6 +185,20 @@ test.each<readonly [string, string, string]>([
   const failure = failureOf(name, { [name]: text });
 
   expect([failure.code, failure.exit]).toEqual([code, 2]);
+});
+
+test('serve names all that is missing for its start, by flag and by variable', async () => {
+  const { code, stderr } = await runHere(['serve'], {}, folderWith({}));
+
+  expect(code).toBe(2);
+  expect(stderr).toContain('--argocd-url (GITEA_RUNNERS_ARGOCD_URL) is missing');
+  expect(stderr).toContain('give --kubeconfig (GITEA_RUNNERS_KUBECONFIG)');
+});
+
+test('the page names all that it needs', () => {
+  expect(() => pageFrom({ pageListen: ':1' }, { env: {} } as Io)).toThrow(
+    '--page-url (GITEA_RUNNERS_PAGE_URL), --page-gitea (GITEA_RUNNERS_PAGE_GITEA), --page-client-id (GITEA_RUNNERS_PAGE_CLIENT_ID)',
+  );
 });
 
 test('jobs that were called stuck are unserved: the old word is still read', () => {

@@ -17,7 +17,7 @@ import { logTo, openLog } from '../../telemetry/log.ts';
 import { openMetrics } from '../../telemetry/metrics.ts';
 import type { SpanSink } from '../../telemetry/tracing/span.ts';
 import { traceTo } from '../../telemetry/tracing.ts';
-import { longName } from '../flags/flag.ts';
+import { namesOf } from '../flags/flag.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { installationFrom, readCa, settingsFrom, tracingFrom } from '../reading/command-settings.ts';
 import { extendIn } from './extend.ts';
@@ -62,20 +62,17 @@ export async function serveCommand(flags: FlagsOf<'serve'>, io: Io): Promise<Exi
 async function serveSettings(flags: FlagsOf<'serve'>, io: Io, spans: SpanSink | undefined): Promise<ServeSettings> {
   const settings = await settingsFrom(flags, io);
   const argocdUrl = flagValue('argocdUrl', flags, io);
-  if (argocdUrl === undefined) {
-    const message = 'read --argocd-url: it is missing. Give the base URL of the Argo CD API server.';
-    throw new Failure('GR-FLAG-05', 2, message);
-  }
   const argocdCaFile = flagValue('argocdCaFile', flags, io);
   const looksListen = flagValue('looksListen', flags, io);
   const webhookSecretFile = flagValue('webhookSecretFile', flags, io);
   const lease = await leaseFrom(flags, io);
   // `serve` needs a cluster, so `GITEA_RUNNERS_CLUSTER` does not switch it off.
   const cluster = await findCluster({ ...settings, cluster: 'auto' });
-  if (!cluster) {
-    const message =
-      'find the destination cluster: this process has no service account. Run it in the cluster, or give --kubeconfig.';
-    throw new Failure('GR-FLAG-06', 2, message);
+  if (argocdUrl === undefined || !cluster) {
+    const noUrl = `${namesOf('argocdUrl')} is missing: give the base URL of the Argo CD API server.`;
+    const noCluster = `No cluster is known, as this process has no service account: run it in the cluster, or give ${namesOf('kubeconfig')}.`;
+    const [code, ...problems] = argocdUrl === undefined ? ['GR-FLAG-05', noUrl] : ['GR-FLAG-06'];
+    throw new Failure(code, 2, `start serve: ${[...problems, ...(cluster ? [] : [noCluster])].join(' ')}`);
   }
   const metrics = openMetrics();
   return {
@@ -140,20 +137,20 @@ async function notifyFrom(flags: FlagsOf<'serve'>, io: Io, extend: SlackOptions[
 export function pageFrom(flags: FlagsOf<'serve'>, io: Io): Pick<ServeSettings, 'page'> {
   const listen = flagValue('pageListen', flags, io);
   if (!listen) return {};
-  const needed = <N extends 'pageUrl' | 'pageGitea' | 'pageClientId'>(name: N): string => {
-    const value = flagValue(name, flags, io);
-    if (value !== undefined) return value;
-    const message = `read ${longName(name)}: it is missing, and --page-listen needs it. Give it, or leave --page-listen out.`;
+  const needed = ['pageUrl', 'pageGitea', 'pageClientId'] as const;
+  const [url, gitea, clientId] = needed.map((name) => flagValue(name, flags, io));
+  if (url === undefined || gitea === undefined || clientId === undefined) {
+    const missing = needed.filter((name) => flagValue(name, flags, io) === undefined).map(namesOf);
+    const message = `start the page: --page-listen needs ${missing.join(', ')}. Give it, or leave --page-listen out.`;
     throw new Failure('GR-FLAG-26', 2, message);
-  };
-  const gitea = needed('pageGitea');
+  }
   return {
     page: {
       listen,
-      url: needed('pageUrl'),
+      url,
       gitea,
       giteaPublic: flagValue('pageGiteaPublic', flags, io) ?? gitea,
-      clientId: needed('pageClientId'),
+      clientId,
       clientSecretFile: flagValue('pageClientSecretFile', flags, io),
       keyFile: flagValue('pageKeyFile', flags, io),
       logUrl: flagValue('pageLogUrl', flags, io) ?? '',

@@ -65,6 +65,11 @@ export function variableOf(name: string): string {
   return `GITEA_RUNNERS_${name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }
 
+/** `--secrets-dir (GITEA_RUNNERS_SECRETS_DIR)`: a missing setting, where people may write it. */
+export function namesOf(name: string): string {
+  return `${longName(name)} (${variableOf(name)})`;
+}
+
 /** Text of a flag in `--help` of a command. */
 export function helpOf({ help, helpIn }: Flag, command: CommandName): string {
   return helpIn?.[command] ?? help;

@@ -192,6 +192,7 @@ export const FLAGS = {
     value: 'NAMESPACE',
     default: 'argocd',
     help: 'namespace of Argo CD itself',
+    read: readers.readNamespace,
   },
   ...flagsFor(['serve'], {
     listen: { ...ADDRESS, default: ':8080', help: 'for Gitea webhooks, path /webhook' },
@@ -265,6 +266,7 @@ export const FLAGS = {
       value: 'URL',
       defaultNote: 'no link',
       help: 'where the log of a pod is, with {namespace}, {pod}, {node} and {runner}',
+      read: readers.readLogUrl,
     },
     metricsListen: { ...ADDRESS, default: ':9090', help: 'for /metrics, /healthz and /readyz' },
     probeListen: { ...ADDRESS, default: ':8081', help: 'for /healthz and /readyz, nothing else' },
@@ -272,7 +274,7 @@ export const FLAGS = {
       value: 'LIST',
       defaultNote: 'all',
       help: 'serve the RunnerGroups of these namespaces, comma-separated',
-      read: readers.readList,
+      read: readers.readNamespaces,
     },
     lease: {
       value: 'NAMESPACE/NAME|off',

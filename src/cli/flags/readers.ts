@@ -117,6 +117,8 @@ export const readAddress = reader('GR-FLAG-08', 'an address like :8080 or 127.0.
   return host === '' ? { port } : { host, port };
 });
 
+export const readLogUrl = matching('GR-FLAG-25', /^https?:\/\/\S+$/, 'a URL of http or https');
+
 const BASE_URL = 'a base URL of http or https, without login, query and fragment';
 /** Returns the URL in its normal form. */
 export const readBaseUrl = reader('GR-FLAG-25', BASE_URL, normalBase);
@@ -153,16 +155,25 @@ export function readList(text: string): readonly string[] {
     .filter(Boolean);
 }
 
-/** Most registration Secrets. Each is a request to Gitea every five minutes. */
-const MOST_SECRETS = 100;
+/** Most registration Secrets: each is a request to Gitea every five minutes. Most namespaces: each is watched. */
+const [MOST_SECRETS, MOST_NAMESPACES] = [100, 1_000];
 
+/** Names between commas: they become parts of paths. */
+const namesOf = (
+  code: string,
+  form: RegExp,
+  [longest, most]: readonly [number, number],
+  must: string,
+): Reader<readonly string[]> =>
+  reader(code, must, (text) => {
+    const names = readList(text);
+    const areGood = names.every((name) => name.length <= longest && form.test(name));
+    return areGood && names.length > 0 && names.length <= most ? names : undefined;
+  });
 const SECRETS = `up to ${MOST_SECRETS} names of Secrets with commas between`;
-/** Names of Secrets between commas: they become parts of paths. */
-export const readSecretNames = reader('GR-FLAG-24', SECRETS, (text) => {
-  const names = readList(text);
-  const areGood = names.every((name) => name.length <= 253 && DNS_SUBDOMAIN.test(name));
-  return names.length <= MOST_SECRETS && areGood ? names : undefined;
-});
+const NAMESPACES = `up to ${MOST_NAMESPACES} names of namespaces with commas between`;
+export const readNamespaces = namesOf('GR-FLAG-02', DNS_LABEL, [63, MOST_NAMESPACES], NAMESPACES);
+export const readSecretNames = namesOf('GR-FLAG-24', DNS_SUBDOMAIN, [253, MOST_SECRETS], SECRETS);
 
 const IMAGE = 'an image, e.g. registry.example.com/gitea/runner:1.0.8';
 export const readImage = reader('GR-FLAG-15', IMAGE, (text) =>
