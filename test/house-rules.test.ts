@@ -23,6 +23,23 @@ describe('one word means one thing', () => {
     expect('/** Free places go to the jobs that wait. */').toMatch(words);
   });
 
+  it('a sentence for people has no name of a type of the program: a rename has gone too far', () => {
+    const names = new Set(
+      files.flatMap(({ text }) => [...text.matchAll(/^(?:export )?interface (\w+)/gm)].map((m) => m[1])),
+    );
+    for (const word of ['RunnerGroup', 'Lease', 'Secret', 'Pod', 'Job', 'Application', 'Event']) names.delete(word);
+    const mangledIn = (text: string) =>
+      [...text.matchAll(/^(?!\s*(?:\*|\/\/|\/\*|import )).*$/gm)]
+        .flatMap(([line]) => [...line.matchAll(/'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`/g)].map(([quoted]) => quoted))
+        .map((quoted) => quoted.replace(/\$\{[^}]*\}/g, ''))
+        .filter((quoted) => / \w+ \w+/.test(quoted))
+        .flatMap((quoted) => quoted.match(/\b[A-Z][a-z]+[A-Z]\w*/g) ?? [])
+        .filter((word) => names.has(word));
+
+    expect(files.flatMap(({ file, text }) => mangledIn(text).map((word) => `${file} ${word}`))).toEqual([]);
+    expect(mangledIn("const why = 'GivenSettings are the RunnerGroup of it';")).toEqual(['GivenSettings']);
+  });
+
   it('no two files export a type of one name', () => {
     const homes = new Map<string, string[]>();
     for (const { file, text } of files) {

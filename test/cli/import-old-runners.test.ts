@@ -285,6 +285,48 @@ describe('what the old command says when it registers', () => {
     expect(comments).not.toContain('no file says where the token is');
   });
 
+  const mounted = { volumeMounts: [{ name: 's', mountPath: '/run/secrets' }] };
+  const ofSecret = (secretName: string) => [{ name: 's', secret: { secretName } }];
+  const variable = (name: string, secret: string) => ({
+    env: [{ name, valueFrom: { secretKeyRef: { name: secret, key: 't' } } }],
+  });
+
+  it.each<[string, object, object[], unknown]>([
+    ['a variable of another name', { ...variable('GITEA_RUNNER_TOKEN', 'rt'), ...mounted }, ofSecret('rt'), token],
+    [
+      'a variable with the place of a file',
+      { env: [{ name: 'RUNNER_TOKEN_FILE', value: '/run/secrets/t' }], ...mounted },
+      ofSecret('rt'),
+      token,
+    ],
+    [
+      'a variable of a variable',
+      { env: [...variable('X', 'rt').env, { name: 'RUNNER_TOKEN', value: '$(X)' }], ...mounted },
+      ofSecret('rt'),
+      token,
+    ],
+    [
+      'a file that a command reads',
+      { command: ['sh', '-c', 'x=$(cat /run/secrets/token); act_runner daemon'], ...mounted },
+      ofSecret('rt'),
+      { secretRef: { name: 'rt', key: 'token' } },
+    ],
+    ['the name of a Secret', mounted, ofSecret('gitea-runner-token'), undefined],
+    [
+      'a variable with a token for the API',
+      { ...variable('GITEA_RUNNER_PAT', 'pat'), ...mounted },
+      ofSecret('pat'),
+      undefined,
+    ],
+  ])('no CI job can read the Secret with a token of the old runner: %s', async (_, more, volumes, found) => {
+    const { spec, comments } = await imported([deployment({ volumes, containers: [{ ...RUNNER, ...more }] })]);
+
+    expect(spec).not.toHaveProperty('podTemplate');
+    expect(comments).toMatch(/volumes\[s\].*(?:a token of the old runner|the token of Gitea)/);
+    expect(comments.includes('no file says where the token is')).toBe(found === undefined);
+    if (found !== undefined) expect(spec).toMatchObject({ registrationToken: found });
+  });
+
   it('the same key of the same Secret goes by no other name, and other variables of a token neither', async () => {
     const env = ['A', 'GITEA_RUNNER_REGISTRATION_TOKEN'].map((name) => ({ name, valueFrom: { secretKeyRef } }));
     const others = ['REG_TOKEN', 'TOKEN'].map((name) => ({
@@ -323,7 +365,13 @@ it('a daemon elsewhere is told, and its certificates are not mounted; one of the
   const pod = (host: string) =>
     deployment({
       volumes: [{ name: 'certs', secret: { secretName: 'c' } }],
-      containers: [{ ...RUNNER, env: variables(host), volumeMounts: [{ name: 'certs', mountPath: '/certs/client' }] }],
+      containers: [
+        {
+          ...RUNNER,
+          env: variables(host),
+          volumeMounts: ['/certs/client', '/certs'].map((mountPath) => ({ name: 'certs', mountPath })),
+        },
+      ],
     });
   const { spec, comments } = await imported([pod('tcp://docker.ci.svc:2376')]);
 
@@ -419,4 +467,95 @@ it.each([
   const { comments } = await imported([{ kind: 'ScaledJob', metadata: { name: 'r', namespace: 'ci' }, spec }]);
 
   expect(comments.includes('Trigger forgejo-runner asks a Forgejo, which is not supported.')).toBe(isSaid);
+});
+
+describe('what objects around the pod say', () => {
+  const pod = { containers: [{ ...RUNNER, env: [{ name: 'GITEA_RUNNER_LABELS', value: 'a:docker://x' }] }] };
+  const waiting = (path: string) => ({
+    kind: 'ScaledJob',
+    metadata: { name: 'r', namespace: 'ci' },
+    spec: {
+      jobTargetRef: { template: { spec: pod } },
+      triggers: [{ type: 'metrics-api', metadata: { url: `https://git.acme.io/api/v1/${path}?status=waiting` } }],
+    },
+  });
+  const runnerSet = (spec: object) => ({
+    ...{ apiVersion: 'giteaactions.example.com/v1', kind: 'GiteaRunnerSet', metadata: { name: 'r', namespace: 'ci' } },
+    spec: { giteaConfigUrl: 'https://git.acme.io', ...spec, template: { spec: pod } },
+  });
+
+  it.each([
+    [waiting('orgs/acme/actions/jobs'), { scope: 'org', org: 'acme' }],
+    [waiting('repos/acme/web/actions/jobs'), { scope: 'repo', repo: 'acme/web' }],
+    [waiting('admin/actions/jobs'), { scope: 'global' }],
+    [runnerSet({ orgName: 'acme', runnerScope: 'org' }), { scope: 'org', org: 'acme' }],
+    [runnerSet({ owner: 'acme', repository: 'web' }), { scope: 'repo', repo: 'acme/web' }],
+  ])('needs no flag: %j', async (object, spec) => {
+    const folder = folderWith({ 'x.yaml': JSON.stringify(object) });
+    const { code, stdout } = await runHere(['import', 'x.yaml'], {}, folder);
+
+    expect(code).toBe(0);
+    expect(parseAllDocuments(stdout)[0]?.toJS()).toMatchObject({
+      spec: { ...spec, gitea: { url: 'https://git.acme.io' } },
+    });
+  });
+
+  it('a config.yaml that the variable names and no pod mounts is read, and that is told', async () => {
+    const env = [{ name: 'CONFIG_FILE', value: '/config/config.yaml' }];
+    const text = 'runner: {capacity: 2, labels: ["a:docker://x"], envs: {HARBOR: x}}';
+    const map = { kind: 'ConfigMap', metadata: { name: 'rc' }, data: { 'config.yaml': text } };
+    const { spec, comments } = await imported([deployment({ containers: [{ ...RUNNER, env }] }), map]);
+
+    expect(spec).toMatchObject({ maxActiveRunners: 2, labels: ['a:docker://x'] });
+    expect(comments).toContain('The pod mounts no /config/config.yaml: ConfigMap rc is taken for it.');
+    expect(comments).toContain('not carried over: runner.envs (HARBOR).');
+  });
+});
+
+describe('the image of the old runner', () => {
+  const withLabels = (image: string, value: string) =>
+    deployment({
+      containers: [
+        {
+          name: 'r',
+          image,
+          env: [
+            { name: 'GITEA_RUNNER_LABELS', value },
+            { name: 'GITEA_INSTANCE_URL', value: 'https://g.io' },
+          ],
+        },
+      ],
+    });
+
+  it.each(['tools:host', 'tools'])(
+    'an image of its own is told, with the labels whose CI jobs ran in it: %s',
+    async (label) => {
+      const { comments } = await imported([withLabels('acme/custom-ci:1.0', `${label},web:docker://node:22`)]);
+
+      expect(comments).toContain(
+        'CI jobs of tools ran in the image acme/custom-ci:1.0, which is not carried over. If it has act_runner 0.2.12 or newer, write "image: acme/custom-ci:1.0" below spec.',
+      );
+      expect(comments).not.toContain('Images are');
+    },
+  );
+
+  it.each([
+    ['docker.gitea.com/act_runner:0.2.13', 'tools:host'],
+    ['gitea/runner:1.0.8-dind', 'tools:host'],
+    ['acme/custom-ci:1.0', 'web:docker://node:22'],
+  ])('no programs are missed: %s with %s', async (image, label) => {
+    expect((await imported([withLabels(image, label)])).comments).not.toContain('ran in the image');
+  });
+});
+
+it('what the API server writes by itself is no part of the new pod', async () => {
+  const ofServer = { terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' };
+  const { spec } = await imported([
+    deployment({
+      ...{ schedulerName: 'default-scheduler', dnsPolicy: 'ClusterFirst' },
+      containers: [{ ...RUNNER, ...ofServer }],
+    }),
+  ]);
+
+  expect(spec).not.toHaveProperty('podTemplate');
 });

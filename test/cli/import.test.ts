@@ -408,9 +408,29 @@ describe('what scales a Deployment', () => {
     expect(comments.join('\n')).toContain('maxActiveRunners is that of ScaledObject so, 10.');
   });
 
+  const hpa =
+    'kind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec: {scaleTargetRef: {kind: Deployment, name: act-runner}, minReplicas: 1, maxReplicas: 8}\n';
+  const none = SCALED.replace('spec: {', 'spec: {replicas: 0, ');
+
+  it('replicas 0 is the rest between jobs where KEDA scales, with its autoscaler beside it', async () => {
+    const keda =
+      'kind: ScaledObject\nmetadata: {name: so}\nspec: {scaleTargetRef: {name: act-runner}, maxReplicaCount: 4, triggers: []}\n';
+    const { groups, comments } = await imported(`${none}---\n${hpa}---\n${keda}`, '--owner', 'acme');
+
+    expect(groups[0]?.spec).toMatchObject({ maxActiveRunners: 4 });
+    expect(groups[0]?.spec).not.toHaveProperty('suspend');
+    expect(groups[0]?.spec).not.toHaveProperty('minIdleRunners');
+    expect(comments.join('\n')).not.toContain('suspend');
+  });
+
+  it('replicas 0 stops an autoscaler of Kubernetes, and so suspends the group, which is told', async () => {
+    const { groups, comments } = await imported(`${none}---\n${hpa}`, '--owner', 'acme');
+
+    expect(groups[0]?.spec).toMatchObject({ maxActiveRunners: 8, suspend: true });
+    expect(comments.join('\n')).toContain('replicas is 0, which stops a HorizontalPodAutoscaler: so suspend is true.');
+  });
+
   it('a HorizontalPodAutoscaler says how many', async () => {
-    const hpa =
-      'kind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec: {scaleTargetRef: {kind: Deployment, name: act-runner}, maxReplicas: 8}\n';
     const { groups } = await imported(`${SCALED}---\n${hpa}`, '--owner', 'acme');
 
     expect(groups[0]?.spec).toMatchObject({ maxActiveRunners: 8 });

@@ -31,8 +31,9 @@ import {
 } from '../import/import-objects.ts';
 import { fromPod, ofDefaultRunner, otherForge } from '../import/import-pod.ts';
 import { fromRunnerFile } from '../import/import-runner-file.ts';
+import { authOf, capOf, isStopped, minimumOf, saidIn, triggersOf } from '../import/import-scaling.ts';
 import { filled, fittingTemplate, lostNote, withoutNulls } from '../import/import-template.ts';
-import { LOOSE_FILE, objectNamed } from '../import/import-variables.ts';
+import { LOOSE_FILE } from '../import/import-variables.ts';
 import { toScope, type WhoseJobs } from '../init/answers.ts';
 
 /** Prints a RunnerGroup for each object that starts Gitea runners, with notes above it. @throws Failure exit 2 */
@@ -51,12 +52,16 @@ export async function importGroups(files: readonly string[], flags: FlagsOf<'imp
   const importedGroups = results.filter(isGroup);
   const foreign = results.filter((each) => typeof each === 'string');
   if (importedGroups.length === 0) {
-    const why = `no Gitea runner was found in ${files.join(', ')}. GivenSettings are the operator's RunnerGroup, KEDA's ScaledJob, all that has a pod template, and a runner's config.yaml. A runner is known by its image (act_runner, gitea/runner) or by GITEA_INSTANCE_URL. For any other, start with 'gitea-runners init'.`;
+    const why = `no Gitea runner was found in ${files.join(', ')}. What import reads: RunnerGroups of the operator, KEDA's ScaledJobs, all objects with a pod template, and the config.yaml of a runner. A runner is known by its image (act_runner, gitea/runner) or by GITEA_INSTANCE_URL. For any other, start with 'gitea-runners init'.`;
     throw new Failure('GR-IMPORT-02', 2, `import: ${[...new Set(foreign)].join(' ') || why}`);
   }
   const missing = new Set(importedGroups.flatMap((each) => each.missing));
   if (missing.size > 0)
-    throw new Failure('GR-IMPORT-03', 2, `import: ${[...missing].join(', ')} must be given: no file says it.`);
+    throw new Failure(
+      'GR-IMPORT-03',
+      2,
+      `import: ${[...missing].join(', ')} must be given: import finds it in no file.`,
+    );
   const made = await Promise.all(importedGroups.map((each) => withTemplate(inNamespace(namespace, each))));
   const twins = [...groupBy(made, ({ metadata }) => keyText(metadata)).values()].flatMap(([, ...others]) => others);
   const texts = made.map((each) => textOf(each, twins.includes(each)));
@@ -97,7 +102,14 @@ const TEMPLATED = /\{\{-?\s*(?:\.(?!(?:Node|Service|Task)\.)|include|if|range|wi
 /** Patterns of files that are no YAML of Kubernetes, with what to do instead. */
 const OTHER_FORMS: readonly (readonly [RegExp, string])[] = [
   [/\{%-?\s/, 'it is a template of Jinja: name the file that Ansible or Salt makes of it'],
-  [/^\[(?:Unit|Service)\]\s*$/m, 'it is a unit of systemd: name the config.yaml that its ExecStart names'],
+  [
+    /^\[Container\]\s*$/m,
+    `it is a Quadlet of podman, and no pod: ${INIT}. Its variable GITEA_RUNNER_LABELS holds the labels`,
+  ],
+  [
+    /^\[(?:Unit|Service)\]\s*$/m,
+    `it is a unit of systemd: name the config.yaml behind --config of its ExecStart. Without one, ${INIT}`,
+  ],
   [/^\[\[?[\w.-]+\]\]?\s*$/m, `it is TOML, of another tool: ${INIT}`],
   [/^(?:[ \t]*(?:#.*)?\n)*(?:export )?[A-Z][A-Z0-9_]*=/, `it holds variables: ${INIT}`],
 ];
@@ -140,9 +152,9 @@ function ofFileAlone(object: unknown): readonly unknown[] {
 
 /** Adds the allowed part of the old pod as podTemplate. Notes name the rest. */
 async function withTemplate(group: ImportedGroup): Promise<ImportedGroup> {
-  const { metadata, spec, notes, isMoved } = group;
+  const { metadata, spec, notes, isMoved, tokenSecrets = [] } = group;
   if (!spec['podTemplate'] && !spec['caBundle']) return group;
-  const { podTemplate, notes: lost } = await fittingTemplate(metadata, spec);
+  const { podTemplate, notes: lost } = await fittingTemplate(metadata, spec, tokenSecrets);
   const namedObjects = isMoved ? [...new Set(namedIn([podTemplate, spec['caBundle']]))].join(', ') : '';
   const note = `Namespace ${metadata.namespace} must have what the pods name: ${namedObjects}.`;
   return {
@@ -205,6 +217,8 @@ interface ImportedGroup {
   /** One sentence for each value that was left out or made up, with what to do. */
   readonly notes: readonly string[];
   readonly isMoved?: boolean;
+  /** Secrets with tokens of the old runner: no pod may have them. */
+  readonly tokenSecrets?: readonly string[];
   /** The objects that it was made of. */
   readonly read: readonly unknown[];
   /** Flags without which the group is not whole. */
@@ -219,13 +233,10 @@ const AUTH_TOKEN_NOTE = `authToken names the Secret ${API_SECRET}, which ${manua
 
 const URL_NOTE = `The Secret of authToken must have the key url, with the URL of Gitea: the token is sent nowhere else (${manual('install.md')}).`;
 
-const placeOf = ({ name, namespace = '' }: z.output<typeof Metadata>) => ({ name: dnsLabelOf(name), namespace });
+const OF_FORGEJO = `Trigger forgejo-runner asks a Forgejo, which is not supported. gitea.url must be a Gitea (${manual('compatibility.md')}).`;
+const SEVERAL_REPOSITORIES = 'The trigger names several repositories: make a group for each, or one for their owner.';
 
-const TriggerAuthentication = z.looseObject({
-  spec: z.looseObject({
-    secretTargetRef: z.array(z.looseObject({ parameter: z.string(), name: z.string(), key: z.string() })),
-  }),
-});
+const placeOf = ({ name, namespace = '' }: z.output<typeof Metadata>) => ({ name: dnsLabelOf(name), namespace });
 
 const OperatorGroup = z.looseObject({
   apiVersion: z.string().regex(/^gitea\.bpg\.pw\//),
@@ -259,15 +270,13 @@ function fromRunners(
   otherObjects: readonly unknown[],
 ): ImportedGroup | string | undefined {
   const { kind, metadata, template, scaler } = runners;
-  const pod = fromPod(template, otherObjects);
+  const ofTrigger = scaler?.spec.triggers.find(asksForge)?.metadata['labels'] ?? '';
+  const pod = fromPod(template, otherObjects, [...(runners.labels ?? []), ...readList(ofTrigger)]);
   if (!pod) return ofOtherForge(runners);
   const { trigger, triggerSettings, others } = triggersOf(runners, pod.variableOf);
-  const scope = flagSettings.scope ?? scopeOf(triggerSettings);
-  const gitea =
-    flagSettings.gitea ??
-    pod.gitea ??
-    triggerSettings['address'] ??
-    triggerSettings['githubApiURL']?.replace(/\/api\/v1\/?$/, '');
+  const said = saidIn(triggerSettings, runners);
+  const scope = flagSettings.scope ?? said.scope;
+  const gitea = flagSettings.gitea ?? pod.gitea ?? said.gitea;
   const { auth, object } = authOf(trigger, otherObjects);
   const ofOperator = ofDefaultRunner(runners.labels ?? []);
   const labels = triggerSettings['labels'] === undefined ? ofOperator.kept : readList(triggerSettings['labels']);
@@ -277,12 +286,13 @@ function fromRunners(
   return {
     metadata: placeOf(metadata),
     read,
+    tokenSecrets: pod.tokenSecrets,
     spec: filled({
       ...scope,
       gitea: gitea && { url: gitea },
-      suspend: runners.suspend || runners.replicas === 0 || undefined,
+      suspend: isStopped(runners) || undefined,
       maxActiveRunners: cap,
-      minIdleRunners: scaler?.spec.minReplicaCount || scaler?.spec.minReplicas || runners.minRunners || undefined,
+      minIdleRunners: minimumOf(runners),
       ...(labels.length > 0 && { labels, defaultLabels: false }),
       ttlSecondsAfterFinished: runners.ttlSecondsAfterFinished,
       ...pod.spec,
@@ -303,73 +313,6 @@ function fromRunners(
     ],
     missing: [...(scope ? [] : ['--scope', '--owner']), ...(gitea === undefined ? ['--gitea'] : [])],
   };
-}
-
-/** The key of a Secret with the API token that the trigger uses, and the object that names it. */
-function authOf(trigger: ReturnType<typeof triggersOf>['trigger'], otherObjects: readonly unknown[]) {
-  const { name, kind = 'TriggerAuthentication' } = trigger?.authenticationRef ?? {};
-  const object = objectNamed(kind, name, otherObjects);
-  const refs = TriggerAuthentication.safeParse(object).data?.spec.secretTargetRef ?? [];
-  return { object, auth: refs.find(({ parameter }) => parameter === 'token' || parameter === 'personalAccessToken') };
-}
-
-const OF_FORGEJO = `Trigger forgejo-runner asks a Forgejo, which is not supported. gitea.url must be a Gitea (${manual('compatibility.md')}).`;
-const SEVERAL_REPOSITORIES = 'The trigger names several repositories: make a group for each, or one for their owner.';
-
-/** The trigger that asks a Gitea, with what it takes from variables of the runner; and a sentence for each other one. */
-function triggersOf(
-  { scaler }: OldRunners,
-  variableOf: (name: string) => { readonly value?: string | undefined } | undefined,
-) {
-  const all = scaler?.spec.triggers ?? [];
-  const trigger = all.find(asksForge);
-  const metadata = Object.entries(trigger?.metadata ?? {}).flatMap(([key, text]): [string, string][] => {
-    const value = key.endsWith('FromEnv') ? variableOf(text)?.value : text;
-    return value === undefined ? [] : [[key.replace(/FromEnv$/, ''), value]];
-  });
-  const noteOf = ({ authenticationRef, type, ...other }: (typeof all)[number]) => {
-    const settings = { ...other.metadata, ...(authenticationRef && { authenticationRef: authenticationRef.name }) };
-    const why = type === 'cron' ? 'use spec.idleSchedule' : 'queued CI jobs start runners';
-    return lostNote(`trigger ${type}`, settings, why);
-  };
-  const triggerSettings: Readonly<Record<string, string>> = Object.fromEntries(metadata);
-  return { trigger, triggerSettings, others: all.filter((each) => each !== trigger).map(noteOf) };
-}
-
-/** Returns the number of runners, and the field that it comes from. A pod of a ScaledJob takes one CI job. */
-function capOf(
-  { kind, maxRunners, replicas, scaler, parallelism = 1 }: OldRunners,
-  ofFile: number | undefined,
-): readonly [number, ...string[]] {
-  if (maxRunners !== undefined) return [maxRunners];
-  // KEDA's own default.
-  const maxReplicas = scaler && (scaler.spec.maxReplicaCount ?? scaler.spec.maxReplicas ?? 100);
-  if (kind === 'ScaledJob' && maxReplicas !== undefined) {
-    const times = `maxActiveRunners is maxReplicaCount, ${maxReplicas}, times parallelism, ${parallelism}.`;
-    return [maxReplicas * parallelism, ...(parallelism > 1 ? [times] : [])];
-  }
-  if (kind === 'DaemonSet')
-    return [10, 'maxActiveRunners is a guess: a DaemonSet has as many runners as there are nodes.'];
-  const pods = maxReplicas ?? Math.max(1, replicas ?? parallelism);
-  if (replicas === 0 && !scaler) return [pods, 'maxActiveRunners is a guess: replicas is 0, and so suspend is true.'];
-  const ofPods = parallelism > 1 ? `parallelism, ${parallelism}` : 'the number of replicas, 1 where none is written';
-  const ofReplicas = replicas === undefined ? ofPods : `the number of replicas, ${replicas}`;
-  const source = scaler ? `that of ${scaler.kind} ${scaler.metadata.name}, ${pods}` : ofReplicas;
-  if (ofFile !== undefined)
-    return [pods * ofFile, `maxActiveRunners is ${source}, times the capacity of a runner, ${ofFile}.`];
-  return [pods, `maxActiveRunners is ${source}. If the runner's capacity was more than 1, multiply it.`];
-}
-
-/** Returns the scope in the metadata of KEDA's triggers `forgejo-runner` and `github-runner`. */
-function scopeOf(metadata: Readonly<Record<string, string>>): GivenSettings['scope'] {
-  const { owner, org } = metadata;
-  const repo = metadata['repo'] ?? metadata['repos']?.split(',')[0];
-  if (metadata['global'] === 'true') return { scope: 'global' };
-  if (org) return { scope: 'org', org };
-  if (owner === undefined) return undefined;
-  if (repo !== undefined && repo !== '') return { scope: 'repo', repo: `${owner}/${repo}` };
-  // KEDA does not say whether the owner is an organization: a person must.
-  return metadata['runnerScope'] === 'org' ? { scope: 'org', org: owner } : undefined;
 }
 
 function fromOperator(

@@ -59,7 +59,9 @@ export function runnersOf(value: unknown, otherObjects: readonly unknown[]) {
     return data && (isOf(data.spec.scaleTargetRef) || isOf(data.spec.targetRef)) ? [{ ...data, object: other }] : [];
   });
   const jobTemplate = kind === 'ScaledJob' ? { ...read.data, spec: read.data } : undefined;
-  const scaler = jobTemplate ?? scalers.find(({ spec }) => isOf(spec.scaleTargetRef));
+  const scaling = scalers.filter(({ spec }) => isOf(spec.scaleTargetRef));
+  // KEDA makes an autoscaler of Kubernetes, whose least number is 1.
+  const scaler = jobTemplate ?? scaling.find((each) => each.kind === 'ScaledObject') ?? scaling[0];
   return { ...read.data, scaler, read: [value, ...scalers.map((each) => each.object)] };
 }
 
@@ -101,8 +103,18 @@ export function aroundThePod(objects: readonly unknown[]): readonly string[] {
 
 export const INIT = "start with 'gitea-runners init'";
 export const HELM = 'helm template NAME CHART -f VALUES | gitea-runners import -';
-const LIVING = 'kubectl get statefulset,deployment,configmap -n NAMESPACE -o yaml | gitea-runners import -';
-const RENDER = `Only its objects can be read. If they run: ${LIVING}. If not: ${HELM}`;
+const LIVING =
+  'kubectl get statefulset,deployment,configmap -n NAMESPACE -o yaml | gitea-runners import - (with KEDA also scaledjob,scaledobject)';
+const RENDER = `Only its objects can be read. If they run: ${LIVING}. If not: `;
+
+/** Kinds that name a source of objects, with what makes these. */
+const RENDERED = new Map([
+  ...['HelmRelease', 'HelmChart'].map((kind) => [kind, HELM] as const),
+  ...['Application', 'ApplicationSet'].map(
+    (kind) => [kind, 'argocd app manifests NAME | gitea-runners import -'] as const,
+  ),
+  ['Kustomization', 'kustomize build FOLDER | gitea-runners import -'],
+]);
 
 /** Our fields that are repeated from objects of other tools. No other: it could hold a token. */
 const REPEATED = ['maxActiveRunners', 'minIdleRunners', 'labels', 'org', 'repo'];
@@ -137,9 +149,9 @@ export function strangerNote(object: unknown, otherObjects: readonly unknown[]):
     return `This is a docker compose file (runners: ${printable(runners.join(', ')) || 'none of Gitea'}), and no pod: ${INIT}. GITEA_RUNNER_LABELS are labels; import reads the runner's config.yaml.`;
   }
   if (kind === LOOSE_FILE || !/runner/i.test(JSON.stringify(object))) return undefined;
-  if (kind === undefined) return `This has no kind, as values of a chart have none. ${RENDER}`;
-  if (/^(?:HelmRelease|HelmChart|Application|ApplicationSet|Kustomization)$/.test(String(kind)))
-    return `${objectName} says where objects come from. ${RENDER.replace('If not:', 'If not: kustomize build FOLDER, or')}`;
+  if (kind === undefined) return `This has no kind, as values of a chart have none. ${RENDER}${HELM}`;
+  const rendered = RENDERED.get(String(kind));
+  if (rendered !== undefined) return `${objectName} says where objects come from. ${RENDER}${rendered}`;
   if (!isOfOtherTool(object)) return undefined;
   const all = otherObjects.filter((each) => isOfOtherTool(each) && /runner/i.test(JSON.stringify(each)));
   const fields = [...ourFieldsIn(all.map((each) => valueAt(each, ['spec']) ?? {})).values()].join(', ');

@@ -4,17 +4,23 @@ import { proxy } from '../../config/runnergroup/field-kinds.ts';
 import { CA_PLACES, CA_VARIABLE, DOCKER_IMAGE, parseLabel, RUNNER_IMAGE } from '../../config/runnergroup/words.ts';
 import { manual, REGISTRATION_SECRET } from '../../shared/installed/installed-names.ts';
 import { readList } from '../flags/readers.ts';
+import { nameOf } from './import-objects.ts';
 import type { FromRunnerFile } from './import-runner-file.ts';
 import type { OldContainer, Pod, PodSpec } from './import-shapes.ts';
 import { filled, lostNote, mayBeSecret, pointsInto } from './import-template.ts';
-import { certificatesOf, mapsOf, ownFilesOf, registrationOf, tokenOf, variablesOf } from './import-variables.ts';
+import {
+  certificatesOf,
+  mapsOf,
+  OF_OLD_RUNNER,
+  ownFilesOf,
+  registrationOf,
+  tokenOf,
+  variablesOf,
+} from './import-variables.ts';
 
 /** Fields that RunnerGroups have elsewhere, or that belong to the old pod's docker. They mean nothing in a new pod. */
 const HANDLED =
   /^(?:GITEA_(?:INSTANCE_URL|RUNNER_(?:REGISTRATION_TOKEN(?:_FILE)?|LABELS|NAME|EPHEMERAL))|CONFIG_FILE|DOCKER_(?:HOST|CERT_PATH|TLS_VERIFY|TLS_CERTDIR))$/;
-
-/** Variables with a registration token. CI jobs could read it, and with it anybody registers runners. */
-const OF_OLD_RUNNER = /^(?:\w+_)?(?:RUNNER|REG(?:ISTER|ISTRATION)?)_(?:\w+_)?TOKEN$|^(?:GITEA_)?TOKEN$/;
 
 /** Matches the address of a daemon outside of the pod. */
 const ELSEWHERE = /^(?!unix:|\w+:\/\/(?:localhost|127\.|0\.0\.0\.0|\[::1\]))./;
@@ -46,12 +52,18 @@ interface ReplacedParts {
   readonly isCertified: boolean;
   /** The Secret with the registration token. */
   readonly tokenRef: { readonly name: string; readonly key: string } | undefined;
+  /** Labels whose CI jobs ran in the container of the runner. */
+  readonly hostLabels: readonly string[];
   /** Variables that the old command passed to `register`. */
   readonly passedVariables: readonly string[];
 }
 
 /** Returns the fields of a RunnerGroup that the pod tells, and notes on the rest. Undefined: no container is a Gitea runner. */
-export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[]) {
+export function fromPod(
+  { metadata, spec }: Pod,
+  otherObjects: readonly unknown[],
+  otherLabels: readonly string[] = [],
+) {
   const parts = partsOf(spec);
   if (!parts) return undefined;
   const { runner, registers } = parts;
@@ -72,12 +84,15 @@ export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[
   const proxySettings = proxyOf(variable);
   const trusted = certificatesOf(spec, variable, otherObjects);
   const certificates = variable('DOCKER_CERT_PATH')?.value?.replace(/\/$/, '');
-  const ofClient = runner.volumeMounts.filter(({ mountPath }) => mountPath === certificates).map((each) => each.name);
+  const ofClient = runner.volumeMounts
+    .filter(({ mountPath }) => certificates && `${certificates}/`.startsWith(`${mountPath.replace(/\/$/, '')}/`))
+    .map((each) => each.name);
   const { template, notes } = templateOf(spec, parts, {
     volumes: [...ownFiles.volumes, ...ofClient],
     isProxied: !!proxySettings,
     isCertified: !!trusted.caBundle,
     tokenRef: token.ref,
+    hostLabels: hostLabelsIn(labels.length > 0 ? labels : otherLabels),
     passedVariables: registrations.flatMap(({ passed }) => passed),
   });
   const ofFile = ofMode(file ?? { spec: {}, notes: [] }, containerMode);
@@ -85,6 +100,7 @@ export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[
     gitea: /^https?:\/\/[^\s<>{}$?#@]+$/.exec(gitea ?? '')?.[0],
     variableOf: variable,
     capacity: file?.capacity,
+    tokenSecrets: token.secrets,
     read: [...ownFiles.read, ...mapsOf([runner, ...registers], otherObjects)],
     spec: filled({
       ...ofFile.spec,
@@ -106,6 +122,7 @@ export function fromPod({ metadata, spec }: Pod, otherObjects: readonly unknown[
       ...tokenNotes(token, name),
       ...(ownFiles.secret.length > 0 ? [stateNote(ownFiles.secret, state !== undefined)] : []),
       ...(!file && path !== undefined ? [NO_CONFIG] : []),
+      ...(ownFiles.unmounted ? [`The pod mounts no ${path}: ${nameOf(ownFiles.unmounted)} is taken for it.`] : []),
       ...trusted.notes,
       ...notes,
     ],
@@ -175,7 +192,10 @@ function sortPod(pod: PodSpec, { runner, docker, registers }: Parts, ownVolumes:
 function replacedVariables({ passedVariables, isProxied, isCertified, tokenRef }: ReplacedParts) {
   const isTheToken = ({ name, valueFrom }: Variable): boolean => {
     const ref = valueFrom?.secretKeyRef;
-    return OF_OLD_RUNNER.test(name) || (ref !== undefined && ref.name === tokenRef?.name && ref.key === tokenRef.key);
+    return (
+      OF_OLD_RUNNER.test(name.replace(/_FILE$/, '')) ||
+      (ref !== undefined && ref.name === tokenRef?.name && ref.key === tokenRef.key)
+    );
   };
   const isHandled = (each: Variable): boolean =>
     HANDLED.test(each.name) ||
@@ -188,6 +208,15 @@ function replacedVariables({ passedVariables, isProxied, isCertified, tokenRef }
   return { isHandled, isOfToken, isTheToken };
 }
 
+/** Values that the API server writes where nobody has written one. They mean the same in a new pod. */
+const DEFAULTS: Readonly<Record<string, unknown>> = {
+  ...{ schedulerName: 'default-scheduler', dnsPolicy: 'ClusterFirst' },
+  ...{ terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' },
+};
+
+const withoutDefaults = (fields: object) =>
+  Object.fromEntries(Object.entries(fields).filter(([field, value]) => DEFAULTS[field] !== value));
+
 /** Returns the old pod as a podTemplate, and notes on the parts that are not tried. */
 function templateOf(pod: PodSpec, parts: Parts, replacedParts: ReplacedParts) {
   const sorted = sortPod(pod, parts, replacedParts.volumes);
@@ -197,7 +226,7 @@ function templateOf(pod: PodSpec, parts: Parts, replacedParts: ReplacedParts) {
     replacedParts.isCertified && CA_PLACES.test(mountPath);
   const carried = ({ env, envFrom, volumeMounts, ...container }: OldContainer, isOurs = false) =>
     filled({
-      ...container,
+      ...withoutDefaults(container),
       envFrom: envFrom.filter((each) => !(isOurs && isOfToken(each))),
       env: env.filter((each) => !(isOurs && isHandled(each)) && !isPlainSecret(each)),
       volumeMounts: volumeMounts.filter((each) => isMounted(each) && !(isOurs && isReplaced(each))),
@@ -211,7 +240,7 @@ function templateOf(pod: PodSpec, parts: Parts, replacedParts: ReplacedParts) {
   };
   const { securityContext: _security, serviceAccountName: _name, serviceAccount: _account, ...otherFields } = pod;
   const template = filled({
-    ...otherFields,
+    ...withoutDefaults(otherFields),
     restartPolicy: undefined,
     volumes,
     containers: ours(parts.runner, 'runner'),
@@ -233,11 +262,14 @@ function notesOf(
   carriedContainers: Parameters<typeof pointsInto>[0],
 ): readonly string[] {
   const { isOfToken, isTheToken } = replacedVariables(replacedParts);
+  const { hostLabels } = replacedParts;
   const secrets = all.flatMap(({ env }) => env).filter((each) => isPlainSecret(each) && !HANDLED.test(each.name));
   const ofOld = used.flatMap(({ env }) => env).filter((each) => isTheToken(each) && !HANDLED.test(each.name));
   const isWhole = used.some(({ envFrom }) => envFrom.some(isOfToken));
   const tokens = [...ofOld, ...(isWhole ? [{ name: `all of Secret ${replacedParts.tokenRef?.name}` }] : [])];
-  const images = used.map(({ image }) => ({ name: image })).filter(({ name }) => name !== '');
+  const images = used
+    .map(({ image }) => ({ name: image }))
+    .filter(({ name }) => name !== '' && !isOwn(runner, name, hostLabels));
   const ofVolumes = lostMounts.filter((mount) => !sockets.some(({ name }) => name === mount.name));
   const mounts = ofVolumes.map(({ name, mountPath }) => ({ name: `${mountPath} of ${name}` }));
   const account = pod.serviceAccountName ?? pod['serviceAccount'];
@@ -254,6 +286,7 @@ function notesOf(
     ...say(secrets, 'Plain values that may be secrets are', 'put them into a Secret'),
     ...say(tokens, "Variables with the old runner's token are", IN_TOKEN),
     ...say(images, 'Images are', 'runners have those of this version'),
+    ...imageNote(runner, hostLabels),
     ...say(claims, 'Persistent volumes are', `runners end with their CI job. See ${manual('cache.md')}`),
     ...say(sockets, 'The docker socket of the node is', 'each runner has a dockerd of its own'),
     ...say(mounts, 'Mounts are', 'their volume is not'),
@@ -266,6 +299,21 @@ function notesOf(
     ...probed.map((field) => lostNote(`${placeOf(runner)}${field}`, runner[field], ASKS_OLD)),
     ...secured('spec.', pod['securityContext']),
     ...used.flatMap((each) => secured(placeOf(each), each['securityContext'])),
+  ];
+}
+
+/** Images of the runner project, which hold no tools of CI jobs. */
+const OF_PROJECT = /^(?:(?:docker\.io|(?:docker\.)?gitea\.com)\/)?(?:gitea\/)?(?:act_)?runner(?:[:@]|$)/;
+
+const isOwn = ({ image }: OldContainer, name: string, hostLabels: readonly string[]) =>
+  name === image && hostLabels.length > 0 && !OF_PROJECT.test(image);
+
+/** A note if CI jobs ran in the container of the runner, and so with the programs of its image. */
+function imageNote(runner: OldContainer, hostLabels: readonly string[]): readonly string[] {
+  if (runner.image === '' || !isOwn(runner, runner.image, hostLabels)) return [];
+  const write = `If it has act_runner 0.2.12 or newer, write "image: ${runner.image}" below spec`;
+  return [
+    `CI jobs of ${hostLabels.join(', ')} ran in the image ${runner.image}, which is not carried over. ${write}. If not, they lack its programs.`,
   ];
 }
 
@@ -335,6 +383,13 @@ function modeOf(pod: PodSpec, { runner, docker }: Parts, labels: readonly string
   if (pod.volumes.some(isSocket)) return ['dind-rootless'];
   if (labels.length > 0 && labels.every((label) => !label.includes(':docker:'))) return ['host'];
   return ['dind-rootless', 'containerMode is a guess: no docker was found beside the runner.'];
+}
+
+function hostLabelsIn(labels: readonly string[]): readonly string[] {
+  return labels.flatMap((text) => {
+    const label = parseLabel(text);
+    return 'schema' in label && label.schema === 'host' ? [label.name] : [];
+  });
 }
 
 /** The labels that the default runner takes, and what to say of the others. */

@@ -1,5 +1,6 @@
 /** Makes a podTemplate from an old pod. Each field that `validate` refuses is removed and named, so no list is out of date. */
 import * as z from 'zod';
+import { asksOf } from '../../config/pods/asks.ts';
 import type { FieldPath, Mapping, TemplateFault } from '../../config/pods/pod-schema.ts';
 import { askedWithoutPolicy } from '../../config/policy/without-policy.ts';
 import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
@@ -51,10 +52,14 @@ function holdsSecret(value: unknown, name: string): boolean {
   return Object.entries(value).some(([key, each]) => holdsSecret(each, isOwn(key) ? ownName : key));
 }
 
-/** The podTemplate of this spec, without what a runner cannot have. `notes`: a sentence for each field that is lost, or needs a policy. */
+/**
+ * The podTemplate of this spec, without what a runner cannot have. `notes`: a sentence for each field that is lost, or
+ * needs a policy. @param tokenSecrets Secrets with tokens of the old runner
+ */
 export async function fittingTemplate(
   groupFields: Omit<Parameters<typeof runnerGroupFromObject>[0], 'spec'>,
   spec: Readonly<Record<string, unknown>>,
+  tokenSecrets: readonly string[],
 ): Promise<{ readonly podTemplate: Mapping; readonly notes: readonly string[] }> {
   const template = structuredClone(spec['podTemplate'] ?? {}) as Mapping;
   const notes: string[] = [];
@@ -65,7 +70,17 @@ export async function fittingTemplate(
     const read = runnerGroupFromObject({ ...groupFields, spec: { ...spec, podTemplate: template } });
     if ('problem' in read) break;
     const ofPods = faultsOfPods(read.group).filter(({ path }) => path[1] === 'podTemplate');
-    const faults = [...plainSecrets(template), ...ofPods.map((each) => ({ ...each, path: each.path.slice(2) }))];
+    const ofTokens = asksOf(template)
+      .filter(({ kind, value }) => kind === 'secret' && tokenSecrets.includes(value))
+      .map(({ path }) => ({
+        path,
+        message: `names a Secret with a token of the old runner, which CI jobs could read`,
+      }));
+    const faults = [
+      ...plainSecrets(template),
+      ...ofTokens,
+      ...ofPods.map((each) => ({ ...each, path: each.path.slice(2) })),
+    ];
     const fault = faults.findLast(({ path }) => path.length > 0);
     const lost = fault ? remove(template, fault.path, fault.message) : unmounted(template, shared);
     notes.push(...lost);
@@ -124,11 +139,13 @@ function plainSecrets(value: unknown, path: FieldPath = []): readonly TemplateFa
   return steps.flatMap((step) => plainSecrets(valueAt(value, [step]), [...path, step]));
 }
 
-/** Removes a field and returns the notes. A volume, a mount, and an element that lacks a part go as a whole. */
+/** Lists whose elements mean nothing without one of their parts. */
+const WHOLE_ELEMENTS: ReadonlySet<unknown> = new Set(['volumes', 'volumeMounts', 'volumeDevices', 'env', 'envFrom']);
+
+/** Removes a field and returns the notes. An element that lacks a part goes as a whole. */
 function remove(template: Mapping, path: FieldPath, message: string): readonly string[] {
-  const mounts = path.findIndex((step) => step === 'volumeMounts' || step === 'volumeDevices');
-  const end = mounts >= 0 ? mounts + 2 : path.length;
-  const whole = path.slice(0, path[1] === 'volumes' ? 3 : end);
+  const list = path.findIndex((step) => WHOLE_ELEMENTS.has(step));
+  const whole = path.slice(0, list >= 0 ? list + 2 : path.length);
   let target = whole;
   while (target.length > 1 && valueAt(template, target) === undefined) target = target.slice(0, -1);
   if (target.length < 2) return [];

@@ -10,6 +10,10 @@ import type { OldContainer, PodSpec } from './import-shapes.ts';
 type KeyRef = { readonly name: string; readonly key: string };
 
 const TOKEN = 'GITEA_RUNNER_REGISTRATION_TOKEN';
+/** Variables with a registration token. CI jobs could read it, and with it anybody registers runners. */
+export const OF_OLD_RUNNER = /^(?:\w+_)?(?:RUNNER|REG(?:ISTER|ISTRATION)?)_(?:\w+_)?TOKEN$|^(?:GITEA_)?TOKEN$/;
+/** Secrets that are made for a registration token. */
+const TOKEN_SECRET = /runner.*token|regist/i;
 /** Kind for a config.yaml in a file of its own. */
 export const LOOSE_FILE = 'config.yaml';
 
@@ -111,18 +115,37 @@ function sourcesOf({ configMap, secret, projected }: PodSpec['volumes'][number])
   ]);
 }
 
-/** Returns the place of the registration token: a variable, a file in a volume, or a guessed key of a Secret in `envFrom`. */
+/**
+ * Returns the place of the registration token: a variable, a file in a volume, or a guessed key of a Secret in `envFrom`.
+ * `secrets`: all Secrets in which CI jobs could read it, or another token of the old runner.
+ */
 export function tokenOf(pod: PodSpec, containers: readonly OldContainer[], otherObjects: readonly unknown[]) {
   const variable = variablesOf(containers, otherObjects);
-  const token = variable(TOKEN);
-  const file = variable(`${TOKEN}_FILE`)?.value;
-  const ref = token?.secretKeyRef ?? (file === undefined ? undefined : secretOfFile(pod, containers, file));
-  const isWritten = token?.value !== undefined && !ref;
+  const names = containers.flatMap(({ env }) => env.map(({ name }) => name.replace(/_FILE$/, '')));
+  const ofToken = [TOKEN, ...new Set(names.filter((name) => name !== TOKEN && OF_OLD_RUNNER.test(name)))];
+  const used = ofToken.map((name) => variable(/^\$\((\w+)\)$/.exec(variable(name)?.value ?? '')?.[1] ?? name));
+  const commands = containers.flatMap(({ command, args }) => [...command, ...args]).join(' ');
+  const files = [
+    ...ofToken.map((name) => variable(`${name}_FILE`)?.value ?? ''),
+    ...(commands.match(/\/[\w./-]*token[\w./-]*/gi) ?? []),
+  ];
+  const refs = [
+    ...used.map((each) => each?.secretKeyRef),
+    ...files.map((file) => secretOfFile(pod, containers, file)),
+  ].flatMap((each) => each ?? []);
+  const isWritten = refs.length === 0 && used.some((each) => each?.value !== undefined);
   const all = containers.flatMap(({ envFrom }) => envFrom);
-  const guess =
-    ref || isWritten ? undefined : all.find(({ secretRef }) => /runner|token|gitea/i.test(secretRef?.name ?? ''));
+  const isKnown = isWritten || used[0]?.secretKeyRef || variable(`${TOKEN}_FILE`);
+  const guess = isKnown ? undefined : all.find(({ secretRef }) => /runner|token|gitea/i.test(secretRef?.name ?? ''));
   const key = TOKEN.slice(guess?.prefix?.length ?? 0);
-  return { ref: ref ?? (guess?.secretRef && { name: guess.secretRef.name, key }), isWritten, isGuess: !!guess };
+  const guessed = guess?.secretRef && { name: guess.secretRef.name, key };
+  const ref = refs[0] ?? guessed;
+  const inVolumes = pod.volumes
+    .flatMap(sourcesOf)
+    .filter(({ kind, name }) => kind === 'Secret' && TOKEN_SECRET.test(name));
+  const ofRunner = names.filter((name) => name.startsWith('GITEA_RUNNER_')).map((name) => variable(name)?.secretKeyRef);
+  const secrets = [...refs, ...inVolumes, ...ofRunner, guessed].flatMap((each) => each?.name ?? []);
+  return { ref, isWritten, isGuess: ref !== undefined && ref === guessed, secrets: [...new Set(secrets)] };
 }
 
 function secretOfFile({ volumes }: PodSpec, containers: readonly OldContainer[], file: string): KeyRef | undefined {
@@ -149,8 +172,13 @@ export function ownFilesOf(pod: PodSpec, path: string | undefined, otherObjects:
     }),
   );
   const loose = otherObjects.filter((object) => Data.safeParse(object).data?.kind === LOOSE_FILE);
+  const mounts = [...pod.containers, ...pod.initContainers].flatMap(({ volumeMounts }) => volumeMounts);
+  const around = (file = '') =>
+    mounts.filter(({ mountPath }) => posix.isAbsolute(file) && !posix.relative(mountPath, file).startsWith('..'));
+  const named = otherObjects.filter((object) => ownFileIn(textsOf(object)[posix.basename(path ?? '')] ?? '').file);
+  const unmounted = around(path).length === 0 && named.length === 1 ? named[0] : undefined;
   const ofName =
-    objectNamed(LOOSE_FILE, posix.basename(path ?? ''), otherObjects) ?? (loose.length === 1 ? loose[0] : undefined);
+    objectNamed(LOOSE_FILE, posix.basename(path ?? ''), otherObjects) ?? (loose.length === 1 ? loose[0] : unmounted);
   const all = [...inVolumes, { volume: '', object: ofName, paths: [] }].map(({ paths, ...each }) => {
     const texts = textsOf(each.object);
     const read = Object.values(texts).map(ownFileIn);
@@ -161,9 +189,6 @@ export function ownFilesOf(pod: PodSpec, path: string | undefined, otherObjects:
   const place = config?.file?.place ?? '.runner';
   const isPlace = (file = '') => posix.basename(file) === posix.basename(place);
   const states = all.filter(({ state, names }) => state || names.some(isPlace));
-  const mounts = [...pod.containers, ...pod.initContainers].flatMap(({ volumeMounts }) => volumeMounts);
-  const around = (file = '') =>
-    mounts.filter(({ mountPath }) => posix.isAbsolute(file) && !posix.relative(mountPath, file).startsWith('..'));
   const alone = mounts.filter(({ mountPath, subPath }) => isPlace(mountPath) || isPlace(subPath));
   const secret = [...states.map(({ volume }) => volume), ...[...around(place), ...alone].map(({ name }) => name)];
   // A folder that the pod fills itself has more.
@@ -171,6 +196,8 @@ export function ownFilesOf(pod: PodSpec, path: string | undefined, otherObjects:
   const unread = config?.volume ? [] : around(path).flatMap(({ name }) => (isFilled(name) ? [] : name));
   return {
     file: config?.file,
+    /** The object with the config.yaml, if the pod does not mount it. */
+    unmounted: config && config.object === unmounted ? unmounted : undefined,
     state: states.find(({ state }) => state)?.state,
     secret: [...new Set(secret)],
     volumes: [...secret, ...unread, ...(config?.isAlone ? [config.volume] : [])],
