@@ -29,10 +29,7 @@ const PROVIDED: Readonly<Record<string, unknown>> = { cdk8s, constructs };
 const NAMES = ['exports', 'require', 'module', 'console'];
 
 /** Loads the platform's app. @param file CommonJS, at an absolute path. `problem`: why there is no app */
-export function loadPlatform(
-  file: string,
-  judge: JudgeJob,
-): { readonly platform: Platform } | { readonly problem: string } {
+export function loadPlatform(file: string, judge: JudgeJob): Result<'platform', Platform> {
   const loaded = guarded(() => {
     const module: { exports: { platform?: unknown } } = { exports: {} };
     const requireOf = createRequire(file);
@@ -83,18 +80,19 @@ const REFUSED: Readonly<Record<string, string>> = {
 const OUR_KEY = /^(?:gitea\.bpg\.pw\/|app\.kubernetes\.io\/instance$)/;
 
 function addedProblems(added: readonly ObjectManifest[]): readonly string[] {
-  const messages = new Set<string>();
+  const known = new Set<string>();
   return added.flatMap(({ apiVersion, kind, metadata: { name, namespace, ...texts } }) => {
     const key = JSON.stringify([apiVersion.split('/')[0], kind, namespace, name]);
-    const ours = Object.values(texts)
-      .flatMap((each) => Object.keys(each as object))
-      .find((text) => OUR_KEY.test(text));
+    const isTwice = known.has(key);
+    known.add(key);
+    const ours = Object.values(texts).flatMap((each) =>
+      Object.keys(each as object).filter((text) => OUR_KEY.test(text)),
+    );
     const problems = [
       ...(REFUSED[kind] === undefined ? [] : [`is a ${kind}: ${REFUSED[kind]}`]),
-      ...(messages.has(key) ? ['is there twice'] : []),
-      ...(ours === undefined ? [] : [`has ${ours}, by which runners are found; use a name of your own`]),
+      ...(isTwice ? ['is there twice'] : []),
+      ...ours.slice(0, 1).map((text) => `has ${text}, by which runners are found; use a name of your own`),
     ];
-    messages.add(key);
     return problems.map((text) => `${kind} ${namespace ?? ''}/${name} ${text}`);
   });
 }
@@ -104,8 +102,10 @@ function plain<T>(value: T): T {
   return sorted(JSON.parse(JSON.stringify(value))) as T;
 }
 
+type Result<K extends string, T> = { readonly [key in K]: T } | { readonly problem: string };
+
 /** Runs the app so that it writes nothing to stdout, and so that its `process.exit` does not look like empty output. */
-function guarded<T>(work: () => T): { readonly value: T } | { readonly problem: string } {
+function guarded<T>(work: () => T): Result<'value', T> {
   const { write } = process.stdout;
   const onExit = () => {
     process.exitCode = 1;
@@ -116,9 +116,8 @@ function guarded<T>(work: () => T): { readonly value: T } | { readonly problem: 
   try {
     return { value: work() };
   } catch (error) {
-    return {
-      problem: `it threw ${error instanceof Error ? `${error.name}: ${error.message}` : typeof error}. Correct it: nothing is rendered until then`,
-    };
+    const errorText = error instanceof Error ? `${error.name}: ${error.message}` : typeof error;
+    return { problem: `it threw ${errorText}. Correct it: nothing is rendered until then` };
   } finally {
     process.stdout.write = write;
     process.off('exit', onExit);

@@ -5,6 +5,7 @@
 import { followRunner } from '../config/pods/apply-template.ts';
 import * as schema from '../config/pods/pod-schema.ts';
 import { reservedFields } from '../config/pods/reserved.ts';
+import { valueAt } from '../config/runnergroup/paths.ts';
 import { quoted } from '../config/runnergroup/problems.ts';
 import type { JudgeJob } from '../manifests/platform.ts';
 import { finalPod, placeText } from './final-pods.ts';
@@ -17,14 +18,10 @@ export const judgeJob: JudgeJob = (group, from, to, secrets) => {
   const changed = mappingOf(difference(ours, madeJob, ''));
   const problems: string[] = [];
   const tell = (path: schema.FieldPath, message = 'is ours, and runners depend on it') => {
-    const came = path.reduce<Value>(
-      (at, step) => (schema.isList(at) ? at[Number(step)] : mappingOf(at)[step]),
-      changed,
-    );
+    const came = valueAt(changed, path);
     const shown = came === undefined || typeof came === 'object' ? '' : ` (${quoted(String(came))})`;
-    problems.push(
-      `${placeText(changed, path)}${shown} ${came === null ? 'is gone, or a part of it; keep it' : message}`,
-    );
+    const text = came === null ? 'is gone, or a part of it; keep it' : message;
+    problems.push(`${placeText(changed, path)}${shown} ${text}`);
   };
   const otherKeys = (part: Value, ...may: string[]) => Object.keys(mappingOf(part)).filter((key) => !may.includes(key));
   const { metadata = {}, spec } = changed;

@@ -28,14 +28,8 @@ export function groupOfObject(
     READ_ANNOTATIONS.includes(key),
   );
   const annotations = Object.fromEntries(annotationEntries);
-  const manifest = {
-    namespace,
-    name,
-    spec,
-    ...(labels && { labels }),
-    ...(annotationEntries.length > 0 && { annotations }),
-  };
-  const read = runnerGroupFromObject(manifest, defaults);
+  const texts = { ...(labels && { labels }), ...(annotationEntries.length > 0 && { annotations }) };
+  const read = runnerGroupFromObject({ namespace, name, spec, ...texts }, defaults);
   if ('problem' in read) return read;
   const group = withImages(read.group, images);
   const problem = podProblem(group);

@@ -15,15 +15,16 @@ import { firstLines, printable } from '../shared/printable.ts';
 export async function readPlatform(file: string, { env, cwd }: Pick<Io, 'env' | 'cwd'>): Promise<Platform> {
   const failed = (problem: string): Failure =>
     new Failure('GR-APP-01', 2, `load the platform's app ${printable(file)}: ${printable(problem)}.`);
-  const [real, here] = [resolve(cwd, file), cwd].map((path) => {
+  const realPath = (path: string): string => {
     try {
       return realpathSync(path);
     } catch (error) {
       throw failed(systemReason(error));
     }
-  }) as [string, string];
+  };
+  const real = realPath(resolve(cwd, file));
   // Argo CD starts the program in the repository.
-  if (env['ARGOCD_APP_NAME'] && !/^\.\.(?:\/|$)/.test(relative(here, real)))
+  if (env['ARGOCD_APP_NAME'] && !/^\.\.(?:\/|$)/.test(relative(realPath(cwd), real)))
     throw failed('it lies in the repository, whose authors choose no code. Build it into the image');
   const { loadPlatform } = await import('../manifests/platform.ts');
   const { judgeJob } = await import('./made-job.ts');

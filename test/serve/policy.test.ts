@@ -2,8 +2,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { policyDefaults } from '../../src/config/policy/defaults.ts';
 import { readPolicy } from '../../src/config/policy/policy-schema.ts';
-import { policyDefaults } from '../../src/serve/cluster/policy-defaults.ts';
 import { judgedBy } from '../../src/serve/looks/targets.ts';
 import { Failure } from '../../src/shared/failure.ts';
 import { folderWith } from '../support/run-cli.ts';

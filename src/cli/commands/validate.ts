@@ -48,14 +48,10 @@ export async function validate(args: readonly string[], flags: FlagsOf<'validate
   const { problems } = checked;
   const code = exitCodeOfReport(checked, isStrict);
   const base = flagValue('against', flags, io);
+  const reading = { recursive: paths.recursive, defaults: policy?.defaults };
   const against =
     base !== undefined && problems.length === 0
-      ? await (await import('./validate-against.ts')).compareAgainst(
-          { path: base, recursive: paths.recursive, defaults: policy?.defaults },
-          checked,
-          flags,
-          io,
-        )
+      ? await (await import('./validate-against.ts')).compareAgainst({ path: base, ...reading }, checked, flags, io)
       : undefined;
   if (format === 'text') {
     await printText(io, checked, policy?.file, isStrict);

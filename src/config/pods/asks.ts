@@ -1,14 +1,8 @@
 /** Collects the values of a template that a policy allows or forbids, with their places. */
 import { type FieldPath, fieldValue, isMapping, type Mapping, stringOf, visitStructs } from './pod-schema.ts';
 
-export type AskedKind =
-  | 'image'
-  | 'serviceAccount'
-  | 'priorityClass'
-  | 'secret'
-  | 'pullSecret'
-  /** A field of `metadata` or `spec`; its value is its name. */
-  | 'field';
+/** `field`: a field of `metadata` or `spec`; its value is its name. */
+export type AskedKind = 'image' | 'serviceAccount' | 'priorityClass' | 'secret' | 'pullSecret' | 'field';
 
 export interface Asked {
   readonly kind: AskedKind;

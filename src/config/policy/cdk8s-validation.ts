@@ -7,7 +7,7 @@ import type { Mapping } from '../pods/pod-schema.ts';
 import { securityViolations } from '../pods/pod-security.ts';
 import { readAll } from '../runnergroup/documents.ts';
 import { valueAt } from '../runnergroup/paths.ts';
-import { objectsBelow, type ReadOptions, readRunnerGroups } from '../runnergroup/read.ts';
+import { objectsBelow, readRunnerGroups } from '../runnergroup/read.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
 import { podOnly } from '../runnergroup/to-runner-group.ts';
 import { judge, skippedRules } from './check.ts';
@@ -40,16 +40,22 @@ export class RunnerPolicyValidation {
     const asker = { isArgoCd: false, nowMs: systemClock.now() };
     for (const rule of skippedRules(policy, asker)) logger.log(`not checked, because Argo CD does not ask: ${rule}`);
     const objects = manifests.flatMap(objectsIn);
-    const otherObjects = otherWorkloads(objects);
-    if (otherObjects.length > 0)
-      logger.log(`warning: a policy judges RunnerGroups, Jobs and CronJobs, and not ${firstNames(otherObjects, 10)}`);
-    const groups = await groupsIn(manifests, defaultsOf(policy));
-    const pods = new Map(objects.flatMap(podsAsGroups));
+    const otherNames = objects.flatMap(otherWorkload);
+    if (otherNames.length > 0)
+      logger.log(`warning: a policy judges RunnerGroups, Jobs and CronJobs, and not ${firstNames(otherNames, 10)}`);
+    const files = { paths: manifests, recursive: false, cwd: process.cwd() };
+    const reading = { ...files, defaultNamespace: 'default', defaults: defaultsOf(policy) };
+    // With an empty list of paths, the reader would read the current folder.
+    const { groups } = manifests.length === 0 ? { groups: [] } : await readRunnerGroups(reading);
+    const pods = new Map(objects.flatMap(podAsGroup));
     const ofGroups = judge(policy, groups, asker);
     const ofPods = judge(policyForPods(policy), [...pods.keys()], asker);
-    const about = (denials: readonly Denial[]) => denials.flatMap((each) => denialsOfPod(each, pods));
-    for (const each of [...ofGroups.warnings, ...about(ofPods.warnings)]) logger.log(`warning: ${denialLine(each)}`);
-    const denials = [...ofGroups.denials, ...about(ofPods.denials)];
+    const all = (word: 'denials' | 'warnings') => [
+      ...ofGroups[word],
+      ...ofPods[word].flatMap((each) => denialOfPod(each, pods)),
+    ];
+    for (const each of all('warnings')) logger.log(`warning: ${denialLine(each)}`);
+    const denials = all('denials');
     for (const each of denials)
       report.addViolation({
         ruleName: each.rule,
@@ -65,13 +71,13 @@ export class RunnerPolicyValidation {
   }
 }
 
-/** Returns other objects that start pods: objects of a known kind, or with an image in their spec. */
-function otherWorkloads(objects: ReturnType<typeof objectsIn>): readonly string[] {
-  return objects.flatMap(({ object }) => {
-    const [kind, name] = [valueAt(object, ['kind']), valueAt(object, ['metadata', 'name'])].map(String);
-    if (podPathOf(object) !== undefined || kind === KIND) return [];
-    return WORKLOADS.has(kind ?? '') || hasImage(valueAt(object, ['spec'])) ? [printable(`${kind} ${name}`)] : [];
-  });
+type ReadObject = ReturnType<typeof objectsIn>[number];
+
+/** Returns the name of another object that starts pods: an object of a known kind, or with an image in its spec. */
+function otherWorkload({ object }: ReadObject): readonly string[] {
+  const [kind = '', name] = [valueAt(object, ['kind']), valueAt(object, ['metadata', 'name'])].map(String);
+  const startsPods = WORKLOADS.has(kind) || hasImage(valueAt(object, ['spec']));
+  return startsPods && kind !== KIND && podPathOf(object) === undefined ? [printable(`${kind} ${name}`)] : [];
 }
 
 function hasImage(value: unknown): boolean {
@@ -79,16 +85,6 @@ function hasImage(value: unknown): boolean {
   return Object.entries(value).some(
     ([key, inner]) => (key === 'image' && typeof inner === 'string') || hasImage(inner),
   );
-}
-
-async function groupsIn(
-  manifests: readonly string[],
-  defaults: ReadOptions['defaults'],
-): Promise<readonly RunnerGroup[]> {
-  // With an empty list of paths, the reader would read the current folder.
-  if (manifests.length === 0) return [];
-  const options = { paths: manifests, recursive: false, cwd: process.cwd(), defaultNamespace: 'default', defaults };
-  return (await readRunnerGroups(options)).groups;
 }
 
 /** Path of the pod template in each kind that starts Jobs. */
@@ -99,17 +95,14 @@ const POD_OF: ReadonlyMap<unknown, string> = new Map([
 const FROM_STRICTEST = ['restricted', 'baseline', 'privileged'] as const;
 
 /** A pod as a group whose podTemplate it is, with the profile that it meets. Besides, where it stands in its object. */
-function podsAsGroups({ document, file, object }: ReturnType<typeof objectsIn>[number]) {
+function podAsGroup({ document, file, object }: ReadObject) {
   const path = podPathOf(object);
   if (path === undefined) return [];
   const podTemplate = valueAt(object, path.split('.')) as Mapping;
   const securityProfile = FROM_STRICTEST.find((level) => securityViolations(podTemplate, level).length === 0);
-  const value = {
-    apiVersion: API_VERSION,
-    kind: KIND,
-    spec: { containerMode: 'host', podTemplate, securityProfile },
-  };
-  const group = podOnly({ document, base: [], value }, { problems: [], wrong: [] }, 'job');
+  const spec = { containerMode: 'host', podTemplate, securityProfile };
+  const source = { document, base: [], value: { apiVersion: API_VERSION, kind: KIND, spec } };
+  const group = podOnly(source, { problems: [], wrong: [] }, 'job');
   if (!group) throw new Error(`${file} has a ${path} that cannot be judged`);
   const metadataOf = (field: string) => String(valueAt(object, ['metadata', field]) ?? 'default');
   const manifest = { metadata: valueAt(object, ['metadata']) };
@@ -129,21 +122,16 @@ function objectsIn(file: string) {
 
 /** Returns the policy for other pods: they have no scope, and fields that a podTemplate cannot have. */
 function policyForPods({ namespaces, groups, ...policy }: Policy): Policy {
-  const withoutFields = <T extends Pick<Policy, 'podTemplateFields'>>({ podTemplateFields: _, ...rules }: T) => rules;
+  const unlisted = <T extends object>(level: T): T => ({ ...level, podTemplateFields: undefined });
   const fitting = groups?.filter(({ match }) => match.scope === undefined);
-  return {
-    ...withoutFields(policy),
-    namespaces: namespaces?.map(withoutFields),
-    groups: fitting?.map(withoutFields),
-  };
+  return { ...unlisted(policy), namespaces: namespaces?.map(unlisted), groups: fitting?.map(unlisted) };
 }
 
-/** Returns the denials that apply to a pod. A denial about other fields of a RunnerGroup does not. */
-function denialsOfPod(denial: Denial, pods: ReadonlyMap<RunnerGroup | undefined, string>): readonly Denial[] {
-  const { group, message, rule } = denial;
+/** Returns the denial as it applies to a pod. One about other fields of a RunnerGroup does not. */
+function denialOfPod(denial: Denial, pods: ReadonlyMap<RunnerGroup | undefined, string>): readonly Denial[] {
   const [, field, below] = /^spec\.(podTemplate|securityProfile)(.*)/.exec(denial.path) ?? [];
   if (field === undefined) return [];
   // The sentences after the first name fields of a RunnerGroup to change.
-  const shortMessage = rule === 'securityProfile' ? message.split('. ', 1).join('') : message;
-  return [{ ...denial, path: `${pods.get(group)}${below}`, message: shortMessage }];
+  const message = denial.rule === 'securityProfile' ? denial.message.split('. ', 1).join('') : denial.message;
+  return [{ ...denial, path: `${pods.get(denial.group)}${below}`, message }];
 }

@@ -2,76 +2,71 @@
  * Applies the policy to the RunnerGroups of a run; each is denied as a whole, and no other with it (docs/adr/0081).
  * Entry of lib/policy.cjs. It throws nothing: a `Failure` of that file would be none to the rest of the program.
  */
-import { groupBy } from '../../shared/keys.ts';
+import { groupBy, keyText } from '../../shared/keys.ts';
+import { pathText } from '../runnergroup/paths.ts';
 import { quoted } from '../runnergroup/problems.ts';
 import type { RunnerGroup } from '../runnergroup/runner-group.ts';
-import { withSizes } from '../runnergroup/sizes.ts';
+import { withSizes, writtenPath } from '../runnergroup/sizes.ts';
 import { type Asker, allowedBy, type Denial, type Finding, finding, type GroupRule, NONE } from './denial.ts';
 import { allLevels, coversScope, entryOf, levelsOf, type Rules } from './levels.ts';
 import { matchesAny, matchesGlob, normalRepository } from './policy-patterns.ts';
 import { GROUP_RULES } from './policy-rules.ts';
-import type { Policy, RuleName } from './policy-schema.ts';
-import { type Settled, settle } from './settle.ts';
+import type { Policy, PolicyEntry, RuleName } from './policy-schema.ts';
 
 export { defaultsOf } from './defaults.ts';
 export { levelsOf } from './levels.ts';
 export { readPolicyFile } from './policy-schema.ts';
 
-/** Judgement of a policy. Each denial is about one group, or about the whole Application. */
-export interface PolicyJudgement {
-  readonly denials: readonly Denial[];
-  /** Denials that stop nothing: of rules that only warn, and of exceptions that end soon. */
-  readonly warnings: readonly Denial[];
-}
+/** Rules about what Argo CD tells of an Application. `refusal`: the message about a value that is not allowed. */
+const ASKER_RULES = [
+  {
+    rule: 'projects',
+    told: 'project',
+    variable: 'ARGOCD_APP_PROJECT_NAME',
+    refusal: (allowed: readonly string[], project: string) => {
+      if (matchesAny(allowed, project)) return undefined;
+      return `the Argo CD project is ${quoted(project)}; ${allowedBy(allowed)}. Move the Application, or ask for its project to be allowed`;
+    },
+  },
+  {
+    rule: 'repositories',
+    told: 'repository',
+    variable: 'ARGOCD_APP_SOURCE_REPO_URL',
+    refusal: (allowed: readonly string[], repository: string) => {
+      const normal = normalRepository(repository);
+      const patterns = allowed.flatMap((pattern) => normalRepository(pattern) ?? []);
+      if (normal !== undefined && matchesAny(patterns, normal)) return undefined;
+      return 'the repository of the Application is not among those that the policy allows. Commit the RunnerGroups to one of them, or ask for this one to be allowed';
+    },
+  },
+] as const;
+type AskerRule = (typeof ASKER_RULES)[number];
 
 /** Rules of the policy that are skipped: nobody tells what they need, and nobody of Argo CD asks. */
-export function skippedRules(policy: Policy, { isArgoCd, project, repository }: Asker): readonly RuleName[] {
-  if (isArgoCd) return [];
-  const argocdFields = { projects: project, repositories: repository } as const;
-  return (['projects', 'repositories'] as const).filter(
-    (rule) => argocdFields[rule] === undefined && allLevels(policy).some((level) => level[rule] !== undefined),
+export function skippedRules(policy: Policy, asker: Asker): readonly RuleName[] {
+  const levels = allLevels(policy);
+  const skipped = ASKER_RULES.filter(
+    ({ rule, told }) => asker[told] === undefined && levels.some((each) => each[rule]),
   );
+  return asker.isArgoCd ? [] : skipped.map(({ rule }) => rule);
 }
 
-type AskerRule = (rules: Pick<Policy, 'projects' | 'repositories'>, asker: Asker) => readonly Finding[];
-
-const projects: AskerRule = ({ projects: allowed }, { isArgoCd, project }) => {
-  if (allowed === undefined) return NONE;
-  if (project === undefined) return isArgoCd ? missingVariable('ARGOCD_APP_PROJECT_NAME') : NONE;
-  if (matchesAny(allowed, project)) return NONE;
-  const message = `the Argo CD project is ${quoted(project)}; ${allowedBy(allowed)}. Move the Application, or ask for its project to be allowed`;
-  return finding('', message);
-};
-
-const NOT_ALLOWED =
-  'the repository of the Application is not among those that the policy allows. Commit the RunnerGroups to one of them, or ask for this one to be allowed';
-
-const repositories: AskerRule = ({ repositories: allowed }, { isArgoCd, repository }) => {
-  if (allowed === undefined) return NONE;
-  if (repository === undefined) return isArgoCd ? missingVariable('ARGOCD_APP_SOURCE_REPO_URL') : NONE;
-  const normal = normalRepository(repository);
-  const patterns = allowed.flatMap((pattern) => normalRepository(pattern) ?? []);
-  if (normal !== undefined && matchesAny(patterns, normal)) return NONE;
-  return finding('', NOT_ALLOWED);
-};
-
-function missingVariable(variable: string): ReturnType<typeof finding> {
-  const message = `${variable} is not set, so this Application cannot be judged. It needs a newer Argo CD, or a policy without this rule`;
-  return finding('', message);
+/** Judges what Argo CD tells, at one level of the policy. */
+function judgeAsker({ rule, told, variable, refusal }: AskerRule, level: Rules, asker: Asker): readonly Finding[] {
+  const [allowed, value] = [level[rule], asker[told]];
+  if (allowed === undefined || (value === undefined && !asker.isArgoCd)) return NONE;
+  const unset = `${variable} is not set, so this Application cannot be judged. It needs a newer Argo CD, or a policy without this rule`;
+  const message = value === undefined ? unset : refusal(allowed, value);
+  return message === undefined ? NONE : finding('', message);
 }
-
-const ASKER_RULES: readonly (readonly [RuleName, AskerRule])[] = [
-  ['projects', projects],
-  ['repositories', repositories],
-];
 
 /** Rules that hold in entries for their groups, besides the rules of the whole Application. */
 const RULES: readonly (readonly [RuleName, GroupRule])[] = [
-  ...ASKER_RULES.map(([rule, judge]): readonly [RuleName, GroupRule] => [
-    rule,
-    (_, group, asker, policy) => levelsOf(policy, group).entries.flatMap((entry) => judge(entry, asker)),
+  ...ASKER_RULES.map((each): readonly [RuleName, GroupRule] => [
+    each.rule,
+    (_, group, asker, policy) => levelsOf(policy, group).entries.flatMap((entry) => judgeAsker(each, entry, asker)),
   ]),
-  ...GROUP_RULES,
+  ...(Object.entries(GROUP_RULES) as [RuleName, GroupRule][]),
 ];
 
 /** Returns the findings of each rule about a group, and their outcomes. */
@@ -89,24 +84,53 @@ export function rowsOf(policy: Policy, group: RunnerGroup, asker: Asker) {
 }
 
 /** Returns a finding with its place in the size. Faults of a size's podTemplate or resources are shown there. */
-function placedInSize({ size }: RunnerGroup, { path, ...findingFields }: Finding): Finding {
-  const sizeFields = size?.group.sizes[size.index];
-  const [, field] = /^spec\.(podTemplate|resources)/.exec(path) ?? [];
-  const isOwn = field !== undefined && sizeFields?.[field as 'podTemplate' | 'resources'] !== undefined;
-  return { path: isOwn ? path.replace('spec.', `spec.sizes[${size?.index}].`) : path, ...findingFields };
+function placedInSize(group: RunnerGroup, { path, ...findingFields }: Finding): Finding {
+  const inSize = (_: string, field: string) => pathText(writtenPath(group, ['spec', field]));
+  return { path: path.replace(/^spec\.(podTemplate|resources)/, inSize), ...findingFields };
 }
 
-type Judged = Denial & Pick<Settled, 'outcome'>;
+/** A finding, with the exception that concerns it in its message. `excepted`: it is not told. */
+interface Judged extends Denial {
+  readonly outcome: 'denied' | 'warned' | 'excepted';
+}
 
-/** Rules about the Application as a whole: a denial concerns all of its groups. */
-function judgeApplication(policy: Policy, asker: Asker): readonly Judged[] {
-  return ASKER_RULES.flatMap(([rule, judge]) =>
-    judge(policy, asker).map((finding) => {
-      const { outcome, found } = settle(policy, { rule }, finding);
-      return { outcome, rule, ...found };
-    }),
+/** What a finding is about: a group with its entries, the nearest one first, or without a group the Application. */
+type About = Pick<Denial, 'rule' | 'group'> & Pick<Asker, 'nowMs'> & { readonly entries?: readonly PolicyEntry[] };
+
+const DAY_MS = 86_400_000;
+/** How long before its end an exception is shown. */
+const TOLD_MS = 14 * DAY_MS;
+
+/**
+ * Decides whether a finding denies, warns, or is excepted. A warning never allows what is denied without a policy file,
+ * nor an exception what other rules could not read (docs/adr/0091). @param nowMs absent: every exception has ended
+ */
+function settle(
+  policy: Policy,
+  { rule, group, entries = [], nowMs = Number.POSITIVE_INFINITY }: About,
+  { path, message, reach }: Finding,
+): Judged {
+  const judged = (outcome: Judged['outcome'], note = ''): Judged => {
+    return { outcome, rule, ...(group && { group }), path, message: message + note };
+  };
+  if (reach === 'unread') return judged('denied');
+  if (reach === 'told') return judged('warned');
+  const fitting = (policy.exceptions ?? []).filter(
+    ({ groups, rules }) => group && rules.includes(rule) && matchesAny(groups, keyText(group)),
   );
+  const [exception] = fitting.sort((a, b) => b.until.localeCompare(a.until));
+  const leftMs = exception ? Date.parse(exception.until) + DAY_MS - nowMs : 0;
+  if (leftMs > TOLD_MS) return judged('excepted');
+  const isInForce = leftMs > 0;
+  const ends = `${isInForce ? 'an exception allows it until' : 'its exception ended on'} ${exception?.until}`;
+  const note = exception ? ` (${ends}: ${exception.reason})` : '';
+  if (isInForce) return judged('warned', note);
+  const [nearest] = [...entries, policy].flatMap((level) => level.enforcementOf?.[rule] ?? level.enforcement ?? []);
+  return judged(reach !== 'closed' && nearest === 'warn' ? 'warned' : 'denied', note);
 }
+
+/** Stands for each finding of a rule: what becomes of it does not depend on its words. */
+const ANY: Finding = { path: '', message: '' };
 
 /**
  * Judges the sums of the groups' caps, so that the planner need not. The limit of an entry holds for each namespace.
@@ -116,17 +140,9 @@ function judgeCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: As
   const rule = 'maxActiveRunners';
   const counting = groups.map((group) => {
     const { entries } = levelsOf(policy, group);
-    return {
-      group,
-      entries,
-      ...settle(policy, { rule, group, entries, nowMs }, { path: `spec.${rule}`, message: '' }),
-    };
+    return { group, entries, outcome: settle(policy, { rule, group, entries, nowMs }, ANY).outcome };
   });
-  const excessOf = (
-    members: typeof counting,
-    { maxActiveRunners: maximum = Number.POSITIVE_INFINITY }: Rules,
-    placeText: string,
-  ) => {
+  const excessOf = (members: typeof counting, { maxActiveRunners: maximum = Infinity }: Rules, placeText: string) => {
     for (const outcome of ['denied', 'warned'] as const) {
       const counted = members.filter((each) => each.outcome === 'denied' || each.outcome === outcome);
       const sum = counted.reduce((total, { group }) => total + group.maxActiveRunners, 0);
@@ -149,17 +165,19 @@ function judgeCaps(policy: Policy, groups: readonly RunnerGroup[], { nowMs }: As
   return [...excessOf(counting, policy, ''), ...ofEntries];
 }
 
-/** Judges all groups. Denials of the whole Application come first. A denied group does not count for the others. */
-export function judge(policy: Policy, groups: readonly RunnerGroup[], asker: Asker): PolicyJudgement {
-  const ofGroups = groups.flatMap((group) =>
-    rowsOf(policy, group, asker).flatMap(({ rule, found }) =>
-      found.map(({ outcome, found: finding }): Judged => ({ outcome, rule, group, ...finding })),
-    ),
+/**
+ * Judges all groups. A denial is about one group, or about the whole Application: those come first. `warnings`: denials
+ * that stop nothing. A denied group does not count for the others.
+ */
+export function judge(policy: Policy, groups: readonly RunnerGroup[], asker: Asker) {
+  const ofApplication = ASKER_RULES.flatMap((each) =>
+    judgeAsker(each, policy, asker).map((finding) => settle(policy, { rule: each.rule }, finding)),
   );
+  const ofGroups = groups.flatMap((group) => rowsOf(policy, group, asker).flatMap(({ found }) => found));
   const denied = new Set(ofGroups.flatMap(({ outcome, group }) => (outcome === 'denied' ? group : [])));
   const sound = groups.filter((group) => !denied.has(group));
-  const all = [...judgeApplication(policy, asker), ...judgeCaps(policy, sound, asker), ...ofGroups];
-  const denialsOf = (wanted: Settled['outcome']): readonly Denial[] =>
+  const all = [...ofApplication, ...judgeCaps(policy, sound, asker), ...ofGroups];
+  const denialsOf = (wanted: Judged['outcome']): readonly Denial[] =>
     all.flatMap(({ outcome, ...denial }) => (outcome === wanted ? [denial] : []));
   return { denials: denialsOf('denied'), warnings: denialsOf('warned') };
 }
@@ -173,14 +191,10 @@ export function tokenBounds(policy: Policy) {
       tokenBindings.find((entry) => entry.secret === secret && matchesGlob(entry.namespace, namespace))?.url,
     // The group is not known here. So the values of every entry that may match hold.
     reachOf: (namespace: string) => {
-      const entriesOfNamespace = [entryOf(policy, { namespace }) ?? []].flat();
-      const entries = groups.filter(({ match }) => matchesGlob(match.namespace ?? '**', namespace));
-      const lists = [...entriesOfNamespace, ...entries].flatMap((entry) => {
-        const { outcome } = settle(
-          policy,
-          { rule, entries: [entry, ...entriesOfNamespace] },
-          { path: '', message: '' },
-        );
+      const ofNamespace = [entryOf(policy, { namespace }) ?? []].flat();
+      const fitting = groups.filter(({ match }) => matchesGlob(match.namespace ?? '**', namespace));
+      const lists = [...ofNamespace, ...fitting].flatMap((entry) => {
+        const { outcome } = settle(policy, { rule, entries: [entry, ...ofNamespace] }, ANY);
         return entry.scopes && outcome === 'denied' ? [entry.scopes] : [];
       });
       const covers = (owner: string, repo: string) => {

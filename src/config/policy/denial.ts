@@ -14,7 +14,7 @@ export interface Asker {
   readonly project?: string | undefined;
   readonly repository?: string | undefined;
   /** Exceptions end. Absent: all have ended. */
-  readonly nowMs?: number;
+  readonly nowMs?: number | undefined;
 }
 
 export interface Finding {
@@ -79,19 +79,14 @@ export function refusalsBy(file: string, groups: readonly RunnerGroup[], denials
 }
 
 function denied(file: string, denials: readonly Denial[]): Failure {
-  const summary = `${count(denials.length, 'denial')} by the policy ${printable(file)}.`;
+  const summary = `serve RunnerGroups: ${count(denials.length, 'denial')} by the policy ${printable(file)}.`;
   const lines = firstLines(denials.map(denialLine), SHOWN, `gitea-runners validate --policy ${printable(file)}`);
-  return new Failure('GR-POLICY-04', 3, [`serve RunnerGroups: ${summary}`, ...lines].join('\n'), 'policy');
+  return new Failure('GR-POLICY-04', 3, [summary, ...lines].join('\n'), 'policy');
 }
 
 /** Makes the failure of an unusable policy file (exit 2). Its denials are not known, so nothing is served. */
 export function unusablePolicy(file: string, problems: readonly string[]): Failure {
-  const summary = `${count(problems.length, 'problem')}. Nothing is served without it.`;
+  const summary = `read the policy ${printable(file)}: ${count(problems.length, 'problem')}. Nothing is served without it.`;
   const lines = firstLines(problems.map(printable), SHOWN, 'correct these first');
-  return new Failure(
-    'GR-POLICY-05',
-    2,
-    [`read the policy ${printable(file)}: ${summary}`, ...lines].join('\n'),
-    'policy',
-  );
+  return new Failure('GR-POLICY-05', 2, [summary, ...lines].join('\n'), 'policy');
 }

@@ -42,7 +42,10 @@ const DIGEST = /^[a-z0-9]+(?:[+._-][a-z0-9]+)*:[0-9a-f]{32,128}$/;
 
 const DOCKER_HUB = 'docker.io';
 
-/** Parses the name of an image. Undefined: no runtime pulls it, or one could read it otherwise than we do. */
+/**
+ * Parses the name of an image. Its registry is in lower case, with the port if one is written. Undefined: no runtime
+ * pulls it, or one could read it otherwise than we do.
+ */
 export function parseImage(text: string) {
   if (text.length > LONGEST_IMAGE) return undefined;
   const [, host = '', repository = '', tag, digest] = PARTS.exec(withRegistry(text)) ?? [];
@@ -51,14 +54,8 @@ export function parseImage(text: string) {
   if (digest !== undefined && !DIGEST.test(digest)) return undefined;
   const full = registry === DOCKER_HUB && !repository.includes('/') ? `library/${repository}` : repository;
   if (!REPOSITORY.test(full)) return undefined;
-  return {
-    /** Host in lower case, with its port if one is written. */
-    registry,
-    repository: full,
-    tag: digest === undefined ? (tag ?? 'latest') : tag,
-    /** With a digest, the tag means nothing: only the digest decides which image runs. */
-    digest,
-  };
+  // With a digest, the tag means nothing: only the digest decides which image runs.
+  return { registry, repository: full, tag: digest === undefined ? (tag ?? 'latest') : tag, digest };
 }
 
 /** The part before the first slash is a registry if it could be a host (`splitDockerDomain`). */
@@ -71,14 +68,13 @@ function withRegistry(text: string): string {
 /** Returns the fault of a pattern for images. Undefined: none. */
 export function wrongImagePattern(pattern: string): string | undefined {
   const [, registry = '', repository = '', , digest] = PARTS.exec(pattern) ?? [];
-  const starless = (text: string) => text.replace(/\*+/g, 'x');
   if (!/[.:]|^localhost$/.test(registry) || !isRegistryPattern(registry))
     return 'must begin with the host of a registry, e.g. docker.io/gitea/runner or registry.example.com:5000/ci/**';
   if (!/^[a-z0-9/._*-]+$/.test(repository))
     return 'must be in lower case, as names of images are: registry/name, with a tag or digest if you like';
   if (digest !== undefined && digest !== '*' && !DIGEST.test(digest))
     return 'must have a full digest (sha256: and 64 hexadecimal digits), or "@*" for any';
-  return REPOSITORY.test(starless(repository)) ? undefined : 'has an empty or odd part between its slashes';
+  return REPOSITORY.test(repository.replace(/\*+/g, 'x')) ? undefined : 'has an empty or odd part between its slashes';
 }
 
 /** True for a host, perhaps with stars and a port. */

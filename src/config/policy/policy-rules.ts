@@ -23,116 +23,171 @@ import { coversScope, entryOf, levelsOf, type Rules } from './levels.ts';
 import { coversImage, matchesAny, parseImage } from './policy-patterns.ts';
 import { OTHERS, type RuleName } from './policy-schema.ts';
 
-const namespaces: GroupRule = (_, group, __, policy) => {
-  if (policy.namespaces === undefined || entryOf(policy, group)) return NONE;
-  const names = policy.namespaces.map(({ name }) => name);
-  return finding('metadata.namespace', `is ${group.namespace}; ${allowedBy(names)}. Use one of them`);
+/** Rules of a group, in the order of their denials. */
+export const GROUP_RULES: Readonly<Record<Exclude<RuleName, 'projects' | 'repositories'>, GroupRule>> = {
+  namespaces: (_, group, __, policy) => {
+    if (policy.namespaces === undefined || entryOf(policy, group)) return NONE;
+    const names = policy.namespaces.map(({ name }) => name);
+    return finding('metadata.namespace', `is ${group.namespace}; ${allowedBy(names)}. Use one of them`);
+  },
+
+  /** Also without a policy, a group must be in the destination namespace of its Application. */
+  'namespaces.destinations': ({ destinations: allowed = [] }, group, { isArgoCd, destination }, policy) => {
+    const isUnknown = destination === undefined;
+    // Called by hand, there may be no Application. A policy without namespaces ignores an Application without a
+    // destination namespace.
+    if (isUnknown && (!isArgoCd || policy.namespaces === undefined)) return NONE;
+    if (!isUnknown && matchesAny([group.namespace, ...allowed], destination)) return NONE;
+    const subject = isUnknown
+      ? 'the Application has no destination namespace'
+      : `the destination namespace of the Application is ${destination}`;
+    const message = `is ${group.namespace}, but ${subject}. Make an Application for that namespace, or ask for this destination to be allowed there`;
+    return finding('metadata.namespace', message, 'closed');
+  },
+
+  'namespaces.scopes': ({ scopes: allowed }, group) => {
+    if (allowed === undefined || coversScope(allowed, group.scope)) return NONE;
+    const message = `is ${scopeWord(group.scope)}; ${allowedBy(allowed)} in namespace ${group.namespace}. Use one of these scopes`;
+    return finding('spec.scope', message);
+  },
+
+  'namespaces.secrets': ({ secrets: allowed }, group) => {
+    if (allowed === undefined) return NONE;
+    const namedSecrets = [
+      ...(group.registrationToken ? [{ path: 'spec.registrationToken', value: group.registrationToken.name }] : []),
+      { path: 'spec.authToken', value: group.authToken.name },
+      ...otherSecrets(group.manifest['spec']).map(({ path, name }) => ({ path, value: name })),
+      ...templateAsks(group, 'secret', 'pullSecret'),
+    ];
+    return notAmong(
+      allowed,
+      namedSecrets,
+      'the Secret',
+      undefined,
+      ` in namespace ${group.namespace}. Use one of them`,
+    );
+  },
+
+  /** A runner does what its Gitea says, and the pod runs here. */
+  giteas: ({ giteas: allowed }, { giteaUrl }) => {
+    if (allowed === undefined || allowed.some((url) => normalBase(url) === normalBase(giteaUrl))) return NONE;
+    return finding('spec.gitea.url', `is ${giteaUrl}; ${allowedBy(allowed)}. Use one of them`);
+  },
+
+  images: ({ images: allowed }, group) => {
+    if (allowed === undefined) return NONE;
+    return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
+      const image = parseImage(value);
+      if (image && allowed.some((pattern) => coversImage(pattern, image))) return NONE;
+      const hint = image?.digest === undefined ? '' : ' (a pattern with a tag covers no image by digest)';
+      const imageText = `${quoted(value)}${image ? '' : UNREADABLE}`;
+      return finding(path, `is ${imageText}; ${allowedBy(allowed)}${hint}. Use one of them`);
+    });
+  },
+
+  registries: ({ registries: allowed }, group) => {
+    if (allowed === undefined) return NONE;
+    return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
+      const image = parseImage(value);
+      if (image && matchesAny(allowed, image.registry)) return NONE;
+      const from = image ? `comes from ${image.registry}` : `is ${quoted(value)}${UNREADABLE}`;
+      return finding(path, `${from}; ${allowedBy(allowed)}. Use an image from there`);
+    });
+  },
+
+  securityProfile: ({ securityProfile: rule }, group) => {
+    const { containerMode: mode, securityProfile: profile } = group;
+    const field = 'spec.securityProfile';
+    // Without the rule, only this program may make a privileged pod: as the containerMode needs it, and without a
+    // template.
+    const reach = profile === 'privileged' && hasTemplate(group) ? 'closed' : undefined;
+    const lowerIt = 'is privileged, with a podTemplate. Lower it, or ask for a securityProfile in the policy';
+    if (rule === undefined) return reach ? finding(field, lowerIt, reach) : NONE;
+    const groupLevel = neededLevel(group);
+    const { highest, withReason = highest } = rule;
+    const highestAllowed = hasReason(group) && RANKS[withReason] > RANKS[highest] ? withReason : highest;
+    const own = `is allowed by the annotation ${PROFILE_REASON}, which no release after 0.2 reads. Ask for an exception in the policy`;
+    if (RANKS[groupLevel] <= RANKS[highest]) return NONE;
+    if (RANKS[groupLevel] <= RANKS[highestAllowed]) return finding(field, own, 'told');
+    const unset = `is not set, which means ${groupLevel} with containerMode ${mode}`;
+    const stateText = profile === undefined ? unset : `is ${groupLevel}`;
+    // With docker a pod is privileged, whatever the field says.
+    const meetsMost = mode === 'host' || (mode === 'buildkit' && highestAllowed === 'baseline');
+    const lower = `Set it to ${highestAllowed}${meetsMost ? '' : ', with containerMode: host'}`;
+    const withWords = `, or say in the annotation ${PROFILE_REASON} why this group needs it`;
+    const advice = `${lower}${RANKS[groupLevel] <= RANKS[withReason] ? withWords : ''}`;
+    return finding(field, `${stateText}; the policy allows ${highestAllowed} at most. ${advice}`, reach);
+  },
+
+  /** Denies a template that cannot be read, too: the other rules cannot judge it. */
+  podTemplateFields: (rules, group) => {
+    const fault = hasTemplate(group) ? templateFault(group.podTemplate) : undefined;
+    if (fault !== undefined)
+      return finding(pathText([...TEMPLATE, ...fault.path]), `cannot be judged: ${fault.message}`, 'unread');
+    const { podTemplateFields: allowed } = rules;
+    const top = podFieldsAtTop(group.manifest['spec']);
+    if (allowed === undefined) return hostNames(rules, [...top, ...templateAsks(group, 'field')]);
+    const beyond = [
+      ...top.flatMap(({ path, value }) => (allowed.includes(value) ? [] : [path])),
+      ...(hasTemplate(group) ? fieldsBeyond(group.podTemplate as Mapping, TEMPLATE, '', allowed) : []),
+    ];
+    return beyond.map((path) => ({ path, message: `${allowedBy(allowed)}. Remove the field` }));
+  },
+
+  priorityClasses: ({ priorityClasses: allowed }, group) => {
+    const tiers = group.priorityTiers.map(({ priorityClassName }, index) => ({
+      path: `spec.priorityTiers[${index}].priorityClassName`,
+      value: priorityClassName,
+    }));
+    const ofTemplate = notAmong(allowed ?? [], templateAsks(group, 'priorityClass'), 'the priority class', 'closed');
+    return [...ofTemplate, ...(allowed ? notAmong(allowed, tiers, 'the priority class') : [])];
+  },
+
+  serviceAccounts: ({ serviceAccounts: allowed = [] }, group) =>
+    notAmong(allowed, templateAsks(group, 'serviceAccount'), 'the service account', 'closed'),
+
+  /** Denies a group that is too large by itself: so it denies no other. check.ts judges the sums. */
+  maxActiveRunners: (_, group, __, policy) => {
+    const groupCap = group.maxActiveRunners;
+    const policyCap = Math.min(
+      ...[policy, ...levelsOf(policy, group).entries].flatMap((each) => each.maxActiveRunners ?? []),
+    );
+    if (groupCap <= policyCap) return NONE;
+    const message = `is ${groupCap}; the policy allows ${policyCap} for all RunnerGroups together. Lower it, or ask for a higher maxActiveRunners in the policy`;
+    return finding('spec.maxActiveRunners', message);
+  },
+
+  maxResources: ({ maxResources: allowedResources }, group) => {
+    if (allowedResources === undefined) return NONE;
+    const { podTemplate: _, ...bare } = group;
+    const all = mostAskedOf(askingPodOf(group)['spec']);
+    const bareAmounts = mostAskedOf(askingPodOf(bare)['spec']);
+    const { [OTHERS]: othersLimit, ...namedLimits } = allowedResources;
+    const unnamed = othersLimit === undefined ? [] : [...all.keys()].map((name) => [name, othersLimit]);
+    return Object.entries({ ...Object.fromEntries(unnamed), ...namedLimits }).flatMap(([name, allowed]) => {
+      const isWithin = (amount = 0): boolean => amount <= quantityValue(String(allowed)) * ROUNDING;
+      if (isWithin(all.get(name))) return NONE;
+      const path = isWithin(bareAmounts.get(name)) ? 'spec.podTemplate' : 'spec.resources';
+      const message = `asks for more ${name} than the policy allows for one runner: ${allowed}. Requests and limits of all its containers count together. Lower them, or ask for higher maxResources in the policy`;
+      return finding(path, message);
+    });
+  },
+
+  /** A group without a queue would pass by the quota. */
+  queues: ({ queues: allowed }, { queue }) => {
+    if (allowed === undefined) return NONE;
+    if (queue !== undefined) return notAmong(allowed, [{ path: 'spec.queue', value: queue }], 'the queue');
+    return allowed.length === 0 ? NONE : finding('spec.queue', `is not set; ${allowedBy(allowed)}. Use one of them`);
+  },
 };
 
-/** Also without a policy, a group must be in the destination namespace of its Application. */
-const destinations: GroupRule = ({ destinations: allowed = [] }, group, { isArgoCd, destination }, policy) => {
-  const isUnknown = destination === undefined;
-  // Called by hand, there may be no Application. A policy without namespaces ignores an Application without a
-  // destination namespace.
-  if (isUnknown && (!isArgoCd || policy.namespaces === undefined)) return NONE;
-  if (destination === group.namespace) return NONE;
-  if (!isUnknown && matchesAny(allowed, destination)) return NONE;
-  const subject = isUnknown
-    ? 'the Application has no destination namespace'
-    : `the destination namespace of the Application is ${destination}`;
-  const message = `is ${group.namespace}, but ${subject}. Make an Application for that namespace, or ask for this destination to be allowed there`;
-  return finding('metadata.namespace', message, 'closed');
-};
-
-const scopes: GroupRule = ({ scopes: allowed }, group) => {
-  if (allowed === undefined || coversScope(allowed, group.scope)) return NONE;
-  const message = `is ${scopeWord(group.scope)}; ${allowedBy(allowed)} in namespace ${group.namespace}. Use one of these scopes`;
-  return finding('spec.scope', message);
-};
-
-const secrets: GroupRule = ({ secrets: allowed }, group) => {
-  if (allowed === undefined) return NONE;
-  const namedSecrets = [
-    ...(group.registrationToken ? [{ path: 'spec.registrationToken', value: group.registrationToken.name }] : []),
-    { path: 'spec.authToken', value: group.authToken.name },
-    ...otherSecrets(group.manifest['spec']).map(({ path, name }) => ({ path, value: name })),
-    ...templateAsks(group, 'secret', 'pullSecret'),
-  ];
-  return notAmong(allowed, namedSecrets, 'the Secret', ` in namespace ${group.namespace}. Use one of them`);
-};
-
-/** A runner does what its Gitea says, and the pod runs here. */
-const giteas: GroupRule = ({ giteas: allowed }, { giteaUrl }) => {
-  if (allowed === undefined || allowed.some((url) => normalBase(url) === normalBase(giteaUrl))) return NONE;
-  return finding('spec.gitea.url', `is ${giteaUrl}; ${allowedBy(allowed)}. Use one of them`);
-};
-
-const images: GroupRule = ({ images: allowed }, group) => {
-  if (allowed === undefined) return NONE;
-  return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
-    const image = parseImage(value);
-    if (image && allowed.some((pattern) => coversImage(pattern, image))) return NONE;
-    const imageText = image ? `is ${quoted(value)}` : `is ${quoted(value)}, which is no image that can be judged`;
-    const hint = image?.digest === undefined ? '' : ' (a pattern with a tag covers no image by digest)';
-    return finding(path, `${imageText}; ${allowedBy(allowed)}${hint}. Use one of them`);
-  });
-};
-
-const registries: GroupRule = ({ registries: allowed }, group) => {
-  if (allowed === undefined) return NONE;
-  return imagesOf(group).flatMap(({ path, value }): readonly Finding[] => {
-    const image = parseImage(value);
-    if (image && matchesAny(allowed, image.registry)) return NONE;
-    const from = image ? `comes from ${image.registry}` : `is ${quoted(value)}, which is no image that can be judged`;
-    return finding(path, `${from}; ${allowedBy(allowed)}. Use an image from there`);
-  });
-};
+const UNREADABLE = ', which is no image that can be judged';
 
 function imagesOf(group: RunnerGroup): readonly Named[] {
   return [{ path: 'spec.image', value: group.image }, ...templateAsks(group, 'image')];
 }
 
 const RANKS = { restricted: 0, baseline: 1, privileged: 2 } as const;
-
-const securityProfile: GroupRule = ({ securityProfile: rule }, group) => {
-  // Without the rule, only this program may make a privileged pod: as the containerMode needs it, and without a
-  // template.
-  if (rule === undefined)
-    return group.securityProfile === 'privileged' && hasTemplate(group) ? PRIVILEGED_TEMPLATE : NONE;
-  const groupLevel = neededLevel(group);
-  const { highest, withReason = highest } = rule;
-  const highestAllowed = hasReason(group) && RANKS[withReason] > RANKS[highest] ? withReason : highest;
-  if (RANKS[groupLevel] <= RANKS[highestAllowed]) return RANKS[groupLevel] > RANKS[highest] ? OWN_REASON : NONE;
-  const stateText =
-    group.securityProfile === undefined
-      ? `is not set, which means ${groupLevel} with containerMode ${group.containerMode}`
-      : `is ${groupLevel}`;
-  // With docker a pod is privileged, whatever the field says.
-  const meetsMost =
-    group.containerMode === 'host' || (group.containerMode === 'buildkit' && highestAllowed === 'baseline');
-  const lower = `Set it to ${highestAllowed}${meetsMost ? '' : ', with containerMode: host'}`;
-  const advice =
-    RANKS[groupLevel] <= RANKS[withReason]
-      ? `${lower}, or say in the annotation ${PROFILE_REASON} why this group needs it`
-      : lower;
-  const isClosed = group.securityProfile === 'privileged' && hasTemplate(group);
-  return finding(
-    'spec.securityProfile',
-    `${stateText}; the policy allows ${highestAllowed} at most. ${advice}`,
-    isClosed ? 'closed' : undefined,
-  );
-};
-
-const PRIVILEGED_TEMPLATE = finding(
-  'spec.securityProfile',
-  'is privileged, with a podTemplate. Lower it, or ask for a securityProfile in the policy',
-  'closed',
-);
-const OWN_REASON = finding(
-  'spec.securityProfile',
-  `is allowed by the annotation ${PROFILE_REASON}, which no release after 0.2 reads. Ask for an exception in the policy`,
-  'told',
-);
 
 /** Where the podTemplate of a group stands. */
 const TEMPLATE: FieldPath = ['spec', 'podTemplate'];
@@ -146,21 +201,6 @@ function hasReason({ manifest }: RunnerGroup): boolean {
   const reason = valueAt(manifest, ['metadata', 'annotations', PROFILE_REASON]);
   return typeof reason === 'string' && /\p{L}{2}/u.test(reason);
 }
-
-/** Denies a template that cannot be read, too: the other rules cannot judge it. */
-const podTemplateFields: GroupRule = (rules, group) => {
-  const fault = hasTemplate(group) ? templateFault(group.podTemplate) : undefined;
-  if (fault !== undefined)
-    return finding(pathText([...TEMPLATE, ...fault.path]), `cannot be judged: ${fault.message}`, 'unread');
-  const { podTemplateFields: allowed } = rules;
-  const top = podFieldsAtTop(group.manifest['spec']);
-  if (allowed === undefined) return hostNames(rules, [...top, ...templateAsks(group, 'field')]);
-  const beyond = [
-    ...top.flatMap(({ path, value }) => (allowed.includes(value) ? [] : [path])),
-    ...(hasTemplate(group) ? fieldsBeyond(group.podTemplate as Mapping, TEMPLATE, '', allowed) : []),
-  ];
-  return beyond.map((path) => ({ path, message: `${allowedBy(allowed)}. Remove the field` }));
-};
 
 /** Fields at the top of the spec that are fields of the pod: no way around what a policy says of templates. */
 export function podFieldsAtTop(spec: unknown, judges = JUDGES): readonly Named[] {
@@ -196,57 +236,8 @@ function fieldsBeyond(value: Value, path: FieldPath, fields: string, allowed: re
   });
 }
 
-const priorityClasses: GroupRule = ({ priorityClasses: allowed }, group) => {
-  const tiers = group.priorityTiers.map(({ priorityClassName }, index) => ({
-    path: `spec.priorityTiers[${index}].priorityClassName`,
-    value: priorityClassName,
-  }));
-  const classFindings = notAmong(allowed ?? [], templateAsks(group, 'priorityClass'), 'the priority class').map(closed);
-  return allowed === undefined ? classFindings : [...classFindings, ...notAmong(allowed, tiers, 'the priority class')];
-};
-
-const serviceAccounts: GroupRule = ({ serviceAccounts: allowed = [] }, group) =>
-  notAmong(allowed, templateAsks(group, 'serviceAccount'), 'the service account').map(closed);
-
-function closed(found: Finding): Finding {
-  return { ...found, reach: 'closed' };
-}
-
-/** A group without a queue would pass by the quota. */
-const queues: GroupRule = ({ queues: allowed }, { queue }) => {
-  if (allowed === undefined) return NONE;
-  if (queue !== undefined) return notAmong(allowed, [{ path: 'spec.queue', value: queue }], 'the queue');
-  return allowed.length === 0 ? NONE : finding('spec.queue', `is not set; ${allowedBy(allowed)}. Use one of them`);
-};
-
-/** Denies a group that is too large by itself: so it denies no other. check.ts judges the sums. */
-const maxActiveRunners: GroupRule = (_, group, __, policy) => {
-  const { maxActiveRunners: groupCap } = group;
-  const caps = [policy, ...levelsOf(policy, group).entries].flatMap(({ maxActiveRunners: most }) => most ?? []);
-  const policyCap = Math.min(...caps);
-  if (groupCap <= policyCap) return NONE;
-  const message = `is ${groupCap}; the policy allows ${policyCap} for all RunnerGroups together. Lower it, or ask for a higher maxActiveRunners in the policy`;
-  return finding('spec.maxActiveRunners', message);
-};
-
 /** Sums of decimal fractions are not exact: 100m and 200m are more than 300m by so much. */
 const ROUNDING = 1 + 1e-9;
-
-const maxResources: GroupRule = ({ maxResources: allowedResources }, group) => {
-  if (allowedResources === undefined) return NONE;
-  const { podTemplate: _, ...bare } = group;
-  const all = mostAskedOf(askingPodOf(group)['spec']);
-  const bareAmounts = mostAskedOf(askingPodOf(bare)['spec']);
-  const { [OTHERS]: othersLimit, ...namedLimits } = allowedResources;
-  const unnamed = othersLimit === undefined ? [] : [...all.keys()].map((name) => [name, othersLimit]);
-  return Object.entries({ ...Object.fromEntries(unnamed), ...namedLimits }).flatMap(([name, allowed]) => {
-    const isWithin = (amount = 0): boolean => amount <= quantityValue(String(allowed)) * ROUNDING;
-    if (isWithin(all.get(name))) return NONE;
-    const path = isWithin(bareAmounts.get(name)) ? 'spec.podTemplate' : 'spec.resources';
-    const message = `asks for more ${name} than the policy allows for one runner: ${allowed}. Requests and limits of all its containers count together. Lower them, or ask for higher maxResources in the policy`;
-    return finding(path, message);
-  });
-};
 
 /** Our sidecars count only with the resources that a template gives them. */
 const SIDECARS = ['docker', 'buildkit'].map((name) => ({ name, restartPolicy: 'Always' }));
@@ -265,12 +256,14 @@ function notAmong(
   allowed: readonly string[],
   references: readonly Named[],
   subject: string,
+  reach?: Finding['reach'],
   advice = '. Remove the field, or use one that is allowed',
 ): readonly Finding[] {
   const denied = references.filter(({ value }) => !matchesAny(allowed, value));
   return denied.map(({ path, value }) => ({
     path,
     message: `names ${subject} ${quoted(value)}; ${allowedBy(allowed)}${advice}`,
+    reach,
   }));
 }
 
@@ -293,21 +286,3 @@ export function templateFault(template: unknown): TemplateFault | undefined {
   const value = template as Value;
   return boundFault(value) ?? checkShape(value, () => undefined)[0];
 }
-
-/** Rules of a group in the order of their denials. */
-export const GROUP_RULES: readonly (readonly [RuleName, GroupRule])[] = [
-  ['namespaces', namespaces],
-  ['namespaces.destinations', destinations],
-  ['namespaces.scopes', scopes],
-  ['namespaces.secrets', secrets],
-  ['giteas', giteas],
-  ['images', images],
-  ['registries', registries],
-  ['securityProfile', securityProfile],
-  ['podTemplateFields', podTemplateFields],
-  ['priorityClasses', priorityClasses],
-  ['serviceAccounts', serviceAccounts],
-  ['maxActiveRunners', maxActiveRunners],
-  ['maxResources', maxResources],
-  ['queues', queues],
-];

@@ -14,74 +14,54 @@ import { readAll, type SourceDocument } from '../runnergroup/documents.ts';
 import { described, quantities, runnerLabel, stringLike } from '../runnergroup/field-kinds.ts';
 import { problemsOfIssue } from '../runnergroup/field-problem.ts';
 import { pathText } from '../runnergroup/paths.ts';
-import { IMAGE_REFERENCE, LONGEST_IMAGE, refinementOf, resourceInstead } from '../runnergroup/words.ts';
+import { IMAGE_REFERENCE, LONGEST_IMAGE, resourceInstead } from '../runnergroup/words.ts';
 import { isRegistryPattern, normalRepository, wrongImagePattern } from './policy-patterns.ts';
 
 /** Entries of a list. Every group is compared with every entry. */
 const MOST_ENTRIES = 1_000;
 const LONGEST_PATTERN = 512;
 
-const pattern = () =>
-  z
-    .string()
-    .min(1)
-    .max(LONGEST_PATTERN)
-    .regex(/^[\x21-\x7e]+$/, { error: 'must be visible ASCII characters without spaces' });
-const checked = (check: (text: string) => string | undefined) => pattern().superRefine(refinementOf(check));
+const pattern = (form: RegExp, rule: string) => stringLike(1, LONGEST_PATTERN, form, rule);
+const checked = (check: (text: string) => string | undefined) =>
+  stringLike(1, LONGEST_PATTERN, /^[\x21-\x7e]+$/, 'must be visible ASCII characters without spaces', check);
 /** Names of Kubernetes and Argo CD: a capital letter or a slash in a pattern could never fit. */
-const namePattern = () =>
-  pattern().regex(/^[a-z0-9.*-]+$/, {
-    error: 'must be a name, or a pattern like team-*: lower-case letters, digits, dashes, dots and stars',
-  });
-const giteaBase = () =>
-  checked((text) =>
-    normalBase(text) === undefined
-      ? 'must be the base URL of a Gitea: http or https, without credentials, query or fragment'
-      : undefined,
+const NAME_RULE = 'must be a name, or a pattern like team-*: lower-case letters, digits, dashes, dots and stars';
+const namePattern = () => pattern(/^[a-z0-9.*-]+$/, NAME_RULE);
+const BASE_RULE = 'must be the base URL of a Gitea: http or https, without credentials, query or fragment';
+const giteaBase = () => checked((text) => (normalBase(text) === undefined ? BASE_RULE : undefined));
+const scopePattern = () =>
+  pattern(
+    /^(?:global|(?:org|user):[A-Za-z0-9._*-]+|repo:[A-Za-z0-9._*-]+\/[A-Za-z0-9._*-]+)$/,
+    'must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed',
   );
+const level = () => z.enum(['privileged', 'baseline', 'restricted']);
+/** A field that may be absent, with the manual's text. */
+const field = <T extends z.ZodType>(schema: T, description: string) => described(schema.optional(), description);
 const list = <T extends z.ZodType>(entry: T, description: string) =>
-  z.array(entry).max(MOST_ENTRIES).optional().meta({ description });
-
-const SCOPE_PATTERN = /^(?:global|(?:org|user):[A-Za-z0-9._*-]+|repo:[A-Za-z0-9._*-]+\/[A-Za-z0-9._*-]+)$/;
-const FIELD_PATTERN = /^(?:metadata|spec)(?:\.[A-Za-z][A-Za-z0-9]*)+$/;
+  field(z.array(entry).max(MOST_ENTRIES), description);
 
 /** Key in `maxResources` for all resources that are not named. */
 export const OTHERS = '*';
-
-const level = () => z.enum(['privileged', 'baseline', 'restricted']);
-
-const scopePattern = () =>
-  pattern().regex(SCOPE_PATTERN, {
-    error: 'must be global, org:NAME, user:NAME or repo:OWNER/NAME; stars are allowed',
-  });
 
 /** The rules, as denials name them: fields of a policy, and `scopes` of a namespace as `namespaces.scopes`. */
 export const RULE_NAMES = [
   ...(['projects', 'repositories', 'namespaces'] as const),
   ...(['namespaces.destinations', 'namespaces.scopes', 'namespaces.secrets'] as const),
-  ...([
-    'giteas',
-    'images',
-    'registries',
-    'securityProfile',
-    'podTemplateFields',
-    'priorityClasses',
-    'serviceAccounts',
-  ] as const),
-  ...(['maxActiveRunners', 'maxResources', 'queues'] as const),
+  ...(['giteas', 'images', 'registries', 'securityProfile', 'podTemplateFields'] as const),
+  ...(['priorityClasses', 'serviceAccounts', 'maxActiveRunners', 'maxResources', 'queues'] as const),
 ] as const;
 export type RuleName = (typeof RULE_NAMES)[number];
 
 const ENFORCEMENT = ['deny', 'warn'] as const;
 const ENFORCING = {
-  enforcement: z.enum(ENFORCEMENT).optional().meta({
-    description:
-      '`warn`: denials are reported and not enforced ([how](#try-a-rule-before-it-denies)). It allows nothing that is refused without a policy file. Absent: `deny`.',
-  }),
-  enforcementOf: z
-    .partialRecord(z.enum(RULE_NAMES), z.enum(ENFORCEMENT))
-    .optional()
-    .meta({ description: 'The same for single rules, by the name that stands behind a denial: `{images: warn}`.' }),
+  enforcement: field(
+    z.enum(ENFORCEMENT),
+    '`warn`: denials are reported and not enforced ([how](#try-a-rule-before-it-denies)). It allows nothing that is refused without a policy file. Absent: `deny`.',
+  ),
+  enforcementOf: field(
+    z.partialRecord(z.enum(RULE_NAMES), z.enum(ENFORCEMENT)),
+    'The same for single rules, by the name that stands behind a denial: `{images: warn}`.',
+  ),
 };
 
 /** Rules about the whole Application. An entry of `namespaces` may have them, too: then both must allow it. */
@@ -97,6 +77,8 @@ const OF_APPLICATION = {
   ),
 };
 
+const HOST_RULE = 'must be the host of a registry with its port if it has one, e.g. docker.io or *.example.com:5000';
+
 /** Rules of a group. In an entry, each of them replaces the policy's rule. */
 const OF_GROUP = {
   giteas: list(
@@ -108,28 +90,24 @@ const OF_GROUP = {
     'Images of pods, each with its registry: `docker.io/gitea/runner`, `registry.example.com/ci/**`. Without a tag every version, with a tag no image by digest, with `@*` only images by digest.',
   ),
   registries: list(
-    checked((text) =>
-      isRegistryPattern(text) && text === text.toLowerCase()
-        ? undefined
-        : 'must be the host of a registry with its port if it has one, e.g. docker.io or *.example.com:5000',
-    ),
+    checked((text) => (isRegistryPattern(text) && text === text.toLowerCase() ? undefined : HOST_RULE)),
     'Registries that images of pods may come from. Applies in addition to `images`.',
   ),
-  securityProfile: z
-    .strictObject({
-      highest: level().meta({ description: 'Highest `securityProfile` of a RunnerGroup.' }),
-      withReason: level().optional().meta({
-        description:
-          'Highest `securityProfile` of RunnerGroups that give a reason in their annotation `gitea.bpg.pw/profile-reason`. Absent: the same.',
-      }),
-    })
-    .optional()
-    .meta({
-      description:
-        'Highest `securityProfile`: `restricted` is the lowest, `privileged` the highest. A RunnerGroup without the field counts as `restricted` with containerMode `host`, else as `privileged`. Absent: any, but not `privileged` with a `podTemplate`.',
+  securityProfile: field(
+    z.strictObject({
+      highest: described(level(), 'Highest `securityProfile` of a RunnerGroup.'),
+      withReason: field(
+        level(),
+        'Highest `securityProfile` of RunnerGroups that give a reason in their annotation `gitea.bpg.pw/profile-reason`. Absent: the same.',
+      ),
     }),
+    'Highest `securityProfile`: `restricted` is the lowest, `privileged` the highest. A RunnerGroup without the field counts as `restricted` with containerMode `host`, else as `privileged`. Absent: any, but not `privileged` with a `podTemplate`.',
+  ),
   podTemplateFields: list(
-    pattern().regex(FIELD_PATTERN, { error: 'must be a path like spec.nodeSelector or spec.containers.env' }),
+    pattern(
+      /^(?:metadata|spec)(?:\.[A-Za-z][A-Za-z0-9]*)+$/,
+      'must be a path like spec.nodeSelector or spec.containers.env',
+    ),
     'Fields that a `podTemplate` may have, each with all below it: `spec.nodeSelector`, `spec.containers.env`. Names of elements of lists are always allowed on the way. Absent: all but those that `images`, `registries`, `priorityClasses` and `serviceAccounts` forbid.',
   ),
   priorityClasses: list(namePattern(), 'Priority classes that RunnerGroups may name. Absent: none in a `podTemplate`.'),
@@ -138,68 +116,63 @@ const OF_GROUP = {
     'Queues of Kueue: a RunnerGroup must name one of them ([how](recipes/kueue.md)). An empty list: no queue is allowed. Absent: any queue or none.',
   ),
   serviceAccounts: list(namePattern(), 'Service accounts that a `podTemplate` may name. Absent: none.'),
-  maxResources: quantities()
-    .superRefine((amounts, context) => {
+  maxResources: field(
+    quantities().superRefine((amounts, context) => {
       const names = Object.keys(amounts);
       if (names.length > MOST_ENTRIES)
         context.addIssue({ code: 'custom', message: `has more than ${MOST_ENTRIES} entries` });
       for (const name of names) {
-        const instead = name === OTHERS ? undefined : resourceInstead(name);
-        if (instead !== undefined)
-          context.addIssue({ code: 'custom', path: [name], message: `is no resource of a container; ${instead}` });
+        const message = `is no resource of a container; ${resourceInstead(name)}`;
+        if (name !== OTHERS && resourceInstead(name)) context.addIssue({ code: 'custom', path: [name], message });
       }
-    })
-    .optional()
-    .meta({
-      description:
-        'Bound of one runner for each resource: `{cpu: 8, memory: 32Gi, nvidia.com/gpu: 0}`. Requests and limits of all containers of its pod count together, in each size too. `"*"` stands for each resource that is not named; without it they are not restricted.',
     }),
+    'Bound of one runner for each resource: `{cpu: 8, memory: 32Gi, nvidia.com/gpu: 0}`. Requests and limits of all containers of its pod count together, in each size too. `"*"` stands for each resource that is not named; without it they are not restricted.',
+  ),
 };
 const IMAGE_RULE = 'must be an image reference, e.g. registry.example.com/gitea/runner:1.0.8';
-const image = (subject: string) =>
-  described(stringLike(1, LONGEST_IMAGE, IMAGE_REFERENCE, IMAGE_RULE), subject).optional();
+const image = (subject: string) => field(stringLike(1, LONGEST_IMAGE, IMAGE_REFERENCE, IMAGE_RULE), subject);
 
 /** Fields of a RunnerGroup, as in group-schema.ts: that schema takes time to make, and is not needed here. */
-const defaults = z
-  .strictObject({
-    labels: z.array(runnerLabel).min(1).max(100).optional().meta({ description: '`labels` of groups without.' }),
-    resources: z
-      .strictObject({
-        requests: described(quantities().optional(), 'Its `requests`.'),
-        limits: described(quantities().optional(), 'Its `limits`.'),
-      })
-      .optional()
-      .meta({ description: '`resources` of groups without, as a whole.' }),
-    securityProfile: level().optional().meta({ description: '`securityProfile` of groups without.' }),
-    podTemplate: z
-      .record(z.string(), z.unknown())
-      .superRefine((template, context) => {
+const defaults = field(
+  z.strictObject({
+    labels: field(z.array(runnerLabel).min(1).max(100), '`labels` of groups without.'),
+    resources: field(
+      z.strictObject({
+        requests: field(quantities(), 'Its `requests`.'),
+        limits: field(quantities(), 'Its `limits`.'),
+      }),
+      '`resources` of groups without, as a whole.',
+    ),
+    securityProfile: field(level(), '`securityProfile` of groups without.'),
+    podTemplate: field(
+      z.record(z.string(), z.unknown()).superRefine((template, context) => {
         const value = template as Value;
         const tooLarge = boundFault(value);
         for (const { path, message } of tooLarge ? [tooLarge] : checkShape(value))
           context.addIssue({ code: 'custom', path: [...path], message });
-      })
-      .optional()
-      .meta({ description: 'Base of the `podTemplate` of each group and of each size, which is merged over it.' }),
-    images: z
-      .strictObject({
+      }),
+      'Base of the `podTemplate` of each group and of each size, which is merged over it.',
+    ),
+    images: field(
+      z.strictObject({
         runner: image('With containerMode `dind` and `host`.'),
         rootless: image('With containerMode `dind-rootless` and `buildkit`.'),
         docker: image('Of dockerd with containerMode `dind`.'),
         buildkit: image('Of BuildKit with containerMode `buildkit`.'),
-      })
-      .optional()
-      .meta({ description: 'Images of groups without an image, for example from a mirror.' }),
-  })
-  .optional()
-  .meta({ description: 'Values of fields that a group does not set ([how](#defaults)).' });
+      }),
+      'Images of groups without an image, for example from a mirror.',
+    ),
+  }),
+  'Values of fields that a group does not set ([how](#defaults)).',
+);
 
-const maxActiveRunners = z.int().min(0).max(1_000_000).optional().meta({
-  description:
-    'Cap over all RunnerGroups of an Application: the sum of their `maxActiveRunners`, suspended ones included.',
-});
+const maxActiveRunners = field(
+  z.int().min(0).max(1_000_000),
+  'Cap over all RunnerGroups of an Application: the sum of their `maxActiveRunners`, suspended ones included.',
+);
 
-const OF_PLACE = {
+/** Fields of an entry of `namespaces` or `groups`. */
+const OF_ENTRY = {
   destinations: list(
     namePattern(),
     'Destination namespaces of Applications that may have RunnerGroups here, besides this namespace itself. Absent: no others.',
@@ -212,58 +185,49 @@ const OF_PLACE = {
     namePattern(),
     'Secrets that RunnerGroups here may name: tokens, every other `secretRef`, and all that a podTemplate names.',
   ),
+  ...{ ...OF_APPLICATION, ...OF_GROUP, maxActiveRunners, ...ENFORCING, defaults },
 };
 
-const OF_ENTRY = { ...OF_PLACE, ...OF_APPLICATION, ...OF_GROUP, maxActiveRunners, ...ENFORCING, defaults };
-
 const NamespaceEntry = z.strictObject({
-  name: namePattern().meta({ description: 'Pattern for the namespace of a RunnerGroup.' }),
+  name: described(namePattern(), 'Pattern for the namespace of a RunnerGroup.'),
   ...OF_ENTRY,
 });
 
+const MATCH = {
+  namespace: field(namePattern(), 'Pattern for its namespace.'),
+  name: field(namePattern(), 'Pattern for its name.'),
+  scope: field(scopePattern(), 'Its scope, as in `scopes`.'),
+  labels: field(
+    z.record(z.string(), z.string()),
+    'Labels of its object, all of them. The author of the group writes them.',
+  ),
+};
 const GroupEntry = z.strictObject({
-  match: z
-    .strictObject({
-      namespace: namePattern().optional().meta({ description: 'Pattern for its namespace.' }),
-      name: namePattern().optional().meta({ description: 'Pattern for its name.' }),
-      scope: scopePattern().optional().meta({ description: 'Its scope, as in `scopes`.' }),
-      labels: z
-        .record(z.string(), z.string())
-        .optional()
-        .meta({ description: 'Labels of its object, all of them. The author of the group writes them.' }),
-    })
-    .meta({ description: 'The RunnerGroups that are meant: those that all of these fit.' }),
+  match: described(z.strictObject(MATCH), 'The RunnerGroups that are meant: those that all of these fit.'),
   ...OF_ENTRY,
 });
 
+const groupPattern = pattern(/^[a-z0-9.*-]+\/[a-z0-9.*-]+$/, 'must be NAMESPACE/NAME; stars are allowed');
 const Exception = z.strictObject({
-  groups: z
-    .array(pattern().regex(/^[a-z0-9.*-]+\/[a-z0-9.*-]+$/, { error: 'must be NAMESPACE/NAME; stars are allowed' }))
-    .min(1)
-    .max(MOST_ENTRIES)
-    .meta({ description: 'RunnerGroups: `team-a/ci`, `team-*/*`.' }),
-  rules: z
-    .array(z.enum(RULE_NAMES))
-    .min(1)
-    .max(RULE_NAMES.length)
-    .meta({ description: 'Rules that deny these groups nothing, by the names that stand behind denials.' }),
-  until: checked((text) => (isDay(text) ? undefined : 'must be a day, e.g. 2027-03-31')).meta({
-    description: 'Its last day, by UTC. In its last 14 days there is a warning. After it the rules deny.',
-  }),
-  reason: z.string().min(1).max(500).meta({ description: 'Why, for people.' }),
+  groups: described(z.array(groupPattern).min(1).max(MOST_ENTRIES), 'RunnerGroups: `team-a/ci`, `team-*/*`.'),
+  rules: described(
+    z.array(z.enum(RULE_NAMES)).min(1).max(RULE_NAMES.length),
+    'Rules that deny these groups nothing, by the names that stand behind denials.',
+  ),
+  until: described(
+    z.iso.date({ error: 'must be a day, e.g. 2027-03-31' }),
+    'Its last day, by UTC. In its last 14 days there is a warning. After it the rules deny.',
+  ),
+  reason: described(z.string().min(1).max(500), 'Why, for people.'),
 });
-
-function isDay(text: string): boolean {
-  const ms = Date.parse(`${text}T00:00:00Z`);
-  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
-}
 
 const TokenBinding = z.strictObject({
-  namespace: namePattern().meta({ description: 'Pattern for the namespace of the RunnerGroup.' }),
-  secret: pattern()
-    .regex(/^[a-z0-9.-]+$/, { error: 'must be the name of a Secret; a pattern is not possible here' })
-    .meta({ description: 'Name of the Secret.' }),
-  url: giteaBase().meta({ description: 'Base URL of the Gitea.' }),
+  namespace: described(namePattern(), 'Pattern for the namespace of the RunnerGroup.'),
+  secret: described(
+    pattern(/^[a-z0-9.-]+$/, 'must be the name of a Secret; a pattern is not possible here'),
+    'Name of the Secret.',
+  ),
+  url: described(giteaBase(), 'Base URL of the Gitea.'),
 });
 
 /** `spec`. The order of the fields is the order of the manual. */
@@ -298,13 +262,10 @@ export type PolicyEntry = Omit<z.output<typeof GroupEntry>, 'match'>;
 export type GroupMatch = z.output<typeof GroupEntry>['match'];
 
 export const PolicyDocument = z.strictObject({
-  apiVersion: z.literal(API_VERSION).meta({ description: 'Version of this format.' }),
-  kind: z.literal('RunnerPolicy').meta({ description: 'Always RunnerPolicy.' }),
-  metadata: z
-    .strictObject({ name: z.string().max(253).optional().meta({ description: 'For people.' }) })
-    .optional()
-    .meta({ description: 'Not used.' }),
-  spec: PolicySpec.meta({ description: 'Limits on RunnerGroups.' }),
+  apiVersion: described(z.literal(API_VERSION), 'Version of this format.'),
+  kind: described(z.literal('RunnerPolicy'), 'Always RunnerPolicy.'),
+  metadata: field(z.strictObject({ name: field(z.string().max(253), 'For people.') }), 'Not used.'),
+  spec: described(PolicySpec, 'Limits on RunnerGroups.'),
 });
 
 /** 1 MiB: no ConfigMap holds more. */
@@ -337,12 +298,8 @@ export function readPolicy(name: string, text: string): ReadPolicy {
   const parsed = PolicyDocument.safeParse(document.value);
   if (parsed.success) return { policy: parsed.data.spec };
   const { value, writtenAt } = document;
-  const around = {
-    schema: PolicyDocument,
-    value,
-    writtenAt,
-    schemaCommand: 'gitea-runners schema --kind RunnerPolicy',
-  };
+  const schemaCommand = 'gitea-runners schema --kind RunnerPolicy';
+  const around = { schema: PolicyDocument, value, writtenAt, schemaCommand };
   const problems = parsed.error.issues.flatMap((issue) => problemsOfIssue(issue, around));
   return { problems: problems.map(({ path, message }) => line(document.placeOf(path), pathText(path), message)) };
 }

@@ -21,14 +21,6 @@ function refusal(code: string, message: string): Failure {
 
 const MOST_NAMED = 5;
 
-function foreignNamespace({ namespace, name, place }: RunnerGroup, destination: string): Failure {
-  return refusal(
-    'GR-POLICY-01',
-    `serve RunnerGroup ${namespace}/${name} (${place.file}:${place.line}): the destination namespace of the Application is ${destination}, and its RunnerGroups ` +
-      `live there. Remove metadata.namespace or set it to ${destination}. For another namespace, make another Application.`,
-  );
-}
-
 /** Setting of the sidecar that lets workloads through. */
 export const PASS_WORKLOADS = 'GITEA_RUNNERS_PASS_WORKLOADS';
 
@@ -42,15 +34,9 @@ export const WORKLOADS = wordSet(
 /** Characters at which YAML readers disagree: line breaks of YAML 1.1, `---` before odd spaces, a byte order mark. */
 const HIDING = /\r(?!\n)|[\u0085\u2028\u2029\ufeff]|^---/m;
 
-interface RefusedDocument {
-  readonly place: FilePlace;
-  /** Kind of the object, if it is the reason. Absent: a part of the document is hidden from some readers. */
-  readonly workload?: string;
-}
-
-/** Returns the documents that are not passed on. */
-export function refusedDocuments(documents: readonly PassThrough[]): readonly RefusedDocument[] {
-  return documents.flatMap(({ place, text, objects }) => {
+/** Returns the documents that are not passed on, with the kind that is the reason. Absent: a part is hidden. */
+export function refusedDocuments(documents: readonly PassThrough[]) {
+  return documents.flatMap(({ place, text, objects }): readonly { place: FilePlace; workload?: string }[] => {
     if (HIDING.test(text)) return [{ place }];
     const workload = objects.map(({ kind }) => String(kind)).find((kind) => WORKLOADS.has(kind));
     return workload === undefined ? [] : [{ place, workload }];
@@ -68,9 +54,7 @@ export function withoutWorkloads(documents: readonly PassThrough[]) {
   if (refused.size === 0) return { printed: documents };
   const documentTexts = [...refused].map(([{ file, line }, what]) => `${file}:${line} (${what})`);
   const placeText = `the documents at ${firstNames(documentTexts, MOST_NAMED)}`;
-  const why =
-    'only RunnerGroups start pods here. Remove them, or let ' +
-    `an Application without this plugin deploy them. To let workloads through, set ${PASS_WORKLOADS}=true for gitea-runners.`;
+  const why = `only RunnerGroups start pods here. Remove them, or let an Application without this plugin deploy them. To let workloads through, set ${PASS_WORKLOADS}=true for gitea-runners.`;
   if ([...refused.values()].includes(hiding)) throw refusal('GR-POLICY-02', `pass on ${placeText}: ${why}`);
   const printed = documents.flatMap((each) =>
     (refused.has(each.place) ? skippedTexts(each.objects) : [each.text]).map((text) => ({ text })),
@@ -98,22 +82,28 @@ export async function askedWithoutPolicy(groups: readonly RunnerGroup[]) {
 export async function refusalsByDefault(groups: readonly RunnerGroup[], destination?: string): Promise<Refusals> {
   const asksOfGroup = groupBy(await askedWithoutPolicy(groups), ({ group }) => group);
   const refusals = groups.flatMap((group): readonly (readonly [RunnerGroup, Failure])[] => {
+    const paths = asksOfGroup.get(group)?.map(({ path }) => path);
     if (destination !== undefined && group.namespace !== destination)
       return [[group, foreignNamespace(group, destination)]];
-    const paths = asksOfGroup.get(group)?.map(({ path }) => path);
     return paths ? [[group, onlyByPolicy(group, paths)]] : [];
   });
   const [first, ...otherFailures] = refusals.map(([, failure]) => failure);
   return { byGroup: new Map(refusals), whole: first && joinFailures([first, ...otherFailures]) };
 }
 
+function foreignNamespace({ namespace, name, place }: RunnerGroup, destination: string): Failure {
+  const group = `RunnerGroup ${namespace}/${name} (${place.file}:${place.line})`;
+  const why = `the destination namespace of the Application is ${destination}, and its RunnerGroups live there`;
+  const advice = `Remove metadata.namespace or set it to ${destination}. For another namespace, make another Application.`;
+  return refusal('GR-POLICY-01', `serve ${group}: ${why}. ${advice}`);
+}
+
 function onlyByPolicy({ namespace, name, place }: RunnerGroup, paths: readonly FieldPath[]): Failure {
   const fieldTexts = paths.map((path) => {
-    const field = path.at(-1) === 'securityProfile' ? `${path.join('.')}: privileged` : path.join('.');
-    return `${field} (${namespace}/${name}, ${place.file}:${place.line})`;
+    const value = path.at(-1) === 'securityProfile' ? ': privileged' : '';
+    return `${path.join('.')}${value} (${namespace}/${name}, ${place.file}:${place.line})`;
   });
-  return refusal(
-    'GR-POLICY-03',
-    `start pods with ${firstNames(fieldTexts, MOST_NAMED)}: only a policy can allow that, and there is none. Remove these fields, or ask for a policy that allows them.`,
-  );
+  const why =
+    'only a policy can allow that, and there is none. Remove these fields, or ask for a policy that allows them.';
+  return refusal('GR-POLICY-03', `start pods with ${firstNames(fieldTexts, MOST_NAMED)}: ${why}`);
 }

@@ -25,12 +25,8 @@ export function runnerGroupFromObject(
   // The spec of a stand-in says nothing.
   const notedProblem = annotations?.[PROBLEM];
   if (notedProblem !== undefined) return { problem: notedProblem, isDenied: annotations?.[PROBLEM_REASON] === DENIED };
-  const text = jsonOf({
-    apiVersion: API_VERSION,
-    kind: KIND,
-    metadata: { name, namespace, annotations, labels },
-    spec,
-  });
+  const metadata = { name, namespace, annotations, labels };
+  const text = jsonOf({ apiVersion: API_VERSION, kind: KIND, metadata, spec });
   if (text === undefined) return { problem: 'spec is nested too deep' };
   const [read] = readAll({ name: `${namespace}/${name}`, text });
   if (read === undefined || 'problem' in read) return { problem: read?.problem.message ?? 'is empty' };

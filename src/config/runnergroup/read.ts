@@ -236,17 +236,14 @@ class GroupReader {
   }
 }
 
-function quickGroups(
-  file: SourceFile,
-  { defaultNamespace, defaults }: ReadOptions,
-): readonly RunnerGroup[] | undefined {
+function quickGroups(file: SourceFile, options: ReadOptions): readonly RunnerGroup[] | undefined {
   const documents = readPlainYaml(file);
   if (!documents) return undefined;
   const groups: RunnerGroup[] = [];
   for (const { value, placeOf } of documents) {
     if (!isMapping(value) || value['apiVersion'] !== API_VERSION || value['kind'] !== KIND) return undefined;
     const document = { placeOf, writtenAt: () => undefined };
-    const result = toRunnerGroup({ document, base: [], value }, defaultNamespace, defaults);
+    const result = toRunnerGroup({ document, base: [], value }, options.defaultNamespace, options.defaults);
     if ('problems' in result) return undefined;
     groups.push(result.group);
   }

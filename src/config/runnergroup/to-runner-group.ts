@@ -68,11 +68,8 @@ export function toRunnerGroup(
   const { spec, images } = defaults(writtenGroup.group);
   const full = readWritten({ ...source, value: { ...(source.value as object), spec } }, defaultNamespace);
   if ('group' in full) return { group: withImages({ ...full.group, manifest, ...(images && { images }) }, {}) };
-  const withDefaultsNote = (problem: Problem) => ({
-    ...problem,
-    message: `${problem.message} (with the defaults of the policy)`,
-  });
-  return { ...full, problems: full.problems.map(withDefaultsNote) };
+  const told = (text: string) => `${text} (with the defaults of the policy)`;
+  return { ...full, problems: full.problems.map(({ message, ...where }) => ({ ...where, message: told(message) })) };
 }
 
 function readWritten(source: SourceObject, defaultNamespace: string): { readonly group: RunnerGroup } | NoRunnerGroup {

@@ -23,6 +23,7 @@ import {
   type RunnerGroupObject,
 } from '../../clients/kubernetes/resources.ts';
 import { type Watch, watchOf } from '../../clients/kubernetes/watch.ts';
+import { policyDefaults } from '../../config/policy/defaults.ts';
 import type { GroupDefaults, InstallationPods } from '../../config/runnergroup/to-runner-group.ts';
 import { groupOfObject, READ_ANNOTATIONS } from '../../plan/own-pod.ts';
 import { defined } from '../../shared/defined.ts';
@@ -32,7 +33,6 @@ import { GROUP_NAME, LOOK_NOW, REGISTERED_AT, SHARDS, SUSPENDED, TRACKING_ID } f
 import type { Tell } from '../planning/events.ts';
 import type { LiveGroup, LiveRunner } from '../seen/live.ts';
 import { CachedByKey, keepEqual, keepList } from '../seen/unchanged.ts';
-import { policyDefaults } from './policy-defaults.ts';
 
 interface LiveClusterOptions {
   /** Empty: all. */

@@ -165,11 +165,9 @@ export function judgeApplication(
   const live = shards.flatMap((shard) => shard.live);
   const members = groups.map((group) => memberOf(input, group));
   const foreignRunners = printedElsewhere(input, members);
-  const memberInputs = members.flatMap(
-    ({ live: group, target, observation, runners: its, lostJobs, unregistered, warnings }) => {
-      return [group, target, observation?.look, observation?.failure, its, lostJobs, unregistered, warnings];
-    },
-  );
+  const memberInputs = members.flatMap(({ observation, ...its }) => {
+    return [observation?.look, observation?.failure, ...Object.values(its)];
+  });
   const ofShards = shards.flatMap((shard) => [shard.wake.state.last, shard.wake.printed, shard.live]);
   const inputs = [...ofShards, ...memberInputs, ...foreignRunners];
   if (before && holds(before, nowMs) && sameElements(before.inputs, inputs)) return before;

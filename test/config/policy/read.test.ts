@@ -1,5 +1,5 @@
 /** Tests which files are policy files, and the messages about others. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { policyFieldRows } from '../../../packaging/field-tables.ts';
@@ -75,6 +75,67 @@ describe('a policy file', () => {
       { problems: [expect.stringMatching(/folder: cannot be read: it is a folder \(EISDIR\)$/)] },
       { problems: [expect.stringMatching(/none: cannot be read: no such file \(ENOENT\)$/)] },
     ]);
+  });
+});
+
+describe('the bounds of a policy file', () => {
+  const list = (length: number, entry = 'a') => Array.from({ length }, () => entry);
+  const exception = (fields: object) => ({
+    exceptions: [{ groups: ['a/b'], rules: ['images'], until: '2027-03-31', reason: 'x', ...fields }],
+  });
+  const amounts = (length: number) =>
+    Object.fromEntries(Array.from({ length }, (_, index) => [`example.com/r${index}`, 1]));
+  const problemsOfSpec = (spec: object) => problemsOf(JSON.stringify({ ...JSON.parse(DOCUMENT), spec }));
+  const DOCUMENT = JSON.stringify({ apiVersion: 'gitea.bpg.pw/v1alpha1', kind: 'RunnerPolicy' });
+
+  it.each<[string, object, object]>([
+    ['entries of a list', { projects: list(1_000) }, { projects: list(1_001) }],
+    ['characters of a pattern', { projects: ['a'.repeat(512)] }, { projects: ['a'.repeat(513)] }],
+    ['an empty pattern', { projects: ['a'] }, { projects: [''] }],
+    ['an empty registry', { registries: ['a.example.com'] }, { registries: [''] }],
+    ['entries of maxResources', { maxResources: amounts(1_000) }, { maxResources: amounts(1_001) }],
+    ['a negative cap', { maxActiveRunners: 0 }, { maxActiveRunners: -1 }],
+    ['a cap', { maxActiveRunners: 1_000_000 }, { maxActiveRunners: 1_000_001 }],
+    ['default labels', { defaults: { labels: list(100, 'a:host') } }, { defaults: { labels: list(101, 'a:host') } }],
+    ['no default label', { defaults: { labels: ['a:host'] } }, { defaults: { labels: [] } }],
+    [
+      'characters of a default image',
+      { defaults: { images: { runner: 'a'.repeat(512) } } },
+      { defaults: { images: { runner: 'a'.repeat(513) } } },
+    ],
+    ['an empty default image', { defaults: { images: { runner: 'a' } } }, { defaults: { images: { runner: '' } } }],
+    ['groups of an exception', exception({ groups: list(1_000, 'a/b') }), exception({ groups: list(1_001, 'a/b') })],
+    ['no group of an exception', exception({}), exception({ groups: [] })],
+    ['rules of an exception', exception({ rules: list(16, 'images') }), exception({ rules: list(17, 'images') })],
+    ['no rule of an exception', exception({}), exception({ rules: [] })],
+    ['characters of a reason', exception({ reason: 'x'.repeat(500) }), exception({ reason: 'x'.repeat(501) })],
+    ['no reason', exception({}), exception({ reason: '' })],
+    ['a day that is none', exception({ until: '2028-02-29' }), exception({ until: '2027-02-29' })],
+    ['a moment for a day', exception({}), exception({ until: '2027-03-31T00:00:00Z' })],
+    ['resources of containers', { maxResources: { '*': 0, cpu: 1 } }, { maxResources: { pods: 1 } }],
+  ])('a policy is refused for one step too much: %s', (_, allowed, refused) => {
+    expect(problemsOfSpec(allowed)).toEqual([]);
+    expect(problemsOfSpec(refused)).not.toEqual([]);
+  });
+
+  it('the name of a policy has at most 253 characters', () => {
+    const named = (length: number) => `${HEAD}metadata: {name: ${'a'.repeat(length)}}\nspec: {}\n`;
+
+    expect(problemsOf(named(253))).toEqual([]);
+    expect(problemsOf(named(254))).toHaveLength(1);
+  });
+
+  it('a policy file of exactly 1 MiB is read, and one that is no UTF-8 is not', () => {
+    const text = `${HEAD}spec: {}\n`;
+    const folder = folderWith({ 'full.yaml': text + '#'.repeat(MOST_POLICY_BYTES - text.length) });
+    writeFileSync(join(folder, 'latin.yaml'), Buffer.from([0x23, 0xe9, 0x0a]));
+
+    expect(readPolicyFile(join(folder, 'full.yaml'))).toEqual({ policy: {} });
+    expect(readPolicyFile(join(folder, 'latin.yaml'))).toEqual({ problems: [expect.stringMatching(/is not UTF-8$/)] });
+  });
+
+  it('a broken document beside a good one is told at its place', () => {
+    expect(problemsOf(`${HEAD}spec: {}\n---\na: [\n`)).toEqual([expect.stringMatching(/^policy\.yaml:\d+:\d+: is no/)]);
   });
 });
 

@@ -85,7 +85,7 @@ describe('what a policy denies in the podTemplate of a group, it denies in that 
       'securityProfile',
     ];
 
-    expect([...Object.keys(DENIED), ...ofGroupAlone].sort()).toEqual(GROUP_RULES.map(([rule]) => rule).sort());
+    expect([...Object.keys(DENIED), ...ofGroupAlone].sort()).toEqual(Object.keys(GROUP_RULES).sort());
   });
 
   const cases = Object.entries(DENIED).flatMap(([rule, each]) =>
