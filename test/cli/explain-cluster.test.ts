@@ -255,6 +255,16 @@ describe('without PATH and without files here', () => {
     expect(ofHome.stderr).toContain('GR-CLUSTER-12');
   });
 
+  it('explain names the context, and the way to another cluster, if this one has no RunnerGroup', async () => {
+    const { run, kubeconfig } = await scene(() => ({ groups: [] }));
+
+    const { code, stderr } = await run(['-n', 'runners', '--kubeconfig', kubeconfig]);
+
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/no RunnerGroup in namespace runners of https:\S+ \(context \S+\)/);
+    expect(stderr).toContain('another cluster with --kubeconfig or kubectl config use-context');
+  });
+
   it('explain without PATH says so when there is no cluster, or --cluster off', async () => {
     const { run, kubeconfig } = await scene((url) => ({ groups: [groupObject(groupYaml(url))] }));
 

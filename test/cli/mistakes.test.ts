@@ -360,6 +360,19 @@ it.each<[Spec, string, Spec?]>([
   ],
   ...[
     [{ nodeSelector: { a: 'b' } }, 'nodeSelector: unknown field; it belongs into spec'],
+    ...[
+      ['template', { template: { spec: {} } }] as const,
+      ['spec.template', { spec: { template: { spec: {} } } }] as const,
+      ['spec.jobTemplate', { spec: { jobTemplate: {} } }] as const,
+      ['spec.spec', { spec: { spec: {} } }] as const,
+      ['spec.replicas', { spec: { replicas: 2 } }] as const,
+    ].map(
+      ([place, template]) =>
+        [
+          template,
+          `${place}: unknown field; podTemplate is the template itself: write the spec of the pod below podTemplate.spec`,
+        ] as const,
+    ),
     [{ metadata: { tolerations: [] } }, 'metadata.tolerations: unknown field; it belongs into spec'],
     [{ spec: { volumeMounts: [] } }, 'spec.volumeMounts: unknown field; it belongs into a container'],
   ].map(([podTemplate, told]): [Spec, string] => [{ podTemplate }, `spec.podTemplate.${told} [GR-INPUT-04]`]),

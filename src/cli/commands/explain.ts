@@ -124,11 +124,12 @@ async function look(paths: readonly string[], flags: FlagsOf<'explain'>, io: Io)
   };
   return await fromFilesOrCluster(paths, flags, io, ofFiles, async (source, reader) => {
     const planned = await planOfCluster(source, reader, flags, io);
-    const { server, namespaces, broken } = planned.where;
+    const { server, context, namespaces, broken } = planned.where;
     if (planned.groups.length + broken.length > 0) return planned;
     const namespaceText = namespaces.length === 0 ? 'in any namespace' : `in namespace ${namespaces.join(', ')}`;
-    const advice = namespaces.length === 0 ? '' : 'give another one with -n, all with -A, or ';
-    const message = `find RunnerGroups: no RunnerGroup ${namespaceText} of ${server}, and none in the current folder. To look elsewhere, ${advice}name files.`;
+    const contextText = context === undefined ? '' : ` (context ${context})`;
+    const advice = namespaces.length === 0 ? '' : 'give another namespace with -n, all with -A, ';
+    const message = `find RunnerGroups: no RunnerGroup ${namespaceText} of ${server}${contextText}, and none in the current folder. To look elsewhere, ${advice}another cluster with --kubeconfig or kubectl config use-context, or name files.`;
     throw new Failure('GR-INPUT-09', 2, message);
   });
 }

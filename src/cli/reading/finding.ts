@@ -48,7 +48,7 @@ export const API_TOKEN = `Make a token in Gitea and repeat step 1 of ${INSTALL} 
 export const AS_ADMINISTRATOR = 'Run this again with --kubeconfig of a cluster administrator';
 /** Remedies by kind of failure. A new token helps only if the token is refused. */
 const BY_KIND: Readonly<Record<FailureKind, string>> = {
-  unauthorized: API_TOKEN,
+  unauthorized: `Follow the message above. A new token goes into the Secret by step 1 of ${INSTALL}`,
   forbidden: API_TOKEN,
   'user-refused': 'Follow the message above. The scopes of the token are good',
   'token-unusable': API_TOKEN,
@@ -93,7 +93,7 @@ export const newHandOver = (namespace: string): string =>
   `sed "s/: runners$/: ${namespace}/" install/runner-credentials.yaml | ${APPLY} -f - (with Helm: runnerCredentials)`;
 
 export const describePods = (argocdNamespace: string, deployment: string): string =>
-  `kubectl -n ${argocdNamespace} describe pods, and logs of deployment/${deployment}: a missing Secret or image is the usual cause`;
+  `Their Events and their log say why: kubectl -n ${argocdNamespace} describe pods, and logs deployment/${deployment}`;
 
 /** Remedy for a Gitea that this machine does not reach. */
 export const fromWithin = (argocdNamespace: string): string =>

@@ -36,7 +36,8 @@ export function failureOfStatus(request: HttpRequest, answer: HttpAnswer, hints:
     return failureOfOtherContent(request, answer);
   switch (status) {
     case 401: {
-      const remedy = `It is expired, deleted or of another Gitea: put a valid one into ${token.source}`;
+      const why = token.fault ?? 'It is expired, deleted or of another Gitea';
+      const remedy = `${why}: put a valid one into ${token.source}`;
       return say('GR-GITEA-01', 'Gitea does not accept the token (401)', remedy, 'unauthorized');
     }
     case 403:

@@ -3,6 +3,9 @@ import { createHmac } from 'node:crypto';
 import { inspect } from 'node:util';
 import { isBelow, normalBase } from '../../shared/url.ts';
 
+/** 40 hexadecimal digits, or a JWT. */
+const FORMS = /^(?:[0-9a-f]{40}|[\w-]+\.[\w-]+\.[\w-]+)$/;
+
 /** How a server expects its token: Gitea `token …`, Argo CD `Bearer …`. */
 type TokenScheme = 'token' | 'Bearer';
 
@@ -65,6 +68,16 @@ export class Token {
       this.#scheme === otherToken.#scheme &&
       this.#secret === otherToken.#secret
     );
+  }
+
+  /** Says what is wrong with its form. Undefined: it has that of a token of Gitea, or of OAuth. Shows nothing of it. */
+  get fault(): string | undefined {
+    const secret = this.#secret;
+    if (FORMS.test(secret)) return undefined;
+    if (/^(["'`]).*\1$/.test(secret)) return 'It has quotes around it';
+    if (FORMS.test(Buffer.from(secret, 'base64').toString('latin1').trim())) return 'It is encoded in base64 once more';
+    if (/^[<$%{]|[}>]$/.test(secret)) return 'It is a placeholder';
+    return secret.length === 40 ? undefined : `It has ${secret.length} characters, and tokens of Gitea have 40`;
   }
 
   toString(): string {

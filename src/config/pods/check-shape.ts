@@ -86,8 +86,21 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ...{ PodSpec: ['Container=a container', 'ObjectMeta=metadata'], Container: ['PodSpec=spec'] },
 };
 
+/** Fields of a Job, a Deployment or a CronJob around a pod template. */
+const AROUND_TEMPLATE = new Set([
+  'template',
+  'jobTemplate',
+  'spec',
+  'replicas',
+  'selector',
+  'strategy',
+  'backoffLimit',
+]);
+
 function unknownField(name: string, struct: string, suggest: Suggest): string {
   if (isDirective(name)) return DIRECTIVE;
+  if (AROUND_TEMPLATE.has(name) && (struct === 'PodSpec' || struct === 'PodTemplateSpec'))
+    return 'unknown field; podTemplate is the template itself: write the spec of the pod below podTemplate.spec';
   const knownNames = [...fieldsOf(struct).keys()];
   const homes = (HOMES[struct] ?? []).map((text) => text.split('='));
   const [, home] = homes.find(([type = '']) => fieldsOf(type).has(name)) ?? [];

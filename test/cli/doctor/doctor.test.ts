@@ -531,6 +531,6 @@ it.each(Object.entries({ unauthorized: true, timeout: false, 'server-error': fal
   (kind, isAsked) => {
     const failure = new Failure('GR-X-01', 1, 'x', kind as FailureKind);
 
-    expect(remedyOfFailure(failure).includes('Make a token')).toBe(isAsked);
+    expect(remedyOfFailure(failure).includes('token goes into the Secret')).toBe(isAsked);
   },
 );

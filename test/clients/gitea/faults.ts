@@ -44,7 +44,7 @@ const HTTP_FAULTS: readonly Fault[] = [
     'GR-GITEA-01',
     status(401),
     'Gitea does not accept the token (401)',
-    'It is expired, deleted or of another Gitea: put a valid one into the Secret of authToken',
+    'It has 12 characters, and tokens of Gitea have 40: put a valid one into the Secret of authToken',
   ),
   onJobs(
     'the token lacks a scope',

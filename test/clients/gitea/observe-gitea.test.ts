@@ -258,7 +258,7 @@ describe('several targets', () => {
 
     expect(failure.message.split('\n')).toEqual([
       `ask the version of Gitea: GET ${bad.origin}/api/v1/version: this is Gitea 1.24.0, which cannot list jobs. Upgrade it to 1.25.0 or newer.`,
-      `GR-GITEA-01 ask the version of Gitea: GET ${worse.origin}/api/v1/version: Gitea does not accept the token (401). It is expired, deleted or of another Gitea: put a valid one into the Secret of authToken.`,
+      `GR-GITEA-01 ask the version of Gitea: GET ${worse.origin}/api/v1/version: Gitea does not accept the token (401). It has 12 characters, and tokens of Gitea have 40: put a valid one into the Secret of authToken.`,
     ]);
   });
 

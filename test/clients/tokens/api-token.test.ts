@@ -142,6 +142,19 @@ describe('a token', () => {
     },
   );
 
+  it.each([
+    ['0123456789abcdef0123456789abcdef01234567', undefined],
+    ['eyJhbGciOiJSUzI1NiJ9.eyJnbnQiOjF9.c2ln-_X', undefined],
+    ['"0123456789abcdef0123456789abcdef01234567"', 'It has quotes around it'],
+    ["'abc'", 'It has quotes around it'],
+    ['MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWYwMTIzNDU2Nw==', 'It is encoded in base64 once more'],
+    ['$GITEA_TOKEN', 'It is a placeholder'],
+    ['<path:kv/gitea#token>', 'It is a placeholder'],
+    ['0123456789abcdef', 'It has 16 characters, and tokens of Gitea have 40'],
+  ])('the form of a token tells a fault without showing it: %s', (secret, fault) => {
+    expect(new Token(secret, 'https://gitea.example.com').fault).toBe(fault);
+  });
+
   it('a token is bound to a URL, or cannot be made', () => {
     expect(() => new Token(SECRET, 'gitea.example.com')).toThrow('must be bound');
   });
