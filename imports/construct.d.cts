@@ -72,7 +72,7 @@ export interface RunnerGroupSpec {
     /** In place of `spec.podTemplate`. */
     readonly podTemplate?: { readonly [key: string]: unknown };
   })[];
-  /** Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. Not with `--cluster off`, because it needs the Jobs of the cluster. Default: `[]`. */
+  /** Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. At most five have `per` or `branches`. Not with `--cluster off`, because it needs the Jobs of the cluster. Default: `[]`. */
   readonly limits?: readonly ({
     /** Groups that name it share it. The lowest `max` of them counts. */
     readonly name?: string;

@@ -203,7 +203,7 @@ export interface RunnerGroupSpec {
   readonly sizes?: RunnerGroupSpecSizes[];
 
   /**
-   * Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. Not with `--cluster off`, because it needs the Jobs of the cluster.
+   * Limits besides the cap ([how](limits.md)). Each has `name`, `per`, or both, or `branches` with or without `per`. At most five have `per` or `branches`. Not with `--cluster off`, because it needs the Jobs of the cluster.
    *
    * @schema RunnerGroupSpec#limits
    */

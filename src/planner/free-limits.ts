@@ -44,7 +44,8 @@ export function limitsOfFree(queue: readonly ReadyJob[], limits: OpenLimits, fac
   // Most plans have no such limit.
   if (!facts.groups.some(limitsJobs)) return freeLimits;
   const living = livingSlots(queue, limits, poolOf);
-  const short = shortLimits(wantedSlots(coveringGroups(queue, facts, poolOf), limits));
+  const strictOf = memo(limits.strictOf);
+  const short = shortLimits(wantedSlots(coveringGroups(queue, facts, strictOf, poolOf), strictOf, limits));
   // Jobs that were not read may be of any repository and branch.
   for (const group of facts.groups)
     if (facts.unreadJobsOf(group) > 0) for (const limit of limits.leastOf(group)) addTo(short, capOf(group), limit);
@@ -77,6 +78,7 @@ function isOfRepository(pool: Pool): boolean {
 }
 
 type PoolOf = (group: Group, job: Job) => Pool;
+type StrictOf = OpenLimits['strictOf'];
 
 /** The slots of the own runners of jobs, by pool, as far as the limits of these jobs have them. */
 function livingSlots(queue: readonly ReadyJob[], limits: OpenLimits, poolOf: PoolOf) {
@@ -92,9 +94,18 @@ function livingSlots(queue: readonly ReadyJob[], limits: OpenLimits, poolOf: Poo
   return living;
 }
 
-/** Evaluates jobs of one repository and branch once, with their number: 50 groups may cover 10,000 jobs. */
-function coveringGroups(queue: readonly ReadyJob[], { ownersOf }: Facts, poolOf: PoolOf): readonly Covering[] {
-  const limitedOf = memo((owners: Owners) => (owners.covered ? owners.groups.filter(limitsJobs) : []));
+/**
+ * Evaluates jobs of one repository and branch once, with their number: 50 groups may cover 10,000 jobs.
+ * @param strictOf the limits that can stop a free runner of the group
+ */
+function coveringGroups(
+  queue: readonly ReadyJob[],
+  { ownersOf }: Facts,
+  strictOf: StrictOf,
+  poolOf: PoolOf,
+): readonly Covering[] {
+  const isStopped = (group: Group): boolean => strictOf(group).length > 0;
+  const limitedOf = memo((owners: Owners) => (owners.covered ? owners.groups.filter(isStopped) : []));
   const jobsByGroups = new Map<readonly Group[], Map<string, Job[]>>();
   for (const { listed } of queue) {
     const groups = limitedOf(ownersOf(listed));
@@ -114,14 +125,18 @@ function coveringGroups(queue: readonly ReadyJob[], { ownersOf }: Facts, poolOf:
  * Returns the slots that these jobs may take under their limits, by pool. A job without a size counts as the heaviest
  * size: a large runner could take it.
  */
-function wantedSlots(covering: readonly Covering[], limits: OpenLimits): ReadonlyMap<Pool, Map<OpenLimit, number>> {
+function wantedSlots(
+  covering: readonly Covering[],
+  strictOf: StrictOf,
+  limits: OpenLimits,
+): ReadonlyMap<Pool, Map<OpenLimit, number>> {
   const heaviest = new Map<Pool, number>();
   for (const { pool, group } of covering) heaviest.set(pool, Math.max(weightOf(group), heaviest.get(pool) ?? 1));
   const slotsByPool = new Map<Pool, Map<OpenLimit, number>>();
   for (const { pool, group, job, jobs } of covering) {
     const weight = group.size === undefined ? (heaviest.get(pool) ?? 1) : weightOf(group);
     const ofPool = slotsByPool.get(pool) ?? new Map<OpenLimit, number>();
-    for (const limit of limits.ofJob(group, job)) count(ofPool, limit, jobs * weight);
+    for (const limit of limits.ofJob(group, job, strictOf(group))) count(ofPool, limit, jobs * weight);
     slotsByPool.set(pool, ofPool);
   }
   return slotsByPool;

@@ -62,8 +62,8 @@ interface TakenSlots {
   readonly shared: ReadonlyMap<string, readonly Sharer[]>;
   /** The lowest number of the groups that share a limit. */
   readonly most: Map<string, number>;
-  /** `limitsBranch`, each answer worked out once. */
-  readonly isFor: (limit: Limit) => (branch: string | undefined) => boolean;
+  /** How many groups have the limit. */
+  readonly groupsByKey: ReadonlyMap<string, number>;
 }
 
 /**
@@ -80,42 +80,67 @@ interface Sharer {
 export type OpenLimits = ReturnType<typeof openLimits>;
 
 /** All limits, before any job has a slot. Groups that share a limit get the same object. */
-export function openLimits({ slots, shared, most, isFor }: TakenSlots) {
-  const limitByKey = new Map<string, OpenLimit>();
+export function openLimits({ slots, shared, most, groupsByKey }: TakenSlots) {
+  const caps = new Map<string, OpenLimit>();
+  const opened = memo((_key: string) => new Map<string | undefined, OpenLimit>());
   const open = (limit: Limit, repository?: string): OpenLimit => {
-    const key = keyFor(limit, repository);
-    const before = limitByKey.get(key);
+    const part = repository === undefined ? undefined : partOf(limit, repository);
+    const ofLimit = opened(limit.key);
+    const before = ofLimit.get(part);
     if (before) return before;
-    const repositoryPart = repository === undefined ? undefined : partOf(limit, repository);
+    const now = part === undefined ? openLimit(limit, [limit.key]) : openPart(limit, part);
+    ofLimit.set(part, now);
+    return now;
+  };
+  const openPart = (limit: Limit, part: string): OpenLimit => {
+    const key = `${limit.key} ${part}`;
     // A runner of which nobody knows for whom it works may work for anybody.
-    const keys = limit.key === key ? [key] : [key, limit.key];
+    const isUnused = !slots.has(key) && !shared.has(key);
+    const { left, others } = isUnused ? open(limit) : openLimit(limit, [key, limit.key]);
+    return { limit, of: part, left, others };
+  };
+  const openLimit = (limit: Limit, keys: readonly string[]): OpenLimit => {
     const atWork = keys.reduce((sum, each) => sum + (slots.get(each) ?? 0), 0);
     const sharers = keys.flatMap((each) => shared.get(each) ?? []);
-    const slotsLeft = leftForOurs((most.get(limit.key) ?? 0) - atWork, sharers);
-    const shownSharers = sharers.filter(({ isOurs }) => !isOurs).slice(0, 3);
-    const otherSharers = shownSharers.map(({ live: { name, application } }) => ({
-      name,
-      ...(application && { application }),
-    }));
-    const opened = { limit, ...(repositoryPart && { of: repositoryPart }), left: slotsLeft, others: otherSharers };
-    limitByKey.set(key, opened);
-    return opened;
+    const left = leftForOurs((most.get(limit.key) ?? 0) - atWork, sharers);
+    const foreign = sharers.filter(({ isOurs }) => !isOurs).slice(0, 3);
+    const others = foreign.map(({ live: { name, application } }) => ({ name, ...(application && { application }) }));
+    return { limit, left, others };
   };
+  /** The least that the limit leaves to a job of any repository. */
+  const leastLeft = (limit: Limit): number => {
+    const parts = [...slots.keys(), ...shared.keys()].filter((key) => key.startsWith(`${limit.key} `));
+    const lefts = parts.map((key) => open(limit, key.slice(limit.key.length + 1)).left);
+    return Math.min(open(limit).left, ...lefts);
+  };
+  const capOf = (group: Group): OpenLimit => {
+    const { maxActiveRunners, suspend } = group;
+    const key = capKey(group);
+    const cap = caps.get(key) ?? { left: suspend ? 0 : maxActiveRunners - (slots.get(key) ?? 0), others: [] };
+    caps.set(key, cap);
+    return cap;
+  };
+  const limitsOfJobs = memo(({ limits = [] }: Group): readonly Limit[] => limits.filter(dependsOnJob));
   return {
     /** The cap of a group, and its limits that are the same for all jobs. */
     ofGroup: (group: Group): readonly OpenLimit[] => {
-      const { limits = [], maxActiveRunners, suspend } = group;
-      const key = capKey(group);
-      const slotsLeft = suspend ? 0 : maxActiveRunners - (slots.get(key) ?? 0);
-      const cap = limitByKey.get(key) ?? { left: slotsLeft, others: [] };
-      limitByKey.set(key, cap);
-      return [cap, ...limits.filter((limit) => !dependsOnJob(limit)).map((limit) => open(limit))];
+      const { limits = [] } = group;
+      return [capOf(group), ...limits.filter((limit) => !dependsOnJob(limit)).map((limit) => open(limit))];
     },
 
-    /** Returns the limits per repository, organization or branch that the job counts under. */
-    ofJob: ({ limits = [] }: Group, { repository, branch }: Job): readonly OpenLimit[] => {
-      const jobLimits = limits.filter((limit) => dependsOnJob(limit) && isFor(limit)(branch));
-      return jobLimits.map((limit) => open(limit, repository));
+    /**
+     * Returns the limits per repository, organization or branch that the job counts under.
+     * @param among some of the group's limits; absent: all
+     */
+    ofJob: (group: Group, { repository, branch }: Job, among = limitsOfJobs(group)): readonly OpenLimit[] =>
+      among.flatMap((limit) => (limitsBranch(limit, branch) ? [open(limit, repository)] : [])),
+
+    /** The limits that depend on the job and can stop a free runner. The cap stops it before the others do. */
+    strictOf: (group: Group): readonly Limit[] => {
+      const { left } = capOf(group);
+      if (left <= 0) return [];
+      const isOfSeveral = (limit: Limit): boolean => group.isBound === true && (groupsByKey.get(limit.key) ?? 1) > 1;
+      return limitsOfJobs(group).filter((limit) => isOfSeveral(limit) || leastLeft(limit) < left);
     },
 
     /** The least that its limits leave to a job of which nothing is known. A bound runner is of a repository, but of no branch. */
@@ -180,13 +205,14 @@ export function countTaken(
   evidence: Evidence,
   jobs: readonly ListedJob[],
 ): TakenSlots {
-  const isFor = memo((limit: Limit) => memo((branch: string | undefined) => limitsBranch(limit, branch)));
   const slots = new Map<string, number>();
   const mostByKey = new Map<string, number>();
+  const groupsByKey = new Map<string, number>();
   const limitByName = new Map<string, Limit>();
   for (const limit of groups.flatMap(({ limits = [] }) => limits)) {
     const lowest = Math.min(limit.most, mostByKey.get(limit.key) ?? limit.most);
     mostByKey.set(limit.key, lowest);
+    count(groupsByKey, limit.key, 1);
     if (limit.name !== undefined) limitByName.set(limit.name, { ...limit, most: lowest });
   }
   const ours = [...runners.byGroup.values()].flatMap((ofGroup) => ofGroup.runners);
@@ -194,13 +220,13 @@ export function countTaken(
     const weight = runnerSlots * Math.max(weightOf(group), live?.weight ?? 1);
     // A runner that works while the spec changes counts under its former limits, too.
     const before = (live?.limits ?? []).flatMap((name) => limitByName.get(name) ?? []);
-    const limits = [...(group.limits ?? []), ...before].filter((limit) => isFor(limit)(job?.branch));
+    const limits = [...(group.limits ?? []), ...before].filter((limit) => limitsBranch(limit, job?.branch));
     const repositoryNow = live?.repository && nameNow(live.repository, group, evidence.looks.get(group.look));
     const keys = limits.map((limit) => keyFor(limit, job?.repository ?? repositoryNow ?? live?.repository));
     for (const key of new Set([capKey(group), ...keys])) count(slots, key, weight);
   }
   const shared = limitByName.size === 0 ? new Map() : sharersOf(limitByName, groups, runners, evidence, jobs);
-  return { slots, shared, most: mostByKey, isFor };
+  return { slots, shared, most: mostByKey, groupsByKey };
 }
 
 function sharersOf(

@@ -1,12 +1,17 @@
 /** Patterns that choose branches and repositories. */
 import { addTo } from './collections.ts';
 
-/** @param pattern has one star at most (schema.ts): `*` is any characters but a slash, `**` any */
+/**
+ * True if the text matches. A plan asks millions of times.
+ * @param pattern has one star at most (schema.ts): `*` is any characters but a slash, `**` any
+ */
 export function fitsPattern(pattern: string, text: string): boolean {
-  const [start = '', end] = pattern.split(/\*+/);
-  if (end === undefined) return text === pattern;
-  if (!text.startsWith(start) || !text.slice(start.length).endsWith(end)) return false;
-  return pattern.includes('**') || !text.slice(start.length, text.length - end.length).includes('/');
+  const star = pattern.indexOf('*');
+  if (star < 0) return text === pattern;
+  const end = pattern.lastIndexOf('*') + 1;
+  const endsAt = text.length - (pattern.length - end);
+  if (endsAt < star || !text.endsWith(pattern.slice(end)) || !text.startsWith(pattern.slice(0, star))) return false;
+  return end - star > 1 || !text.slice(star, endsAt).includes('/');
 }
 
 /**

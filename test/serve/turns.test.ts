@@ -147,6 +147,38 @@ const MOST_PLANS = 4;
 /** Most tries. Other processes take time from each try, so one good try is enough. */
 const MOST_TRIES = 40;
 
+/** Plans of as many groups without limits. Limits for branches took 80 before. */
+const MOST_PLAIN_PLANS = 12;
+
+/** Limits of all that a RunnerGroup may have: each job has a branch and a repository of its own, which fit no limit. */
+const LIMITS: Readonly<Record<string, (at: number) => Partial<RunnerGroup>>> = {
+  'limits for branches, in groups without a slot': (at) => ({ maxActiveRunners: 0, limits: branchLimits(at, 5) }),
+  'limits for branches': (at) => ({ maxActiveRunners: 1, limits: branchLimits(at, 5) }),
+  'limits for branches that are lower than the cap': (at) => ({ maxActiveRunners: 2, limits: branchLimits(at, 1) }),
+  'limits for repositories': (at) => ({ maxActiveRunners: 1, limits: repositoryLimits(at) }),
+};
+
+function branchLimits(at: number, max: number): RunnerGroup['limits'] {
+  return [...upTo(5, (nth) => ({ max, branches: [...upTo(10, (end) => `a/**${at}.${nth}.${end}z`)] }))];
+}
+
+function repositoryLimits(at: number): RunnerGroup['limits'] {
+  return [...upTo(5, (nth) => ({ name: `limit-${at}-${nth}`, max: 5, per: 'repository' as const }))];
+}
+
+it.each(Object.entries(LIMITS))('the plan of 20 groups does not take much longer for %s', (_, limitsOf) => {
+  const jobs = rows((id) => ({ branch: `${'a/'.repeat(100)}${id}`, repository: `acme/r${id}` }));
+  const planMs = (over: (at: number) => Partial<RunnerGroup>): number => {
+    const groups = upTo(20, (at) => group(`g${at}`, ['linux'], over(at)));
+    return cpuMs((hostile) => planned(groups, hostile), jobs);
+  };
+  let least = Infinity;
+  for (let tries = 0; tries < MOST_TRIES && least >= MOST_PLAIN_PLANS; tries += 1)
+    least = Math.min(least, planMs(limitsOf) / planMs(() => ({ maxActiveRunners: 1 })));
+
+  expect(least).toBeLessThan(MOST_PLAIN_PLANS);
+});
+
 describe.each(Object.entries(HOSTILE))('%s', (_, [groups, jobs]) => {
   const plain = [group('ci', ['linux'])];
   const unitMs = (): number =>

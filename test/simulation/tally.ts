@@ -113,58 +113,36 @@ export function figuresOf(tally: Tally, exact: Tally): Figures {
   };
 }
 
-const HEAD = [
-  'policy',
-  'CI jobs',
-  'pruned while busy',
-  'pruned while busy, per 1000 CI jobs',
-  'pruned and killed',
-  'killed at the default grace period',
-  'cap exceeded',
-  'cap exceeded until the next sync',
-  'double spawns',
-  'never served',
-  'wait p50',
-  'wait p99',
-  "wait p99 ÷ exact's",
-  '> 60 s later than exact',
-  '> 60 s earlier than exact',
-  'needless runners per 100 CI jobs',
-  "needless runners, less exact's",
-  'exchanged runners',
-];
+/** The rows of the table, and how each reads a policy's sums. */
+const ROWS: Readonly<Record<string, (tally: Tally, figures: Figures, exact: Tally) => string | number>> = {
+  'CI jobs': (tally) => tally.waitsMs.length,
+  'pruned while busy': (tally) => tally.prunedAtWork,
+  'pruned while busy, per 1000 CI jobs': (_, figures) => figures.prunedAtWork.toFixed(2),
+  'pruned and killed': (tally) => tally.killed,
+  'killed at the default grace period': (tally) => tally.killedAtDefault,
+  'cap exceeded': (_, figures) => figures.overCap,
+  'cap exceeded until the next sync': (tally) => tally.capRaces - tally.breaches.cap,
+  'double spawns': (_, figures) => figures.doubleSpawns,
+  'never served': (_, figures) => figures.neverServed,
+  'wait p50': (tally) => `${quantileS(tally.waitsMs, 0.5).toFixed(0)} s`,
+  'wait p99': (tally) => `${quantileS(tally.waitsMs, 0.99).toFixed(0)} s`,
+  "wait p99 ÷ exact's": (_, figures) => figures.p99.toFixed(3),
+  '> 60 s later than exact': (_, figures) => `${figures.later.toFixed(1)} %`,
+  '> 60 s earlier than exact': (tally) => `${percent(tally.earlier, tally.paired)} %`,
+  'needless runners per 100 CI jobs': (_, figures) => `${figures.needless.toFixed(1)} %`,
+  "needless runners, less exact's": (tally, _, exact) =>
+    `${percent(tally.needless - exact.needless, tally.waitsMs.length)} %`,
+  'exchanged runners': (tally) => tally.exchanged,
+};
 
-/** The table of docs/simulations.md. */
+/** The table of docs/simulations.md: a column for each policy. */
 export function formatTable(tallies: Tallies, histories: number, names: readonly PolicyName[], first = 1): string {
-  const rows = names.map((name) => {
-    const tally = tallies[name];
-    const { waitsMs, needless, breaches } = tally;
-    const figures = figuresOf(tally, tallies.exact);
-    const cells = [
-      name,
-      waitsMs.length,
-      tally.prunedAtWork,
-      figures.prunedAtWork.toFixed(2),
-      tally.killed,
-      tally.killedAtDefault,
-      figures.overCap,
-      tally.capRaces - breaches.cap,
-      figures.doubleSpawns,
-      figures.neverServed,
-      `${quantileS(waitsMs, 0.5).toFixed(0)} s`,
-      `${quantileS(waitsMs, 0.99).toFixed(0)} s`,
-      figures.p99.toFixed(3),
-      `${figures.later.toFixed(1)} %`,
-      `${percent(tally.earlier, tally.paired)} %`,
-      `${figures.needless.toFixed(1)} %`,
-      `${percent(needless - tallies.exact.needless, waitsMs.length)} %`,
-      tally.exchanged,
-    ];
-    return `| ${cells.join(' | ')} |`;
+  const rows = Object.entries(ROWS).map(([title, cell]) => {
+    const cells = names.map((name) => cell(tallies[name], figuresOf(tallies[name], tallies.exact), tallies.exact));
+    return `| ${[title, ...cells].join(' | ')} |`;
   });
-  const rule = `|---|${'---:|'.repeat(HEAD.length - 1)}`;
-  const seeds = `seeds ${first} to ${first + histories - 1}`;
-  return [`${histories} histories, ${seeds}.`, '', `| ${HEAD.join(' | ')} |`, rule, ...rows].join('\n');
+  const about = `${histories} histories, seeds ${first} to ${first + histories - 1}.`;
+  return [about, '', `| | ${names.join(' | ')} |`, `|---|${'---:|'.repeat(names.length)}`, ...rows].join('\n');
 }
 
 function percent(part: number, whole: number): string {

@@ -307,6 +307,9 @@ function limitKind({ per, branches }: NormalFields['limits'][number]): string {
   return [per && `per ${per}`, branches && `of branches ${branches.join(', ')}`].filter(Boolean).join(' ');
 }
 
+/** Each plan compares each of these limits with each queued job: with 10 patterns each, 500,000 times for 10,000 jobs. */
+const MOST_LIMITS_OF_JOBS = 5;
+
 /** Gitea knows no such limits: an idle runner takes any job, and turns put younger jobs first. */
 function ruleLimits({ spec, unclear }: Draft, report: Report): NormalFields['limits'] | undefined {
   if (unclear('limits')) return undefined;
@@ -335,6 +338,9 @@ function ruleLimits({ spec, unclear }: Draft, report: Report): NormalFields['lim
     for (const [what, isSet] of unfit)
       if (ofJobs && isSet && !isBound(spec)) report([...limitPath, ofJobs], `does not go with ${what}`);
   }
+  const ofJobs = limits.filter(({ per, branches }) => per || branches).length;
+  if (ofJobs > MOST_LIMITS_OF_JOBS)
+    report(['limits'], `has ${ofJobs} limits with per or branches, more than ${MOST_LIMITS_OF_JOBS}: remove some`);
   return limits;
 }
 

@@ -170,6 +170,10 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
     [[{ name: 'gpus' }], '[0].max: is required: a whole number'],
     [[{ name: 'gpus', max: 0 }], '[0].max: must be at least 1, not the number 0'],
     [[{ max: 2, per: 'branch' }], '[0].per: must be one of repository, organization, not the string "branch"'],
+    [
+      Array.from({ length: 6 }, (_, nth) => ({ max: 2, branches: [`b${nth}`] })),
+      'spec.limits: has 6 limits with per or branches, more than 5: remove some [GR-INPUT-06]',
+    ],
     [[{ max: 2 }], '[0]: needs name, per or branches: the cap of the group is maxActiveRunners [GR-INPUT-06]'],
     ...['a*b*c', 'a b', '!main', 'a?', '[ab]', 'c++', 'main\n', '***'].map(
       (branch): Refused => [

@@ -60,15 +60,18 @@ const HEAD = [
   'cap exceeded, double spawns, never served, gaps in pools',
 ];
 
+/** A table for each view: one with all of them is too wide to read. */
 function formatTable({ exact, variants: sums }: Sums, histories: number): string {
-  const rows = variants.map(({ rule }, i) => {
-    const cells = VIEWS.flatMap((view) => cellsOf(sums[i]?.[view] ?? emptyTally(), exact));
-    return `| ${[rule, ...cells].join(' | ')} |`;
-  });
-  const heads = VIEWS.flatMap((view) => HEAD.map((head) => `${view}: ${head}`));
-  const rule = `|---|${'---:|'.repeat(heads.length)}`;
   const about = `${histories} ${KIND} histories, seeds ${FIRST} to ${FIRST + histories - 1}.`;
-  return [about, '', `| rule that is off | ${heads.join(' | ')} |`, rule, ...rows].join('\n');
+  const tables = VIEWS.map((view) => {
+    const rows = variants.map(({ rule }, i) => {
+      const cells = cellsOf(sums[i]?.[view] ?? emptyTally(), exact);
+      return `| ${[rule, ...cells].join(' | ')} |`;
+    });
+    const head = `| off, ${view} | ${HEAD.join(' | ')} |`;
+    return ['', head, `|---|${'---:|'.repeat(HEAD.length)}`, ...rows].join('\n');
+  });
+  return [about, ...tables].join('\n');
 }
 
 function cellsOf(tally: Tally, exact: Tally): readonly string[] {
