@@ -160,7 +160,12 @@ function unready(status: StatusSeen, application: ApplicationSeen | undefined): 
 }
 
 /** Reasons of the condition `Ready` whose cause is in Argo CD. */
-const ARGOCD_REASONS = new Set(['ComparisonError', 'PlanDiffers', 'SyncFailed', 'ForeignApplication']);
+export const ARGOCD_REASONS: ReadonlySet<string> = new Set([
+  'ComparisonError',
+  'PlanDiffers',
+  'SyncFailed',
+  'ForeignApplication',
+]);
 
 /** Returns why `serve` cannot register the runner, if its pod waits for credentials. */
 export function unregistered({ statuses }: WhereIAm, job: WaitingJob, live: LiveJob): NotCreated | undefined {
@@ -291,10 +296,7 @@ const ARGOCD_REMEDIES: Remedies = [
   ],
   [/project .*(?:does not exist|not allowed)/, 'make that AppProject, or correct spec.project of the Application'],
   [/no matching service account/, 'name one in spec.destinationServiceAccounts of the AppProject'],
-  [
-    /cluster \S+ not found|no clusters with this name/,
-    'correct spec.destination of the Application: argocd cluster list',
-  ],
+  [/cluster \S+ not found|no clusters with this name/, 'correct spec.destination: argocd cluster list'],
   [/is not managed/, 'add that namespace to those of the cluster in Argo CD: argocd cluster set --namespace'],
   [
     /field not declared in schema|strict decoding error|CRD is installed|API could not find|could not find the requested resource|RunnerGroup\S* "[^"]*" is invalid/,
@@ -305,10 +307,7 @@ const ARGOCD_REMEDIES: Remedies = [
     /asked us to try again later|client rate limiter/,
     'Argo CD tries again by itself. After ten minutes ask who runs the API server: it has too much to do',
   ],
-  [
-    /cannot (?:list|watch) resource/,
-    'give its account this right, or leave that kind out: resource.exclusions in argocd-cm',
-  ],
+  [/cannot (?:list|watch) resource/, 'give its account this right, or leave that kind out: resource.exclusions'],
   [
     /Too large resource version/, // k8s.io/apiserver, pkg/storage/errors.go
     'Argo CD tries again by itself. After ten minutes ask who runs the API server: its cache is behind its etcd',
@@ -328,10 +327,7 @@ const ARGOCD_REMEDIES: Remedies = [
   [/server.?side diff/i, `annotate the Application as ${manual('upgrade.md#020')} says`],
   [/field is immutable/, 'let the admission policy that changes pods of Jobs match CREATE only'],
   [/reached the specified backoff limit/, 'see the log of that Job, or take its hook out of the Application'],
-  [
-    /signal: killed/,
-    `give the sidecar ${NAME} of argocd-repo-server more memory: it was killed, by its limit as a rule`,
-  ],
+  [/signal: killed/, `give the sidecar ${NAME} of argocd-repo-server more memory: its limit killed it, as a rule`],
   [
     /failed timeout after/,
     'see why generate takes so long: gitea-runners doctor tells how Gitea and Kubernetes answer. The limit is ARGOCD_EXEC_TIMEOUT of the sidecar',
@@ -343,10 +339,7 @@ const ARGOCD_REMEDIES: Remedies = [
   [/namespaces? "[^"]*" not found/, `create that namespace again: ${STEP_2}`],
   [/signature is required|not signed/, 'sign that commit, or correct spec.signatureKeys of the AppProject'],
   [/larger than max/, 'keep RunnerGroups in a smaller repository, or raise ARGOCD_GRPC_MAX_SIZE_MB of Argo CD'],
-  [
-    /conflict with "/,
-    'let Argo CD alone write that field: kubectl get --show-managed-fields -o yaml shows who else does',
-  ],
+  [/conflict with "/, 'let Argo CD alone write it: kubectl get --show-managed-fields -o yaml shows who else does'],
   [/app path does not exist/, 'correct spec.source.path of the Application, or make that folder in git'],
   [
     /no space left|\.lock': File exists/,

@@ -87,7 +87,7 @@ const REMEDIES: Remedies = [
     'make Secret <secrets> in namespace <NAMESPACE>, or correct imagePullSecrets in spec.podTemplate',
   ],
   [/^\w*Image.* (?:toomanyrequests|rate limit)/, `${LOGIN}. Or pull from a mirror`],
-  [/^\w*Image.* (?:denied|unauthorized|authoriz|forbidden)/i, `${LOGIN}. Or correct the image`],
+  [/^\w*Image.* (?:denied|unauthorized|authoriz|forbidden|no basic auth)/i, `${LOGIN}. Or correct the image`],
   [
     /^\w*Image.* (?:HTTP response to HTTPS client|look like a TLS handshake)/,
     'that registry speaks plain HTTP: tell containerd of the nodes so (hosts.toml), or give the registry TLS',
@@ -102,10 +102,7 @@ const REMEDIES: Remedies = [
     /^\w*Image.* (?:certificate is|any IP SANs|Common Name)/,
     'see the certificate of that registry, and the host in the image',
   ],
-  [
-    /^\w*Image.* x509/,
-    'have the nodes trust the CA of the registry, in the settings of containerd: spec.caBundle does not reach it',
-  ],
+  [/^\w*Image.* x509/, 'have the nodes trust the CA of the registry, in containerd: spec.caBundle does not reach it'],
   [
     /^(?!ImageInspect)\w*Image.* (?:dial|timeout|deadline|reset|EOF)\b/,
     'see whether node <NODE> reaches the registry: network, DNS, proxy',
@@ -129,10 +126,7 @@ const REMEDIES: Remedies = [
     'make ServiceAccount <account> in namespace <NAMESPACE>, or correct spec.podTemplate',
   ],
   [/^FailedMount.* failed to fetch token/, `see why the API server gives the kubelet no token: ${LOOK}`],
-  [
-    /^FailedAttachVolume.*(?:Multi-Attach|already)/,
-    'wait for that pod, or give each pod a volume of its own: ephemeral',
-  ],
+  [/^FailedAttachVolume.*(?:Multi-Attach|already)/, 'wait for that pod, or give each pod its own volume: ephemeral'],
   [
     /^(?:FailedMount|CreateContainerConfigError).* configmap "(?<map>[\w.-]+)" not found/i,
     'make ConfigMap <map> in namespace <NAMESPACE>, or correct spec.podTemplate',
@@ -177,10 +171,7 @@ const REMEDIES: Remedies = [
     /^(?:Run|Create)ContainerError.*(?<what>apparmor|seccomp)/i,
     'see what node <NODE> says of <what>, or correct that profile in spec.podTemplate: kubectl describe node <NODE>',
   ],
-  [
-    /^(?:Run|Create)ContainerError.*(?:deadline|reserve container name|time(?:d )?out)/,
-    `its node is too slow: ${NODE}`,
-  ],
+  [/^(?:Run|Create)ContainerError.*(?:deadline|reserve container name|timed? ?out)/, `its node is too slow: ${NODE}`],
   [/^P\w+HookError/, 'see what that lifecycle hook says, and correct it in spec.podTemplate, or the image'],
   [
     /^(?:(?:Run|Create)ContainerError|StartError|ContainerCannotRun).*(?:exec:|executable|no such file|a directory|permission denied|mount|entrypoint)|^RROUnsupported|^RegistrationFailed.* exec/,
@@ -223,38 +214,11 @@ const REMEDIES: Remedies = [
     /^SchedulingGated/,
     'ask whoever sets the gates that it names: what stands before the / is the domain of that program (kueue.x-k8s.io: Kueue)',
   ],
-  // containerd 2.4: internal/cri/config/config.go, internal/cri/server/sandbox_run.go; CRI-O: "failed to find runtime handler".
-  [
-    /^FailedCreatePodSandBox.*(?:no runtime for |runtime handler )"?(?<handler>[\w.-]+)/,
-    'set up runtime <handler> in containerd of node <NODE>, or keep pods of that RuntimeClass to nodes that have it (its scheduling.nodeSelector), or correct runtimeClassName in spec.podTemplate',
-  ],
-  [
-    /^FailedCreatePodSandBox.*(?:get sandbox image|pull image) "(?<image>[\w./:@-]+)"/,
-    'have node <NODE> get the pause image <image>: load it, or correct sandbox in the settings of containerd. See whether the node reaches that registry',
-  ],
-  // The plugins' own words: amazon-vpc-cni-k8s, host-local, Calico, Cilium.
-  [
-    /^FailedCreatePodSandBox.*(?:assign an IP address|no IP addresses available|no more (?:free|IPs)|no available IP|range is full)/i,
-    'give node <NODE> more addresses for pods (a larger subnet or range, prefixes), or fewer pods. Until then: kubectl cordon <NODE>',
-  ],
-  [
-    /^FailedCreatePodSandBox.*plugin type="(?<plugin>[\w.-]+)".*(?:unauthorized|forbidden)/i,
-    'mend the login of network plugin <plugin> to the API server, as a rule by a restart of its pods: kubectl get pods -A -o wide. Other nodes may have this, too',
-  ],
-  [
-    /^FailedCreatePodSandBox.*plugin type="(?<plugin>[\w.-]+)"/,
-    `see whether the pod of network plugin <plugin> works on node <NODE>: kubectl ${ON_NODE}`,
-  ],
-  [
-    /^FailedCreatePodSandBox.*(?:cni|network)/i,
-    `see whether the pod of the network plugin works on node <NODE>: kubectl ${ON_NODE}`,
-  ],
-  [/^FailedCreatePodSandBox/, `see what the runtime of containers on node <NODE> says in its log, and ${NODE}`],
   [
     /^(?:Pulling|(?:ContainerCreating|PodInitializing).* network is ready)/,
     'see whether the image is large and the registry slow: take a smaller image, or a mirror near the nodes',
   ],
-  [/^(?:ContainerCreating|PodInitializing)/, NODE],
+  [/^(?:ContainerCreating|PodInitializing|NodeNotReady)/, NODE],
   [/^Suspended: \w+Queue .*(?:doesn't exist|not found)/, 'make that queue of Kueue, or correct spec.queue'],
   [
     /^Suspended: (?:\w+ )?\w+Queue .*(?:stopped|inactive)/,
@@ -287,90 +251,11 @@ const REMEDIES: Remedies = [
   ],
   [
     /^Suspended: (?:Job suspended|spec\.suspend is set)$/,
-    'ask who suspends Jobs here: kubectl get localqueues,workloads -A shows the queues of Kueue and who waits',
+    'ask who suspends Jobs here: kubectl get localqueues,workloads -A shows the queues of Kueue',
   ],
   [/^Suspended/, 'see all that Kueue says: kubectl -n <NAMESPACE> describe workloads'],
   [/^\w+: .*unknown (?:shorthand )?flag/, 'take an image with a newer runner'],
-  // Last words of register (runner 1.0.8: internal/app/cmd/register.go): those of Gitea, connect-go and Go's net/http.
-  [/^RegistrationFailed.*another Gitea/, `correct key url of <SECRET>, or ${GITEA_URL}`],
-  [
-    /^RegistrationFailed.*(?: 407\b|Proxy Authentication Required)/,
-    'give the proxy a login: spec.proxy.secretRef of <GROUP>',
-  ],
-  [
-    /^RegistrationFailed.* lookup (?:.*\b(?:timeout|refused|reset|unreachable|EOF)\b)/,
-    'see that pods reach the DNS of the cluster (port 53): NetworkPolicy of namespace <NAMESPACE>, and its pods: kubectl -n kube-system get pods -l k8s-app=kube-dns',
-  ],
-  [
-    /^RegistrationFailed.* lookup (?<host>[\w.-]+)(?!.*no such host)/,
-    'see the log of the DNS of the cluster, which fails to answer for <host>: kubectl -n kube-system logs -l k8s-app=kube-dns',
-  ],
-  [
-    /^RegistrationFailed.*proxyconnect.* lookup (?<host>[\w.-]+)/,
-    `correct ${PROXY}, or the DNS of the cluster, which does not know <host>`,
-  ],
-  [
-    /^RegistrationFailed.*proxyconnect.*(?:TLS handshake|HTTP response|malformed HTTP)/,
-    `write http:// in ${PROXY}: that proxy speaks no TLS`,
-  ],
-  [/^RegistrationFailed.*proxyconnect.*(?:x509|tls:)/, 'have pods trust the CA of the proxy: spec.caBundle of <GROUP>'],
-  [
-    /^RegistrationFailed.*proxyconnect/,
-    `see that pods reach the proxy in ${PROXY}: its port, whether it runs, NetworkPolicy`,
-  ],
-  [
-    /^RegistrationFailed.*remote error: tls: .*certificate/,
-    `write an address in ${GITEA_URL} that asks for no client certificate: runners have none`,
-  ],
-  [/^RegistrationFailed.*remote error: tls/, `see in the log of what stands before ${GITEA_URL} why it ends TLS`],
-  [
-    /^RegistrationFailed.*(?:HTTP response to HTTPS client|look like a TLS handshake)/,
-    `write http:// in ${GITEA_URL}, or give that address TLS: it speaks plain HTTP`,
-  ],
-  // A redirect turns a POST into a GET.
-  [
-    /^RegistrationFailed.* (?:400|405|30\d) /,
-    `see whether ${GITEA_URL} must begin with https://, or with another host: curl -sI ADDRESS shows where it leads`,
-  ],
-  [
-    /^RegistrationFailed.*content-type.*html/,
-    `let what stands before ${GITEA_URL} pass requests of runners (/api/actions) without a login`,
-  ],
-  [
-    /^RegistrationFailed.*(?:read-only file system|permission denied)/,
-    'let the runner write that path: readOnlyRootFilesystem, runAsUser and mounts in spec.podTemplate of <GROUP>',
-  ],
-  [/^RegistrationFailed.*no space left/, 'see the disk of its node, or the sizeLimit of that volume'],
-  [
-    /^RegistrationFailed.*(?:registration token (?:not found|has been invalidated)|of the token not found|missing runner token)/,
-    `write a new registration token of this scope into <SECRET>: ${STEP_2}`,
-  ],
-  [
-    /^RegistrationFailed.*not yet valid/,
-    'see whether the clock of node <NODE> is right, and the certificate of Gitea valid',
-  ],
-  [
-    /^RegistrationFailed.*(?:certificate is (?:not )?valid for|any IP SANs)/,
-    `write a name of that certificate in ${GITEA_URL}, or correct the certificate`,
-  ],
-  [
-    /^RegistrationFailed.*(?:unknown authority|certificate signed by)/,
-    'have pods trust the CA of Gitea: spec.caBundle of <GROUP>',
-  ],
-  [/^RegistrationFailed.*x509/, `see and correct the certificate at ${GITEA_URL}`],
-  [/^RegistrationFailed.*tls:/, `see what stands before ${GITEA_URL}, and which TLS it speaks`],
-  [/^RegistrationFailed.*no such host/, `correct ${GITEA_URL}, or the DNS of the cluster, which does not know it`],
-  [
-    /^RegistrationFailed.*\b404\b/,
-    `see that ${GITEA_URL} is the base address of Gitea, and that Actions is switched on in app.ini`,
-  ],
-  [/^RegistrationFailed.* (?:40[13]|429) /, `see what stands before Gitea and refuses pods: its log, ${PROXY}`],
-  [
-    /^RegistrationFailed.*(?: 50\d |can't (?:create|update) )/,
-    'see whether Gitea runs: its log, and what stands before it',
-  ],
-  [/^(?:RegistrationFailed.* (?:dial|timeout|deadline|reset|EOF)|InitContainerRunning.* register has)\b/, REACH],
-  [/^RegistrationFailed/, `read what register says before that: ${REGISTER_LOG}. It asks ${GITEA_URL}`],
+  [/^InitContainerRunning.* register has\b/, REACH],
   [
     /^(?:CrashLoopBackOff|InitContainerFailed|SidecarEnded).*\bcontainer (?<container>[\w.-]+) ended .*OOMKilled/,
     'give container <container> a higher memory limit in spec.podTemplate',
@@ -388,19 +273,16 @@ const REMEDIES: Remedies = [
   [/^InitContainerRunning/, 'see what that init container waits for, by its log'],
   [/^InitContainerFailed/, 'see why that container, or spec.setupCommand, fails, by its log'],
   [/^OOMKilled/, 'raise spec.resources.limits.memory, or let the CI job need less'],
-  [
-    /^Evicted: Usage of EmptyDir/,
-    'raise the sizeLimit of that volume in spec.podTemplate, or let the CI job write less',
-  ],
+  [/^Evicted: Usage of EmptyDir/, 'raise the sizeLimit of that volume in spec.podTemplate, or let the job write less'],
   [/^Evicted: .*exceed.* limit/, 'raise spec.resources.limits.ephemeral-storage, or let the CI job write less'],
   // A drain, an autoscaler and the descheduler ask this API.
-  [/^Evict(?:ed: Eviction API|ionByEvictionAPI)/, 'ask who drains that node or evicts pods here'],
+  [
+    /^Evict(?:edByVPA|ed: (?:Eviction API|Evicted pod)|ionByEvictionAPI)/,
+    'ask who drains that node or evicts pods here',
+  ],
   [/^(?:Evicted|TerminationByKubelet): .*(?:low on resource|was using)/, EVICTED],
   [/^(?:Evicted|TerminationByKubelet)/, 'see why node <NODE> evicted it: kubectl describe node <NODE>'],
-  [
-    /^Preempt(?:ed|ionByScheduler)/,
-    'give the group a higher priority: spec.priorityTiers, or priorityClassName in spec.podTemplate',
-  ],
+  [/^Preempt(?:ed|ionByScheduler)/, 'give the group a higher priority: spec.priorityTiers, or priorityClassName'],
   [/^Disabled/, 'nothing: it gets another runner'],
   [/^(?:DeletionByTaintManager|TaintManagerEviction)/, 'see which taint node <NODE> has: kubectl describe node <NODE>'],
   [
@@ -409,69 +291,143 @@ const REMEDIES: Remedies = [
   ],
   [/^ScaleDown/, 'have the autoscaler spare nodes with runners: the pods ask for it by annotation'],
   [/^Descheduled/, 'except the namespace of the runners from the descheduler'],
-  [
-    /^(?:ContainerStatusUnknown|Unknown): /,
-    'see why its node lost its containers, as when it starts again: kubectl describe node <NODE>',
-  ],
-  [
-    /^RunnerFailed: .*\(killed/,
-    'see what killed it: SystemOOM in the events of its node, or somebody: kubectl describe node <NODE>',
-  ],
+  [/^(?:ContainerStatusUnknown|Unknown): /, 'see why its node lost its containers: kubectl describe node <NODE>'],
+  [/^RunnerFailed: .*\(killed/, 'see what killed it, for example SystemOOM: kubectl describe node <NODE>'],
   [/^DeadlineExceeded/, 'raise spec.activeDeadlineSeconds, or make the CI job shorter'],
+];
+
+/** Remedies for the last words of container `register` (runner 1.0.8: internal/app/cmd/register.go): those of Gitea, connect-go and Go's net/http. */
+const REGISTRATION: Remedies = [
+  [/another Gitea/, `correct key url of <SECRET>, or ${GITEA_URL}`],
+  [/(?: 407\b|Proxy Authentication Required)/, 'give the proxy a login: spec.proxy.secretRef of <GROUP>'],
   [
-    /^NoPod.*no controller has looked/,
+    / lookup (?:.*\b(?:timeout|refused|reset|unreachable|EOF)\b)/,
+    'see that pods reach the DNS of the cluster (port 53): NetworkPolicy of namespace <NAMESPACE>, and its pods: kubectl -n kube-system get pods -l k8s-app=kube-dns',
+  ],
+  [
+    / lookup (?<host>[\w.-]+)(?!.*no such host)/,
+    'see the log of the DNS of the cluster, which fails to answer for <host>: kubectl -n kube-system logs -l k8s-app=kube-dns',
+  ],
+  [/proxyconnect.* lookup (?<host>[\w.-]+)/, `correct ${PROXY}, or the DNS of the cluster, which does not know <host>`],
+  [
+    /proxyconnect.*(?:TLS handshake|HTTP response|malformed HTTP)/,
+    `write http:// in ${PROXY}: that proxy speaks no TLS`,
+  ],
+  [/proxyconnect.*(?:x509|tls:)/, 'have pods trust the CA of the proxy: spec.caBundle of <GROUP>'],
+  [/proxyconnect/, `see that pods reach the proxy in ${PROXY}: its port, whether it runs, NetworkPolicy`],
+  [
+    /remote error: tls: .*certificate/,
+    `write an address in ${GITEA_URL} that asks for no client certificate: runners have none`,
+  ],
+  [/remote error: tls/, `see in the log of what stands before ${GITEA_URL} why it ends TLS`],
+  [
+    /(?:HTTP response to HTTPS client|look like a TLS handshake)/,
+    `write http:// in ${GITEA_URL}, or give that address TLS: it speaks plain HTTP`,
+  ],
+  // A redirect turns a POST into a GET.
+  [
+    / (?:400|405|30\d) /,
+    `see whether ${GITEA_URL} must begin with https://, or with another host: curl -sI ADDRESS shows where it leads`,
+  ],
+  [/content-type.*html/, `let what stands before ${GITEA_URL} pass requests of runners (/api/actions) without a login`],
+  [
+    /(?:read-only file system|permission denied)/,
+    'let the runner write that path: readOnlyRootFilesystem, runAsUser and mounts in spec.podTemplate of <GROUP>',
+  ],
+  [/no space left/, 'see the disk of its node, or the sizeLimit of that volume'],
+  [
+    /(?:registration token (?:not found|has been invalidated)|of the token not found|missing runner token)/,
+    `write a new registration token of this scope into <SECRET>: ${STEP_2}`,
+  ],
+  [/not yet valid/, 'see whether the clock of node <NODE> is right, and the certificate of Gitea valid'],
+  [
+    /(?:certificate is (?:not )?valid for|any IP SANs)/,
+    `write a name of that certificate in ${GITEA_URL}, or correct the certificate`,
+  ],
+  [/(?:unknown authority|certificate signed by)/, 'have pods trust the CA of Gitea: spec.caBundle of <GROUP>'],
+  [/x509/, `see and correct the certificate at ${GITEA_URL}`],
+  [/tls:/, `see what stands before ${GITEA_URL}, and which TLS it speaks`],
+  [/no such host/, `correct ${GITEA_URL}, or the DNS of the cluster, which does not know it`],
+  [/\b404\b/, `see that ${GITEA_URL} is the base address of Gitea, and that Actions is switched on in app.ini`],
+  [/ (?:40[13]|429) /, `see what stands before Gitea and refuses pods: its log, ${PROXY}`],
+  [/(?: 50\d |can't (?:create|update) )/, 'see whether Gitea runs: its log, and what stands before it'],
+  [/TLS handshake timeout/, `${REACH}. If small requests pass, correct the MTU of the network of pods`],
+  [/ (?:dial|timeout|deadline|reset|EOF)\b/, REACH],
+  [/^/, `read what register says before that: ${REGISTER_LOG}. It asks ${GITEA_URL}`],
+];
+
+/** Remedies where there is no pod, by the API server's words. */
+const NOT_ADMITTED: Remedies = [
+  [
+    /no controller has looked/,
     'see whether kube-controller-manager runs, or ask who runs the control plane: kubectl -n kube-system get lease kube-controller-manager -o yaml has its last renewal',
   ],
-  // Why there is no pod, in the API server's words.
-  [/^NoPod.*exceeded quota: (?<quota>[\w.-]+)/, `raise that quota (<quota>), or let fewer runners run: ${QUOTA}`],
+  [/exceeded quota: (?<quota>[\w.-]+)/, `raise that quota (<quota>), or let fewer runners run: ${QUOTA}`],
   [
-    /^NoPod.*(?:failed quota|imum .*usage|limit to request ratio|less than or equal to \S+ limit)/,
+    /(?:failed quota|imum .*usage|limit to request ratio|less than or equal to \S+ limit)/,
     'change spec.resources by what that quota or LimitRange asks for',
   ],
-  [/^NoPod.*PodSecurity/, `${PROFILE} command`],
+  [/PodSecurity/, `${PROFILE} command`],
+  [/ cannot \w+ resource/, 'give the account that it names this right, by a Role and a RoleBinding in that namespace'],
   [
-    /^NoPod.* cannot \w+ resource/,
-    'give the account that it names this right, by a Role and a RoleBinding in that namespace',
-  ],
-  [
-    /^NoPod.*security context constraint/, // OpenShift
+    /security context constraint/, // OpenShift
     'let the ServiceAccount of these pods use a constraint that admits them, or take another containerMode or securityProfile',
   ],
-  [
-    /^NoPod.*(?:looking up service account|service ?accounts? "[^"]*" not found)/,
-    'make that ServiceAccount, or correct spec.podTemplate',
-  ],
-  [
-    /^NoPod.*PriorityClass with name (?<class>[\w.-]+)/,
-    'make PriorityClass <class>, or correct spec.priorityTiers or spec.podTemplate',
-  ],
-  [
-    /^NoPod.*RuntimeClass "(?<class>[\w.-]+)"/,
-    'make RuntimeClass <class>, or correct runtimeClassName in spec.podTemplate',
-  ],
+  [/service ?account.* not found/, 'make that ServiceAccount, or correct spec.podTemplate'],
+  [/PriorityClass with name (?<class>[\w.-]+)/, 'make PriorityClass <class>, or correct priorityTiers or podTemplate'],
+  [/RuntimeClass "(?<class>[\w.-]+)"/, 'make RuntimeClass <class>, or correct runtimeClassName in spec.podTemplate'],
   ...WEBHOOKS,
   [
-    /^NoPod.*denied by (?<rule>autogke-(?:disallow|default-linux|no-write)[\w-]+)/, // GKE Autopilot
+    /denied by (?<rule>autogke-(?:disallow|default-linux|no-write)[\w-]+)/, // GKE Autopilot
     `${LESS_PRIVILEGE}, or run them on a GKE cluster of mode Standard: Autopilot admits nothing else (<rule>)`,
   ],
-  [
-    /^NoPod.*denied by (?<rule>autogke-[\w-]+)/,
-    'correct in spec.podTemplate or spec.resources what GKE Autopilot names (<rule>)',
-  ],
+  [/denied by (?<rule>autogke-[\w-]+)/, 'correct in podTemplate or resources what GKE Autopilot names (<rule>)'],
   // Azure Policy, Gatekeeper, Kyverno and ValidatingAdmissionPolicies that do what Pod Security does.
   [
-    /^NoPod.*denied (?:the )?request.*(?:privileg|capabilit|hostPath|host ?(?:namespace|network|PID|IPC)|(?:non-?|as )root|seccomp|fsGroup)/i,
+    /denied (?:the )?request.*(?:privileg|capabilit|hostPath|host ?(?:namespace|network|PID|IPC)|(?:non-?|as )root|seccomp|fsGroup)/i,
     `${LESS_PRIVILEGE}, or ask who runs that policy to except the namespace of the runners from it`,
   ],
-  [
-    /^NoPod.*admission ?(?:webhook|policy)/i,
-    'ask who runs that admission webhook or policy, or correct spec.podTemplate',
-  ],
-  [/^NoPod.*being terminated/, `the namespace is being deleted. When it is gone, create it again: ${STEP_2}`],
-  [/^NoPod.*etcdserver/, 'ask who runs the cluster: its etcd is full or ill, and nothing here is at fault'],
-  [/^NoPod.*(?:Internal error|timed out)/, 'wait, and try again. If it stays so, ask who runs the API server'],
-  [/^NoPod.*(?:forbidden|invalid)/, 'see what the API server names, in spec.podTemplate or in the namespace'],
+  [/admission ?(?:webhook|policy)/i, 'ask who runs that admission webhook or policy, or correct spec.podTemplate'],
+  [/being terminated/, `the namespace is being deleted. When it is gone, create it again: ${STEP_2}`],
+  [/etcdserver/, 'ask who runs the cluster: its etcd is full or ill, and nothing here is at fault'],
+  [/(?:Internal error|timed out)/, 'wait, and try again. If it stays so, ask who runs the API server'],
+  [/(?:forbidden|invalid)/, 'see what the API server names, in spec.podTemplate or in the namespace'],
 ];
+
+/** Remedies for a pod without a sandbox, by the words of runtimes and network plugins. */
+const SANDBOX: Remedies = [
+  // containerd 2.4: internal/cri/config/config.go, internal/cri/server/sandbox_run.go; CRI-O: "failed to find runtime handler".
+  [
+    /(?:no runtime for |runtime handler )"?(?<handler>[\w.-]+)/,
+    'set up runtime <handler> in containerd of node <NODE>, or keep pods of that RuntimeClass to nodes that have it (its scheduling.nodeSelector), or correct runtimeClassName in spec.podTemplate',
+  ],
+  [
+    /(?:get sandbox image|pull image) "(?<image>[\w./:@-]+)"/,
+    'have node <NODE> get the pause image <image>: load it, or correct sandbox in the settings of containerd. See whether the node reaches that registry',
+  ],
+  // The plugins' own words: amazon-vpc-cni-k8s, host-local, Calico, Cilium.
+  [
+    /(?:assign an IP address|no IP addresses available|no more (?:free|IPs)|no available IP|range is full)/i,
+    'give node <NODE> more addresses for pods (a larger subnet or range, prefixes), or fewer pods. Until then: kubectl cordon <NODE>',
+  ],
+  [
+    /plugin type="(?<plugin>[\w.-]+)".*(?:unauthorized|forbidden)/i,
+    'mend the login of network plugin <plugin> to the API server, as a rule by a restart of its pods: kubectl get pods -A -o wide. Other nodes may have this, too',
+  ],
+  [
+    /plugin type="(?<plugin>[\w.-]+)"/,
+    `see whether the pod of network plugin <plugin> works on node <NODE>: kubectl ${ON_NODE}`,
+  ],
+  [/(?:cni|network)/i, `see whether the pod of the network plugin works on node <NODE>: kubectl ${ON_NODE}`],
+  [/^/, `see what the runtime of containers on node <NODE> says in its log, and ${NODE}`],
+];
+
+/** Remedies for messages of these reasons, if none of `REMEDIES` fits. */
+const OF_REASON: Readonly<Record<string, Remedies>> = {
+  RegistrationFailed: REGISTRATION,
+  [NO_POD]: NOT_ADMITTED,
+  FailedCreatePodSandBox: SANDBOX,
+};
 
 /**
  * Remedies for taints that a program sets and removes by itself, in the words of the scheduler, of Karpenter and of `doctor`.
@@ -497,7 +453,7 @@ const SCHEDULER: Remedies = [
   ...TAINTS,
   [/ persistentvolumeclaim "(?<claim>[\w.-]+)" not found/, 'make claim <claim>: kubectl -n <NAMESPACE> get pvc'],
   [
-    /ephemeral volume controller|unbound immediate|persistent volumes to bind|enough free storage|non-existent pv|available disk|ReadWriteOncePod/,
+    /ephemeral volume controller|unbound immediate|volumes to bind|enough free storage|non-existent pv|available disk|ReadWriteOncePod/,
     CLAIM,
   ],
   [
@@ -514,10 +470,7 @@ const SCHEDULER: Remedies = [
     'add a node with room, or lower requests in spec.resources: gitea-runners doctor says what each node lacks',
   ],
   [/Too many pods/, 'add a node, or raise maxPods of the kubelets: the size of the pod does not matter'],
-  [
-    /free ports/,
-    'take hostPort and hostNetwork out of spec.podTemplate, or add a node: a port of a node is for one pod',
-  ],
+  [/free ports/, 'take hostPort and hostNetwork out of spec.podTemplate, or add a node: a port is for one pod'],
   [
     /topology spread constraints/,
     'loosen topologySpreadConstraints in spec.podTemplate (maxSkew, whenUnsatisfiable), or add a node where they want the pod',
@@ -546,10 +499,7 @@ const SCHEDULER: Remedies = [
   [/were unschedulable/, 'uncordon a node, or add one: kubectl get nodes'],
   [/ affinity\/selector/, 'label a node, or correct nodeSelector and nodeAffinity in spec.podTemplate'],
   [/pods? (?:anti-)?affinity rules/, 'loosen podAffinity and podAntiAffinity in spec.podTemplate, or add a node'],
-  [
-    /resourceclaim|allocate all claims/i,
-    'look at its ResourceClaim and the driver: kubectl -n <NAMESPACE> get resourceclaims',
-  ],
+  [/resourceclaim|all claims/i, 'look at its ResourceClaim and driver: kubectl -n <NAMESPACE> get resourceclaims'],
 ];
 
 const OTHER_RULE =
@@ -589,7 +539,8 @@ export function remedyOf(trouble: PodTrouble, { group, runner, secret }: Names =
   };
   const [, refused] = VOLUME_EVENT.exec(text) ?? [];
   const first =
-    (refused && remedyIn(REMEDIES, `${NO_POD}: ${refused}`, placeholders)) || remedyIn(REMEDIES, text, placeholders);
+    (refused && remedyIn(NOT_ADMITTED, refused, placeholders)) ||
+    (remedyIn(REMEDIES, text, placeholders) ?? remedyIn(OF_REASON[reason] ?? [], message, placeholders));
   if (first !== undefined || !/^Unschedulable/.test(text)) return first;
   // "0/6 nodes are available: 2 Insufficient cpu, 4 node(s) had untolerated taint {dedicated: db}."
   const [ofScheduler = '', ofScaler] = text.split(/ (?:NotTriggerScaleUp|FailedScheduling): /);

@@ -205,7 +205,7 @@ describe('what helps against a pod that does not start', () => {
     ['RegistrationFailed', 'code 1: unimplemented: 404 Not Found', 'Actions is switched on in app.ini'],
     ['RegistrationFailed', 'code 1: unavailable: 502 Bad Gateway', 'whether Gitea runs'],
     ['RegistrationFailed', 'code 1: the registration Secret is for another Gitea', 'key url'],
-    ['FailedAttachVolume', 'Multi-Attach error for volume "pvc-0" Volume is already used by pod', 'volume of its own'],
+    ['FailedAttachVolume', 'Multi-Attach error for volume "pvc-0" Volume is already used by pod', 'its own volume'],
     ['FailedMount', 'MountVolume.SetUp failed: driver name nfs.csi.k8s.io not found in the list', 'csidrivers'],
     ['FailedAttachVolume', 'AttachVolume.Attach failed for volume "pvc-0": zzz', 'csidrivers'],
     ['Unschedulable', '2 node(s) had untolerated taint {node.kubernetes.io/disk-pressure: }', 'a toleration does not'],

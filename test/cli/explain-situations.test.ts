@@ -180,13 +180,17 @@ const leaving = (runner: string, untilMs: number, conditions: readonly object[] 
   return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: new Date(untilMs).toISOString() } };
 };
 /** A runner at work whose docker has ended, a minute ago if nothing else is said, and was started again. */
-const withDocker = (runner: string, terminated: object): readonly object[] => [
+const withDocker = (
+  runner: string,
+  terminated: object,
+  state: object = { running: { startedAt: agoText(55) } },
+): readonly object[] => [
   {
     ...podOf(runner, {
       ...runsSince(Date.now() - 190_000),
       initContainerStatuses: [
         {
-          ...{ name: 'docker', restartCount: 1, started: true, state: { running: { startedAt: agoText(55) } } },
+          ...{ name: 'docker', restartCount: 1, started: true, state },
           lastState: { terminated: { startedAt: agoText(200), finishedAt: agoText(60), ...terminated } },
         },
       ],
@@ -2142,6 +2146,111 @@ describe('explain, at 3 a.m., when', () => {
       cause: 'runs on RUNNER',
       next: 'nothing: it runs',
       not: 'docker',
+    },
+    ...[
+      [
+        'its cluster has no DNS that answers',
+        'unavailable: dial tcp: lookup git.acme on 10.96.0.10:53: read udp 10.0.0.9:3->10.96.0.10:53: i/o timeout',
+        'see that pods reach the DNS of the cluster (port 53)',
+      ],
+      ['its network drops large packets', 'unavailable: net/http: TLS handshake timeout', 'correct the MTU'],
+      [
+        'a login page stands before Gitea',
+        'unknown: invalid content-type: \\"text/html; charset=utf-8\\"; expecting \\"application/proto\\"',
+        'let what stands before spec.gitea.url of RunnerGroup runners/ci pass requests of runners',
+      ],
+      [
+        'Gitea leads it from http to https',
+        'unknown: 405 Method Not Allowed',
+        'see whether spec.gitea.url of RunnerGroup runners/ci must begin with https://',
+      ],
+    ].map(
+      ([when = '', message = '', next = '']): Row => ({
+        when,
+        jobs: (runner) => [failedJob(runner)],
+        pods: failedPod({
+          ...registering({ terminated: { exitCode: 1, message: `level=error msg="x" error="${message}"` } }),
+          ...waitingRunner,
+        }),
+        cause: 'its last runner failed: RegistrationFailed: container register ended with exit code 1: un',
+        next,
+      }),
+    ),
+    {
+      when: 'its node died before a container started',
+      jobs: oldJob,
+      pods: onNode(() => ({ conditions: [scheduledFor(390)], ...waitingRunner })),
+      events: (runner) => [podEvent(runner, 'Warning', 'NodeNotReady', 'Node is not ready', 200)],
+      code: 4,
+      cause: 'its pod has not started: NodeNotReady: Node is not ready (node node-1), for 6m',
+      next: 'NodeNotReady: look at node node-1: kubectl describe node node-1',
+    },
+    {
+      when: 'the registry wants a login in the words of a cloud',
+      jobs: oldJob,
+      pods: pending(
+        registering({
+          waiting: {
+            reason: 'ImagePullBackOff',
+            message: 'Back-off pulling image "r.acme/x:1": no basic auth credentials',
+          },
+        }),
+      ),
+      code: 4,
+      cause: 'ImagePullBackOff: r.acme/x:1: no basic auth credentials',
+      next: 'give its registry a login: imagePullSecrets',
+    },
+    {
+      when: 'another pod took its place, and its pod is gone',
+      isTaken: true,
+      isOffline: true,
+      jobs: (runner) => [failedJob(runner)],
+      events: (runner) => [podEvent(runner, 'Normal', 'Preempted', 'Preempted by pod 7c on node node-2', 60)],
+      cause: 'is lost (Preempted: Preempted by pod 7c on node node-2)',
+      next: 'give the group a higher priority',
+    },
+    {
+      when: 'Karpenter emptied its node',
+      isTaken: true,
+      isOffline: true,
+      jobs: (runner) => [failedJob(runner)],
+      events: (runner) => [
+        podEvent(runner, 'Normal', 'Evicted', 'Evicted pod: Underutilized', 60, 'karpenter'),
+        podEvent(runner, 'Normal', 'TaintManagerEviction', 'Cancelling deletion of Pod', 10),
+      ],
+      cause: 'is lost (Evicted: Evicted pod: Underutilized)',
+      next: 'ask who drains that node or evicts pods here',
+      not: 'requests',
+    },
+    {
+      when: 'docker crashes again and again beside its runner',
+      isTaken: true,
+      jobs: oldJob,
+      pods: (runner) =>
+        withDocker(runner, { exitCode: 1, reason: 'Error' }, { waiting: { reason: 'CrashLoopBackOff' } }),
+      cause: 'whose container docker ended with exit code 1 at 20',
+      next: 'kubectl -n runners logs job/RUNNER -c docker --previous Next: re-run the job if it fails, or cancel it now',
+    },
+    {
+      when: 'a quota of Jobs refuses the sync',
+      application: application({
+        operationState: {
+          phase: 'Failed',
+          message:
+            'one or more objects failed to apply, reason: jobs.batch "ci-1" is forbidden: exceeded quota: jobs, requested: count/jobs.batch=1, used: count/jobs.batch=20, limited: count/jobs.batch=20',
+          startedAt: LONG_AGO,
+        },
+      }),
+      code: 4,
+      cause: 'exceeded quota: jobs, requested: count/jobs.batch=1',
+      next: 'raise that quota (jobs), or let fewer runners run',
+    },
+    {
+      when: 'its last runner was lost with its node before it got the job, and the next one is wanted',
+      jobs: (runner) => [failedJob(runner)],
+      events: (runner) => [podEvent(runner, 'Warning', 'NodeNotReady', 'Node is not ready', 200)],
+      cause: 'its last runner failed: NodeLost: at 20',
+      next: 'see why its node went',
     },
     {
       when: 'its last runner could not register, and somebody asks about that one',

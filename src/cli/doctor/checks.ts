@@ -1,10 +1,10 @@
 /** Judges an installation, in the order in which it is made, and our parts beside Argo CD. Pure. */
 import packageJson from '../../../package.json' with { type: 'json' };
 import { remedyOf, troubleText } from '../../answers/remedies.ts';
-import { troubleOfPending } from '../../clients/kubernetes/kube-pods.ts';
+import { conditionMet, endToldBy, troubleOfPending } from '../../clients/kubernetes/kube-pods.ts';
 import { Spec } from '../../config/runnergroup/group-schema.ts';
 import { specFieldsOf } from '../../config/runnergroup/json-schema.ts';
-import type { Look } from '../../planner/evidence.ts';
+import type { Look, PodTrouble } from '../../planner/evidence.ts';
 import { Failure } from '../../shared/failure.ts';
 import {
   NAME,
@@ -15,6 +15,7 @@ import {
   serveLogs,
 } from '../../shared/installed/installed-names.ts';
 import { API_VERSION } from '../../shared/marks.ts';
+import { oneLine } from '../../shared/printable.ts';
 import { deadRegistrations, type JudgedRegistration } from '../../tasks/sweep/choose.ts';
 import * as fixes from '../reading/finding.ts';
 import {
@@ -28,7 +29,7 @@ import {
   withCheckName,
 } from '../reading/finding.ts';
 import { type DeployedContainer, type Deployment, secretValue } from '../reading/reads.ts';
-import { account, applications, projects, rights, tracking, watched } from './doctor-argocd.ts';
+import { account, applicationSets, applications, projects, rights, tracking, watched } from './doctor-argocd.ts';
 import { containersOf, environment } from './environment.ts';
 import { groups } from './groups.ts';
 import { type Installation, serveIsDown } from './installation.ts';
@@ -50,6 +51,7 @@ const CHECKS: readonly (readonly [check: string, judge: (installation: Installat
   ['tracking in Argo CD', tracking],
   ['what Argo CD watches', watched],
   ['Application', applications],
+  ['ApplicationSet', applicationSets],
   ['shards of one folder', shards],
   ['projects in Argo CD', projects],
   ['RunnerGroups', groups],
@@ -148,7 +150,9 @@ function running({ metadata, spec, status }: Deployment, image: string, installa
   const failing = conditions.flatMap((each) => (FAILING.includes(`${each.type} ${each.status}`) ? each.message : []));
   const ofPods = ('value' in pods ? pods.value : []).flatMap((pod) => {
     const { trouble, stillSinceMs } = troubleOfPending(pod);
-    return pod.metadata.name.startsWith(`${metadata.name}-`) && stillSinceMs === undefined ? (trouble ?? []) : [];
+    if (!pod.metadata.name.startsWith(`${metadata.name}-`) || conditionMet(pod, 'Ready')) return [];
+    const warning = endToldBy(pod) ? undefined : warningOf(pod.metadata.name, installation);
+    return (stillSinceMs === undefined ? trouble : undefined) ?? warning ?? [];
   });
   const why = [...new Set([...ofPods.map(troubleText), ...failing])].map((each) => `: ${each}`).join('');
   const text = `${readyReplicas} of ${spec.replicas} ready, ${image}`;
@@ -161,6 +165,15 @@ function running({ metadata, spec, status }: Deployment, image: string, installa
   if (isNewest) return good(text);
   return unknown(newest, `Wait: kubectl -n ${argocdNamespace} rollout status deployment/${metadata.name}`);
 }
+
+/** Returns the newest warning about a pod: of a volume, a node or a probe its status says nothing. */
+function warningOf(pod: string, { podEvents }: Installation): PodTrouble | undefined {
+  const all = 'value' in podEvents ? podEvents.value.filter(({ involvedObject }) => involvedObject.name === pod) : [];
+  const [newest] = all.toSorted((a, b) => ((a.lastTimestamp ?? '') < (b.lastTimestamp ?? '') ? 1 : -1));
+  return newest && { reason: newest.reason, message: oneLine(newest.message, LONGEST_MESSAGE) };
+}
+
+const LONGEST_MESSAGE = 300;
 
 /** Conditions of a Deployment that is not well. */
 const FAILING = ['Progressing False', 'ReplicaFailure True'];

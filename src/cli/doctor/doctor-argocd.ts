@@ -228,7 +228,7 @@ export function applications(installation: Installation): Judgements {
     const owners = groupBySeveral(concerned, groupsOf);
     return [
       ...concerned.flatMap((each) =>
-        withCheckName(`Application ${each.metadata.name}`, [application(each, installation), ...elsewhere(each)]),
+        withCheckName(`Application ${each.metadata.name}`, [...application(each, installation), ...elsewhere(each)]),
       ),
       ...[...owners].flatMap(([group, apps]) => {
         const names = apps.map(({ metadata }) => metadata.name).join(' and ');
@@ -240,6 +240,18 @@ export function applications(installation: Installation): Judgements {
         return lacking(text, `Make an Application for it: ${fixes.STEP_3}`);
       }),
     ];
+  });
+}
+
+/** Judges the ApplicationSets that make Applications with the plugin. */
+export function applicationSets({ applicationSets: read, argocdNamespace }: Installation): Judgements {
+  const all = 'value' in read ? read.value : [];
+  const ours = all.filter(({ spec }) => sourcesOf(spec.template.spec).some(({ plugin }) => plugin?.name === PLUGIN));
+  return ours.flatMap(({ metadata: { name }, status: { conditions } }) => {
+    const error = conditions.find(({ type, status }) => type === 'ErrorOccurred' && status === 'True');
+    const fix = `Correct what it says: kubectl -n ${argocdNamespace} describe applicationsets ${name}`;
+    const judgement = error ? bad(`makes no Applications now: ${error.message}`, fix) : good('makes its Applications');
+    return withCheckName(`ApplicationSet ${name}`, judgement);
   });
 }
 
@@ -259,39 +271,37 @@ function sourceTrouble(app: Application): string | undefined {
   return count === 0 ? `it has RunnerGroups, and no source with the plugin ${PLUGIN}` : undefined;
 }
 
-function application(app: Application, { gitea, nowMs }: Installation): Judgement {
+/** Judges one Application: what Argo CD says comes before what the manual has in another way. */
+function application(app: Application, { gitea, nowMs }: Installation): readonly Judgement[] {
   const { metadata, spec, status } = app;
   const trouble = sourceTrouble(app);
-  if (trouble !== undefined) return bad(trouble, `See ${manual('beside-argo-cd.md#sources')}`);
+  if (trouble !== undefined) return [bad(trouble, `See ${manual('beside-argo-cd.md#sources')}`)];
   const seen = applicationSeen(app, keyText(metadata), nowMs);
   const failure = failureOf(seen);
   const { differing = [] } = seen;
   const differs = differing.length > 0 ? [`RunnerGroup ${firstNames(differing, 3)} differs from git`] : [];
-  if (failure && metadata['deletionTimestamp'] !== undefined) return bad(failure.why, failure.next);
+  if (failure && metadata['deletionTimestamp'] !== undefined) return [bad(failure.why, failure.next)];
   const faults = faultsOf(app);
   // A sync that has failed is told by its operation, which has the reason.
   const error = status.conditions.find(({ type }) => type.endsWith('Error') && type !== 'SyncError');
-  if (faults.length > 0) {
-    const { namespace, name } = metadata;
-    const patch = JSON.stringify(patchFor(app));
-    const errors = error ? [`${error.type}: ${unwrapped(error.message)}`] : [];
-    return bad(
-      [...faults, ...differs, ...errors].join('; '),
-      `kubectl -n ${namespace} patch application ${name} --type=merge -p '${patch}'`,
+  const text = error && `${error.type}: ${unwrapped(error.message)}`;
+  const isOfGitea = gitea.scopes.some(({ look }) => look instanceof Failure && text?.includes(look.code));
+  const ofError =
+    text &&
+    bad(
+      text,
+      isOfGitea ? 'it follows from Gitea, which fails below: mend that first' : afterError(text, keyText(metadata)),
     );
-  }
-  if (error === undefined && failure) return bad(failure.why, failure.next);
-  if (error === undefined) {
-    const said = status.conditions.map(({ type, message }) => `${type}: ${message}`).join('; ');
-    const doubts = [...differs, said && `Argo CD says ${said}`].filter(Boolean).join('; ');
-    const sync = `If it stays so: argocd app sync ${metadata.name}; a sync window of project ${spec.project} may forbid it`;
-    return doubts ? unknown(doubts, differs.length > 0 ? sync : undefined) : good(`project ${spec.project}`);
-  }
-  const message = unwrapped(error.message);
-  const text = `${error.type}: ${message}`;
-  const isOfGitea = gitea.scopes.some(({ look }) => look instanceof Failure && message.includes(look.code));
-  if (isOfGitea) return bad(text, 'it follows from Gitea, which fails below: mend that first');
-  return bad(text, afterError(text, keyText(metadata)));
+  const { namespace, name } = metadata;
+  const patch = `kubectl -n ${namespace} patch application ${name} --type=merge -p '${JSON.stringify(patchFor(app))}'`;
+  const isLeftAlone = metadata.annotations[SKIP_RECONCILE] !== undefined;
+  const told = ofError || (failure && !isLeftAlone && bad(failure.why, failure.next));
+  const judged = [told || [], faults.length > 0 ? bad([...faults, ...differs].join('; '), patch) : []].flat();
+  if (judged.length > 0) return judged;
+  const said = status.conditions.map(({ type, message }) => `${type}: ${message}`).join('; ');
+  const doubts = [...differs, said && `Argo CD says ${said}`].filter(Boolean).join('; ');
+  const sync = `If it stays so: argocd app sync ${name}; a sync window of project ${spec.project} may forbid it`;
+  return [doubts ? unknown(doubts, differs.length > 0 ? sync : undefined) : good(`project ${spec.project}`)];
 }
 
 /** Returns what the manual has in another way. */

@@ -1,8 +1,9 @@
 /** Judges the variables of the sidecar and of `serve`. Pure. */
 import { nearestName } from '../../config/runnergroup/words.ts';
+import { Failure } from '../../shared/failure.ts';
 import { NAME, SETTINGS, TRACKING_SETTING } from '../../shared/installed/installed-names.ts';
-import { variableOf } from '../flags/flag.ts';
-import { FLAGS, PATH } from '../flags/flags.ts';
+import { longName, variableOf } from '../flags/flag.ts';
+import { FLAGS, type FlagName, flagsOf, flagValue, PATH } from '../flags/flags.ts';
 import { bad, good, type Judgements, unknown } from '../reading/finding.ts';
 import type { DeployedContainer } from '../reading/reads.ts';
 import type { Installation } from './installation.ts';
@@ -41,9 +42,36 @@ export function environment(installation: Installation): Judgements {
     const near = nearestName(name, KNOWN);
     return KNOWN.includes(name) ? [] : `nothing reads ${PREFIX}${name}${near ? `: ${PREFIX}${near} may be meant` : ''}`;
   });
-  const faults = new Set([...misspelt, ...differences(sidecar, serve)]);
+  const refused = [...refusals('generate', sidecar), ...refusals('serve', serve)];
+  const lacking = 'value' in settings ? missing(serve, containers.serve) : [];
+  const faults = new Set([...misspelt, ...refused, ...lacking, ...differences(sidecar, serve)]);
   const fix = `Correct it, and restart both Deployments: kubectl -n ${argocdNamespace} edit configmap ${SETTINGS}`;
   return faults.size === 0 ? good('known variables, and the same plans') : [...faults].map((text) => bad(text, fix));
+}
+
+/** Returns what a part says of its variables when it refuses to start. */
+function refusals(command: 'generate' | 'serve', variables: Variables): readonly string[] {
+  const env = Object.fromEntries(variables);
+  return flagsOf(command).flatMap(([name]) => {
+    try {
+      flagValue(name as FlagName, {}, { env });
+      return [];
+    } catch (error) {
+      if (error instanceof Failure) return [`${command} does not start: ${error.message.replace(/\.$/, '')}`];
+      throw error;
+    }
+  });
+}
+
+/** Without these, the page keeps `serve` from its start. */
+const OF_PAGE = ['pageUrl', 'pageGitea', 'pageClientId'] as const;
+
+function missing(variables: Variables, { args, command }: DeployedContainer): readonly string[] {
+  const words = [...command, ...args].map((word) => word.split('=')[0]);
+  const isGiven = (name: FlagName): boolean =>
+    words.includes(longName(name)) || (variables.has(variableOf(name)) && variables.get(variableOf(name)) !== '');
+  const needed = ['argocdUrl', ...(isGiven('pageListen') ? OF_PAGE : [])] as const;
+  return needed.flatMap((name) => (isGiven(name) ? [] : `serve does not start: ${variableOf(name)} is missing`));
 }
 
 function differences(sidecar: Variables, serve: Variables): readonly string[] {

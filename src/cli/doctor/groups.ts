@@ -1,5 +1,5 @@
 /** Judges RunnerGroups and their requirements: Gitea and the webhook there, Secrets, the namespace, a node. Pure. */
-import { correctText, ERROR_CODE, OTHER_VERSION } from '../../answers/not-created.ts';
+import { ARGOCD_REASONS, correctText, ERROR_CODE, OTHER_VERSION } from '../../answers/not-created.ts';
 import { remedyIn, remedyOf } from '../../answers/remedies.ts';
 import type { Hook } from '../../clients/gitea/set-up.ts';
 import { URL_KEY } from '../../clients/tokens/api-token.ts';
@@ -18,6 +18,8 @@ import { normalBase, parseUrl } from '../../shared/url.ts';
 import * as fixes from '../reading/finding.ts';
 import { bad, good, type Judgement, type Judgements, judgeRead, unknown, withCheckName } from '../reading/finding.ts';
 import { rawValue, secretValue } from '../reading/reads.ts';
+import { account, applications, rights } from './doctor-argocd.ts';
+import { environment } from './environment.ts';
 import { isUnread, type ScopeSeen } from './gitea-seen.ts';
 import { type Deliveries, type Installation, MOST_GROUPS, registrationSecret, serveIsDown } from './installation.ts';
 import { NODE_REMEDIES, PodPlace, whyNot } from './node-fit.ts';
@@ -145,12 +147,28 @@ function ofServe(group: RunnerGroup, installation: Installation): Judgement {
   const { isOutdated, lastCheckTime, notReady, reason } = statusOf(group, installation) ?? {};
   const fix = `${manual('serve.md#is-all-well')} has the reason; ${serveLogs(installation.argocdNamespace)}`;
   if (reason === INVALID && notReady !== undefined && !isOutdated) return bad(notReady, OTHER_VERSION);
-  if (notReady !== undefined) return bad(notReady, ERROR_CODE.test(notReady) ? correctText(notReady) : fix);
+  const above = causeAbove(reason, installation);
+  if (notReady !== undefined) return bad(notReady, above ?? (ERROR_CODE.test(notReady) ? correctText(notReady) : fix));
   if (lastCheckTime === undefined)
     return bad('it was never looked at', `${fix}; GITEA_RUNNERS_NAMESPACES must name ${group.namespace}`);
   return nowMs - Date.parse(lastCheckTime) > STALE_CHECK_MS
     ? bad(`Gitea was last looked at ${lastCheckTime}`, fix)
     : good(`ready: it reaches Gitea from the cluster, last at ${lastCheckTime}`);
+}
+
+/** Checks above those of groups, from whose faults a wake that fails, or a plan that does not come, follows. */
+const ABOVE = [
+  ['Application', applications] as const,
+  ['account in Argo CD', account] as const,
+  ['rights in Argo CD', rights] as const,
+  ['environment of both', environment] as const,
+];
+
+function causeAbove(reason = '', installation: Installation): string | undefined {
+  if (!ARGOCD_REASONS.has(reason) && reason !== 'WakeFailed') return undefined;
+  const judged = ABOVE.flatMap(([check, judge]) => withCheckName(check, judge(installation)));
+  const culprit = judged.find(({ is }) => is === 'bad');
+  return culprit && `It follows from ${culprit.check}, which is bad above: mend that first`;
 }
 
 /** Conditions that are not well although the group is ready. */

@@ -33,6 +33,7 @@ const NOT_STARTED: ReadonlySet<string> = new Set([
   'FailedMount',
   'FailedAttachVolume',
   'FailedCreatePodSandBox',
+  'NodeNotReady',
   'Pulling',
   'Pulled',
 ]);
@@ -264,16 +265,11 @@ async function withNodes(jobs: readonly ExplainedJob[], ask: AskEvents): Promise
 }
 
 /** Reasons of Events about what takes a pod away: its node, a taint, an autoscaler, a scheduler. */
-const TAKES_AWAY: ReadonlySet<string> = new Set([
-  ...['NodeNotReady', 'TaintManagerEviction', 'Preempted', 'Evicted', 'EvictedByVPA'],
-  ...['ScaleDown', 'Descheduled'],
-]);
+const TAKES_AWAY = /^(?:NodeNotReady|TaintManagerEviction|Preempted|Evicted(?:ByVPA)?|ScaleDown|Descheduled)$/;
 
 /** Returns what took a pod away, in the words of its newest Event. A node that was not ready comes before what followed. */
 function endIn(events: readonly Event[]): PodTrouble | undefined {
-  const ends = events.filter(
-    ({ message, reason }) => TAKES_AWAY.has(reason ?? '') && !/^Cancelling/.test(message ?? ''),
-  );
+  const ends = events.filter(({ message, reason }) => TAKES_AWAY.test(reason ?? '') && !/^Cancel/.test(message ?? ''));
   const lostNode = newest(ends.filter(({ reason }) => reason === 'NodeNotReady'));
   const last = newest(ends);
   if (last?.reason === 'TaintManagerEviction' || last?.reason === 'NodeNotReady')

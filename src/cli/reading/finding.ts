@@ -51,7 +51,7 @@ const BY_KIND: Readonly<Record<FailureKind, string>> = {
   unauthorized: `Follow the message above. A new token goes into the Secret by step 1 of ${INSTALL}`,
   forbidden: API_TOKEN,
   'user-refused': 'Follow the message above. The scopes of the token are good',
-  'token-unusable': API_TOKEN,
+  'token-unusable': `Follow the message above. How the Secret gets its keys token and url: step 1 of ${INSTALL}`,
   'token-unseen': API_TOKEN,
   'rate-limited': 'Gitea is busy: wait, and look at its load',
   'told-to-wait': 'Gitea is busy: wait, and look at its load',

@@ -6,6 +6,7 @@ import { KubePod } from '../../clients/kubernetes/resources.ts';
 import type { SecretReader } from '../../clients/tokens/api-token.ts';
 import { Failure } from '../../shared/failure.ts';
 import { API_SECRETS_DIR, manual, NAME, SERVE_SECRET, SETTINGS } from '../../shared/installed/installed-names.ts';
+import type { Texts } from '../../shared/marks.ts';
 import { type ClusterReader, readObject, type SeenOrNot, shaped } from './read-object.ts';
 
 const texts = z.record(z.string(), z.string()).default({});
@@ -21,6 +22,7 @@ const Container = z.looseObject({
   name: z.string(),
   image: z.string(),
   command: strings,
+  args: strings,
   securityContext: z.looseObject({ runAsUser: z.number().optional() }).optional(),
   envFrom: z.array(z.looseObject({ configMapRef: z.looseObject({ name: maybeText }).optional() })).default([]),
   env: z.array(z.looseObject({ name: z.string(), value: maybeText })).default([]),
@@ -95,6 +97,18 @@ const Application = z.looseObject({
     .prefault({}),
 });
 export type Application = z.output<typeof Application>;
+
+const ApplicationSet = z.looseObject({
+  metadata: z.looseObject({ name: z.string() }),
+  spec: z.looseObject({ template: z.looseObject({ spec: Application.shape.spec.partial() }) }),
+  status: WithConditions,
+});
+const PodEvent = z.looseObject({
+  reason: optionalText,
+  message: optionalText,
+  lastTimestamp: z.string().nullish(),
+  involvedObject: z.looseObject({ name: optionalText }).prefault({}),
+});
 
 const Destination = z.looseObject({ server: optionalText, name: optionalText, namespace: optionalText });
 const Kinds = z.array(z.looseObject({ group: optionalText, kind: optionalText }));
@@ -182,6 +196,14 @@ export const READS = {
   applications: objectAt((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/applications`, listOf(Application)),
   /** Settings of Argo CD's commands. */
   params: objectAt((namespace) => `/api/v1/${namespace}/configmaps/argocd-cmd-params-cm`, WithData),
+  applicationSets: objectAt(
+    (namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/applicationsets`,
+    listOf(ApplicationSet),
+  ),
+  podEvents: objectAt((namespace) => `/api/v1/${namespace}/events`, listOf(PodEvent), {
+    fieldSelector: 'involvedObject.kind=Pod,type=Warning',
+    limit: '500',
+  }),
   pods: objectAt((namespace) => `/api/v1/${namespace}/pods`, listOf(KubePod)),
   projects: objectAt((namespace) => `/apis/argoproj.io/v1alpha1/${namespace}/appprojects`, listOf(AppProject)),
   nodes: objectAt(() => '/api/v1/nodes', listOf(Node)),
@@ -192,8 +214,8 @@ export const READS = {
 
 type Read<T> = ReturnType<typeof objectAt<T>>;
 
-function objectAt<T>(path: (namespace: string) => string, shape: z.ZodType<T>) {
-  return { path, shape };
+function objectAt<T>(path: (namespace: string) => string, shape: z.ZodType<T>, query: Texts = {}) {
+  return { path, query, shape };
 }
 
 export type Reads = {
@@ -201,13 +223,18 @@ export type Reads = {
 };
 
 /** Reads the object of a row of `READS`. */
-export async function readOne<T>(reader: ClusterReader, { path, shape }: Read<T>): Promise<SeenOrNot<T>> {
-  return await readAt(reader, path(`namespaces/${encodeURIComponent(reader.argocdNamespace)}`), shape);
+export async function readOne<T>(reader: ClusterReader, { path, query, shape }: Read<T>): Promise<SeenOrNot<T>> {
+  return await readAt(reader, path(`namespaces/${encodeURIComponent(reader.argocdNamespace)}`), shape, query);
 }
 
 /** Reads the object at a path of the Kubernetes API, and checks its shape. */
-export async function readAt<T>(reader: ClusterReader, path: string, shape: z.ZodType<T>): Promise<SeenOrNot<T>> {
-  return shaped(shape, await readObject(reader, { path }));
+export async function readAt<T>(
+  reader: ClusterReader,
+  path: string,
+  shape: z.ZodType<T>,
+  query: Texts = {},
+): Promise<SeenOrNot<T>> {
+  return shaped(shape, await readObject(reader, { path, query }));
 }
 
 /** Reads the objects of all rows, at the same time. */

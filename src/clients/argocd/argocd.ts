@@ -155,12 +155,12 @@ function stateIn(request: HttpRequest, answer: HttpAnswer): AppState {
 function jsonOf(request: HttpRequest, answer: HttpAnswer): unknown {
   const json = answer.mediaType === 'application/json' ? parseJson(answer.text) : undefined;
   if (json !== undefined) return json;
-  throw failure(
-    request,
-    'GR-ARGOCD-10',
-    insteadOfJson(answer),
-    orProxy(`${BASE}, and that no login page stands before it`, answer, request),
-  );
+  throw wrongContent(request, answer);
+}
+
+function wrongContent(request: HttpRequest, answer: HttpAnswer, status = ''): Failure {
+  const remedy = orProxy(`${BASE}, and that no login page or firewall stands before it`, answer, request);
+  return failure(request, 'GR-ARGOCD-10', insteadOfJson(answer) + status, remedy);
 }
 
 /** An error as the gateway writes it: gRPC code and message (grpc-gateway v1, runtime/errors.go). */
@@ -182,6 +182,8 @@ function refusal(request: HttpRequest, answer: HttpAnswer, right: string): Failu
   const { status } = answer;
   const error = readError(answer);
   const say = failure.bind(undefined, request);
+  // The gateway always answers in JSON: this is of something before it.
+  if ((status === 401 || status === 403) && !error) return wrongContent(request, answer, ` (${status})`);
   switch (status) {
     case 401:
       return say(
@@ -199,7 +201,7 @@ function refusal(request: HttpRequest, answer: HttpAnswer, right: string): Failu
         : say(
             'GR-ARGOCD-04',
             'Argo CD forbids it (403)',
-            `Give its account "p, <account>, applications, ${right}, allow" in argocd-rbac-cm; ` +
+            `Give its account "${lineOf(error?.message, right)}" in argocd-rbac-cm; ` +
               'the same is answered when the Application does not exist, or when its namespace is not among application.namespaces',
           );
     case 404:
@@ -224,6 +226,12 @@ function refusal(request: HttpRequest, answer: HttpAnswer, right: string): Failu
           )
         : otherFailure(request, status, status === 400 ? error?.code : undefined);
   }
+}
+
+/** Returns the RBAC line. Argo CD names project and account if the account may at least see the Application. */
+function lineOf(message = '', right: string): string {
+  const [, known, account] = /: applications, (\w+, [\w./-]+), sub: ([\w.-]+)/.exec(message) ?? [];
+  return `p, ${account ?? '<account>'}, applications, ${known ?? right}, allow`;
 }
 
 /** Makes the Failure for JSON that is not this Application. `detail` is a clause without values from the answer. */

@@ -184,7 +184,9 @@ it.each([
 
 it('compares the label that Argo CD tracks by with the one that the installation is told', async () => {
   const { run } = await examine((world) => {
-    const told = put([SETTINGS], { data: { GITEA_RUNNERS_TRACKING_LABEL: 'a/b' } })(world);
+    const told = put([SETTINGS], {
+      data: { GITEA_RUNNERS_ARGOCD_URL: 'https://a', GITEA_RUNNERS_TRACKING_LABEL: 'a/b' },
+    })(world);
     const labelled = put([CM, 'data', 'application.resourceTrackingMethod'], 'label')(told);
     return put([CM, 'data', 'application.instanceLabelKey'], 'a/b')(labelled);
   });
@@ -282,7 +284,7 @@ it('doctor reads API tokens in the namespace of the group where sidecar and serv
     return {
       ...rest,
       [`${NAMESPACE}/secrets/gitea-api`]: token ?? 404,
-      [SETTINGS]: { data: { GITEA_RUNNERS_SECRETS: 'api' } },
+      [SETTINGS]: { data: { GITEA_RUNNERS_ARGOCD_URL: 'https://a', GITEA_RUNNERS_SECRETS: 'api' } },
     };
   });
 
@@ -349,7 +351,7 @@ describe('dead rows in Gitea', () => {
   it.each([
     [
       'serve sweeps',
-      { ...rows, [SETTINGS]: { data: { GITEA_RUNNERS_SWEEP: 'true' } } },
+      { ...rows, [SETTINGS]: { data: { GITEA_RUNNERS_ARGOCD_URL: 'https://a', GITEA_RUNNERS_SWEEP: 'true' } } },
       '✓ dead rows in Gitea: 2 of 3 rows of its runners seem dead; serve deletes them\n',
     ],
     [
@@ -359,7 +361,7 @@ describe('dead rows in Gitea', () => {
     ],
     [
       'they are of another instance',
-      { ...rows, [SETTINGS]: { data: { GITEA_RUNNERS_INSTANCE: 'north' } } },
+      { ...rows, [SETTINGS]: { data: { GITEA_RUNNERS_ARGOCD_URL: 'https://a', GITEA_RUNNERS_INSTANCE: 'north' } } },
       '✓ dead rows in Gitea: none\n',
     ],
     [

@@ -2,7 +2,8 @@
 import { expect, it } from 'vitest';
 import { at, CONTAINER, examine, type Json, put, REPO_SERVER, SERVE, SETTINGS, type World } from './world.ts';
 
-const settings = (data: Json) => put([SETTINGS], { data });
+const ARGOCD_URL = { GITEA_RUNNERS_ARGOCD_URL: 'https://argocd-server' };
+const settings = (data: Json) => put([SETTINGS], { data: { ...ARGOCD_URL, ...data } });
 const SERVE_CONTAINER = [SERVE, 'spec', 'template', 'spec', 'containers', 0];
 const variable = (container: readonly (string | number)[], name: string, value: string) =>
   put([...container, 'env'], [{ name: `GITEA_RUNNERS_${name}`, value }]);
@@ -32,6 +33,29 @@ it.each<readonly [string, (world: World) => World, string]>([
     'another image of runners in serve',
     variable(SERVE_CONTAINER, 'RUNNER_IMAGE', 'runner:2'),
     'environment of both: GITEA_RUNNERS_RUNNER_IMAGE is "" for the sidecar and "runner:2" for serve',
+  ],
+  [
+    'a value that serve refuses',
+    settings({ GITEA_RUNNERS_POLL: 'often' }),
+    'environment of both: serve does not start: read GITEA_RUNNERS_POLL: it must be a number of seconds from 0.001 to 600, not "often"',
+  ],
+  [
+    'a switch of the sidecar that is neither on nor off',
+    variable(CONTAINER, 'VERBOSE', 'yes'),
+    'environment of both: generate does not start: read GITEA_RUNNERS_VERBOSE: it must be true or false',
+  ],
+  [
+    'a serve without the address of Argo CD',
+    settings({ GITEA_RUNNERS_ARGOCD_URL: '' }),
+    'environment of both: serve does not start: GITEA_RUNNERS_ARGOCD_URL is missing',
+  ],
+  [
+    'a page without its Gitea',
+    settings({
+      ...{ GITEA_RUNNERS_PAGE_LISTEN: ':8082', GITEA_RUNNERS_PAGE_CLIENT_ID: 'x' },
+      GITEA_RUNNERS_PAGE_URL: 'https://runners.acme.org',
+    }),
+    'environment of both: serve does not start: GITEA_RUNNERS_PAGE_GITEA is missing',
   ],
   [
     'a sidecar of another user',

@@ -1,16 +1,22 @@
 /** What Kubernetes and Argo CD say of their objects, in their words, and what doctor cannot see. */
 import { expect, it } from 'vitest';
+import { ago } from '../../support/kube-objects.ts';
 import {
+  API_TOKEN,
   APPLICATION,
   APPLICATIONS,
   examine,
+  GROUP,
   type Json,
   PODS,
   PROJECTS,
   put,
+  RBAC,
   REPO_SERVER,
+  condition as ready,
   repoServer,
   SERVE,
+  secret,
   serve,
   type World,
 } from './world.ts';
@@ -29,6 +35,11 @@ const waiting = (name: string, reason: string, message: string): Json => ({
     conditions: [condition('PodScheduled', 'True', '')],
     containerStatuses: [{ name: 'serve', state: { waiting: { reason, message } } }],
   },
+});
+const EVENTS = '/api/v1/namespaces/argocd/events';
+const SETS = '/apis/argoproj.io/v1alpha1/namespaces/argocd/applicationsets';
+const warning = (name: string, reason: string, message: string, secondsAgo: number): Json => ({
+  ...{ reason, message, lastTimestamp: ago(secondsAgo), involvedObject: { kind: 'Pod', name } },
 });
 const QUOTA =
   'pods "gitea-runners-1" is forbidden: exceeded quota: argocd, requested: pods=1, used: pods=9, limited: pods=9';
@@ -68,7 +79,65 @@ it.each<readonly [string, (world: World) => World, string]>([
       put([...APPLICATION, 'spec', 'syncPolicy', 'automated', 'prune'], undefined),
       put([...APPLICATION, 'status'], { conditions: [{ type: 'ComparisonError', message: 'zzz' }] }),
     ),
-    'Application runners: automated.prune must be true; ComparisonError: zzz\n',
+    'Application runners: ComparisonError: zzz\n    correct what it says, then argocd app get runners --hard-refresh\n✗ Application runners: automated.prune must be true\n    kubectl -n argocd patch',
+  ],
+  [
+    'a fault of Argo CD that serve only guesses at, once',
+    all(
+      put([...APPLICATION, 'status'], { conditions: [{ type: 'ComparisonError', message: 'zzz' }] }),
+      put([...GROUP, 'status', 'conditions'], [{ ...ready('False'), reason: 'PlanDiffers', message: 'no' }]),
+    ),
+    'RunnerGroup runners/ci, as serve sees it: PlanDiffers: no\n    It follows from Application runners, which is bad above: mend that first\n',
+  ],
+  [
+    'which right of the account makes wakes fail',
+    all(
+      put([RBAC, 'data', 'policy.gitea-runners.csv'], 'p, gitea-runners, applications, get, runners/*, allow\n'),
+      put(
+        [...GROUP, 'status', 'conditions'],
+        [{ ...ready('False'), reason: 'WakeFailed', message: 'GR-ARGOCD-04 no' }],
+      ),
+    ),
+    'RunnerGroup runners/ci, as serve sees it: WakeFailed: GR-ARGOCD-04 no\n    It follows from rights in Argo CD, which is bad above: mend that first\n',
+  ],
+  [
+    'why an ApplicationSet makes no Applications',
+    put([SETS], {
+      items: [
+        {
+          metadata: { name: 'runners' },
+          spec: { template: { metadata: {}, spec: { source: { plugin: { name: 'gitea-runners' } } } } },
+          status: { conditions: [condition('ErrorOccurred', 'True', 'error listing folders: zzz')] },
+        },
+        { metadata: { name: 'web' }, spec: { template: { spec: {} } }, status: {} },
+      ],
+    }),
+    'ApplicationSet runners: makes no Applications now: error listing folders: zzz\n    Correct what it says: kubectl -n argocd describe applicationsets runners\n',
+  ],
+  [
+    'what the events of a pod of serve say, where its status says nothing',
+    all(
+      put([SERVE], serve(0)),
+      put([PODS, 'items'], [waiting('gitea-runners-1', 'ContainerCreating', '')]),
+      put([EVENTS], {
+        items: [
+          warning(
+            'gitea-runners-1',
+            'FailedMount',
+            'MountVolume.SetUp failed for volume "x" : secret "gitea-api" not found',
+            5,
+          ),
+          warning('gitea-runners-1', 'FailedMount', 'an older one', 900),
+          warning('argocd-server-1', 'Unhealthy', 'of another pod', 1),
+        ],
+      }),
+    ),
+    'serve: 0 of 2 ready, argocd-gitea-runners:0.2.0: FailedMount: MountVolume.SetUp failed for volume "x" : secret "gitea-api" not found\n    make the Secret',
+  ],
+  [
+    'that a bound token needs no other token',
+    put([API_TOKEN], secret({ token: 'x', url: 'https://other.example.com' })),
+    'RunnerGroup runners/ci: API token: GR-TOKEN-05 ',
   ],
 ])('doctor tells %s', async (_, change, told) => {
   const { run } = await examine(change);
@@ -77,6 +146,7 @@ it.each<readonly [string, (world: World) => World, string]>([
 
   expect(code, stdout).toBe(1);
   expect(stdout).toContain(`✗ ${told}`);
+  expect(stdout).not.toContain('Make a token');
 });
 
 const TOLD = ['SharedResourceWarning', 'ExcludedResourceWarning'].map((type) => ({ type, message: `zzz ${type}` }));

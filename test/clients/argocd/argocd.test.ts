@@ -102,6 +102,13 @@ it.each([
 it.each([
   ['GR-ARGOCD-03', 401, 16, 'invalid session: secret words', 'argocd account generate-token'],
   ['GR-ARGOCD-04', 403, 7, 'permission denied', 'p, <account>, applications, sync, <project>/runners, allow'],
+  [
+    'GR-ARGOCD-04',
+    403,
+    7,
+    'permission denied: applications, sync, ci/runners, sub: robot, iat: 2026-11-21T10:28:35Z',
+    'Give its account "p, robot, applications, sync, ci/runners, allow" in argocd-rbac-cm',
+  ],
   ['GR-ARGOCD-05', 403, 7, 'cannot sync: blocked by sync window', 'manualSync'],
   ['GR-ARGOCD-06', 404, 5, 'secret words', 'base address of Argo CD'],
   ['GR-HTTP-08', 407, 2, 'secret words', 'proxy'],
@@ -160,6 +167,18 @@ it.each<[string, string, type: string, body: string | object]>([
   expect(
     (await harmlessFailureOf(client(server.origin).read({ namespace: 'argocd', ...APP }, TEN_SECONDS()))).code,
   ).toBe(code);
+});
+
+it.each([401, 403])('a firewall before Argo CD that answers %i is no missing right', async (status) => {
+  const server = await fakeArgoCd((_seen, response) => {
+    response.writeHead(status, { 'content-type': 'text/html' }).end('<html>secret words</html>');
+    return true;
+  });
+
+  const failure = await harmlessFailureOf(client(server.origin).read(APP, TEN_SECONDS()));
+
+  expect(failure.code).toBe('GR-ARGOCD-10');
+  expect(failure.message).toContain(`a web page instead of JSON (${status}). Check that the URL is the base address`);
 });
 
 it('follows no redirect to another server, as an Argo CD with TLS gives it to http', async () => {
