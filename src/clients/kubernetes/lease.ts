@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { pause, untilAborted } from '../../shared/clock.ts';
-import { Failure } from '../../shared/failure.ts';
+import { Failure, orFailure } from '../../shared/failure.ts';
 import type { Texts } from '../../shared/marks.ts';
 import { Deadline } from '../http/request.ts';
 import { admissionFailure, type KubeApi, type KubeQuestion, parseAnswer, statusFailure } from './kube-client.ts';
@@ -41,27 +41,136 @@ const LeaseObject = z.object({
 });
 type LeaseObject = z.infer<typeof LeaseObject>;
 
+type LeaseSpec = NonNullable<LeaseObject['spec']>;
+
+/** The Lease as it was last read, and since when this process has seen it so: clocks of other machines prove nothing. */
+interface LeaseSeen {
+  readonly lease: LeaseObject;
+  readonly sinceMs: number;
+}
+
+function afterRead(seen: LeaseSeen | undefined, lease: LeaseObject, nowMs: number): LeaseSeen {
+  const isSame = seen !== undefined && JSON.stringify(seen.lease.spec) === JSON.stringify(lease.spec);
+  return { lease, sinceMs: isSame ? seen.sinceMs : nowMs };
+}
+
+/** True if `identity` may write the Lease: it holds it, nobody does, or its holder has not renewed in time. */
+function mayWrite({ lease: { spec }, sinceMs }: LeaseSeen, identity: string, nowMs: number, leaseMs: number): boolean {
+  const holder = spec?.holderIdentity ?? '';
+  const lastsMs = (spec?.leaseDurationSeconds ?? 0) * 1000 || leaseMs;
+  return holder === '' || holder === identity || nowMs - sinceMs > lastsMs;
+}
+
+/** The spec with which `identity` takes or renews the Lease. */
+function heldBy(identity: string, before: LeaseObject | undefined, now: string, leaseMs: number): LeaseSpec {
+  const isMine = before?.spec?.holderIdentity === identity;
+  return {
+    holderIdentity: identity,
+    leaseDurationSeconds: Math.ceil(leaseMs / 1000),
+    acquireTime: isMine ? (before.spec?.acquireTime ?? now) : now,
+    renewTime: now,
+    leaseTransitions: (before?.spec?.leaseTransitions ?? 0) + (before === undefined || isMine ? 0 : 1),
+  };
+}
+
+/** The requests about one Lease. */
+function leaseRequests(client: KubeApi, namespace: string, name: string) {
+  const list = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
+  const questionTo = (verb: 'read' | 'create' | 'update'): KubeQuestion => ({
+    what: `${verb} Lease ${namespace}/${name}`,
+    path: verb === 'create' ? list : `${list}/${encodeURIComponent(name)}`,
+  });
+  const parse = (question: KubeQuestion, text: string): LeaseObject =>
+    parseAnswer(client.request(question), LeaseObject, text, 'Lease');
+  const refused = (question: KubeQuestion, status: number): Failure => {
+    const grant = `Grant the service account "get", "create" and "update" on "leases.coordination.k8s.io" in namespace "${namespace}"`;
+    const remedy = status === 403 ? grant : 'Check the API server';
+    return statusFailure(client.request(question), status, 'GR-CLUSTER-10', remedy);
+  };
+
+  return {
+    /** Undefined: there is none. */
+    read: async (deadline: Deadline): Promise<LeaseObject | undefined> => {
+      const question = questionTo('read');
+      const { status, text } = await client.send(question, deadline);
+      if (status === 404) return undefined;
+      if (status !== 200) throw refused(question, status);
+      return parse(question, text);
+    },
+
+    /** Replaces the Lease `before`, or creates one. Undefined: another process was faster. */
+    write: async (
+      before: LeaseObject | undefined,
+      spec: LeaseSpec,
+      annotations: Texts,
+      deadline: Deadline,
+    ): Promise<LeaseObject | undefined> => {
+      // JSON leaves out the version of a new one.
+      const metadata = { namespace, name, annotations, resourceVersion: before?.metadata.resourceVersion };
+      const question: KubeQuestion = {
+        ...questionTo(before ? 'update' : 'create'),
+        method: before ? 'PUT' : 'POST',
+        body: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec },
+      };
+      const answer = await client.send(question, deadline);
+      if (answer.status === 409) return undefined;
+      if (answer.status !== 200 && answer.status !== 201)
+        throw admissionFailure(client.request(question), answer) ?? refused(question, answer.status);
+      return parse(question, answer.text);
+    },
+  };
+}
+
 /** A replica's part in the election. `run` competes, `otherHolder` is the leader's address. */
 export function leaseOf(client: KubeApi, options: LeaseOptions) {
   const { namespace, name, identity, address, onFailure, times = CLIENT_GO } = options;
   const { clock } = client;
-  /** The Lease as it was last read, and when this process saw it change: clocks of other machines prove nothing. */
-  let lastSeen: { readonly object: LeaseObject; readonly text: string; readonly atMs: number } | undefined;
+  const requests = leaseRequests(client, namespace, name);
+  let seen: LeaseSeen | undefined;
   /** When the last successful write was sent, ms: other replicas count from then at the earliest. */
   let writtenMs = 0;
 
   /** Address of the holder when that is another process; undefined when unknown. */
   const otherHolder = (): string | undefined => {
-    const holder = lastSeen?.object.spec?.holderIdentity;
-    return holder && holder !== identity ? lastSeen?.object.metadata.annotations?.[ADDRESS] : undefined;
+    const holder = seen?.lease.spec?.holderIdentity;
+    return holder && holder !== identity ? seen?.lease.metadata.annotations?.[ADDRESS] : undefined;
   };
 
-  /** Competes until `signal` is aborted. While this process leads, `lead` runs; the Lease is given back after its end. */
-  const run = async (signal: AbortSignal, lead: (leading: AbortSignal) => Promise<void>): Promise<void> => {
-    while (!signal.aborted) {
-      if (await untilAborted(signal, tryToHold(signal))) await hold(signal, lead);
-      else await pause(clock, times.retryMs, signal);
+  /** Kubernetes' MicroTime has six digits. */
+  const microNow = (): string => new Date(clock.now()).toISOString().replace('Z', '000Z');
+
+  /** Takes or renews the Lease if it may. True if this process holds it now. @throws Failure */
+  const acquireOrRenew = async (): Promise<boolean> => {
+    const ownDeadline = () => new Deadline(Math.max(1000, times.renewDeadlineMs / 2), clock);
+    const lease = await requests.read(ownDeadline());
+    if (lease) {
+      seen = afterRead(seen, lease, clock.steadyMs());
+      if (!mayWrite(seen, identity, clock.steadyMs(), times.leaseMs)) return false;
     }
+    const sentMs = clock.steadyMs();
+    const spec = heldBy(identity, lease, microNow(), times.leaseMs);
+    const written = await requests.write(lease, spec, { [ADDRESS]: address }, ownDeadline());
+    if (!written) return false;
+    seen = { lease: written, sinceMs: clock.steadyMs() };
+    writtenMs = sentMs;
+    return true;
+  };
+
+  /** True if this process holds the Lease now. Failures are reported, never thrown; after an abort, not even reported. */
+  const tryToHold = async (signal: AbortSignal): Promise<boolean> => {
+    const isHeld = await orFailure(acquireOrRenew());
+    if (!(isHeld instanceof Failure)) return isHeld;
+    if (!signal.aborted) onFailure(isHeld);
+    return false;
+  };
+
+  /** Reads first: a renewal that was under way may have been the last word. */
+  const giveBack = async (): Promise<void> => {
+    const deadline = new Deadline(GIVE_BACK_MS, clock);
+    const lease = await requests.read(deadline);
+    if (lease?.spec?.holderIdentity !== identity) return;
+    const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microNow() };
+    await requests.write(lease, spec, {}, deadline);
   };
 
   const hold = async (signal: AbortSignal, lead: (leading: AbortSignal) => Promise<void>): Promise<void> => {
@@ -89,120 +198,18 @@ export function leaseOf(client: KubeApi, options: LeaseOptions) {
       takeBack();
       stop();
       signal.removeEventListener('abort', stop);
-      await giveBack();
+      const failed = await orFailure(giveBack());
+      if (failed) onFailure(failed);
     }
   };
 
-  /** True if this process holds the Lease now. Failures are reported, never thrown; after an abort, not even reported. */
-  const tryToHold = async (signal: AbortSignal): Promise<boolean> => {
-    try {
-      return await acquireOrRenew();
-    } catch (error) {
-      if (signal.aborted) return false;
-      if (!(error instanceof Failure)) throw error;
-      onFailure(error);
-      return false;
+  /** Competes until `signal` is aborted. While this process leads, `lead` runs; the Lease is given back after its end. */
+  const run = async (signal: AbortSignal, lead: (leading: AbortSignal) => Promise<void>): Promise<void> => {
+    while (!signal.aborted) {
+      if (await untilAborted(signal, tryToHold(signal))) await hold(signal, lead);
+      else await pause(clock, times.retryMs, signal);
     }
   };
-
-  const acquireOrRenew = async (): Promise<boolean> => {
-    const lease = await read(ownDeadline());
-    if (lease === undefined) return await write(undefined);
-    const text = JSON.stringify(lease.spec ?? null);
-    const seenMs = lastSeen?.text === text ? lastSeen.atMs : clock.steadyMs();
-    lastSeen = { object: lease, text, atMs: seenMs };
-    const holder = lease.spec?.holderIdentity ?? '';
-    const lasts = (lease.spec?.leaseDurationSeconds ?? 0) * 1000 || times.leaseMs;
-    const free = holder === '' || holder === identity || clock.steadyMs() - seenMs > lasts;
-    return free && (await write(lease));
-  };
-
-  const read = async (deadline: Deadline): Promise<LeaseObject | undefined> => {
-    const question = questionTo('read');
-    const answer = await client.send(question, deadline);
-    if (answer.status === 404) return undefined;
-    if (answer.status !== 200) throw refused(question, answer.status);
-    return parseAnswer(client.request(question), LeaseObject, answer.text, 'Lease');
-  };
-
-  /** Takes or renews the Lease. False when another process was faster. */
-  const write = async (lease: LeaseObject | undefined): Promise<boolean> => {
-    const now = microNow();
-    const mine = lease?.spec?.holderIdentity === identity;
-    const spec = {
-      holderIdentity: identity,
-      leaseDurationSeconds: Math.ceil(times.leaseMs / 1000),
-      acquireTime: mine ? (lease?.spec?.acquireTime ?? now) : now,
-      renewTime: now,
-      leaseTransitions: (lease?.spec?.leaseTransitions ?? 0) + (lease === undefined || mine ? 0 : 1),
-    };
-    return await put(lease, spec, { [ADDRESS]: address }, ownDeadline());
-  };
-
-  /** Reads first: a renewal that was under way may have been the last word. */
-  const giveBack = async (): Promise<void> => {
-    const deadline = new Deadline(GIVE_BACK_MS, clock);
-    try {
-      const lease = await read(deadline);
-      if (lease?.spec?.holderIdentity !== identity) return;
-      await put(
-        lease,
-        { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microNow() },
-        {},
-        deadline,
-      );
-    } catch (error) {
-      if (!(error instanceof Failure)) throw error;
-      onFailure(error);
-    }
-  };
-
-  const put = async (
-    lease: LeaseObject | undefined,
-    spec: NonNullable<LeaseObject['spec']>,
-    annotations: Texts,
-    deadline: Deadline,
-  ): Promise<boolean> => {
-    const question: KubeQuestion = {
-      ...questionTo(lease ? 'update' : 'create'),
-      method: lease ? 'PUT' : 'POST',
-      body: {
-        apiVersion: 'coordination.k8s.io/v1',
-        kind: 'Lease',
-        // Absent for a new one: JSON leaves it out.
-        metadata: { namespace, name, annotations, resourceVersion: lease?.metadata.resourceVersion },
-        spec,
-      },
-    };
-    const sentMs = clock.steadyMs();
-    const answer = await client.send(question, deadline);
-    if (answer.status === 409) return false;
-    if (answer.status !== 200 && answer.status !== 201)
-      throw admissionFailure(client.request(question), answer) ?? refused(question, answer.status);
-    const object = parseAnswer(client.request(question), LeaseObject, answer.text, 'Lease');
-    lastSeen = { object, text: JSON.stringify(object.spec ?? null), atMs: clock.steadyMs() };
-    writtenMs = sentMs;
-    return true;
-  };
-
-  /** Kubernetes' MicroTime has six digits. */
-  const microNow = (): string => new Date(clock.now()).toISOString().replace('Z', '000Z');
-
-  const questionTo = (verb: 'read' | 'create' | 'update'): KubeQuestion => {
-    const list = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
-    const path = verb === 'create' ? list : `${list}/${encodeURIComponent(name)}`;
-    return { what: `${verb} Lease ${namespace}/${name}`, path };
-  };
-
-  const refused = (question: KubeQuestion, status: number): Failure => {
-    const remedy =
-      status === 403
-        ? `Grant the service account "get", "create" and "update" on "leases.coordination.k8s.io" in namespace "${namespace}"`
-        : 'Check the API server';
-    return statusFailure(client.request(question), status, 'GR-CLUSTER-10', remedy);
-  };
-
-  const ownDeadline = () => new Deadline(Math.max(1000, times.renewDeadlineMs / 2), clock);
 
   return { run, otherHolder };
 }
