@@ -73,7 +73,7 @@ export function watchOf<T extends Named>(
       try {
         await untilAborted(signal, listAndWatch(signal));
       } catch (error) {
-        const failed = asFailure(error, client.request(questionFrom('')));
+        const failed = asFailure(error, client.request(watchQuestion(resource, namespace, '')));
         refused = failed.kind === 'cluster-forbidden';
         onFailure(failed);
       }
@@ -100,7 +100,7 @@ export function watchOf<T extends Named>(
     while (!signal.aborted) {
       const beganMs = clock.steadyMs();
       const isGood = () => clock.steadyMs() - beganMs >= GOOD_WATCH_MS;
-      const watchEnd = await follow(version, signal).finally(() => {
+      const watchEnd = await followWatch(client, resource, namespace, version, apply, signal).finally(() => {
         if (isGood()) pauseMs = FIRST_PAUSE_MS;
       });
       if (watchEnd === 'expired') return;
@@ -118,28 +118,7 @@ export function watchOf<T extends Named>(
     await pause(clock, ms, signal);
   };
 
-  /** Follows one watch to its end. Answers where the next one begins. */
-  const follow = async (from: string, signal: AbortSignal): Promise<string | 'expired'> => {
-    const question = questionFrom(from);
-    let version = from;
-    let events = 0;
-    const request = client.request(question);
-    for await (const line of client.stream(question, IDLE_MS, signal)) {
-      const { type, object } = parseValue(request, Event, parseJson(line), 'no event:');
-      if (type === 'ERROR') {
-        if (object.code === 410) return 'expired';
-        const received = `the watch failed with ${object.code ?? 'no code'}`;
-        throw failure(request, 'GR-CLUSTER-07', received, 'It is started again', 'cluster');
-      }
-      version = object.metadata?.resourceVersion || version;
-      if (type !== 'BOOKMARK') apply(type, parseItem(client, request, resource, object));
-      events += 1;
-      if (events % EVENTS_PER_TURN === 0) await clock.nextTurn();
-    }
-    return version;
-  };
-
-  const apply = (type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void => {
+  const apply: Apply<T> = (type, object) => {
     // Changed in place: a copy per event would cost the square of the number of Jobs.
     if (type === 'DELETED') objects.delete(keyText(object.metadata));
     else {
@@ -148,18 +127,6 @@ export function watchOf<T extends Named>(
     }
     onChange();
   };
-
-  const questionFrom = (resourceVersion: string): KubeQuestion => ({
-    what: `watch ${resource.name} ${inNamespace(namespace)}`,
-    path: listPath(resource, namespace),
-    query: {
-      watch: 'true',
-      allowWatchBookmarks: 'true',
-      timeoutSeconds: String(WATCH_SECONDS),
-      resourceVersion,
-      ...selectorOf(resource),
-    },
-  });
 
   return {
     run,
@@ -170,6 +137,51 @@ export function watchOf<T extends Named>(
     /** True from a refused list (403) until the next list that is not refused. Meanwhile the copy is not fresh. */
     isRefused: () => refused,
   };
+}
+
+/** Receives one change of one object. */
+type Apply<T> = (type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T) => void;
+
+function watchQuestion<T>(resource: Resource<T>, namespace: string | undefined, resourceVersion: string): KubeQuestion {
+  return {
+    what: `watch ${resource.name} ${inNamespace(namespace)}`,
+    path: listPath(resource, namespace),
+    query: {
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: String(WATCH_SECONDS),
+      resourceVersion,
+      ...selectorOf(resource),
+    },
+  };
+}
+
+/** Follows one watch to its end. Returns the version where the next one begins. */
+async function followWatch<T>(
+  client: KubeApi,
+  resource: Resource<T>,
+  namespace: string | undefined,
+  from: string,
+  apply: Apply<T>,
+  signal: AbortSignal,
+): Promise<string | 'expired'> {
+  const question = watchQuestion(resource, namespace, from);
+  const request = client.request(question);
+  let version = from;
+  let events = 0;
+  for await (const line of client.stream(question, IDLE_MS, signal)) {
+    const { type, object } = parseValue(request, Event, parseJson(line), 'no event:');
+    if (type === 'ERROR') {
+      if (object.code === 410) return 'expired';
+      const received = `the watch failed with ${object.code ?? 'no code'}`;
+      throw failure(request, 'GR-CLUSTER-07', received, 'It is started again', 'cluster');
+    }
+    version = object.metadata?.resourceVersion || version;
+    if (type !== 'BOOKMARK') apply(type, parseItem(client, request, resource, object));
+    events += 1;
+    if (events % EVENTS_PER_TURN === 0) await client.clock.nextTurn();
+  }
+  return version;
 }
 
 function asFailure(error: unknown, request: Parameters<typeof failure>[0]): Failure {
