@@ -57,48 +57,17 @@ export const MOST_ENDS = 1_000;
 
 export type LiveCluster = ReturnType<typeof openLiveCluster>;
 
-export function openLiveCluster(
-  client: KubeApi,
-  { images, namespaces, onChange, policyFile, tell }: LiveClusterOptions,
-) {
+export function openLiveCluster(client: KubeApi, options: LiveClusterOptions) {
+  const { images, policyFile } = options;
   const liveGroups = new CachedByKey<LiveGroup>();
   const liveRunners = new CachedByKey<LiveRunner>();
   const ends = new RunnerEnds();
+  const all = copiesOf(client, options, liveGroups, liveRunners, ends);
   const defaultsNow = policyFile === undefined ? () => undefined : policyDefaults(policyFile);
   let defaults: GroupDefaults | undefined;
   let readable: readonly Copies[] = [];
   /** Pods by `<namespace>/<name>` of their Job, of whatever uid. */
   let podsOfJob: ReadonlyMap<string, readonly KubePod[]> = new Map();
-
-  const tellOf = ({ hasChanged }: { readonly hasChanged: () => void }) => ({
-    onFailure: (failure: Failure) => tell({ is: 'cluster-failed', failure }),
-    onChange: () => {
-      hasChanged();
-      onChange();
-    },
-  });
-  const ofJobs = {
-    ...tellOf(liveRunners),
-    onObject: ({ metadata: { uid, namespace, name } }: KubeJob) =>
-      tell({ is: 'runner-seen', uid, namespace, name, step: 'job' }),
-  };
-  const ofPods = {
-    ...tellOf(liveRunners),
-    onObject: (pod: KubePod) => {
-      ends.note(pod);
-      const { uid, name } = jobOf(pod) ?? {};
-      const { namespace } = pod.metadata;
-      if (uid && name) tell({ is: 'runner-seen', uid, namespace, name, step: podStep(pod) });
-    },
-  };
-  const all = (namespaces.length > 0 ? namespaces : [undefined]).map(
-    (namespace): Copies => ({
-      namespace,
-      groups: watchOf(client, RUNNER_GROUPS, namespace, tellOf(liveGroups)),
-      jobs: watchOf(client, JOBS, namespace, ofJobs),
-      pods: watchOf(client, PODS, namespace, ofPods),
-    }),
-  );
 
   const setAside = (): void => {
     const before = readable;
@@ -140,18 +109,9 @@ export function openLiveCluster(
       return liveGroups.all(() => {
         const objects = readable.flatMap(({ groups }) => [...groups.objects.values()]);
         const items = objects.map((object) => {
-          const { annotations, generation, labels, uid } = object.metadata;
-          // The generation stays while only the status changes, which is our own doing.
-          const version = generation || object;
           const key = keyText(object.metadata);
-          const read = [TRACKING_ID, SUSPENDED, LOOK_NOW, SHARDS, ...READ_ANNOTATIONS].map(
-            (name) => annotations?.[name],
-          );
-          return {
-            key,
-            inputs: [uid, version, defaults, JSON.stringify(labels), ...read],
-            make: () => ({ key, object, ...groupOfObject(object, images, defaults) }),
-          };
+          const make = (): LiveGroup => ({ key, object, ...groupOfObject(object, images, defaults) });
+          return { key, inputs: inputsOf(object, defaults), make };
         });
         return items.sort((a, b) => (a.key < b.key ? -1 : 1));
       });
@@ -163,10 +123,7 @@ export function openLiveCluster(
     /** True if a Job of this name had a pod at the last call of `runners`. A Job may go before its pod. @param key `<namespace>/<name>` */
     hasPod: (key: string): boolean => podsOfJob.has(key),
 
-    /**
-     * True if another pod has the name, as `isNameTaken` says, by the pods at the last call of `runners`.
-     * @param key `<namespace>/<name>`
-     */
+    /** True if another pod has the name (`isNameTaken`), by the pods at the last call of `runners`. @param key `<namespace>/<name>` */
     hasOtherPod: (key: string, uid: string): boolean => isNameTaken(podsOfJob.get(key), uid),
 
     /** Returns who reported the end of this runner. Undefined: nobody. @param key `<namespace>/<name>` */
@@ -194,6 +151,51 @@ export function openLiveCluster(
       });
     },
   };
+}
+
+/** Watches all namespaces. What changes is told, and outdates what was made of it. */
+function copiesOf(
+  client: KubeApi,
+  { namespaces, onChange, tell }: LiveClusterOptions,
+  liveGroups: CachedByKey<LiveGroup>,
+  liveRunners: CachedByKey<LiveRunner>,
+  ends: RunnerEnds,
+): readonly Copies[] {
+  const tellOf = (cache: { readonly hasChanged: () => void }) => ({
+    onFailure: (failure: Failure) => tell({ is: 'cluster-failed', failure }),
+    onChange: () => {
+      cache.hasChanged();
+      onChange();
+    },
+  });
+  const ofJobs = {
+    ...tellOf(liveRunners),
+    onObject: ({ metadata: { uid, namespace, name } }: KubeJob) =>
+      tell({ is: 'runner-seen', uid, namespace, name, step: 'job' }),
+  };
+  const ofPods = {
+    ...tellOf(liveRunners),
+    onObject: (pod: KubePod) => {
+      ends.note(pod);
+      const { uid, name } = jobOf(pod) ?? {};
+      const { namespace } = pod.metadata;
+      if (uid && name) tell({ is: 'runner-seen', uid, namespace, name, step: podStep(pod) });
+    },
+  };
+  return (namespaces.length > 0 ? namespaces : [undefined]).map((namespace) => ({
+    namespace,
+    groups: watchOf(client, RUNNER_GROUPS, namespace, tellOf(liveGroups)),
+    jobs: watchOf(client, JOBS, namespace, ofJobs),
+    pods: watchOf(client, PODS, namespace, ofPods),
+  }));
+}
+
+/** What a group is made of: it is the same while these are. */
+function inputsOf(object: RunnerGroupObject, defaults: GroupDefaults | undefined): readonly unknown[] {
+  const { annotations, generation, labels, uid } = object.metadata;
+  const read = [TRACKING_ID, SUSPENDED, LOOK_NOW, SHARDS, ...READ_ANNOTATIONS].map((name) => annotations?.[name]);
+  // The generation stays while only the status changes, which is our own doing.
+  return [uid, generation || object, defaults, JSON.stringify(labels), ...read];
 }
 
 /**
