@@ -50,8 +50,7 @@ export type Giteas = ReturnType<typeof openGiteas>;
 
 export function openGiteas(options: GiteasOptions) {
   const { timeoutMs: deadlineMs, clock, tell, ...requestOptions } = options;
-  const budgets = new Map<string, RequestBudget>();
-  const turns = budgetTurns(options.queue, clock);
+  const { close: closeVisits, spend, visit, ...visits } = openVisits(options);
   const retryAfter = new RetryAfter(clock);
   const http: HttpClient = giteaClient({
     ...requestOptions,
@@ -59,60 +58,19 @@ export function openGiteas(options: GiteasOptions) {
     clock,
     retryAfter,
     onRequest: (line) => {
-      budgets.get(new URL(line.url).origin)?.spend(line.queue, 1);
+      spend(new URL(line.url).origin, line.queue);
       tell({ is: 'gitea-request', line });
     },
   });
   /** A Gitea that is upgraded is asked its version again after the next failure. */
   const versions: VersionCache = new Map();
 
-  const budgetOf = (origin: string): RequestBudget => {
-    const budget = budgets.get(origin) ?? requestBudget(60_000 / options.giteaRequests, clock);
-    budgets.set(origin, budget);
-    return budget;
-  };
-
-  /**
-   * Runs `work` when the budget allows requests to this Gitea. The requests of `work` must use the queue `queue`. Two
-   * visits of one queue must not overlap, except for `BACKGROUND`. Rejects once closed.
-   */
-  const visit = async <T>(
-    place: GiteaPlace,
-    queue: string,
-    work: () => Promise<T>,
-    signal?: AbortSignal,
-  ): Promise<T> => {
-    const origin = originOf(place);
-    const budget = budgetOf(origin);
-    const name = `${origin} ${place.scope ? describeScope(place.scope) : queue}`;
-    const ms = await turns.take({ budget, queue, lane: origin, name }, signal);
-    const isLate = queue !== BACKGROUND && ms > options.pollMs;
-    if (ms > 0) tell({ is: 'visit-waited', origin, ms, ...(isLate && { lateScopes: budget.targets() }) });
-    try {
-      return await work();
-    } finally {
-      // `take` has paid for the first request, and so has the request itself.
-      budget.spend(queue, -1);
-    }
-  };
-
   return {
     http,
     clock,
     versions,
     visit,
-
-    /** Sets the watched targets, with the namespaces whose groups need each. */
-    share: (namespacesOf: ReadonlyMap<Pick<GiteaTarget, 'key' | 'url'>, ReadonlySet<string>>): void => {
-      const sharers = groupBy(namespacesOf, ([target]) => originOf(target));
-      for (const origin of new Set([...budgets.keys(), ...sharers.keys()])) {
-        const sharing = sharers.get(origin) ?? [];
-        budgetOf(origin).share(new Map(sharing.map(([{ key }, namespaces]) => [key, namespaces])));
-        // A visit that already waits there still gets its turn.
-        if (sharing.length === 0) budgets.delete(origin);
-      }
-      turns.freed();
-    },
+    ...visits,
 
     /**
      * Sends one request when its queue has its turn.
@@ -131,14 +89,7 @@ export function openGiteas(options: GiteasOptions) {
       }
     },
 
-    /** Returns in how many ms a visit of this queue may begin if no other visit waits. */
-    turnInMs: (place: GiteaPlace, queue: string): number =>
-      Math.max(0, budgetOf(originOf(place)).startMs(queue) - clock.steadyMs()),
-
-    /**
-     * Sends requests that do not belong to a look.
-     * @param timeoutMs limit for all requests of `work`, from its turn on.
-     */
+    /** Sends requests that do not belong to a look. @param timeoutMs limit for all requests of `work`, from its turn on. */
     ask: async <T>(
       target: GiteaTarget,
       timeoutMs: number,
@@ -155,9 +106,62 @@ export function openGiteas(options: GiteasOptions) {
     pauseMs: (target: GiteaTarget): number => retryAfter.pauseOf(originOf(target))?.ms ?? 0,
 
     close: async (): Promise<void> => {
-      turns.close();
+      closeVisits();
       await http.close();
     },
+  };
+}
+
+/** The request budgets of all Giteas. Who visits one waits for its turn. */
+function openVisits({ clock, giteaRequests, pollMs, queue: workQueue, tell }: GiteasOptions) {
+  const budgets = new Map<string, RequestBudget>();
+  const turns = budgetTurns(workQueue, clock);
+  const budgetOf = (origin: string): RequestBudget => {
+    const budget = budgets.get(origin) ?? requestBudget(60_000 / giteaRequests, clock);
+    budgets.set(origin, budget);
+    return budget;
+  };
+
+  return {
+    /**
+     * Runs `work` when the budget allows requests to this Gitea. The requests of `work` must use the queue `queue`. Two
+     * visits of one queue must not overlap, except for `BACKGROUND`. Rejects once closed.
+     */
+    visit: async <T>(place: GiteaPlace, queue: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+      const origin = originOf(place);
+      const budget = budgetOf(origin);
+      const name = `${origin} ${place.scope ? describeScope(place.scope) : queue}`;
+      const ms = await turns.take({ budget, queue, lane: origin, name }, signal);
+      const isLate = queue !== BACKGROUND && ms > pollMs;
+      if (ms > 0) tell({ is: 'visit-waited', origin, ms, ...(isLate && { lateScopes: budget.targets() }) });
+      try {
+        return await work();
+      } finally {
+        // `take` has paid for the first request, and so has the request itself.
+        budget.spend(queue, -1);
+      }
+    },
+
+    /** Pays for a request. */
+    spend: (origin: string, queue: string): void => budgets.get(origin)?.spend(queue, 1),
+
+    /** Sets the watched targets, with the namespaces whose groups need each. */
+    share: (namespacesOf: ReadonlyMap<Pick<GiteaTarget, 'key' | 'url'>, ReadonlySet<string>>): void => {
+      const sharers = groupBy(namespacesOf, ([target]) => originOf(target));
+      for (const origin of new Set([...budgets.keys(), ...sharers.keys()])) {
+        const sharing = sharers.get(origin) ?? [];
+        budgetOf(origin).share(new Map(sharing.map(([{ key }, namespaces]) => [key, namespaces])));
+        // A visit that already waits there still gets its turn.
+        if (sharing.length === 0) budgets.delete(origin);
+      }
+      turns.freed();
+    },
+
+    /** Returns in how many ms a visit of this queue may begin if no other visit waits. */
+    turnInMs: (place: GiteaPlace, queue: string): number =>
+      Math.max(0, budgetOf(originOf(place)).startMs(queue) - clock.steadyMs()),
+
+    close: turns.close,
   };
 }
 
