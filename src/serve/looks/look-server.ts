@@ -20,7 +20,7 @@ import {
 } from '../../clients/gitea/kept-look.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import type { Sender } from '../../clients/http/http-client.ts';
-import { pause } from '../../shared/clock.ts';
+import { type Clock, pause } from '../../shared/clock.ts';
 import { keepOnly } from '../../shared/keys.ts';
 import { plain, answer as sendPage } from '../http/http-server.ts';
 import type { GiteasOptions } from './giteas.ts';
@@ -36,6 +36,7 @@ const LONGEST_SENDING_MS = 2_000;
 
 type ServedLook = KeptLook & { readonly bytes: number; readonly endedMs: number };
 
+/** What is known of one watched scope. */
 interface Place extends ReturnType<typeof keysOf> {
   look?: ServedLook | undefined;
   /** Cancels the timer that forgets the look. */
@@ -44,6 +45,44 @@ interface Place extends ReturnType<typeof keysOf> {
   heardMs: number;
   askedMs: number;
   readonly waiting: Set<() => void>;
+}
+
+/** The look of a place, if it is younger than the last event of the scope. */
+function freshLook({ heardMs, look }: Place, nowMs: number): ServedLook | undefined {
+  return look && look.beganMs >= heardMs && nowMs - look.endedMs <= MOST_AGE_MS ? look : undefined;
+}
+
+/**
+ * Returns a fresh look. If there is none, it requests one look more, as often as `serve` would look without clients.
+ * Undefined: none came in time.
+ */
+async function waitForLook(place: Place, clock: Clock, requestLook: () => void): Promise<ServedLook | undefined> {
+  const askedMs = clock.steadyMs();
+  const fresh = () => freshLook(place, clock.steadyMs());
+  if (!fresh() && askedMs - place.askedMs >= MOST_AGE_MS) {
+    place.askedMs = askedMs;
+    requestLook();
+  }
+  while (!fresh() && clock.steadyMs() - askedMs < PATIENCE_MS) {
+    const wait = new AbortController();
+    const go = (): void => wait.abort();
+    place.waiting.add(go);
+    await pause(clock, PATIENCE_MS - (clock.steadyMs() - askedMs), wait.signal);
+    place.waiting.delete(go);
+  }
+  return fresh();
+}
+
+/** Sends a look, one answer of Gitea per turn of the event loop. A slow reader is cut off. */
+async function sendLook(look: ServedLook, secret: Buffer, nonce: string, response: ServerResponse, clock: Clock) {
+  const takeBack = clock.after(LONGEST_SENDING_MS, () => response.destroy());
+  response.once('close', takeBack);
+  response.writeHead(200, { 'content-type': 'application/octet-stream' });
+  for (const piece of sealed(look, secret, nonce, clock.steadyMs())) {
+    response.write(piece);
+    await clock.nextTurn();
+  }
+  response.end();
 }
 
 export type LookServer = ReturnType<typeof openLookServer>;
@@ -63,48 +102,6 @@ export function openLookServer({ clock, tell }: Pick<GiteasOptions, 'clock' | 't
     place.takeBack();
   };
 
-  /**
-   * Returns a look that is younger than the last event of the scope. If there is none, it requests one look more, as
-   * often as `serve` would look without clients.
-   */
-  const lookOf = async (key: string, place: Place) => {
-    const askedMs = clock.steadyMs();
-    const fresh = () => {
-      const { look } = place;
-      const isFresh = look && look.beganMs >= place.heardMs && clock.steadyMs() - look.endedMs <= MOST_AGE_MS;
-      return isFresh ? look : undefined;
-    };
-    if (!fresh() && askedMs - place.askedMs >= MOST_AGE_MS) {
-      place.askedMs = askedMs;
-      lookAt(key);
-    }
-    while (!fresh() && clock.steadyMs() - askedMs < PATIENCE_MS) {
-      const wait = new AbortController();
-      const go = (): void => wait.abort();
-      place.waiting.add(go);
-      await pause(clock, PATIENCE_MS - (clock.steadyMs() - askedMs), wait.signal);
-      place.waiting.delete(go);
-    }
-    return fresh();
-  };
-
-  /** Sends a look, one answer of Gitea per turn of the event loop. */
-  const sendLook = async (look: ServedLook, secret: Buffer, nonce: string, response: ServerResponse) => {
-    if (response.destroyed) return;
-    sentBytes += look.bytes;
-    const takeBack = clock.after(LONGEST_SENDING_MS, () => response.destroy());
-    response.once('close', () => {
-      takeBack();
-      sentBytes -= look.bytes;
-    });
-    response.writeHead(200, { 'content-type': 'application/octet-stream' });
-    for (const piece of sealed(look, secret, nonce, clock.steadyMs())) {
-      response.write(piece);
-      await clock.nextTurn();
-    }
-    response.end();
-  };
-
   const onRequest: RequestListener = (request, response) => {
     const { [ID_HEADER]: id, [NONCE_HEADER]: nonce } = request.headers;
     const refuse = (status: number, why: string, result?: 'unknown' | 'late' | 'busy'): void => {
@@ -117,17 +114,48 @@ export function openLookServer({ clock, tell }: Pick<GiteasOptions, 'clock' | 't
     const isNonce = typeof nonce === 'string' && /^[0-9a-f]{32}$/.test(nonce);
     // Both answers are the same: a client without the token learns nothing.
     if (!place || !isNonce) return refuse(404, 'no such look', 'unknown');
-    void lookOf(key, place).then(async (look) => {
+    void waitForLook(place, clock, () => lookAt(key)).then(async (look) => {
       if (!look) return refuse(503, 'no look that is new enough', 'late');
       if (sentBytes + look.bytes > MOST_SENT_BYTES) return refuse(503, 'busy', 'busy');
       tell({ is: 'look-asked', result: 'given' });
-      await sendLook(look, place.secret, nonce, response);
+      if (response.destroyed) return;
+      sentBytes += look.bytes;
+      response.once('close', () => {
+        sentBytes -= look.bytes;
+      });
+      await sendLook(look, place.secret, nonce, response, clock);
     });
+  };
+
+  /** Records one look. `end` has to follow. */
+  const record = (sender: Sender) => {
+    let bytes = 0;
+    const take = (size: number): boolean => {
+      if (bytes + size > MOST_OF_KEPT || keptBytes + size > MOST_KEPT_BYTES) return false;
+      bytes += size;
+      keptBytes += size;
+      return true;
+    };
+    const recording = recordingOf(sender, clock.steadyMs, take);
+    /** @param version of this Gitea; undefined: the look has failed */
+    const end = (key: string, beganMs: number, version: string | undefined): void => {
+      const answers = recording.answers();
+      const place = places.get(key);
+      forget(key);
+      if (place && answers && version !== undefined) {
+        place.look = { answers, beganMs, endedMs: clock.steadyMs(), bytes, version };
+        // No client gets an older look, so it need not be kept.
+        place.takeBack = clock.after(MOST_AGE_MS, () => forget(key));
+      } else keptBytes -= bytes;
+      for (const go of place?.waiting ?? []) go();
+    };
+    return { sender: recording, end };
   };
 
   return {
     forget,
     onRequest,
+    record,
 
     /** Replaces the set of watched scopes. @param look requests a new look at one of them soon */
     watch: (targets: readonly GiteaTarget[], look: (key: string) => void): void => {
@@ -149,31 +177,6 @@ export function openLookServer({ clock, tell }: Pick<GiteasOptions, 'clock' | 't
     heard: (key: string): void => {
       const place = places.get(key);
       if (place) place.heardMs = clock.steadyMs();
-    },
-
-    /** Records one look. `end` has to follow. */
-    record: (sender: Sender) => {
-      let bytes = 0;
-      const take = (size: number): boolean => {
-        if (bytes + size > MOST_OF_KEPT || keptBytes + size > MOST_KEPT_BYTES) return false;
-        bytes += size;
-        keptBytes += size;
-        return true;
-      };
-      const recording = recordingOf(sender, clock.steadyMs, take);
-      /** @param version of this Gitea; undefined: the look has failed */
-      const end = (key: string, beganMs: number, version: string | undefined): void => {
-        const answers = recording.answers();
-        const place = places.get(key);
-        forget(key);
-        if (place && answers && version !== undefined) {
-          place.look = { answers, beganMs, endedMs: clock.steadyMs(), bytes, version };
-          // No client gets an older look, so it need not be kept.
-          place.takeBack = clock.after(MOST_AGE_MS, () => forget(key));
-        } else keptBytes -= bytes;
-        for (const go of place?.waiting ?? []) go();
-      };
-      return { sender: recording, end };
     },
   };
 }
