@@ -22,7 +22,7 @@ import type { Retry, Turn } from '../queue/work-queue.ts';
 import type { Observation } from '../seen/live.ts';
 import { keepEqual } from '../seen/unchanged.ts';
 import type { WebhookEvent } from '../webhook/gate.ts';
-import { type GiteasOptions, LONGEST_TURN_MS, openGiteas, originOf } from './giteas.ts';
+import { type Giteas, type GiteasOptions, LONGEST_TURN_MS, openGiteas, originOf } from './giteas.ts';
 import type { LookServer } from './look-server.ts';
 import { afterAnnouncement, afterFailure, afterLook, newPace, nextLookMs, type PollPace } from './poll-interval.ts';
 
@@ -36,16 +36,15 @@ export interface PollerOptions extends GiteasOptions, Pick<ObserveOptions, 'need
 /** Least time between the beginnings of two looks at a target, ms. A burst of events causes one look, at most two. */
 const SHORTEST_GAP_MS = 100;
 
+/** A watched target, and what its looks have shown. */
 interface Post {
   target: GiteaTarget;
   pace: PollPace;
   observation: Observation | undefined;
 }
 
-export type Poller = ReturnType<typeof startPoller>;
-
 export function startPoller(options: PollerOptions) {
-  const { boundRunners, clock, env, looks: lookServer, needsRows, onLook, pollMs, random, timeoutMs } = options;
+  const { clock, looks: lookServer, onLook, pollMs, random, timeoutMs } = options;
   const giteas = openGiteas(options);
   const posts = new Map<string, Post>();
   let bytesOf = shareOutBytes([]);
@@ -71,77 +70,35 @@ export function startPoller(options: PollerOptions) {
     }
   };
 
-  /** Returns the other targets of the same Gitea. */
-  const othersOf = (post: Post): readonly (readonly [key: string, other: Post])[] => {
-    const origin = originOf(post.target);
-    return [...posts].filter(([, other]) => other !== post && originOf(other.target) === origin);
-  };
-
-  /** A Gitea that failed is well again: its other scopes that failed need not wait. */
-  const recovered = (post: Post): void => {
-    for (const [key, other] of othersOf(post)) if (isDown(other)) looks.lift(key);
+  const postsOf = (target: GiteaTarget): readonly (readonly [key: string, post: Post])[] => {
+    const origin = originOf(target);
+    return [...posts].filter(([, post]) => originOf(post.target) === origin);
   };
 
   const look = async (key: string, { absorb, signal }: Turn): Promise<Retry | undefined> => {
     const post = posts.get(key);
     if (!post) return undefined;
-    let beganMs = 0;
-    let beganSteadyMs = 0;
+    let began = { beganMs: 0, beganSteadyMs: 0 };
     const lookNow = async (): Promise<Look | Failure | undefined> => {
       absorb();
-      beganMs = clock.now();
-      beganSteadyMs = clock.steadyMs();
-      return await observe(post, beganSteadyMs);
+      began = { beganMs: clock.now(), beganSteadyMs: clock.steadyMs() };
+      return await observe(post, { ...options, giteas, bytes: bytesOf(post.target) }, began.beganSteadyMs);
     };
     const result = await giteas.visit(post.target, key, lookNow, signal);
     if (result === undefined || signal.aborted || posts.get(key) !== post) return undefined;
-    const endedMs = clock.now();
-    const times = { beganMs, beganSteadyMs, endedMs };
-    const isFailed = result instanceof Failure;
-    const before = post.observation?.look;
-    if (isFailed) {
-      if (!isRateLimit(result)) giteas.versions.clear();
-      post.observation = { ...times, ...(before && { look: before }), failure: result };
-      post.pace = afterFailure(post.pace, isRefusal(result));
-    } else {
-      if (isDown(post)) recovered(post);
-      post.observation = { ...times, look: keepEqual(before, result) };
-      post.pace = afterLook(post.pace, result.jobs.filter(isActive), endedMs, pollMs);
-    }
-    onLook(post.target, post.observation);
-    const isBlip =
-      isFailed &&
-      (isOfConnection(result) || result.kind === 'server-error') &&
-      othersOf(post).some(([, other]) => isUp(other));
-    const againMs = nextLookMs(post.pace, random(), pollMs, isBlip);
+    const others = postsOf(post.target).filter(([, other]) => other !== post);
+    // A Gitea that failed is well again: its other scopes that failed need not wait.
+    const isBack = !(result instanceof Failure) && isDown(post);
+    if (isBack) for (const [otherKey, other] of others) if (isDown(other)) looks.lift(otherKey);
+    if (result instanceof Failure && !isRateLimit(result)) giteas.versions.clear();
+    const { observation, pace } = follow(post, result, { ...began, endedMs: clock.now() }, pollMs);
+    Object.assign(post, { observation, pace });
+    onLook(post.target, observation);
+    const isElsewhereUp = others.some(([, other]) => isUp(other));
+    const againMs = nextLookMs(pace, random(), pollMs, isElsewhereUp && isPassing(observation));
     // Targets that wait for one Gitea are spread: they must not start all at once.
     const inMs = Math.max(againMs, giteas.pauseMs(post.target) * (1 + random() / 10));
-    return { inMs, ...(isFailed && { firm: true }) };
-  };
-
-  const observe = async ({ pace, target }: Post, beganMs: number): Promise<Look | Failure | undefined> => {
-    const { http: sender, versions } = giteas;
-    const record = lookServer?.record(sender) ?? { sender, end: () => undefined };
-    let version: string | undefined;
-    const looking = observeEach([target], {
-      deadlineMs: timeoutMs,
-      includeBlocked: false,
-      bytes: bytesOf(target),
-      // A look that follows a failed one asks once: it is the next try itself.
-      careful: pace.trouble ? 'once' : true,
-      env,
-      http: record.sender,
-      clock,
-      versions,
-      ...defined({ needsRows, boundRunners }),
-    });
-    try {
-      const look = (await looking).get(target.key);
-      if (!(look instanceof Failure)) version = (await versions.get(giteaBase(target.url)))?.text;
-      return look;
-    } finally {
-      record.end(target.key, beganMs, version);
-    }
+    return { inMs, ...(observation.failure && { firm: true }) };
   };
 
   return {
@@ -180,11 +137,68 @@ export function startPoller(options: PollerOptions) {
     /** False while looks at this target fail. A target that is not watched is judged by the others of its Gitea. */
     isWell: (target: GiteaTarget): boolean => {
       const ownPost = posts.get(target.key);
-      const origin = originOf(target);
-      const judgedPosts = ownPost ? [ownPost] : [...posts.values()].filter((post) => originOf(post.target) === origin);
-      return judgedPosts.length === 0 || judgedPosts.some(isUp);
+      const judged = ownPost ? [ownPost] : postsOf(target).map(([, post]) => post);
+      return judged.length === 0 || judged.some(isUp);
     },
   };
+}
+
+interface OneLook extends Pick<PollerOptions, 'boundRunners' | 'clock' | 'env' | 'looks' | 'needsRows' | 'timeoutMs'> {
+  readonly giteas: Giteas;
+  readonly bytes: number;
+}
+
+/** Looks at one target. The look server records the answers. @param beganMs by the steady clock */
+async function observe({ pace, target }: Post, options: OneLook, beganMs: number): Promise<Look | Failure | undefined> {
+  const { boundRunners, bytes, clock, env, giteas, needsRows, timeoutMs } = options;
+  const { http: sender, versions } = giteas;
+  const record = options.looks?.record(sender) ?? { sender, end: () => undefined };
+  let version: string | undefined;
+  const looking = observeEach([target], {
+    deadlineMs: timeoutMs,
+    includeBlocked: false,
+    bytes,
+    // A look that follows a failed one asks once: it is the next try itself.
+    careful: pace.trouble ? 'once' : true,
+    env,
+    http: record.sender,
+    clock,
+    versions,
+    ...defined({ needsRows, boundRunners }),
+  });
+  try {
+    const look = (await looking).get(target.key);
+    if (!(look instanceof Failure)) version = (await versions.get(giteaBase(target.url)))?.text;
+    return look;
+  } finally {
+    record.end(target.key, beganMs, version);
+  }
+}
+
+type Times = Pick<Observation, 'beganMs' | 'beganSteadyMs' | 'endedMs'>;
+
+/** What is known of a target after a look. A failed one keeps what the look before it has shown. */
+function follow(
+  { observation, pace }: Post,
+  result: Look | Failure,
+  times: Times,
+  pollMs: number,
+): { readonly observation: Observation; readonly pace: PollPace } {
+  const before = observation?.look;
+  if (result instanceof Failure)
+    return {
+      observation: { ...times, ...(before && { look: before }), failure: result },
+      pace: afterFailure(pace, isRefusal(result)),
+    };
+  return {
+    observation: { ...times, look: keepEqual(before, result) },
+    pace: afterLook(pace, result.jobs.filter(isActive), times.endedMs, pollMs),
+  };
+}
+
+/** True for a failure that may end by itself within seconds. */
+function isPassing({ failure }: Observation): boolean {
+  return failure !== undefined && (isOfConnection(failure) || failure.kind === 'server-error');
 }
 
 function isUp({ observation, pace }: Post): boolean {
