@@ -16,10 +16,11 @@ import { readRegistrationToken } from '../../clients/gitea/registrations.ts';
 import { Deadline } from '../../clients/http/request.ts';
 import { createCredentials } from '../../clients/kubernetes/cluster-secrets.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
+import type { TargetOf } from '../../plan/find-targets.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import { subscriberOf } from '../../serve/planning/events.ts';
 import type { AppVerdict } from '../../serve/planning/reconcile.ts';
-import type { Retry, Turn } from '../../serve/queue/work-queue.ts';
+import type { KeyQueue, Retry, Turn } from '../../serve/queue/work-queue.ts';
 import { keyOfRunner } from '../../serve/seen/live.ts';
 import type { StartTask, TaskContext } from '../../serve/task.ts';
 import { type Clock, doubled } from '../../shared/clock.ts';
@@ -92,77 +93,119 @@ function registrationTokens(clock: Clock) {
 
 const groupOf = ({ object }: Wish): string => keyText(object.metadata);
 
+/** What is asked of Gitea and of Kubernetes for one runner. @param timeoutMs for each question */
+function requestsFor({ clock, giteas, secretsClient, tell }: TaskContext, timeoutMs: number) {
+  const { forgetToken, tokenFor } = registrationTokens(clock);
+  return {
+    register: async (wish: Wish, target: GiteaTarget, signal: AbortSignal): Promise<Required<Ahead>> => {
+      const { at, own, runner: name } = wish;
+      const scope = levelOf(wish);
+      const tokenKey = `${target.key} ${at}`;
+      let untilMs = 0;
+      const visit = async (access: GiteaAccess) => {
+        const token = await tokenFor(access, tokenKey, scope);
+        // The row may be seen before the answer comes.
+        untilMs = clock.steadyMs() + AHEAD_MS;
+        const labels = own.labels.map((label) => label.name);
+        const registered = await orFailure(registerRunner(access, token, { name, labels }));
+        if (!(registered instanceof Failure)) return registered;
+        // The next try asks for another token. Of any other failure nobody knows whether there is a row.
+        if (registered.kind === 'unauthorized') forgetToken(tokenKey);
+        else tellLeft(tell, wish);
+        throw registered;
+      };
+      const made = await giteas.ask(target, timeoutMs, visit, signal);
+      const labels = own.labels.map(({ text }) => text);
+      return { wish, file: credentialsFile(made, { name, labels, address: target.url }), untilMs };
+    },
+
+    /** Creates the Secret. Without a file this only tells whether it is there. */
+    create: async ({ object, runner: name, uid }: Wish, file?: string) => {
+      const { name: group, namespace } = object.metadata;
+      const deadline = new Deadline(timeoutMs, clock);
+      return await createCredentials(secretsClient, { namespace, name, group, uid }, file, deadline);
+    },
+  };
+}
+
+type Row = Pick<Wish, 'at' | 'object' | 'target'>;
+
+/** Notes that nobody will use the runner's row, if there is one. */
+function tellLeft(tell: TaskContext['tell'], { at, object, target }: Row, guess?: { readonly isGuess: true }): void {
+  if (target && !(target instanceof Failure)) tell({ is: 'row-left', object, target, at, ...guess });
+}
+
+/** Where a leader before this one may have left rows. Each group is named once. */
+function guessedRows(verdict: AppVerdict, targetOf: TargetOf, guessed: WeakSet<RunnerGroup>): readonly Row[] {
+  const levelsOf = levelsSeen(verdict);
+  return verdict.groups.flatMap(({ live: { group, object } }) => {
+    if (!group || guessed.has(group)) return [];
+    const levels = levelsOf(group);
+    if (levels.length > 0) guessed.add(group);
+    return levels.map((at) => ({ at, object, target: targetOf.get(group) }));
+  });
+}
+
+/** Returns what is left of credentials in memory. Undefined: nothing. @param now the wish of this runner */
+function keptAhead(ahead: Ahead, now: Wish | undefined, nowMs: number): Ahead | undefined {
+  const isSame = now?.at === ahead.wish.at && (now.is === 'wanted' || now.is === 'starting');
+  if (isSame && nowMs < ahead.untilMs) return ahead;
+  return now?.is === 'wanted' ? { wish: now, untilMs: 0 } : undefined;
+}
+
+/** Levels where Jobs wait for their Secret, each with its group. */
+function levelsWaiting(wishes: Wishes, handedOver: ReadonlyMap<string, { readonly uid: string }>): ReadonlySet<string> {
+  const waiting = [...wishes].filter(([key, { is, uid }]) => is === 'starting' && handedOver.get(key)?.uid !== uid);
+  return new Set(waiting.map(([, wish]) => `${groupOf(wish)} ${wish.at}`));
+}
+
+/** Runners for which something is to be done, and that are not in the queue for it. */
+function dueKeys(wishes: Wishes, before: Wishes, ahead: ReadonlyMap<string, Ahead>, line: Pick<KeyQueue, 'has'>) {
+  return [...wishes].flatMap(([key, { is, uid }]) => {
+    const old = before.get(key);
+    const needsStep = is === 'starting' || (is === 'wanted' && !ahead.has(key));
+    return needsStep && (old?.is !== is || old.uid !== uid || !line.has(key)) ? key : [];
+  });
+}
+
+/** True if the Job of this uid is the one that `wish` waits for, and may get its Secret. */
+function isItsJob(cluster: TaskContext['cluster'], key: string, uid: string, wish: Wish): boolean {
+  const live = cluster.runners().find((each) => keyOfRunner(each) === key);
+  if (live?.uid !== uid || live.job.registeredAt !== wish.at || live.job.state !== 'starting') return false;
+  return !cluster.hasOtherPod(key, uid);
+}
+
 /** @param timeoutMs for each question to Kubernetes or Gitea. */
 export function registerRunners(timeoutMs: number): StartTask {
-  return ({ changed, clock, cluster, giteas, queue, secretsClient, targetOf, tell, unregistered }) => {
+  return (context) => {
+    const { changed, clock, cluster, queue, targetOf, tell, unregistered } = context;
+    const { create, register } = requestsFor(context, timeoutMs);
     let wishes: Wishes = new Map();
     const sinceMs = clock.steadyMs();
     const ahead = new Map<string, Ahead>();
     /** The Job that has a Secret, as told at so many looks for it. */
     const handedOver = new Map<string, { readonly uid: string; readonly looks: number }>();
-    /** Groups whose repositories were told as places where a leader before this one may have left rows. */
     const guessed = new WeakSet<RunnerGroup>();
-    const { forgetToken, tokenFor } = registrationTokens(clock);
-
-    /** Notes that nobody will use the runner's row, if there is one. */
-    const tellLeft = (
-      { at, object, target }: Pick<Wish, 'at' | 'object' | 'target'>,
-      guess?: { isGuess: true },
-    ): void => {
-      if (target && !(target instanceof Failure)) tell({ is: 'row-left', object, target, at, ...guess });
-    };
 
     /** A leader before this one may have registered runners, and died. */
     const possiblyLeft = (before: Wishes): readonly Wish[] =>
       clock.steadyMs() - sinceMs < AHEAD_MS ? [...wishes.values()] : unusedWishes(before, wishes);
 
-    const tellGuessed = (verdict: AppVerdict): void => {
-      const levelsOf = levelsSeen(verdict);
-      for (const { live } of verdict.groups) {
-        const { group, object } = live;
-        if (!group || guessed.has(group)) continue;
-        for (const level of levelsOf(group)) {
-          guessed.add(group);
-          tellLeft({ at: level, object, target: targetOf().get(group) }, { isGuess: true });
-        }
-      }
-    };
-
-    const register = async (key: string, wish: Wish, target: GiteaTarget, signal: AbortSignal): Promise<string> => {
-      const { at, object, own, runner: name } = wish;
-      const scope = levelOf(wish);
-      const tokenKey = `${target.key} ${at}`;
-      let untilMs = 0;
-      const visit = async (access: GiteaAccess) => {
-        const names = own.labels.map((label) => label.name);
-        const token = await tokenFor(access, tokenKey, scope);
-        // The row may be seen before the answer comes.
-        untilMs = clock.steadyMs() + AHEAD_MS;
-        const registered = await orFailure(registerRunner(access, token, { name, labels: names }));
-        if (!(registered instanceof Failure)) return registered;
-        // The next try asks for another token. Of any other failure nobody knows whether there is a row.
-        if (registered.kind === 'unauthorized') forgetToken(tokenKey);
-        else tellLeft(wish);
-        throw registered;
-      };
-      const made = await giteas.ask(target, timeoutMs, visit, signal);
-      const file = credentialsFile(made, { name, labels: own.labels.map(({ text }) => text), address: target.url });
-      ahead.set(key, { wish, file, untilMs });
-      tell({ is: 'runner-registration', object, runner: name, result: 'registered' });
-      return file;
+    const registerAhead = async (key: string, wish: Wish, target: GiteaTarget, signal: AbortSignal) => {
+      const registered = await register(wish, target, signal);
+      ahead.set(key, registered);
+      tell({ is: 'runner-registration', object: wish.object, runner: wish.runner, result: 'registered' });
+      return registered.file;
     };
 
     const handOver = async (key: string, wish: Wish, target: GiteaTarget, signal: AbortSignal): Promise<Retry> => {
-      const { object, runner: name, uid } = wish;
-      const { name: group, namespace } = object.metadata;
-      const create = (file?: string) =>
-        createCredentials(secretsClient, { namespace, name, group, uid }, file, new Deadline(timeoutMs, clock));
+      const { object, runner, uid } = wish;
       const file = ahead.get(key)?.file;
-      if (file !== undefined || (await create()) === 'created') {
-        const is = await create(file ?? (await register(key, wish, target, signal)));
-        if (is === 'created') tell({ is: 'runner-registration', object, runner: name, result: 'handed-over' });
+      if (file !== undefined || (await create(wish)) === 'created') {
+        const is = await create(wish, file ?? (await registerAhead(key, wish, target, signal)));
+        if (is === 'created') tell({ is: 'runner-registration', object, runner, result: 'handed-over' });
         // Somebody was faster. Or an answer was lost, and it is ours.
-        else tellLeft(wish);
+        else tellLeft(tell, wish);
       }
       const before = handedOver.get(key);
       const looks = before?.uid === uid ? before.looks + 1 : 0;
@@ -179,17 +222,16 @@ export function registerRunners(timeoutMs: number): StartTask {
       if (target instanceof Failure) throw target;
       forgetLate(key);
       if (is === 'starting') return await handOver(key, wish, target, signal);
-      if (is === 'wanted' && !ahead.has(key) && ahead.size < MOST_AHEAD) await register(key, wish, target, signal);
+      if (is === 'wanted' && !ahead.has(key) && ahead.size < MOST_AHEAD) await registerAhead(key, wish, target, signal);
       return undefined;
     };
 
     const forgetLate = (key: string): void => {
-      const { file, untilMs = 0, wish } = ahead.get(key) ?? {};
-      const now = wishes.get(key);
-      const isOf = (is: Wish['is']): boolean => now?.is === is && now.at === wish?.at;
-      if (!wish || ((isOf('wanted') || isOf('starting')) && clock.steadyMs() < untilMs)) return;
-      if (file !== undefined) tellLeft(wish);
-      if (now?.is === 'wanted') ahead.set(key, { wish: now, untilMs: 0 });
+      const before = ahead.get(key);
+      const after = before && keptAhead(before, wishes.get(key), clock.steadyMs());
+      if (!before || after === before) return;
+      if (before.file !== undefined) tellLeft(tell, before.wish);
+      if (after) ahead.set(key, after);
       else ahead.delete(key);
     };
 
@@ -206,7 +248,7 @@ export function registerRunners(timeoutMs: number): StartTask {
         const { at, is, object, runner } = wish;
         tell({ is: 'runner-registration', object, runner, result: 'failed', failure });
         if (is !== 'starting') return;
-        const group = keyText(object.metadata);
+        const group = groupOf(wish);
         const levels = new Set([...wishes.values()].flatMap((each) => (groupOf(each) === group ? each.at : [])));
         const failures = new Map(unregistered.get(group)?.failures).set(at, failure);
         unregistered.set(group, { failures, levels: levels.size });
@@ -220,9 +262,7 @@ export function registerRunners(timeoutMs: number): StartTask {
         const key = keyText({ namespace, name });
         const wish = wishes.get(key);
         if (step !== 'job' || wish?.is !== 'wanted' || ahead.get(key)?.file === undefined || !cluster.fresh) return;
-        const live = cluster.runners().find((each) => keyOfRunner(each) === key);
-        if (live?.uid !== uid || live.job.registeredAt !== wish.at || live.job.state !== 'starting') return;
-        if (cluster.hasOtherPod(key, uid)) return;
+        if (!isItsJob(cluster, key, uid, wish)) return;
         wishes = new Map(wishes).set(key, { ...wish, is: 'starting', uid });
         line.add(key);
       },
@@ -230,21 +270,14 @@ export function registerRunners(timeoutMs: number): StartTask {
         const before = wishes;
         const living = new Map(cluster.runners().map((live) => [keyOfRunner(live), live]));
         wishes = wishesOf(verdicts, living, targetOf(), before, (key, uid) => cluster.hasOtherPod(key, uid));
-        for (const wish of possiblyLeft(before)) tellLeft(wish);
-        verdicts.forEach(tellGuessed);
+        for (const wish of possiblyLeft(before)) tellLeft(tell, wish);
+        const guesses = verdicts.flatMap((verdict) => guessedRows(verdict, targetOf(), guessed));
+        for (const row of guesses) tellLeft(tell, row, { isGuess: true });
         for (const key of ahead.keys()) forgetLate(key);
         keepOnly(handedOver, wishes);
         line.keepOnly(wishes);
-        for (const [key, { is, uid }] of wishes) {
-          const old = before.get(key);
-          const needsStep = is === 'starting' || (is === 'wanted' && !ahead.has(key));
-          if (needsStep && (old?.is !== is || old.uid !== uid || !line.has(key))) line.add(key);
-        }
-        const waiting = [...wishes].filter(
-          ([key, { is, uid }]) => is === 'starting' && handedOver.get(key)?.uid !== uid,
-        );
-        const levels = new Set(waiting.map(([, wish]) => `${groupOf(wish)} ${wish.at}`));
-        if (forgetAllBut(levels, unregistered)) changed();
+        for (const key of dueKeys(wishes, before, ahead, line)) line.add(key);
+        if (forgetAllBut(levelsWaiting(wishes, handedOver), unregistered)) changed();
       },
     });
   };
