@@ -8,30 +8,18 @@
  * All that is done again and again is a key of its queue. Only Argo CD makes and prunes Jobs.
  */
 
-import { isRefusal } from '../clients/gitea/failures.ts';
 import type { SecretReader, TokenSources } from '../clients/tokens/api-token.ts';
-import type { TargetOf } from '../plan/find-targets.ts';
 import { compareText } from '../planner/collections.ts';
-import { isBoundAtWork, isPinnedAlive } from '../planner/evidence.ts';
 import { untilAborted } from '../shared/clock.ts';
-import { Failure } from '../shared/failure.ts';
-import { LOOK_NOW } from '../shared/marks.ts';
 import { Applications } from './applications.ts';
-import { type GiteasOptions, originOf } from './looks/giteas.ts';
-import { type PollerOptions, startPoller } from './looks/poller.ts';
+import { openInputs } from './leader-inputs.ts';
+import type { GiteasOptions } from './looks/giteas.ts';
+import type { PollerOptions } from './looks/poller.ts';
 import { openTargetBook } from './looks/targets.ts';
-import { openLossBook } from './losses/losses.ts';
 import { type ServeEvent, type Tell, tellAll } from './planning/events.ts';
-import {
-  type AppVerdict,
-  judgeApplication,
-  noteStarts,
-  type ReconcileInput,
-  skewsOf,
-  TICK_MS,
-} from './planning/reconcile.ts';
+import { type AppVerdict, judgeApplication, noteStarts, skewsOf, TICK_MS } from './planning/reconcile.ts';
 import { type QueueRow, type Retry, WorkQueue } from './queue/work-queue.ts';
-import { type ClusterSnapshot, groupKeyOfRunner, type LiveGroup, type LiveRunner, snapshot } from './seen/live.ts';
+import type { LiveRunner } from './seen/live.ts';
 import type { StartTask, TaskContext } from './task.ts';
 import type { WakeTarget } from './waking/wake.ts';
 import { concerns, type WebhookEvent } from './webhook/gate.ts';
@@ -72,15 +60,9 @@ const ALL = 'all Applications';
 export type Leader = ReturnType<typeof startLeader>;
 
 export function startLeader(options: LeaderOptions) {
-  const { client, clock, clocks, cluster, controlPlaneNamespace, instance } = options;
+  const { clock } = options;
   const queue = new WorkQueue(clock);
-  const book = targetBook(options);
-  const unregistered: TaskContext['unregistered'] = new Map();
-  let lastSnapshot: ClusterSnapshot | undefined;
-  /** Annotation of each group that requests a look (`LOOK_NOW`), by group. */
-  let lastLookRequests: ReadonlyMap<string, string | undefined> | undefined;
   let verdicts: ReadonlyMap<string, AppVerdict> | undefined;
-  let targetOf: TargetOf = new Map();
   let isReady = false;
   let isClosed = false;
   /** Number of finished looks, and how many of them the last reconcile has used. */
@@ -91,8 +73,6 @@ export function startLeader(options: LeaderOptions) {
   const tell: Tell = (event) => {
     if (!isClosed) tellEach(event);
   };
-  const losses = openLossBook(cluster, tell);
-  const sharedOptions = { ...options, queue, tell };
   const reconciles = queue.open('reconcile', {
     width: 1,
     deadlineMs: LONGEST_RECONCILE_MS,
@@ -100,56 +80,38 @@ export function startLeader(options: LeaderOptions) {
   });
   /** Something may have changed: a reconcile follows soon. */
   const changed = (): void => reconciles.add(ALL, RECONCILE_GAP_MS);
+  const sharedOptions = { ...options, queue, tell };
   const apps = new Applications({
     ...sharedOptions,
     onNews: (application, outcome) => {
       // `generate` has looked since we did, and wants nothing of what the wake was for.
-      if (outcome?.is === 'in-sync') lookAgain(application);
+      if (outcome?.is === 'in-sync') inputs.lookAgain(application);
       changed();
     },
   });
-  const poller = startPoller({
+  const inputs = openInputs({
     ...sharedOptions,
-    needsRows: async () => cluster.runners().some(({ job }) => isPinnedAlive(job)),
-    boundRunners: async () => cluster.runners().flatMap(({ job }) => (isBoundAtWork(job) ? [job] : [])),
-    onLook: (target, { beganMs, endedMs, failure, look }) => {
-      const { key, url } = target;
-      book.looked(target, failure !== undefined && isRefusal(failure));
-      const result = failure ? { failure } : look && { look };
-      tell({ is: 'looked', origin: originOf(target), target: key, url, beganMs, endedMs, ...result });
+    apps,
+    book: targetBook(options),
+    onLooked: () => {
       news += 1;
       changed();
     },
   });
-  const { giteas, isWell } = poller;
-  const context = { ...sharedOptions, giteas, isWell, targetOf: () => targetOf, losses, unregistered, changed };
+  const { giteas, isWell, nudge } = inputs.poller;
+  const { losses, targetOf, unregistered } = inputs;
+  const context = { ...sharedOptions, giteas, isWell, targetOf, losses, unregistered, changed };
   const tellTasks = tellAll(options.tasks.map((start) => start(context)));
   tellEach = tellAll([options.tell, tellTasks]);
 
-  const targetsOf = (groups: readonly LiveGroup[]) => new Set(groups.map(({ group }) => group && targetOf.get(group)));
-
-  /** Requests new looks at the scopes of this Application's groups. */
-  const lookAgain = (application: string): void => {
-    const targets = targetsOf(lastSnapshot?.byApp.get(application) ?? []);
-    poller.nudge((target) => targets.has(target));
-  };
-
-  const isSettled = (): boolean => {
-    const observations = poller.observations();
-    return verdicts !== undefined && book.targets().every(({ key }) => observations.has(key));
-  };
+  const isSettled = (): boolean => verdicts !== undefined && inputs.isComplete();
 
   const reconcile = async (): Promise<Retry> => {
-    // A missing object proves something only while the copies are complete.
-    if (!cluster.fresh) return TICK;
     const newsAtStart = news;
-    const groups = cluster.groups();
-    const latest = await book.resolve(groups, clock.now());
-    if (latest !== targetOf) poller.watch(book.namespacesOf());
-    targetOf = latest;
-    if (isClosed) return TICK;
+    const groups = await inputs.groupsNow();
+    if (!groups || isClosed) return TICK;
     // Groups that have changed meanwhile have no look yet: another reconcile follows.
-    const input = inputOf(groups);
+    const input = inputs.inputOf(groups);
     const next = new Map<string, AppVerdict>();
     const startedBefore = new Map<string, readonly LiveRunner[]>();
     // Always the same one first: who was before the others has their CI jobs.
@@ -175,38 +137,6 @@ export function startLeader(options: LeaderOptions) {
     return TICK;
   };
 
-  const inputOf = (groups: readonly LiveGroup[]): ReconcileInput => {
-    const times = { nowMs: clock.now(), steadyMs: clock.steadyMs() };
-    const now = snapshot({ groups, runners: cluster.runners(), controlPlaneNamespace, ...times }, lastSnapshot);
-    // The first snapshot finds what ended before this process led.
-    if (lastSnapshot) for (const runner of now.ended) tell({ is: 'runner-ended', runner });
-    lastSnapshot = now;
-    apps.keep(now.byApp);
-    const input: ReconcileInput = {
-      ...times,
-      instance,
-      snapshot: now,
-      targetOf,
-      observations: poller.observations(),
-      warningsOf: book.warningsOf(),
-      lostJobs: losses.of,
-      unregistered: (key) => unregistered.get(key),
-      clocks: { kubernetes: client.origin, of: (origin) => clocks.boundsFor(origin) },
-      wakes: apps.wakes,
-    };
-    const doubtful = losses.follow(input);
-    // Only a new look shows what the end of a runner means.
-    const endedGroups = new Set(now.ended.map(groupKeyOfRunner));
-    const targets = targetsOf(groups.filter(({ key }) => endedGroups.has(key)));
-    poller.nudge((target) => targets.has(target) || doubtful.has(target));
-    const asks = new Map(groups.map(({ key, object }) => [key, object.metadata.annotations?.[LOOK_NOW]]));
-    const before = lastLookRequests ?? asks;
-    const asking = groups.filter(({ key }) => asks.get(key) !== undefined && asks.get(key) !== before.get(key));
-    lastLookRequests = asks;
-    poller.demand(targetsOf(asking));
-    return input;
-  };
-
   return {
     changed,
 
@@ -225,10 +155,7 @@ export function startLeader(options: LeaderOptions) {
     },
 
     get troubles(): readonly string[] {
-      const observations = poller.observations();
-      const looks = book.targets().flatMap(({ key }) => observations.get(key)?.failure ?? []);
-      const tokens = [...targetOf.values()].filter((target) => target instanceof Failure);
-      return [...[...looks, ...tokens].map(({ code, message }) => `${code} ${message}`), ...apps.troubles];
+      return [...inputs.failures().map(({ code, message }) => `${code} ${message}`), ...apps.troubles];
     },
 
     /** Events of the cluster's watches. The tasks of the leader receive them, too. */
@@ -237,7 +164,7 @@ export function startLeader(options: LeaderOptions) {
     },
 
     announced: (event: WebhookEvent): void =>
-      poller.nudge(({ url, scope }, now) => concerns(event, { url, scope: { ...scope, now } }), event),
+      nudge(({ url, scope }, now) => concerns(event, { url, scope: { ...scope, now } }), event),
 
     run: async (signal: AbortSignal): Promise<void> => {
       changed();
