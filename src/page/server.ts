@@ -82,10 +82,12 @@ type Answer = Readonly<{ status: number; headers: OutgoingHttpHeaders; body: str
 
 /** Returns the listener for all requests to the page. */
 export function pageRequests(options: PageServerOptions): RequestListener {
-  const { clock, cpuMs, logUrl, looker, oauth, onMistake, rights, sessions, trends: trendsOf, url: ownUrl } = options;
-  const { atCostOf, takeRequest } = budgetsOf(clock, cpuMs);
-  // An unknown token costs a request to Gitea. People who return from a sign-in have a budget of their own.
-  const [strangers, signIns] = [tokenBuckets(STRANGERS, clock), tokenBuckets(STRANGERS, clock)];
+  const { clock, cpuMs, logUrl, looker, oauth, onMistake, sessions, url: ownUrl } = options;
+  const budgets = budgetsOf(clock, cpuMs);
+  const { atCostOf } = budgets;
+  const { admit, visit } = visitsOf(options, budgets.takeRequest);
+  // People who return from a sign-in have a budget of their own.
+  const signIns = tokenBuckets(STRANGERS, clock);
   const streams = new Map<ServerResponse, string>();
   const lookUp = contentFinder(logUrl);
   const contentOf = (...address: Parameters<typeof lookUp>) => {
@@ -93,34 +95,6 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     if (content) return content;
     const why = 'There is no such thing, or nothing that you may see. Jobs that ended long ago are in Gitea only.';
     throw new Refusal(404, why);
-  };
-
-  /** Returns the login of a token that Gitea knows. @throws Refusal, NotSignedIn, GiteaIsDown, as `visit` and `events` do */
-  const admit = async ({ login: signedIn, token }: Visitor): Promise<string> => {
-    const knownLogin = signedIn ?? rights.loginOf(token);
-    if (knownLogin === undefined) strangers.take();
-    const login = knownLogin ?? (await rights.whoIs(token, 'strangers')).login;
-    takeRequest(login);
-    return (await rights.whoIs(token, 'rights')).login;
-  };
-
-  /** Returns the newest figures for a visitor. */
-  const visit = async (visitor: Visitor, path: string) => {
-    await admit(visitor);
-    const { atMs, figures, trouble } = await looker.shown();
-    if (!figures) throw new Refusal(503, trouble ? silentText(trouble) : 'Gitea was not read yet.', RETRY);
-    let reader = await rights.readerOf(visitor, figures);
-    const group = TRENDS.exec(path)?.[1];
-    const trends = group !== undefined && reader.owns(group) ? trendsOf(group) : undefined;
-    if (trends === 'asked') throw new Refusal(503, 'Gitea is asked for the last days of this group.', RETRY);
-    if (trends instanceof Failure) throw new Refusal(503, silentText(trends), RETRY);
-    if (trends) {
-      const repositories = new Set([...figures.repositories, ...repositoriesIn(trends)]);
-      reader = await rights.readerOf(visitor, { ...figures, repositories });
-    }
-    // The message of a failure may name repositories of others.
-    const troubleText = trouble && (reader.isAdmin ? `The last look failed: ${trouble.message}` : silentText(trouble));
-    return { figures, reader, trends, age: { atMs, nowMs: clock.now(), trouble: troubleText } };
   };
 
   const events = async (response: ServerResponse, visitor: Visitor): Promise<undefined> => {
@@ -134,20 +108,6 @@ export function pageRequests(options: PageServerOptions): RequestListener {
     response.end();
   };
 
-  const signedIn = async (request: IncomingMessage, query: URLSearchParams): Promise<Answer> => {
-    const signIn = await sessions.signIn.read(request);
-    const endOfSignIn = sessions.signIn.end;
-    if (!signIn) throw new Refusal(400, 'This sign-in was not begun in this browser, or too long ago. Begin again.');
-    signIns.take();
-    const grant = await oauth.end(query, signIn);
-    const endCookie = { 'set-cookie': endOfSignIn };
-    if (!grant) throw new Refusal(400, 'Gitea did not confirm this sign-in. Begin again.', endCookie);
-    const { login } = await rights.whoIs(grant.token, 'signIn');
-    const session = await sessions.session.begin({ token: grant.token, login }, grant.seconds);
-    if (session === undefined) throw new Refusal(500, 'The token of Gitea is too long for a cookie.');
-    return redirect(signIn.to, [session, endOfSignIn]);
-  };
-
   const page = async (request: IncomingMessage, url: URL, response: ServerResponse): Promise<Answer | undefined> => {
     const { pathname: path, searchParams: query } = url;
     const asset = ASSETS.get(path);
@@ -158,7 +118,7 @@ export function pageRequests(options: PageServerOptions): RequestListener {
       const { location, signIn } = await oauth.begin(query.get('to') ?? '/');
       return redirect(location, [(await sessions.signIn.begin(signIn, SIGN_IN_S)) ?? '']);
     }
-    if (path === '/signed-in') return await signedIn(request, query);
+    if (path === '/signed-in') return await endSignIn(request, query, options, () => signIns.take());
     if (path === '/sign-out') return redirect('/', [sessions.session.end]);
     const session = await sessions.session.read(request);
     if (!session)
@@ -198,16 +158,9 @@ export function pageRequests(options: PageServerOptions): RequestListener {
       return await (isApi ? api(request, url) : page(request, url, response));
     } catch (error) {
       const refusal = refusalOf(error, isApi, sessions.session.end) ?? mistakeOf(error);
-      const { headers, message, status } = refusal;
-      if (isApi) return jsonAnswer(status, { message }, headers);
-      const path = url.pathname;
-      if (status === 401 && request.method === 'GET')
-        return pageAnswer(status, { title: 'Sign in', path }, signInContent(`${path}${url.search}`, message), headers);
-      const refresh = headers['retry-after'];
-      const content = messageContent(refresh === undefined ? message : `${message} This page tries again by itself.`);
-      const login = (await sessions.session.read(request))?.login || undefined;
-      const frame = defined({ title: 'This did not work', path, login });
-      return pageAnswer(status, frame, content, defined({ ...headers, refresh }));
+      if (isApi) return jsonAnswer(refusal.status, { message: refusal.message }, refusal.headers);
+      if (refusal.status === 401 && request.method === 'GET') return signInPage(refusal, url);
+      return refusalPage(refusal, url, (await sessions.session.read(request))?.login || undefined);
     }
   };
 
@@ -223,6 +176,72 @@ export function pageRequests(options: PageServerOptions): RequestListener {
       response.destroy();
     }
   };
+}
+
+/** Who asks, and what there is to show. An unknown token costs a request to Gitea: strangers share one budget. */
+function visitsOf(options: PageServerOptions, takeRequest: (login: string) => void) {
+  const { clock, looker, rights, trends: trendsOf } = options;
+  const strangers = tokenBuckets(STRANGERS, clock);
+
+  /** Returns the login of a token that Gitea knows. @throws Refusal, NotSignedIn, GiteaIsDown, as `visit` does */
+  const admit = async ({ login: signedIn, token }: Visitor): Promise<string> => {
+    const knownLogin = signedIn ?? rights.loginOf(token);
+    if (knownLogin === undefined) strangers.take();
+    const login = knownLogin ?? (await rights.whoIs(token, 'strangers')).login;
+    takeRequest(login);
+    return (await rights.whoIs(token, 'rights')).login;
+  };
+
+  /** Returns the newest figures for a visitor. */
+  const visit = async (visitor: Visitor, path: string) => {
+    await admit(visitor);
+    const { atMs, figures, trouble } = await looker.shown();
+    if (!figures) throw new Refusal(503, trouble ? silentText(trouble) : 'Gitea was not read yet.', RETRY);
+    let reader = await rights.readerOf(visitor, figures);
+    const group = TRENDS.exec(path)?.[1];
+    const trends = group !== undefined && reader.owns(group) ? trendsOf(group) : undefined;
+    if (trends === 'asked') throw new Refusal(503, 'Gitea is asked for the last days of this group.', RETRY);
+    if (trends instanceof Failure) throw new Refusal(503, silentText(trends), RETRY);
+    if (trends) {
+      const repositories = new Set([...figures.repositories, ...repositoriesIn(trends)]);
+      reader = await rights.readerOf(visitor, { ...figures, repositories });
+    }
+    // The message of a failure may name repositories of others.
+    const troubleText = trouble && (reader.isAdmin ? `The last look failed: ${trouble.message}` : silentText(trouble));
+    return { figures, reader, trends, age: { atMs, nowMs: clock.now(), trouble: troubleText } };
+  };
+
+  return { admit, visit };
+}
+
+/** Answers the return from Gitea's sign-in: a session begins. @param takeBudget throws if too many return */
+async function endSignIn(
+  request: IncomingMessage,
+  query: URLSearchParams,
+  { oauth, rights, sessions }: PageServerOptions,
+  takeBudget: () => void,
+): Promise<Answer> {
+  const signIn = await sessions.signIn.read(request);
+  if (!signIn) throw new Refusal(400, 'This sign-in was not begun in this browser, or too long ago. Begin again.');
+  takeBudget();
+  const grant = await oauth.end(query, signIn);
+  const endCookie = sessions.signIn.end;
+  if (!grant) throw new Refusal(400, 'Gitea did not confirm this sign-in. Begin again.', { 'set-cookie': endCookie });
+  const { login } = await rights.whoIs(grant.token, 'signIn');
+  const session = await sessions.session.begin({ token: grant.token, login }, grant.seconds);
+  if (session === undefined) throw new Refusal(500, 'The token of Gitea is too long for a cookie.');
+  return redirect(signIn.to, [session, endCookie]);
+}
+
+function signInPage({ headers, message, status }: Refusal, { pathname: path, search }: URL): Answer {
+  return pageAnswer(status, { title: 'Sign in', path }, signInContent(`${path}${search}`, message), headers);
+}
+
+function refusalPage({ headers, message, status }: Refusal, { pathname: path }: URL, login?: string): Answer {
+  const refresh = headers['retry-after'];
+  const content = messageContent(refresh === undefined ? message : `${message} This page tries again by itself.`);
+  const frame = defined({ title: 'This did not work', path, login });
+  return pageAnswer(status, frame, content, defined({ ...headers, refresh }));
 }
 
 /** Sends `looked` after each look, until the client leaves, reads too slowly, or the longest life is over. */
