@@ -119,8 +119,9 @@ function read(file: string, io: Io): readonly unknown[] {
   const path = file === '-' ? 0 : resolve(io.cwd, file);
   try {
     if (typeof path === 'string' && statSync(path).size > MOST_BYTES) throw new Error('is longer than 4 MiB');
-    const text = readFileSync(path, 'utf8');
-    if (text.length > MOST_BYTES) throw new Error('is longer than 4 MiB');
+    const bytes = readFileSync(path);
+    if (bytes.length > MOST_BYTES) throw new Error('is longer than 4 MiB');
+    const text = bytes.toString('utf8');
     if (TEMPLATED.test(text)) throw new Error(`it is a template. Render it first: ${HELM}`);
     const [, other] = OTHER_FORMS.find(([form]) => form.test(text)) ?? [];
     return parseAllDocuments(text, { ...AS_KUBECTL, logLevel: 'silent' }).flatMap((document) => {
