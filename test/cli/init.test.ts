@@ -9,10 +9,11 @@ import { folderWith, runCommand, runHere } from '../support/run-cli.ts';
 import { serve } from '../support/server.ts';
 
 const GIT = 'https://gitea.example.com/ops/runners.git';
-const NEEDED = ['--gitea', 'https://gitea.example.com', '--owner', 'acme', '--git', GIT];
+const NEEDED_OF_ALL = ['--gitea', 'https://gitea.example.com', '--git', GIT];
+const NEEDED = [...NEEDED_OF_ALL, '--owner', 'acme'];
 
 function init(folder: string, ...more: readonly string[]) {
-  return runHere(['init', folder, ...NEEDED, ...more]);
+  return runHere(['init', folder, ...(more.includes('global') ? NEEDED_OF_ALL : NEEDED), ...more]);
 }
 
 function read(folder: string, name: string): readonly unknown[] {
@@ -68,6 +69,13 @@ it('init overwrites nothing without --force', async () => {
   expect(readFileSync(join(folder, 'setup.sh'), 'utf8')).toContain('set -eu');
 });
 
+it('import refuses an owner for the whole Gitea', async () => {
+  const { code, stderr, stdout } = await runHere(['import', '-', '--scope', 'global', '--owner', 'acme']);
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('GR-INIT-02 import: for scope global --owner must be left out, not "acme".');
+});
+
 it('init names all missing values when it can ask no person', async () => {
   const { code, stdout, stderr } = await runHere(['init', folderWith({})]);
 
@@ -78,6 +86,7 @@ it('init names all missing values when it can ask no person', async () => {
 it.each([
   [['--scope', 'team'], 'GR-INIT-02 init: --scope must be global, org, user or repo'],
   [['--scope', 'repo'], 'GR-INIT-02 init: for scope repo --owner must be OWNER/NAME, not "acme"'],
+  [['--scope', 'global', '--owner', 'acme'], 'GR-INIT-02 init: for scope global --owner must be left out, not "acme"'],
   [['--scope', 'repo', '--owner', 'a/b/../../../c'], 'GR-INIT-03 '],
   [['--cap', '-1'], 'GR-INIT-03 '],
   [['--cap', 'many'], 'GR-INIT-03 init: --cap must be a whole number, not the string "many"'],

@@ -59,7 +59,8 @@ export async function answersOf(
   const scope = await choose('scope', scopeRule);
   const ownerIs = scope === 'repo' ? 'Repository, owner/name' : `Name of the ${scope}`;
   const ownerRule: Rule = (text) => ownerProblem(scope, text) ?? check({ scope: toScope('init', scope, text) });
-  const owner = scope === 'global' ? '' : await need('owner', ownerIs, ownerRule);
+  const owner =
+    scope === 'global' ? (flagValue('owner', givenFlags, io) ?? '') : await need('owner', ownerIs, ownerRule);
   const group = await choose('groupName', valid('group'));
   const cap = await choose('cap', (text) => check({ cap: toCap(text) }));
   const mode = await choose('containerMode', valid('mode'));
@@ -119,14 +120,15 @@ function answering(givenFlags: FlagsOf<'init'>, io: Io, ask: AskPerson | undefin
 
 const toCap = (text: string): number | string => (Number.isNaN(Number(text)) ? text : Number(text));
 
-/** The owner of a repository belongs to its name. */
+/** The owner of a repository belongs to its name, and a whole Gitea has none. */
 function ownerProblem(scope: string, owner: string): string | undefined {
+  if (scope === 'global' && owner !== '') return `for scope global --owner must be left out, not "${printable(owner)}"`;
   return scope === 'repo' && !owner.includes('/')
     ? `for scope repo --owner must be OWNER/NAME, not "${printable(owner)}"`
     : undefined;
 }
 
-/** @throws Failure exit 2 for another word, or for a repository without its owner */
+/** @throws Failure exit 2 for another word, or an owner that does not go with it */
 export function toScope(command: 'init' | 'import', word: string, owner: string): WhoseJobs {
   const scope = SCOPES.find((each) => each === word);
   const problem = scope === undefined ? SCOPE_RULE : ownerProblem(scope, owner);
