@@ -39,36 +39,14 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
   const pastWakes = new LRUCache<string, readonly PastWake[]>(atMost(MOST_APPLICATIONS));
   const endByJob = new Map<string, { readonly journey: Journey; readonly end: JourneyEnd }>();
 
-  const follow = (key: string, journey: Journey, decision: JobDecision, application: string): void => {
-    const nowMs = now();
-    const { plannedMs = Math.max(nowMs, journey.look.endedMs), servedMs } = journey;
-    switch (decision.verdict) {
-      case 'held':
-        // Another Application may serve the job.
-        if (servedMs === undefined) journeys.set(key, { ...journey, plannedMs, held: decision.because });
-        return;
-      case 'served':
-        journeys.set(key, { ...journey, plannedMs, servedMs: servedMs ?? Math.max(nowMs, plannedMs), application });
-        return;
-      case 'running': {
-        const { group, job } = decision;
-        if (!group || job.runner === undefined) return;
-        const announcement = announcements.get(announcementOf(job.repository, job.id, 'in_progress'));
-        const atMs = announcement !== undefined && announcement >= journey.look.beganMs ? announcement : nowMs;
-        finish(key, { ...journey, application }, { atMs, runner: job.runner });
-        return;
-      }
-      case 'done':
-        finish(key, journey, { atMs: nowMs });
-        return;
-      default:
-        decision satisfies never;
-    }
-  };
-
   const finish = (key: string, journey: Journey, end: JourneyEnd): void => {
     journeys.delete(key);
     endByJob.set(key, { journey, end });
+  };
+
+  const apply = (key: string, after: ReturnType<typeof afterDecision>): void => {
+    if (after?.end) finish(key, after.journey, after.end);
+    else if (after) journeys.set(key, after.journey);
   };
 
   /** Hands on those that ended before this time. */
@@ -117,7 +95,9 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
         if (!journey) continue;
         const group = 'group' in decision && decision.group ? keyText(decision.group) : undefined;
         const journeyOfGroup = group === undefined ? journey : { ...journey, group, isUntraced: untraced.has(group) };
-        follow(key, journeyOfGroup, decision, application);
+        const { id, repository } = journey.job;
+        const startedMs = announcements.get(announcementOf(repository, id, 'in_progress'));
+        apply(key, afterDecision(journeyOfGroup, decision, application, now(), startedMs));
       }
     },
     reconciled: () => exportUntil(now() - LATE_MS),
@@ -138,6 +118,37 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
       journeys.clear();
     },
   });
+}
+
+/**
+ * What a plan changes in a journey. With `end`: the job has come to its runner, or is over. Undefined: nothing.
+ * @param announcedMs when a webhook announced that the job runs
+ */
+function afterDecision(
+  journey: Journey,
+  decision: JobDecision,
+  application: string,
+  nowMs: number,
+  announcedMs = 0,
+): { readonly journey: Journey; readonly end?: JourneyEnd } | undefined {
+  const { plannedMs = Math.max(nowMs, journey.look.endedMs), servedMs } = journey;
+  switch (decision.verdict) {
+    case 'held':
+      // Another Application may serve the job.
+      return servedMs === undefined ? { journey: { ...journey, plannedMs, held: decision.because } } : undefined;
+    case 'served':
+      return { journey: { ...journey, plannedMs, servedMs: servedMs ?? Math.max(nowMs, plannedMs), application } };
+    case 'running': {
+      const { group, job } = decision;
+      if (!group || job.runner === undefined) return undefined;
+      const atMs = announcedMs >= journey.look.beganMs ? announcedMs : nowMs;
+      return { journey: { ...journey, application }, end: { atMs, runner: job.runner } };
+    }
+    case 'done':
+      return { journey, end: { atMs: nowMs } };
+    default:
+      return decision satisfies never;
+  }
 }
 
 function announcementOf(repository: string, jobId: number, status: string): string {

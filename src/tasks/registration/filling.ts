@@ -22,7 +22,7 @@ import type { TargetOf } from '../../plan/find-targets.ts';
 import { asking, LONGEST_TURN_MS } from '../../serve/looks/giteas.ts';
 import type { Retry, Turn } from '../../serve/queue/work-queue.ts';
 import type { LiveGroup } from '../../serve/seen/live.ts';
-import type { StartTask } from '../../serve/task.ts';
+import type { StartTask, TaskContext } from '../../serve/task.ts';
 import { doubled } from '../../shared/clock.ts';
 import { defined } from '../../shared/defined.ts';
 import { Failure } from '../../shared/failure.ts';
@@ -37,9 +37,48 @@ const FIRST_MS = 15_000;
 /** Longest pause after failures, ms. */
 const LONGEST_MS = 600_000;
 
+/** Returns a function that fills one Secret. @param timeoutMs for each question to Kubernetes or Gitea */
+function filler({ giteas, secretsClient: client }: TaskContext, timeoutMs: number) {
+  const ask = async (access: GiteaAccess, tokenKey: TokenKey, target: GiteaTarget) => {
+    const token = await readRegistrationToken(access, target.scope);
+    if (token) return token;
+    const subject = `Gitea gives the registration token of ${describeScope(target.scope)} to that user alone`;
+    throw refusalOf(tokenKey, `${subject}. Use an API token of that user with scope write:user`);
+  };
+
+  /** Gitea is asked only for a Secret that can be read and is bound to no other Gitea. */
+  const fill = async (tokenKey: TokenKey, target: GiteaTarget, signal: AbortSignal) => {
+    const { annotations, keys, version } = await readSecret(client, tokenKey, new Deadline(timeoutMs, client.clock));
+    const bound = keys(URL_KEY)?.trim() || undefined;
+    if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
+      const subject = `its key ${URL_KEY} names another Gitea than ${target.url}`;
+      throw refusalOf(tokenKey, `${subject}. Correct gitea.url, or name another Secret`);
+    }
+    const marked = Holders.parse(parseJson(annotations[REGISTRATION_MARK] ?? ''));
+    const holders = Object.entries(marked).filter(([key]) => keys(key)?.trim());
+    const holder = new Map(holders).get(tokenKey.key);
+    if (holder === undefined) checkHolder(tokenKey, '', holder);
+    const { token, now } = await giteas.ask(target, timeoutMs, (access) => ask(access, tokenKey, target), signal);
+    const expectedHolder = holderOf({ giteaUrl: target.url, scope: { ...target.scope, now } });
+    const isSame = keys(tokenKey.key)?.trim() === token;
+    // An equal token belongs to this scope, whatever the scope's name was when it was written.
+    if (!isSame) checkHolder(tokenKey, expectedHolder, holder);
+    if (isSame && bound !== undefined && holder === expectedHolder) return 'same';
+    if (signal.aborted) return 'changed';
+    const data = { [tokenKey.key]: token, ...(bound === undefined && { [URL_KEY]: target.url }) };
+    const mark = JSON.stringify(Object.fromEntries([...holders, [tokenKey.key, expectedHolder]]));
+    const content = { data, annotations: { [REGISTRATION_MARK]: mark } };
+    return await fillSecret(client, tokenKey, version, content, new Deadline(timeoutMs, client.clock));
+  };
+
+  return fill;
+}
+
 /** Fills Secrets. @param names those that may be written @param timeoutMs for each question to Kubernetes or Gitea */
 export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): StartTask {
-  return ({ cluster, giteas, queue, secretsClient: client, targetOf, tell: tellAll }) => {
+  return (context) => {
+    const { cluster, giteas, queue, targetOf, tell: tellAll } = context;
+    const fill = filler(context, timeoutMs);
     let byId: ReadonlyMap<string, TokenKey> = new Map();
     /** Inputs of the current keys. */
     let from: readonly unknown[] = [];
@@ -50,38 +89,6 @@ export function fillSecrets(names: ReadonlySet<string>, timeoutMs: number): Star
       if (failure && failure !== tokenKey.target) giteas.versions.clear();
       const { objects } = tokenKey;
       tellAll({ is: 'registration-token', objects, secret: keyText(tokenKey), ...(failure && { failure }) });
-    };
-
-    const ask = async (access: GiteaAccess, tokenKey: TokenKey, target: GiteaTarget) => {
-      const token = await readRegistrationToken(access, target.scope);
-      if (token) return token;
-      const subject = `Gitea gives the registration token of ${describeScope(target.scope)} to that user alone`;
-      throw refusalOf(tokenKey, `${subject}. Use an API token of that user with scope write:user`);
-    };
-
-    /** Gitea is asked only for a Secret that can be read and is bound to no other Gitea. */
-    const fill = async (tokenKey: TokenKey, target: GiteaTarget, signal: AbortSignal) => {
-      const { annotations, keys, version } = await readSecret(client, tokenKey, new Deadline(timeoutMs, client.clock));
-      const bound = keys(URL_KEY)?.trim() || undefined;
-      if (bound !== undefined && normalBase(bound) !== normalBase(target.url)) {
-        const subject = `its key ${URL_KEY} names another Gitea than ${target.url}`;
-        throw refusalOf(tokenKey, `${subject}. Correct gitea.url, or name another Secret`);
-      }
-      const marked = Holders.parse(parseJson(annotations[REGISTRATION_MARK] ?? ''));
-      const holders = Object.entries(marked).filter(([key]) => keys(key)?.trim());
-      const holder = new Map(holders).get(tokenKey.key);
-      if (holder === undefined) checkHolder(tokenKey, '', holder);
-      const { token, now } = await giteas.ask(target, timeoutMs, (access) => ask(access, tokenKey, target), signal);
-      const expectedHolder = holderOf({ giteaUrl: target.url, scope: { ...target.scope, now } });
-      const isSame = keys(tokenKey.key)?.trim() === token;
-      // An equal token belongs to this scope, whatever the scope's name was when it was written.
-      if (!isSame) checkHolder(tokenKey, expectedHolder, holder);
-      if (isSame && bound !== undefined && holder === expectedHolder) return 'same';
-      if (signal.aborted) return 'changed';
-      const data = { [tokenKey.key]: token, ...(bound === undefined && { [URL_KEY]: target.url }) };
-      const mark = JSON.stringify(Object.fromEntries([...holders, [tokenKey.key, expectedHolder]]));
-      const content = { data, annotations: { [REGISTRATION_MARK]: mark } };
-      return await fillSecret(client, tokenKey, version, content, new Deadline(timeoutMs, client.clock));
     };
 
     const keep = async (id: string, { signal }: Turn): Promise<Retry | undefined> => {
