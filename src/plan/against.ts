@@ -38,10 +38,7 @@ interface GroupsOfSide {
   readonly finish?: FinishPod | undefined;
 }
 
-/**
- * State of a runner when the change comes. `warm`: idle, and of a pool. `debugging`: its CI job failed, and its pod
- * waits for people.
- */
+/** State of a runner at the change. `warm`: idle, of a pool. `debugging`: its CI job failed, its pod waits. */
 const RUNNER_MOMENTS = ['starting', 'idle', 'warm', 'busy', 'debugging'] as const;
 type RunnerMoment = (typeof RUNNER_MOMENTS)[number];
 
@@ -239,10 +236,7 @@ function fatesOfMoments(side: SideGroup, before: Side, after: Side, clusterState
   });
 }
 
-/**
- * Returns the groups that may get this group's runners: those of its namespace.
- * @param most upper bound for cap and pool of this group
- */
+/** Returns the groups of its namespace that may get its runners. @param most bound for its cap and pool */
 function groupsOfNamespace(side: Side, { namespace, name }: Group, most = Number.POSITIVE_INFINITY): Side {
   const groupsHere = [...side].filter(([, { group }]) => group.namespace === namespace);
   const bounded = ({ planned, ...each }: SideGroup): SideGroup => {
@@ -284,10 +278,7 @@ function madeUp(
   };
 }
 
-/**
- * Returns the fates of living runners by their group before. Unchanged groups are left out if nothing happens to their
- * runners.
- */
+/** Returns the fates of living runners by their group before. Unchanged groups without one are left out. */
 function fatesOfLiving(
   before: Side,
   after: Side,

@@ -23,10 +23,7 @@ export async function findTargets(groups: readonly RunnerGroup[], settings: Sett
   return result;
 }
 
-/**
- * Returns the look of each group. Unlike in `findTargets`, a missing token affects its group only.
- * @throws Failure that affects more than one group
- */
+/** Returns the look of each group. A missing token affects its group only. @throws Failure of several */
 export async function findTargetsOf(groups: readonly RunnerGroup[], settings: Settings, deadline: Deadline) {
   const targets = targetsByGroup(await tokensOf(groups, settings, deadline));
   const targetOf = successes(targets);
@@ -74,10 +71,7 @@ export function targetsByGroup(
   return targetByGroup;
 }
 
-/**
- * Returns a function that makes a key for each new target. No key is used again: data of a target is kept under its
- * key.
- */
+/** Returns a function that makes a key for each new target. No key is used twice: data is kept under it. */
 export function keysOfTargets(): () => string {
   let last = 0;
   return () => {

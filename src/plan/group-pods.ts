@@ -48,10 +48,7 @@ export async function podsOf({ groups, sources }: Pick<ReadResult, 'groups' | 's
     check: async () => {
       if (lateProblems.length > 0) throw new InputProblems(await placed(lateProblems, sources));
     },
-    /**
-     * Returns the faults by group, after the app has made its templates.
-     * @throws InputProblems: all podTemplates together are too long
-     */
+    /** Returns the faults by group, once the app is made. @throws InputProblems: all podTemplates are too long */
     faulty: async () => {
       const problems = await placed(lateProblems, sources);
       if (isTooLong) throw new InputProblems(problems);

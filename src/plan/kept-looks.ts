@@ -74,10 +74,7 @@ export function asOf(thenMs: number, jobs: readonly LiveJob[]): readonly LiveJob
   });
 }
 
-/**
- * True if the plan would prune a Job that has not ended, at once or after its pin is removed. Used-up runners do not
- * count: a look has shown their end.
- */
+/** True if the plan would prune a Job that has not ended. Used-up runners do not count. */
 export function letsGo({ runners }: Plan, jobs: readonly LiveJob[]): boolean {
   const alive = new Set(jobs.filter(({ state }) => !isOver(state)).map(keyText));
   const isLetGo = (decision: RunnerDecision) =>

@@ -65,24 +65,15 @@ export interface LookOptions {
    * there is another group to plan (docs/adr/0036). Absent: each trouble is a Failure.
    */
   readonly isolate?: readonly BrokenGroup[];
-  /**
-   * Problems of files that hide groups: living objects of this Application that are in no other file may belong to
-   * them. Only with `isolate`.
-   */
+  /** Problems of files that hide groups: living objects in no other file may be theirs. Only with `isolate`. */
   readonly hidden?: readonly Problem[];
   /** The Application and its number of shards, if they are not those of this process. */
   readonly printedBy?: Pick<Evidence, 'application' | 'shards'> | undefined;
-  /**
-   * True for a plan that is only read: then a trouble affects its group only also without a cluster, because no Job of
-   * that group must be kept. Only with `isolate`.
-   */
+  /** True for a plan that is only read: a trouble affects its group only, too. Only with `isolate`. */
   readonly isOnlyRead?: boolean;
 }
 
-/**
- * Looks at Gitea (and Kubernetes) for all groups and plans.
- * @throws Failure when that is not done by the time limit, a plan that came too late included.
- */
+/** Looks at Gitea (and Kubernetes) and plans. @throws Failure if that is not done by the time limit */
 export async function lookAndPlan(
   groups: readonly RunnerGroup[],
   settings: Settings,
@@ -224,10 +215,7 @@ async function listJobs(
 
 type Listed = Awaited<ReturnType<typeof listJobs>>;
 
-/**
- * Without the CRD no group can be suspended in the cluster. Without the right to read RunnerGroups, only `spec.suspend`
- * in git counts.
- */
+/** Without the CRD, or without the right to read it, only `spec.suspend` in git counts. */
 function notSeen(error: unknown, settings: Settings): readonly [] {
   if (!(error instanceof Failure && ['cluster-forbidden', 'not-found'].includes(error.kind))) throw error;
   if (error.kind === 'cluster-forbidden')

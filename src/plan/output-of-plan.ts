@@ -66,10 +66,7 @@ function sayShards({ annotations }: BrokenGroup, shards: number | undefined) {
   return shards === undefined ? {} : { annotations: { ...annotations, [marks.SHARDS]: String(shards) } };
 }
 
-/**
- * True when the cluster has the RunnerGroup CRD. Argo CD lists `group/version/Kind` in `KUBE_API_VERSIONS`, with commas
- * (measured on 3.5.3).
- */
+/** True if the cluster has the RunnerGroup CRD. `KUBE_API_VERSIONS` lists it (measured on 3.5.3). */
 export function knowsRunnerGroups(env: Readonly<Record<string, string | undefined>>): boolean {
   return (env['KUBE_API_VERSIONS'] ?? '')
     .split(',')

@@ -129,10 +129,7 @@ function sortOut(groups: readonly SeenGroup[], broken: readonly Trouble[]) {
   return { sound, stopping: [...stopped.values()], troubles: [...troubles.values()] };
 }
 
-/**
- * Returns the correction. Gitea's clock counts only while a group of it is planned: a group in trouble changes nothing
- * for others.
- */
+/** Returns the correction. The clock of a Gitea counts only while a group of it is planned. */
 function correctionFor(sound: readonly SeenGroup[], { clockOf, cluster }: PlanInput): ClockCorrection {
   const clock = (origin: string) => ({ origin, bounds: clockOf(origin) });
   const urls = [...new Set(sound.map(({ group }) => group.giteaUrl))];

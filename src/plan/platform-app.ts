@@ -8,10 +8,7 @@ import { Failure, systemReason } from '../shared/failure.ts';
 import type { Io } from '../shared/io.ts';
 import { firstLines, printable } from '../shared/printable.ts';
 
-/**
- * Reads the platform's app.
- * @throws Failure exit 2 if the file is not an app, or if a repository's author could have written it
- */
+/** Reads the platform's app. @throws Failure exit 2 if it is none, or a repository's author may write it */
 export async function readPlatform(file: string, { env, cwd }: Pick<Io, 'env' | 'cwd'>): Promise<Platform> {
   const failed = (problem: string): Failure =>
     new Failure('GR-APP-01', 2, `load the platform's app ${printable(file)}: ${printable(problem)}.`);

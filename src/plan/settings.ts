@@ -14,10 +14,7 @@ import { printable } from '../shared/printable.ts';
 export interface Settings extends ClusterChoice, GiteaSettings {
   /** Default: `files`. */
   readonly secrets?: SecretsMode;
-  /**
-   * Opens the Secrets of the installation, which may be elsewhere. Only with `secrets: 'api'`. Default: those in the
-   * groups' namespaces.
-   */
+  /** Opens the Secrets with `secrets: 'api'`. Default: those in the groups' namespaces. */
   readonly secretsIn?: (secrets: ClusterSecrets) => SecretReader;
   readonly secretsDir: string;
   readonly instance: string;
@@ -76,10 +73,7 @@ export interface ClusterChoice {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/**
- * Returns the cluster. Undefined: none is configured.
- * @throws Failure (exit 1, 2) if a configured one cannot be used
- */
+/** Returns the cluster. Undefined: none is configured. @throws Failure (exit 1, 2) if it cannot be used */
 export async function findCluster(choice: ClusterChoice): Promise<ClusterConfig | undefined> {
   const { cluster, kubeconfig, env, logIn } = choice;
   const config = await (cluster === 'off' || kubeconfig === undefined

@@ -24,10 +24,7 @@ export function troubleOfBroken({ namespace, name, problems, failure }: BrokenGr
   return { namespace, name, failure: failure ?? new Failure(code, 2, problemText(problems)) };
 }
 
-/**
- * Ends the run with the failures of all groups, if each trouble concerns the whole run.
- * @throws Failure if there is one
- */
+/** Ends the run if each trouble concerns the whole run. @throws Failure if there is one */
 export function refuseAll(broken: readonly Faults[], failed: ReadonlyMap<RunnerGroup, Failure> = new Map()): void {
   const problems = problemsOf(broken);
   if (problems.length > 0) throw new InputProblems(problems);

@@ -149,10 +149,7 @@ export class Applications {
     this.#wakes.set(key, untilMs === undefined ? undefined : untilMs - nowMs);
   }
 
-  /**
-   * Wakes one Application. It first checks again whether the wake is still wanted, and for which Jobs: the state may
-   * have changed while it waited.
-   */
+  /** Wakes one Application. It first checks again for which Jobs: the state may have changed. */
   async #wake(key: string, { giveWay, signal, waitedMs }: Turn): Promise<undefined> {
     const { argocd, clock, onNews, tell } = this.#options;
     const app = this.#apps.get(key);
@@ -190,10 +187,7 @@ export class Applications {
     onNews(key, outcome);
   }
 
-  /**
-   * Answers `foreign` if shard 0 does not manage the RunnerGroup. Everybody may write that a RunnerGroup has shards,
-   * and nobody is woken because of that alone.
-   */
+  /** Answers `foreign` if shard 0 does not manage the RunnerGroup: anybody may write that it has shards. */
   async #stranger({ head = '' }: Managed, argocd: WakeTarget): Promise<WakeResult | undefined> {
     const first = this.#apps.get(head);
     if (!first || first.isProven) return undefined;
@@ -207,10 +201,7 @@ export class Applications {
     if (app) this.#hears(key, app, { is: 'woken', outcome: wakeState.failedOutcome(failure) });
   }
 
-  /**
-   * Reads one Application. A kept error, or a Job of ours that is out of sync, leads to a wake. Other objects that are
-   * out of sync do not.
-   */
+  /** Reads one Application. An error, or a Job of ours that is out of sync, leads to a wake. Nothing else does. */
   async #ask(key: string): Promise<Retry | undefined> {
     const { argocd, clock, onNews, tell } = this.#options;
     const app = this.#apps.get(key);
@@ -243,10 +234,7 @@ export class Applications {
   }
 }
 
-/**
- * Stores which Jobs Argo CD has printed. Ignores Jobs of a failed comparison and of a stranger's Application. Returns
- * true if one of our Jobs is out of sync.
- */
+/** Stores which Jobs Argo CD has printed. Returns true if one of our Jobs is out of sync. */
 function note(app: Managed, { errors, jobs, manages, sync }: AppState): boolean {
   app.isProven = app.groups.some(manages);
   if (sync === 'Unknown' || !app.isProven || errors.some(({ stops }) => stops)) return false;

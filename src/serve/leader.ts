@@ -34,10 +34,7 @@ export interface LeaderOptions
   readonly wakes: number;
   readonly policyFile?: string;
   readonly random: () => number;
-  /**
-   * Opens the Secrets of the cluster for one reading of all tokens. Only with `--secrets api`; otherwise tokens are
-   * files.
-   */
+  /** Opens the Secrets of the cluster for one reading of all tokens. Absent: tokens are files. */
   readonly openSecrets?: () => SecretReader;
   readonly argocd: WakeTarget;
   readonly controlPlaneNamespace: string;

@@ -41,10 +41,7 @@ export interface ListenersOptions {
   readonly metricsPage: () => Promise<{ readonly contentType: string; readonly body: string }>;
 }
 
-/**
- * Listens on all ports. `close` ends all connections at once.
- * @throws Failure if one of them cannot be opened; then all are closed
- */
+/** Listens on all ports. `close` ends all connections at once. @throws Failure if one cannot be opened */
 export async function startListeners(options: ListenersOptions) {
   const { gate, take, tell } = options;
   const open: HttpServer[] = [];

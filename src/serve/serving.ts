@@ -74,10 +74,7 @@ export interface ServeOptions
 /** `--once` ends after this time, done or not. */
 const ONCE_MS = 120_000;
 
-/**
- * Runs until `signal` is aborted. Then it ends within about a second: it breaks off requests and gives the Lease back.
- * @throws Failure at the start
- */
+/** Runs until `signal` is aborted, then ends within about a second. @throws Failure at the start */
 export async function serve(options: ServeOptions, signal: AbortSignal): Promise<void> {
   // The queue lives as long as the process, also while this replica does not lead.
   const queue = new WorkQueue(options.clock);
@@ -184,10 +181,7 @@ export async function serveOnce(options: ServeOptions, signal: AbortSignal): Pro
   }
 }
 
-/**
- * Opens the parts that `serve` and `--once` share.
- * @param leaderNow returns the leader that receives changes of the cluster.
- */
+/** Opens the parts that `serve` and `--once` share. @param leaderNow the leader that hears of the cluster */
 function openCluster(options: ServeOptions, tell: Tell, leaderNow: () => Leader | undefined) {
   const { argocd, clock, env, timeoutMs } = options;
   const clocks = new ServerClocks();

@@ -114,10 +114,7 @@ interface Notice {
 
 /** Most waiting Events. Further ones are dropped: a failed node loses dozens of runners at once. */
 const MOST_WAITING = 500;
-/**
- * Most Events about stuck pods in one reconcile. Many pods are stuck at once for one cause only, and the status counts
- * them all.
- */
+/** Most Events about stuck pods in one reconcile: many have one cause. The status counts them all. */
 const MOST_STUCK = 10;
 /** Kubernetes takes 1,024 bytes. */
 const LONGEST_MESSAGE = 900;

@@ -120,10 +120,7 @@ export function traceTo(sink: Pick<SpanSink, 'record'>, now: () => number): Subs
   });
 }
 
-/**
- * What a plan changes in a journey. With `end`: the job has come to its runner, or is over. Undefined: nothing.
- * @param announcedMs when a webhook announced that the job runs
- */
+/** What a plan changes in a journey. `end`: it is over. @param announcedMs by a webhook, that the job runs */
 function afterDecision(
   journey: Journey,
   decision: JobDecision,

@@ -33,10 +33,7 @@ interface Checked extends Pick<ReadInSpite, 'count' | 'files' | 'groups' | 'sour
   readonly warnings: readonly Problem[];
 }
 
-/**
- * Reads RunnerGroups as `generate` does, without any request. With `--output` the report is on stdout.
- * @throws Failure exit 2 if there is no RunnerGroup: a check of nothing must not look good
- */
+/** Reads RunnerGroups as `generate` does, and sends nothing. @throws Failure exit 2 if there is none */
 export async function validate(args: readonly string[], flags: FlagsOf<'validate'>, io: Io): Promise<ExitCode> {
   const paths = pathsFrom(args, flags, io);
   const policy = await policyFrom(flags, io);

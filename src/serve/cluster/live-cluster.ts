@@ -212,10 +212,7 @@ export class RunnerEnds {
     this.#told.set(key, endToldBy(pod));
   }
 
-  /**
-   * Returns who reported the end.
-   * @param pods all existing pods of the Job. Absent: no pod exists, so the last known pod counts.
-   */
+  /** @param pods all existing pods of the Job. Absent: none exists, so the last known one counts. */
   toldBy(key: string, pods: readonly KubePod[] | undefined): EndToldBy | undefined {
     if (!pods) return this.#told.get(key);
     const senders = pods.map(endToldBy);

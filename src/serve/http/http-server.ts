@@ -24,10 +24,7 @@ export interface HttpServerOptions {
   readonly onRequest: RequestListener;
   /** Called for a connection that is not HTTP, too slow or broken off. */
   readonly onMalformed?: () => void;
-  /**
-   * Time limit of a whole request, ms. Default 5,000: Gitea waits no longer for an answer. Headers have at most 2,000
-   * of it.
-   */
+  /** Time limit of a whole request, ms: Gitea waits no longer (5,000). Headers have at most 2,000 of it. */
   readonly requestMs?: number;
   readonly connections?: typeof CONNECTIONS;
   readonly onDropped?: () => void;

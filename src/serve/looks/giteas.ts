@@ -34,10 +34,7 @@ export interface GiteasOptions extends GiteaSettings, Pick<HttpOptions, 'wireTo'
 
 /** A wait for a turn that is longer than this has failed. Many scopes share the request budget of one Gitea. */
 export const LONGEST_TURN_MS = 3_600_000;
-/**
- * Options for classes of the queue whose keys send requests to Gitea. Each Gitea has a lane of its own, so a hanging
- * one does not delay the others.
- */
+/** Options for classes of the queue that ask Gitea. One lane for each: a hanging one delays no other. */
 export function asking(targetOf: (key: string) => GiteaTarget | Failure | undefined) {
   const laneOf = (key: string): string => {
     const target = targetOf(key);
@@ -72,10 +69,7 @@ export function openGiteas(options: GiteasOptions) {
     visit,
     ...visits,
 
-    /**
-     * Sends one request when its queue has its turn.
-     * @throws Failure, also when that turn does not come before the deadline, or this is closed
-     */
+    /** Sends one request at its queue's turn. @throws Failure, also if that is too late, or this is closed */
     send: async (request: HttpRequest, queue: string, deadline: Deadline): Promise<HttpAnswer> => {
       const late = new AbortController();
       const takeBack = clock.after(deadline.remainingMs(), () => late.abort());

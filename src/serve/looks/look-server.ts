@@ -52,10 +52,7 @@ function freshLook({ heardMs, look }: Place, nowMs: number): ServedLook | undefi
   return look && look.beganMs >= heardMs && nowMs - look.endedMs <= MOST_AGE_MS ? look : undefined;
 }
 
-/**
- * Returns a fresh look. If there is none, it requests one look more, as often as `serve` would look without clients.
- * Undefined: none came in time.
- */
+/** Returns a fresh look, and requests one if there is none. Undefined: none came in time. */
 async function waitForLook(place: Place, clock: Clock, requestLook: () => void): Promise<ServedLook | undefined> {
   const askedMs = clock.steadyMs();
   const fresh = () => freshLook(place, clock.steadyMs());

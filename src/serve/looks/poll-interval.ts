@@ -39,10 +39,7 @@ export interface PollPace {
 const STRETCH = 1.5;
 /** Longest interval, unless the shortest one is longer. */
 const LONGEST_MS = 60_000;
-/**
- * First pause after Gitea has refused the token, ms. Another token is another target, which is looked at at once
- * (targets.ts).
- */
+/** First pause after Gitea has refused the token, ms. Another token is another target (targets.ts). */
 const REFUSED_MS = 30_000;
 /** Longest pause after failed looks, ms. It doubles up to here. */
 const LONGEST_BACK_OFF_MS = 300_000;
@@ -50,10 +47,7 @@ const LONGEST_BACK_OFF_MS = 300_000;
 const BACK_OFF_JITTER = 0.25;
 /** How long after a look a webhook for one of its changes may still arrive, ms. */
 const GRACE_MS = 5000;
-/**
- * How long an announced change is remembered, ms. A webhook causes a look at once, so its change is seen soon. Older
- * announcements prove nothing.
- */
+/** How long an announced change is remembered, ms. The look that it causes comes at once. */
 const KEEP_ANNOUNCED_MS = 15_000;
 /** Most announced changes. Further ones belong to a burst: the next look shows all of it. */
 const MAX_ANNOUNCED = 1000;
@@ -109,10 +103,7 @@ export function afterLook(
   return { intervalMs: missed ? shortestMs : longerMs, jobs, announced, doubtful };
 }
 
-/**
- * @param random from 0 to below 1.
- * @param isBlip the server or the connection failed, and other scopes of this Gitea are well.
- */
+/** @param random from 0 to below 1. @param isBlip the connection failed, and other scopes there are well. */
 export function nextLookMs(pace: PollPace, random: number, shortestMs: number, isBlip = false): number {
   const { doubtful, intervalMs, trouble } = pace;
   if (trouble) return Math.round(backOffMs(trouble, shortestMs, isBlip) * (1 - BACK_OFF_JITTER * random));

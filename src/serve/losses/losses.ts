@@ -31,17 +31,11 @@ import type { LiveGroup, LiveRunner, Observation } from '../seen/live.ts';
 /** A runner that was lost; nobody knows yet whether it had a CI job. */
 interface Suspect {
   readonly reason: LossReason | 'JobDeleted';
-  /**
-   * When the end was noticed, or when the runner was last known to live, by the steady clock, ms. Only a look that
-   * began later counts.
-   */
+  /** When the end was noticed, or the runner last known to live, by the steady clock, ms. Later looks count. */
   readonly sinceMs: number;
   /** True if a look has decided. The suspect is remembered while its Job exists. */
   readonly isChecked: boolean;
-  /**
-   * Set while the node does not answer and nobody has reported the runner's end. `no-row`: the newest look had no row
-   * of the runner.
-   */
+  /** Set while the node is silent and nobody has reported an end. `no-row`: the newest look had none. */
   readonly silent?: 'row' | 'no-row';
 }
 
@@ -50,10 +44,7 @@ export interface GroupLosses {
   /** Runners whose Jobs are there and have not ended, or whose pods are still there, by name. */
   readonly alive: ReadonlyMap<string, { readonly podSeen: boolean }>;
   readonly lost: readonly LostJob[];
-  /**
-   * When this process noticed the loss, by id of the job, by the steady clock, ms. Absent: an earlier process noticed
-   * it, so each look of this process is newer.
-   */
+  /** When this process noticed the loss, by job id, by the steady clock, ms. Absent: an earlier one did. */
   readonly lostSince: ReadonlyMap<number, number>;
 }
 
@@ -226,10 +217,7 @@ type SeenCluster = Pick<LiveCluster, 'endToldBy' | 'hasPod' | 'statusOf'>;
 
 export type LossBook = ReturnType<typeof openLossBook>;
 
-/**
- * Keeps the lost CI jobs of all groups with `maxEvictionRetries`. They are in the status of their groups: a new leader
- * starts from there.
- */
+/** Keeps the lost CI jobs of all groups with `maxEvictionRetries`. A new leader reads them from the status. */
 export function openLossBook(cluster: SeenCluster, tell: Tell) {
   let entries: ReadonlyMap<string, Entry> = new Map();
 

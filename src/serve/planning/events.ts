@@ -32,10 +32,7 @@ interface Told {
   readonly leading: object;
   readonly 'not-leading': object;
   readonly ending: { readonly signal: string };
-  /**
-   * A mistake in this program: the process ends, or an answer of the page fails. The message may contain anything, so
-   * it is left out.
-   */
+  /** A mistake in this program. The message may contain anything, so it is left out. */
   readonly mistake: { readonly error: string; readonly at: readonly string[] };
   readonly queue: { readonly rows: readonly QueueRow[] };
 
@@ -69,10 +66,7 @@ interface Told {
   /** A reconcile is over: everything is as these verdicts say. `skews`: Kubernetes' clock minus Gitea's, ms, by origin of the Gitea. */
   readonly reconciled: { readonly verdicts: readonly AppVerdict[]; readonly skews: ReadonlyMap<string, number> };
 
-  /**
-   * Argo CD was woken for an Application. `waitedMs` is the time until its turn. `steps`: the requests to Argo CD, in
-   * order.
-   */
+  /** Argo CD was woken. `waitedMs`: until its turn. `steps`: the requests to Argo CD, in order. */
   readonly woken: {
     readonly application: string;
     readonly outcome: WakeOutcome;
@@ -83,10 +77,7 @@ interface Told {
   /** The cluster shows the plan, so long after the begin of the wake. */
   readonly 'plan-shown': { readonly application: string; readonly ms: number };
   readonly 'ask-failed': { readonly application: string; readonly failure: Failure };
-  /**
-   * A watch reported a Job of ours (`job`) or its pod, by uid and name of the Job. Jobs that a list showed have no
-   * event.
-   */
+  /** A watch reported a Job of ours (`job`) or its pod, by the Job's uid and name. A list tells no event. */
   readonly 'runner-seen': Readonly<Record<'uid' | 'namespace' | 'name', string>> & { readonly step: 'job' | PodStep };
   /** Spans of traces were lost: the collector did not take them, or too many waited for it. */
   readonly 'spans-lost': { readonly spans: number; readonly reason: SpansLost };

@@ -39,10 +39,7 @@ export interface GroupFacts {
   readonly giteaFailure?: Failure;
   /** Why the Application could not be planned, if the cause is not this group's look. */
   readonly planFailure?: Failure;
-  /**
-   * State of the wakes. `unmanaged`: no tracking annotation, so no Application is known. `waits`: what the wake waits
-   * for, and until when.
-   */
+  /** State of the wakes. `unmanaged`: no Application is known. `waits`: for what the wake waits, until when. */
   readonly argocd:
     | { readonly is: 'unmanaged' }
     | { readonly is: 'managed'; readonly last?: WakeOutcome; readonly differsForMs: number; readonly waits?: string };
@@ -74,10 +71,7 @@ const CONDITIONS: Readonly<Record<string, (facts: GroupFacts) => Verdict | undef
   PolicyWarns: policyWarnings,
 };
 
-/**
- * How long the cluster may differ from the plan before the condition says so, ms. A wake takes seconds, a busy Argo CD
- * minutes.
- */
+/** How long the cluster may differ from the plan unreported, ms. A wake may take minutes. */
 const TOLERATED_DIFFERENCE_MS = 60_000;
 /** After so long, the condition says what the wake waits for, ms (law V75). */
 const WAIT_TOLD_MS = 30_000;
@@ -161,10 +155,7 @@ export function isWorthWriting(next: RunnerGroupStatus, old: RunnerGroupStatus |
   return Math.abs(timeOf(next.lastCheckTime) - timeOf(old.lastCheckTime)) > CHECK_TIME_MS;
 }
 
-/**
- * True for a leader that has not looked yet, if the status holds a look of the last leader at the same spec: the old
- * status says more.
- */
+/** True for a leader that has not looked yet if the old status holds a look at the same spec. */
 export function tellsLess(facts: GroupFacts, old: RunnerGroupStatus | undefined, nowMs: number): boolean {
   const { checkedAtMs, giteaFailure, planFailure, problem, refusal } = facts;
   if (checkedAtMs !== undefined || giteaFailure || planFailure || problem !== undefined || refusal) return false;
@@ -211,10 +202,7 @@ function registration({ unregistered }: GroupFacts): Verdict | undefined {
   return ['False', UNREGISTERED, unregisteredText(unregistered)];
 }
 
-/**
- * True if no runner of the group is registered. Otherwise the group is ready, and the condition Registered reports the
- * failures.
- */
+/** True if no runner of the group is registered. The condition Registered reports single failures. */
 function isNowhere({ failures, levels }: Unregistered): boolean {
   return failures.size >= levels;
 }

@@ -203,10 +203,7 @@ export function judgeApplication(
   };
 }
 
-/**
- * Runners that no Job is seen of yet. To another Application each is the free runner that has a CI job (law P11), for one spawn timeout since
- * that became ready.
- */
+/** Runners without a Job yet: to another Application they are free and have a CI job (law P11). */
 function startsOf(
   decisions: readonly RunnerDecision[],
   groups: readonly LiveGroup[],
@@ -231,10 +228,7 @@ export function noteStarts(startedBefore: Map<string, readonly LiveRunner[]>, { 
       startedBefore.set(page, [...(startedBefore.get(page) ?? []), runner]);
 }
 
-/**
- * True if a verdict still holds. No verdict holds longer than `QUIET_MS`: one that claims more was made before the
- * clock was set back.
- */
+/** True if a verdict still holds. One that claims more than `QUIET_MS` is older than a set-back clock. */
 function holds({ untilMs }: AppVerdict, nowMs: number): boolean {
   return nowMs < untilMs && untilMs - nowMs <= QUIET_MS;
 }
@@ -314,10 +308,7 @@ function factsOf(
   };
 }
 
-/**
- * Returns the facts of the worst shard: the first one in trouble, with its name, or else the one that has differed
- * longest.
- */
+/** Returns the facts of the worst shard: the first in trouble, with its name, or the one that differs longest. */
 function worstOf(shards: readonly (readonly [key: string, facts: ManagedFacts])[]): ManagedFacts {
   const isBad = ([, { last }]: (typeof shards)[number]): boolean => troubleOf({ ...(last && { last }) }) !== undefined;
   const byDifference = shards.toSorted(([, a], [, b]) => b.differsForMs - a.differsForMs);

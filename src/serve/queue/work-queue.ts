@@ -31,10 +31,7 @@ export interface Turn {
 }
 
 export interface WorkClass {
-  /**
-   * Runs a key. Returns when it is due again. Undefined: when it is added again. `onFailure` receives a `Failure` that
-   * it throws.
-   */
+  /** Runs a key. Returns when it is due again. Undefined: when it is added again. */
   readonly run: (key: string, turn: Turn) => Promise<Retry | undefined>;
   /** Name of the key in the printed queue. Default: the key. It must hold no secret. */
   readonly nameOf?: (key: string) => string;
@@ -50,10 +47,7 @@ export interface WorkClass {
   readonly gapMs?: number;
   /** Returns when a rate allows a key to begin, by the steady clock. Called at each turn. Default: no rate. */
   readonly freeMs?: (key: string) => number;
-  /**
-   * After how many ms a run gives its place to others, and how many such runs may exist. Read again when a run ends.
-   * Default: no run gives its place.
-   */
+  /** After how many ms a run gives its place to others, and how many such runs may exist. Default: none does. */
   readonly slow?: { readonly afterMs: () => number; readonly most: number };
   /** Pause after so many failures in a row, ms. Default: 1 s, 2 s … a minute. */
   readonly backOffMs?: (failures: number) => number;

@@ -65,10 +65,7 @@ export function changedKeys(difference: Difference): readonly string[] {
   return KINDS.flatMap((kind) => difference[kind]);
 }
 
-/**
- * Returns the Jobs that a sync would change, by group. Jobs that neither the plan nor the cluster has belong to no
- * group.
- */
+/** Returns the Jobs that a sync would change, by group. Jobs of no plan and no cluster belong to none. */
 export function differingByGroup(
   difference: Difference,
   runners: readonly RunnerDecision[],
@@ -122,10 +119,7 @@ function hasJustBegun({ job }: EmittedRunner, nowMs: number): boolean {
   return nowMs - (job?.startedAtMs ?? 0) < PIN_WITHIN_MS;
 }
 
-/**
- * Returns the kind of difference of a Job that the plan does not hold. Undefined: none. A pinned Job is never pruned,
- * and a Job that is being deleted is left alone.
- */
+/** Returns how a Job differs that the plan does not hold. Pinned and deleted ones are left alone. */
 function excessOf({ job }: LiveRunner): 'surplus' | 'untidy' | undefined {
   if (job.pinned) return undefined;
   if (isRecord(job)) return 'untidy';

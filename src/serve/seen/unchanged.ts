@@ -55,10 +55,7 @@ export class CachedByKey<V> {
     this.#isOld = true;
   };
 
-  /**
-   * Returns the values of these items in order. The list stays the same while the values do. Values of other keys are
-   * forgotten.
-   */
+  /** Returns the values in order. The list is the same while they are. Other keys are forgotten. */
   all(items: () => Iterable<CachedItem<V>>): readonly V[] {
     if (!this.#isOld) return this.#list;
     this.#isOld = false;

@@ -17,10 +17,7 @@ import type { Failure } from '../../shared/failure.ts';
 import { changedKeys, type Difference, mayWaitMs, NO_DIFFERENCE } from '../seen/difference.ts';
 import { isAway, type WakeResult, type WakeStep } from './wake.ts';
 
-/**
- * How the last wake ended, for conditions and metrics. `message`: why Argo CD, or the last sync, failed. `says`:
- * further words of Argo CD.
- */
+/** How the last wake ended. `message`: why Argo CD, or the last sync, failed. `says`: more of its words. */
 export type WakeOutcome =
   | { readonly is: Exclude<WakeResult['is'], 'error'>; readonly message?: string; readonly says?: string }
   | { readonly is: 'error'; readonly message: string }
@@ -88,10 +85,7 @@ const FIRST_PAUSE_MS: Readonly<Record<WakeOutcome['is'], number>> = {
 };
 /** Longest pause between two wakes for the same difference, ms. Each wake costs Argo CD about a second. */
 const LONGEST_PAUSE_MS = 60_000;
-/**
- * Pause between wakes while Argo CD is away or another operation lasts, ms. Such a wake only reads and is cheap, and
- * the end should be noticed soon.
- */
+/** Pause between wakes that only read, ms: while Argo CD is away or busy. They are cheap. */
 const READING_PAUSE_MS = 4_000;
 /** A difference that may be about nothing gets this long to vanish. Not longer: where runners end faster than Gitea is looked at, it stays. */
 const DOUBT_MS = 1_000;
@@ -139,10 +133,7 @@ export function troubleOf({ last }: Pick<WakeState, 'last'>): string | undefined
   }
 }
 
-/**
- * Returns what the wake waits for while the cluster differs from the plan, and until when.
- * @param timeOf formats the wall clock at a steady time.
- */
+/** Returns what the wake waits for, until when. @param timeOf formats the wall clock at a steady time. */
 export function waitText(state: WakeState, timeOf: (steadyMs: number) => string): string | undefined {
   switch (state.is) {
     case 'shown':
@@ -159,10 +150,7 @@ export function waitText(state: WakeState, timeOf: (steadyMs: number) => string)
   }
 }
 
-/**
- * Returns the time from the begin of the last wake until the cluster shows its result, ms. Undefined: this was known
- * before.
- */
+/** Returns how long the cluster took to show the last wake's result, ms. Undefined: this was known before. */
 export function shownAfterMs(before: WakeState, after: WakeState, nowMs: number): number | undefined {
   return before.target.size > 0 && after.target.size === 0 ? nowMs - after.beganMs : undefined;
 }
@@ -205,10 +193,7 @@ function afterWake(memory: Memory, news: Extract<WakeNews, { is: 'woken' }>, now
   return { ...memory, last: outcome, fruitless: fruitless + 1, retryMs: nowMs + pause, owes };
 }
 
-/**
- * Returns how long to wait until a wake shows, ms. An Application that is slow to compare is slow to apply, and another
- * wake would slow it down.
- */
+/** Returns how long a wake may take to show, ms. Where comparing is slow, another wake makes it slower. */
 function pauseMs(outcome: WakeOutcome, comparedMs: number, fruitless: number): number {
   const first = outcome.is === 'synced' ? Math.max(FIRST_PAUSE_MS.synced, comparedMs) : FIRST_PAUSE_MS[outcome.is];
   const longest = isAwayNow(outcome) || outcome.is === 'busy' ? READING_PAUSE_MS : LONGEST_PAUSE_MS;

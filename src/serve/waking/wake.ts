@@ -58,10 +58,7 @@ export interface WakeStep {
 /** A wake that is read again and again notes its first ones. */
 const MOST_STEPS = 100;
 
-/**
- * Returns a target that notes each request in `steps`. Once `signal` is aborted it sends no more: another process may
- * lead by then and wake the same Application.
- */
+/** Returns a target that notes each request in `steps`. Once `signal` is aborted it sends no more. */
 export function recordSteps(argocd: WakeTarget, steps: WakeStep[], signal: AbortSignal): WakeTarget {
   const { clock } = argocd;
   const note = async <T>(step: keyof WakeTarget, work: () => Promise<T>): Promise<T> => {
@@ -118,10 +115,7 @@ const PATIENCE = {
    */
   readEveryMs: 5_000,
   askAgainMs: 60_000,
-  /**
-   * How long a wake waits for the end of another operation, and its first pause. Later pauses are longer, up to
-   * `readEveryMs`.
-   */
+  /** How long a wake waits for another operation, and its first pause. Later ones grow up to `readEveryMs`. */
   busyMs: 30_000,
   syncEveryMs: 500,
 };
@@ -163,10 +157,7 @@ export async function wake(
   return { is: 'busy', app: now };
 }
 
-/**
- * True if an operation lasts long. Both times are of the controller's clock. The result of a refresh during the
- * operation would be old at its end.
- */
+/** True if an operation lasts long, by the controller's clock: a refresh beside it would soon be old. */
 function hasLastedLong({ isOperating, operation, reconciledAtMs = 0 }: AppState, { busyMs }: WakePatience): boolean {
   return isOperating && reconciledAtMs - (operation?.startedAtMs ?? reconciledAtMs) > busyMs;
 }
@@ -241,10 +232,7 @@ function isLate({ kind }: Failure): boolean {
   return kind === 'timeout';
 }
 
-/**
- * True if the comparison has ended. It writes its result and removes the annotation at the same time. A comparison that
- * was given up keeps the old time, but shows an error.
- */
+/** True if the comparison has ended. One that was given up keeps the old time, but shows an error. */
 function isDone({ errors, reconciledAtMs, refreshPending }: AppState, before: AppState): boolean {
   return !refreshPending && (reconciledAtMs !== before.reconciledAtMs || errors.some(({ stops }) => stops));
 }

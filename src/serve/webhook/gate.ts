@@ -86,10 +86,7 @@ const Payload = z.object({
 
 export class WebhookGate {
   readonly #secrets: () => readonly string[];
-  /**
-   * Marks of accepted deliveries, two of each: signature and id. Marks are only added, so the least recently used one
-   * is the oldest.
-   */
+  /** Marks of accepted deliveries: the signature and the id of each. The least recently used is the oldest. */
   readonly #seen: LRUCache<string, true>;
 
   /** @param secrets lines as `secretLine` reads them. Called for each delivery, so that they can be replaced */
@@ -126,10 +123,7 @@ export class WebhookGate {
   }
 }
 
-/**
- * Returns the marks by which a delivery is recognized. A signature cannot be mistaken for an id: it does not begin with
- * `id `.
- */
+/** Returns the marks that identify a delivery. No signature looks like an id: none begins with `id `. */
 function marksOf(delivery: Delivery): readonly string[] {
   const signature = signatureOf(delivery);
   const { 'x-gitea-delivery': id = '' } = delivery.headers;

@@ -12,10 +12,7 @@ const AGAIN_MS = 10_000;
 /** Time limit of one read, ms, for a file system that hangs. */
 const LONGEST_READ_MS = 10_000;
 
-/**
- * Returns a reader that keeps the secrets of files up to date.
- * @param onFailure called when a file cannot be read any more. The last secrets stay valid.
- */
+/** Returns a reader of secrets in files. @param onFailure a file is unreadable; its last secrets stay valid */
 export function secretFiles(queue: WorkQueue, onFailure: (failure: Failure) => void) {
   const secrets = new Map<string, readonly string[]>();
   const line = queue.open('secret-file', {
