@@ -1,5 +1,4 @@
 /** The final pod of a group: its podTemplate merged over ours and held to its security profile. Loaded when a group has one of the two. */
-
 import { applyTemplate } from '../config/pods/apply-template.ts';
 import { contradictions, ownContainers } from '../config/pods/check-pod.ts';
 import {

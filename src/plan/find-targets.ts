@@ -1,5 +1,4 @@
 /** Finds the looks at Gitea that the groups of one run need, with their tokens. */
-
 import { describeScope } from '../clients/gitea/endpoints.ts';
 import type { GiteaTarget } from '../clients/gitea/observe-gitea.ts';
 import { Deadline } from '../clients/http/request.ts';

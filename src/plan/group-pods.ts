@@ -1,5 +1,4 @@
 /** The final pods of RunnerGroups. Most groups have neither podTemplate nor securityProfile: then nothing is loaded and nothing is done. */
-
 import { MOST_PROBLEMS } from '../config/runnergroup/budget.ts';
 import { tokenSecrets } from '../config/runnergroup/paths.ts';
 import { type LateProblem, placed } from '../config/runnergroup/placed.ts';

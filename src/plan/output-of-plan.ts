@@ -1,5 +1,4 @@
 /** Makes the output of a plan, for `generate` and `cdk8s synth` alike. */
-
 import { type BrokenGroup, standIn } from '../config/runnergroup/broken.ts';
 import { groupManifest, type ObjectManifest, type Output } from '../manifests/output.ts';
 import { inQueue, type RunnerParts, sortedByKey } from '../manifests/stamp.ts';

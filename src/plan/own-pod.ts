@@ -1,5 +1,4 @@
 /** RunnerGroups of a cluster, as `serve`, `explain` and `doctor` read them: the same checks and the same final pod as in `generate`. */
-
 import type { RunnerGroupObject } from '../clients/kubernetes/resources.ts';
 import { PROFILE_REASON } from '../config/policy/denial.ts';
 import { PROBLEM, PROBLEM_REASON } from '../config/runnergroup/broken.ts';

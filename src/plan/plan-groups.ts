@@ -1,5 +1,4 @@
 /** RunnerGroups as the planner knows them. When it cannot plan, that becomes a `Failure`. */
-
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';
 import { terminationGraceSeconds } from '../manifests/container-mode.ts';
 import type { Plan } from '../planner/decisions.ts';

@@ -1,5 +1,4 @@
 /** Groups that cannot be planned while others can: their Jobs are kept, and it is said why (docs/adr/0036). */
-
 import { type BrokenGroup, brokenGroup, type Faults, problemsOf, problemText } from '../config/runnergroup/broken.ts';
 import { InputProblems } from '../config/runnergroup/problems.ts';
 import type { RunnerGroup } from '../config/runnergroup/runner-group.ts';

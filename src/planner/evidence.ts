@@ -2,7 +2,6 @@
  * The evidence of a plan: plain data from `src/clients/gitea` and `src/clients/kubernetes`. Only the planner judges it.
  * Only presence is evidence: the absence of a Job or a runner proves nothing.
  */
-
 import { ByGitea, compareText } from './collections.ts';
 
 /**

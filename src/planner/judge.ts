@@ -21,7 +21,6 @@
  * A re-created Job runs a second runner under the name of the first. So an online row counts before "has finished a job": Gitea deletes
  * the row of an ephemeral runner with its job. No rule compares a time of Kubernetes with a time of Gitea, because clocks differ.
  */
-
 import { addTo, memo } from './collections.ts';
 import { type Hold, holdOf } from './debugging.ts';
 import {

@@ -2,7 +2,6 @@
  * Finds the groups that may serve a job, in the order in which they are asked (law P7), or the reason why there are
  * none.
  */
-
 import { addTo, compareText, count, memo } from './collections.ts';
 import type { GroupKey } from './decisions.ts';
 import type { Group, ListedJob, Look, ScopeWidth } from './evidence.ts';

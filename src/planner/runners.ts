@@ -1,5 +1,4 @@
 /** All runners of this program with their states, and functions that find them. */
-
 import { addTo, ByGitea, compareText } from './collections.ts';
 import type { Hold } from './debugging.ts';
 import type { Group, Job, LiveJob } from './evidence.ts';

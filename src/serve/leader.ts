@@ -7,7 +7,6 @@
  *
  * All that is done again and again is a key of its queue. Only Argo CD makes and prunes Jobs.
  */
-
 import type { SecretReader, TokenSources } from '../clients/tokens/api-token.ts';
 import { compareText } from '../planner/collections.ts';
 import { untilAborted } from '../shared/clock.ts';

@@ -8,7 +8,6 @@
  *     Lease ──► Leader (one replica at a time)
  *     what happens ──► metrics, log and other subscribers (events.ts)
  */
-
 import { readFile } from 'node:fs/promises';
 import { openArgoCd } from '../clients/argocd/argocd.ts';
 import { Deadline } from '../clients/http/request.ts';

@@ -3,7 +3,6 @@
  * Besides `mayFollow` there is one hint: a job that once began before another job of its run had ended does not need
  * that one, in any run of the repository.
  */
-
 import { addTo, ByGitea, memo } from '../collections.ts';
 import type { Job, ListedJob } from '../evidence.ts';
 import { baseName, mayFollow } from '../ready-since.ts';

@@ -8,7 +8,6 @@
  * it sooner: a person who asks, and a good look at another scope of that Gitea, which had failed before, too. While Gitea asks to wait,
  * nothing does.
  */
-
 import { giteaBase } from '../../clients/gitea/api.ts';
 import { shareOutBytes } from '../../clients/gitea/bounds.ts';
 import { describeScope } from '../../clients/gitea/endpoints.ts';

@@ -4,7 +4,6 @@
  * Secrets are replaced while we run. So each token is read again every 30 s, and every 5 s while it could not be read or Gitea refuses it
  * (401, 403). The first refusal has it read at once. A new token is a new target, and a new target is looked at without delay.
  */
-
 import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import { findToken, type TokenSources } from '../../clients/tokens/api-token.ts';
 import type { Token } from '../../clients/tokens/token.ts';

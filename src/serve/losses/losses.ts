@@ -13,7 +13,6 @@
  * began after the end of its runner: Gitea fails it after `ZOMBIE_TASK_TIMEOUT` (10 minutes), or ends it sooner if it is asked to. It is asked
  * only for runners that have ended. One on a node that does not answer may live, and report to Gitea.
  */
-
 import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import type { EndToldBy, LossReason } from '../../clients/kubernetes/kube-pods.ts';
 import type { RunnerGroupObject } from '../../clients/kubernetes/resources.ts';

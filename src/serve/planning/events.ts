@@ -5,7 +5,6 @@
  *
  * An event holds no token, header or body. To add a subscriber: write it in `src/telemetry`, and add it to the list in `src/cli/commands/serve.ts`.
  */
-
 import type { JobResult } from '../../clients/gitea/ended-jobs.ts';
 import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import type { RequestLine } from '../../clients/http/request.ts';

@@ -1,5 +1,4 @@
 /** Counts for one RunnerGroup from a plan, for its status and the metrics. Pure. */
-
 import { BY_GROUPS, isHeldBack } from '../../answers/reasons.ts';
 import type { RunnerGroup } from '../../config/runnergroup/runner-group.ts';
 import type { HeldBecause, Plan } from '../../planner/decisions.ts';

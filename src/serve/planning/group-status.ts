@@ -1,5 +1,4 @@
 /** Makes the `status` of a RunnerGroup. A new condition is a row of `CONDITIONS`. Pure. */
-
 import { troubleText } from '../../answers/remedies.ts';
 import type { Denial } from '../../config/policy/denial.ts';
 import {

@@ -7,7 +7,6 @@
  *
  * The leader makes the input and acts on the verdicts.
  */
-
 import type { GiteaTarget } from '../../clients/gitea/observe-gitea.ts';
 import type { ClockBounds } from '../../clients/http/server-clocks.ts';
 import { suspendedOf, suspensionOf } from '../../clients/kubernetes/observe-cluster.ts';

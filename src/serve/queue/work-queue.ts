@@ -8,7 +8,6 @@
  * A key runs once at a time. A run has a deadline, and ends with its queue. Times are by a clock that is never set. What the queue holds can
  * be printed.
  */
-
 import { type Clock, doubled, untilAborted } from '../../shared/clock.ts';
 import { Failure } from '../../shared/failure.ts';
 import { groupBy } from '../../shared/keys.ts';

@@ -11,7 +11,6 @@
  *
  * Argo CD loses wake-ups that come while it compares (3.5: argo-cd issue 28306), so nothing counts but the cluster.
  */
-
 import { doubled } from '../../shared/clock.ts';
 import type { Failure } from '../../shared/failure.ts';
 import { changedKeys, type Difference, mayWaitMs, NO_DIFFERENCE } from '../seen/difference.ts';

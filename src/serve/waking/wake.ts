@@ -26,7 +26,6 @@
  * No answer can prove that no other refresh came in between the read and ours. So the caller repeats until the cluster shows what it
  * wants. `in-sync` is what Argo CD says; it does not prove that the cluster shows the plan.
  */
-
 import type { AppError, AppState } from '../../clients/argocd/app-state.ts';
 import type { ApplicationRef, ObjectRef } from '../../clients/argocd/application.ts';
 import type { ArgoCd, RefreshKind } from '../../clients/argocd/argocd.ts';
