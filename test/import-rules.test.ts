@@ -78,7 +78,7 @@ const PARTS: Readonly<Record<string, Rule>> = {
     instead: 'what a policy says of it is for src/config/policy',
   },
   'src/config/pods': {
-    may: ['node:path', room('config/runnergroup/words.ts')],
+    may: ['node:net', 'node:path', room('config/runnergroup/words.ts')],
     instead: 'it judges and merges templates; give it what it needs',
   },
   'src/manifests/construct': {

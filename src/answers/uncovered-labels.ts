@@ -24,9 +24,12 @@ const MACHINES = [
 /** Tools that build for another machine, or show its programs a false one. They run on any Linux. */
 const CROSS = /(?:^|[-_./:])(?:cross|mingw|wine|xwin|qemu|[a-z]*cross)(?=\d|[-_./:]|$)/i;
 
+/** Words of labels for machines that only seem to be there. */
+const WITHOUT = /(?:^|[-_./])(?:no|non|without|stub|mock|fake|dummy|sim|simulator|emulator|emulated)(?=[-_./]|$)/i;
+
 /** Returns the kind of machine that a label asks for, e.g. `arm64`. Undefined: none of these. @param text with its image */
 export function machineOf(label: string, text = label): (typeof MACHINES)[number][1] | undefined {
-  if (CROSS.test(text)) return undefined;
+  if (CROSS.test(text) || WITHOUT.test(label)) return undefined;
   return MACHINES.find(([pattern]) => pattern.test(label))?.[1];
 }
 
@@ -266,7 +269,10 @@ function remedyFor(uncovered: UncoveredJob): Remedy {
   // A group of Linux machines must not get this label: its runners would take the job, and could not run it.
   const machineLabel = missing.find((label) => machineOf(label) !== undefined);
   if (machineLabel === undefined)
-    return { labels: labelsText(missing), sentence: (labels) => `add ${labels} ${toGroup}, or correct its runs-on` };
+    return {
+      labels: labelsText(missing),
+      sentence: (labels) => `add ${labels} ${toGroup}, as NAME:docker://IMAGE or NAME:host, or correct its runs-on`,
+    };
   const machine = machineOf(machineLabel);
   const need =
     machine === 'Windows' || machine === 'macOS'

@@ -101,20 +101,27 @@ function violationFault(group: RunnerGroup, pod: Mapping, violation: Violation, 
       code: 'GR-INPUT-10',
     };
   }
+  const ofPolicy = isOfPolicy(group) ? ' (with the defaults of the policy)' : '';
   return {
     path: ['spec', 'securityProfile'],
-    message: `${placeText(pod, path)} ${message}${moreRules > 0 ? `, and ${count(moreRules, 'more rule')}` : ''}${remedyFor(group)}`,
+    message: `${placeText(pod, path)} ${message}${moreRules > 0 ? `, and ${count(moreRules, 'more rule')}` : ''}${remedyFor(group)}${ofPolicy}`,
     code: 'GR-INPUT-10',
   };
 }
 
 /** Returns the remedy for a fault of our own pod. In mode `host` it meets every profile. */
-function remedyFor({ containerMode, securityProfile }: RunnerGroup): string {
+function remedyFor(group: RunnerGroup): string {
+  const { containerMode, securityProfile } = group;
   if (containerMode === 'host') return '';
   if (containerMode === 'buildkit' && securityProfile === 'restricted')
     return '; containerMode buildkit meets baseline at most: set that, or containerMode: host';
-  return `; containerMode ${containerMode} does not meet it: set containerMode: host, or remove securityProfile`;
+  const way = isOfPolicy(group) ? 'write a securityProfile of its own' : 'remove securityProfile';
+  return `; containerMode ${containerMode} does not meet it: set containerMode: host, or ${way}`;
 }
+
+/** True if the profile is not written in the group. */
+const isOfPolicy = ({ manifest, securityProfile }: RunnerGroup) =>
+  securityProfile !== undefined && valueAt(manifest, ['spec', 'securityProfile']) === undefined;
 
 function nameOf(pod: Mapping, { rule, path }: Violation): string {
   return `${rule} ${placeText(pod, path)}`;

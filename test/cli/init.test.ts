@@ -56,6 +56,35 @@ it('init writes the Application and the project of install/examples, for the nam
   expect(existsSync(join(folder, 'a/b/ci.yaml'))).toBe(true);
 });
 
+it.each([
+  [
+    ['--gitea', 'https://git.acme.io/acme'],
+    'warning: --gitea is the address of a page, acme: write the address of Gitea, https://git.acme.io.\n',
+  ],
+  [['--gitea', 'http://localhost:3000'], 'warning: --gitea is this machine, and for a runner its own pod: write'],
+  [
+    ['--group-namespace', 'argocd'],
+    'warning: --group-namespace is argocd: CI jobs would run beside what rules the cluster.',
+  ],
+  [['--cap', '0'], 'warning: --cap the cap is 0, so the group starts no runners'],
+])('init warns as validate does: %s', async (flags, warning) => {
+  const { code, stderr } = await init(folderWith({}), ...flags);
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(warning) });
+});
+
+it.each([
+  [['--group-name', 'CI'], '--group-name', 'write ci.'],
+  [['--git', 'runners'], '--git must be the URL of a git repository', 'https://gitea.example.com/ops/runners.git'],
+])('the faults of an answer are told in flags: %s', async (flags, flag, write) => {
+  const { code, stderr } = await init(folderWith({}), ...flags);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain(flag);
+  expect(stderr).toContain(write);
+  expect(stderr).not.toContain('"name:');
+});
+
 it('init overwrites nothing without --force', async () => {
   const folder = folderWith({ 'setup.sh': 'mine' });
 
@@ -102,10 +131,7 @@ it.each([
   [['--group-name', 'CI'], 'GR-INIT-03 init: --group-name must be lower-case letters'],
   [['--group-name', '../ci'], 'GR-INIT-03 '],
   [['--group-namespace', 'a b'], 'GR-INIT-03 '],
-  [
-    ['--group-namespace', 'CI'],
-    'GR-INIT-03 init: --group-namespace must be [^;]*; got the string "CI"; write "namespace: ci".\n$',
-  ],
+  [['--group-namespace', 'CI'], 'GR-INIT-03 init: --group-namespace must be [^;]*; got the string "CI"; write ci.\n$'],
   [['--git', 'runners'], 'GR-INIT-03 init: --git must be the URL of a git repository'],
   [['--git-path', '../x'], 'GR-INIT-03 '],
   [['--git-path', '/etc'], 'GR-INIT-03 '],

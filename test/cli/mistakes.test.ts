@@ -166,6 +166,22 @@ it.each<[Spec, string, Spec?]>([
     runner({ resources: { limits: { cpus: 1 } } }),
     'spec.podTemplate.spec.containers[0].resources.limits.cpus: is no resource of a container; did you mean "cpu"? [GR-INPUT-06]',
   ],
+  [
+    { resources: { limits: { 'nvidia.com/gpu': '500m' } } },
+    'spec.resources.limits["nvidia.com/gpu"]: must be a whole number, because Kubernetes gives no part of a device: write "nvidia.com/gpu: 1" [GR-INPUT-06]',
+  ],
+  [
+    { resources: { limits: { 'hugepages-2Mi': '5Mi', memory: '1Gi' } } },
+    'spec.resources.limits.hugepages-2Mi: must be whole pages of 2Mi: write "hugepages-2Mi: 6Mi" [GR-INPUT-06]',
+  ],
+  [
+    runner({ readinessProbe: { httpGet: { port: 'metrics' } } }),
+    'spec.podTemplate.spec.containers[0].readinessProbe.httpGet.port: is the name of no port of this container: write its number, or add it to ports [GR-INPUT-06]',
+  ],
+  [
+    { podTemplate: { spec: { tolerations: [{ key: 'ci', operator: 'Equals', value: 'a' }] } } },
+    'spec.podTemplate.spec.tolerations[0].operator: must be one of Exists, Equal, not "Equals"; did you mean Equal? [GR-INPUT-05]',
+  ],
   // The runner of mode dind must not be root.
   [
     { containerMode: 'dind', ...runner({ securityContext: { runAsUser: 0 } }) },

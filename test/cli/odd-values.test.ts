@@ -164,6 +164,26 @@ describe('a value that cannot be meant has a warning', () => {
       'gitea.url: is the address of a page, Acme: write the address of Gitea, https://git.example.com/sub',
     ],
     [
+      'https at the port of http',
+      { gitea: { url: 'https://git.example.com:80' } },
+      'gitea.url: is https at port 80, which speaks http: write https://git.example.com, or the right port',
+    ],
+    [
+      'a name near that of the image',
+      { image: 'gitea/act-runner:0.2.13-dind-rootless' },
+      'image: names gitea/act-runner, which the runner project has not: write gitea/runner, or gitea/act_runner before 1.0',
+    ],
+    [
+      'docker before there is a daemon',
+      { setupCommand: ['docker', 'pull', 'node:22'] },
+      'setupCommand: runs in an init container, where no docker daemon answers: do this in the workflow. For images, see the Helm value prePull',
+    ],
+    [
+      'a label of old nodes',
+      pod({ nodeSelector: { 'node-role.kubernetes.io/master': '' } }),
+      'podTemplate.spec.nodeSelector["node-role.kubernetes.io/master"]: is a label that no node has since Kubernetes 1.24: write the label of nodes for CI, or node-role.kubernetes.io/control-plane',
+    ],
+    [
       'minutes for seconds',
       { activeDeadlineSeconds: 60 },
       "activeDeadlineSeconds: is 60 s for all of a runner's life, the wait for a node and the pull included: write e.g. 21600",
@@ -583,6 +603,13 @@ it.each<[string, Spec]>([
   ],
   ['a label of a device and the device', { labels: ['gpu:host'], resources: { limits: { 'nvidia.com/gpu': 1 } } }],
   ['a shell of its own', { setupCommand: ['sh', '-c', 'a && b'] }],
+  ['a Gitea in a folder with the name of its owner', { org: 'gitea', gitea: { url: 'https://acme.io/gitea' } }],
+  ['a label of a device that is none', { labels: ['gpu-stub:docker://debian:13', 'no-gpu:host'] }],
+  ['plain http within the cluster', { gitea: { url: 'http://gitea-http.gitea.svc.cluster.local:3000' } }],
+  [
+    'docker in a setup that knows a daemon',
+    { ...HOST, ...env(['DOCKER_HOST', 'tcp://d:2375']), setupCommand: ['docker', 'ps'] },
+  ],
   [
     'a daemon of its own',
     { ...HOST, ...env(['DOCKER_HOST', 'tcp://d:2376'], ['DOCKER_TLS_VERIFY', '1'], ['DOCKER_CERT_PATH', '/c']) },

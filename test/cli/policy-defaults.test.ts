@@ -124,3 +124,15 @@ it('policy test asks about the group with its defaults', async () => {
 
   expect((await runHere(['policy', 'test', cases, '--policy', rules])).stdout).toContain('0 failed');
 });
+
+it('a fault of a default profile is told as one, and nothing is to be removed that no file has', async () => {
+  const folder = folderWith({
+    'ci.yaml': one('  containerMode: dind-rootless\n').replace('  containerMode: host\n', ''),
+  });
+  const defaults = policy('defaults: {securityProfile: baseline}');
+  const { code, stderr } = await runHere(['validate', 'ci.yaml', '--policy', defaults], {}, folder);
+
+  expect(code).toBe(2);
+  expect(stderr).toContain('or write a securityProfile of its own (with the defaults of the policy)');
+  expect(stderr).not.toContain('remove securityProfile');
+});

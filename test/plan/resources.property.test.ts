@@ -10,11 +10,16 @@ import { document } from '../support/group-files.ts';
 import { fc, RUNS } from '../support/property.ts';
 
 const NAMES = ['cpu', 'memory', 'hugepages-2Mi', 'example.com/gpu', 'example.kubernetes.io/native'];
+/** Huge pages are given whole. */
+const PAGE = 2 * 1024 ** 2;
 type Amounts = Readonly<Record<string, number | null>>;
 type Asked = Readonly<Record<'requests' | 'limits', Amounts>>;
 
 const asked = (amount: fc.Arbitrary<number | null>): fc.Arbitrary<Asked> => {
-  const amounts = fc.dictionary(fc.constantFrom(...NAMES), amount, { maxKeys: 2, noNullPrototype: true });
+  const pages = (name: string, number: number | null) => (number && name === 'hugepages-2Mi' ? number * PAGE : number);
+  const amounts = fc
+    .dictionary(fc.constantFrom(...NAMES), amount, { maxKeys: 2, noNullPrototype: true })
+    .map((each) => Object.fromEntries(Object.entries(each).map(([name, number]) => [name, pages(name, number)])));
   return fc.record({ requests: amounts, limits: amounts });
 };
 const amount = fc.integer({ min: 1, max: 2 });

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { runnerGroupFromObject } from '../../config/runnergroup/from-object.ts';
+import { pathText } from '../../config/runnergroup/paths.ts';
 import { Failure, systemCode, systemReason } from '../../shared/failure.ts';
 import { manual } from '../../shared/installed/installed-names.ts';
 import type { ExitCode, Io } from '../../shared/io.ts';
@@ -10,6 +11,7 @@ import { printable } from '../../shared/printable.ts';
 import { type FlagsOf, flagValue } from '../flags/flags.ts';
 import { type Answers, type AskPerson, answersOf } from '../init/answers.ts';
 import { applicationText, externalSecretsText, groupText, manifestFrom, setupScript } from '../init/init-files.ts';
+import { warningsOf } from '../reading/warnings.ts';
 
 /** Writes the files. @param ask undefined: nobody can answer @throws Failure exit 2: a wrong answer, or a file is there */
 export async function init(
@@ -36,6 +38,7 @@ export async function init(
     throw new Failure('GR-INIT-04', 2, message);
   }
   for (const [name, text] of Object.entries(files)) write(join(folder, name), join(root, name), text, force);
+  for (const warning of await oddAnswers(answers)) io.err(`warning: ${printable(warning)}.\n`);
   const { group, path, registration, secretTool } = answers;
   const sealed = secretTool === 'sealed-secrets' ? ', and the sealed-*.yaml that it writes' : '';
   io.out(`Written to ${folder}:
@@ -136,8 +139,10 @@ const GOOD: Answers = {
 };
 
 const FLAG_OF: Readonly<Record<string, string>> = {
+  metadata: '--group-namespace',
   'metadata.name': '--group-name',
   'metadata.namespace': '--group-namespace',
+  'spec.gitea': '--gitea',
   'spec.gitea.url': '--gitea',
   'spec.org': '--owner',
   'spec.user': '--owner',
@@ -150,7 +155,11 @@ const STORE_NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 /** Forms of the answers that are in no RunnerGroup. */
 const FORMS = [
-  ['git', /^(?:https?:\/\/|ssh:\/\/|[\w.-]+@)\S+$/, '--git must be the URL of a git repository'],
+  [
+    'git',
+    /^(?:https?:\/\/|ssh:\/\/|[\w.-]+@)\S+$/,
+    '--git must be the URL of a git repository, e.g. https://gitea.example.com/ops/runners.git',
+  ],
   ['registration', /^(?:pod|serve|bound)$/, '--registration must be pod, serve or bound'],
   ['path', /^(?!\.\.(?:\/|$))[\w.-]+(?:\/(?!\.\.(?:\/|$))[\w.-]+)*$/, '--git-path must be a folder of the repository'],
   ['secretStore', STORE_NAME, '--secret-store must be the name of a ClusterSecretStore'],
@@ -158,11 +167,27 @@ const FORMS = [
 ] as const;
 
 function problemsOf(answers: Answers): readonly string[] {
-  const { group: name, namespace } = answers;
-  const read = runnerGroupFromObject({ name, namespace, spec: manifestFrom(answers).spec });
+  const read = groupFrom(answers);
   const problems = FORMS.flatMap(([key, form, must]) => (form.test(answers[key]) ? [] : [must]));
   if (!('problem' in read)) return problems;
-  // The message names flags, as the person knows them: the file is not written yet.
-  const inFlags = read.problem.replaceAll(/(?<=^|; )(?:metadata|spec)\.[\w.]+/g, (path) => FLAG_OF[path] ?? path);
-  return [inFlags, ...problems];
+  return [inFlags(read.problem), ...problems];
+}
+
+function groupFrom(answers: Answers) {
+  const { group: name, namespace } = answers;
+  return runnerGroupFromObject({ name, namespace, spec: manifestFrom(answers).spec });
+}
+
+/** Returns what `validate` warns of in the files. */
+async function oddAnswers(answers: Answers): Promise<readonly string[]> {
+  const read = groupFrom(answers);
+  const warnings = 'group' in read ? await warningsOf([read.group], true) : [];
+  return warnings.map(({ path, message }) => inFlags(`${pathText(path)} ${message}`));
+}
+
+/** Names flags in the place of fields, as the person knows them: the file was not there before. */
+function inFlags(text: string): string {
+  return text
+    .replaceAll(/(?<=^|; )(?:metadata|spec)(?:\.[\w.]+)?/g, (path) => FLAG_OF[path] ?? path)
+    .replaceAll(/"(?:name|namespace|url|org|user|repo|maxActiveRunners): ([^"]+)"/g, '$1');
 }

@@ -267,9 +267,10 @@ function notesOf(
   const ofOld = used.flatMap(({ env }) => env).filter((each) => isTheToken(each) && !HANDLED.test(each.name));
   const isWhole = used.some(({ envFrom }) => envFrom.some(isOfToken));
   const tokens = [...ofOld, ...(isWhole ? [{ name: `all of Secret ${replacedParts.tokenRef?.name}` }] : [])];
-  const images = used
-    .map(({ image }) => ({ name: image }))
-    .filter(({ name }) => name !== '' && !isOwn(runner, name, hostLabels));
+  const isOwn = hostLabels.length > 0 && runner.image !== '' && !OF_PROJECT.test(runner.image);
+  const images = used.flatMap((each) => (each.image === '' || (isOwn && each === runner) ? [] : { name: each.image }));
+  const write = `If it has act_runner 0.2.12 or newer, write "image: ${runner.image}" below spec`;
+  const ofImage = `CI jobs of ${hostLabels.join(', ')} ran in the image ${runner.image}, which is not carried over. ${write}. If not, they lack its programs.`;
   const ofVolumes = lostMounts.filter((mount) => !sockets.some(({ name }) => name === mount.name));
   const mounts = ofVolumes.map(({ name, mountPath }) => ({ name: `${mountPath} of ${name}` }));
   const account = pod.serviceAccountName ?? pod['serviceAccount'];
@@ -286,7 +287,7 @@ function notesOf(
     ...say(secrets, 'Plain values that may be secrets are', 'put them into a Secret'),
     ...say(tokens, "Variables with the old runner's token are", IN_TOKEN),
     ...say(images, 'Images are', 'runners have those of this version'),
-    ...imageNote(runner, hostLabels),
+    ...(isOwn ? [ofImage] : []),
     ...say(claims, 'Persistent volumes are', `runners end with their CI job. See ${manual('cache.md')}`),
     ...say(sockets, 'The docker socket of the node is', 'each runner has a dockerd of its own'),
     ...say(mounts, 'Mounts are', 'their volume is not'),
@@ -304,18 +305,6 @@ function notesOf(
 
 /** Images of the runner project, which hold no tools of CI jobs. */
 const OF_PROJECT = /^(?:(?:docker\.io|(?:docker\.)?gitea\.com)\/)?(?:gitea\/)?(?:act_)?runner(?:[:@]|$)/;
-
-const isOwn = ({ image }: OldContainer, name: string, hostLabels: readonly string[]) =>
-  name === image && hostLabels.length > 0 && !OF_PROJECT.test(image);
-
-/** A note if CI jobs ran in the container of the runner, and so with the programs of its image. */
-function imageNote(runner: OldContainer, hostLabels: readonly string[]): readonly string[] {
-  if (runner.image === '' || !isOwn(runner, runner.image, hostLabels)) return [];
-  const write = `If it has act_runner 0.2.12 or newer, write "image: ${runner.image}" below spec`;
-  return [
-    `CI jobs of ${hostLabels.join(', ')} ran in the image ${runner.image}, which is not carried over. ${write}. If not, they lack its programs.`,
-  ];
-}
 
 /** Notes on mounts in a home folder that is not the one of our runners. */
 function homeNotes({ env, volumeMounts }: OldContainer, isMounted: (mount: { readonly name: string }) => boolean) {

@@ -148,15 +148,30 @@ const PAGES: ReadonlySet<string> = new Set(
   '- admin api explore issues login milestones notifications org pulls repo user'.split(' '),
 );
 
+/** Folders in which people serve a Gitea: an owner of that name proves no page. */
+const FOLDER = /^(?:gitea|git|forge|code|scm|vcs)$/i;
+
 /** Warns of another forge, and of the address of a page in a browser. */
 function aboutGitea({ giteaUrl, manifest, scope }: RunnerGroup): readonly Odd[] {
   const { hostname, origin, pathname } = new URL(giteaUrl);
   const path = valueAt(manifest, ['spec', 'giteaURL']) === undefined ? ['spec', 'gitea', 'url'] : ['spec', 'giteaURL'];
   if (OTHER_FORGES.test(hostname))
     return [[path, `is ${hostname}, which is no Gitea: write the address of yours, e.g. https://gitea.example.com`]];
+  const { port, protocol } = new URL(giteaUrl);
+  const isCrossed = `${protocol}${port}` === 'https:80' || `${protocol}${port}` === 'http:443';
+  if (isCrossed) {
+    const [right, wrong] = port === '80' ? ['http', 'https'] : ['https', 'http'];
+    return [
+      [
+        path,
+        `is ${wrong} at port ${port}, which speaks ${right}: write ${giteaUrl.replace(`:${port}`, '')}, or the right port`,
+      ],
+    ];
+  }
   const name = ownerNameIn(scope).toLowerCase();
   const steps = pathname.split('/').slice(1);
-  const first = steps.findIndex((step) => step !== '' && (PAGES.has(step) || step.toLowerCase() === name));
+  const isOwner = (step: string) => step.toLowerCase() === name && !FOLDER.test(step);
+  const first = steps.findIndex((step) => step !== '' && (PAGES.has(step) || isOwner(step)));
   if (first < 0) return [];
   const base = [origin, ...steps.slice(0, first)].join('/');
   return [[path, `is the address of a page, ${steps.slice(first).join('/')}: write the address of Gitea, ${base}`]];
@@ -267,6 +282,9 @@ const NO_RUNNER =
   /^(?:docker\.io\/)?(?:library\/)?(?:ubuntu|debian|alpine|fedora|node|golang|python|rust|ruby|maven|gradle|eclipse-temurin|busybox|docker)(?:[:@]|$)|(?:^|\/)(?:gitea\/gitea|gitea\.com\/gitea|runner-images|catthehacker\/\w+|forgejo\/forgejo|actions-runner|github-runner|gitlab-runner|inbound-agent|woodpecker-agent|drone-runner-\w+)(?:[:@]|$)/;
 /** An image of the runner project, with its tag. */
 const OF_PROJECT = /^(?<base>(?:.*\/)?gitea\/(?:act_)?runner:[\w.-]+?)(?<daemon>-dind(?:-rootless)?)?$/;
+/** Names near those of the images of the runner project. */
+const NEAR_PROJECT =
+  /^(?:(?:docker\.io|(?:docker\.)?gitea\.com)\/)?((?:gitea\/)?(?:act-runner|act-?runners|act_runners|gitea\/(?:runners|gitea-runner|actrunner)))(?:[:@]|$)/;
 /** Releases without `register --ephemeral`, which came with act_runner 0.2.12. */
 const TOO_OLD = /(?:^|\/)act_runner:v?0\.(?:[01]\.\d+|2\.(?:\d|1[01]))(?![\d.])/;
 
@@ -280,6 +298,11 @@ function aboutImage({ manifest, containerMode }: RunnerGroup): readonly Odd[] {
     const { base, daemon } = OF_PROJECT.exec(image)?.groups ?? {};
     const lacksRootless = base !== undefined && containerMode === 'dind-rootless' && daemon !== '-dind-rootless';
     const advice = `"image: ${base}-dind-rootless", or "containerMode: dind"`;
+    const near = NEAR_PROJECT.exec(image)?.[1];
+    if (near !== undefined)
+      return [
+        [path, `names ${near}, which the runner project has not: write gitea/runner, or gitea/act_runner before 1.0`],
+      ];
     if (TOO_OLD.test(image))
       return [
         [path, 'is older than act_runner 0.2.12, which brought ephemeral runners: it never registers. Remove the line'],
@@ -368,6 +391,8 @@ function containersIn(manifest: RunnerGroup['manifest']) {
   return podsOf(manifest).flatMap(({ containers }) => containers);
 }
 
+const MASTER = 'node-role.kubernetes.io/master';
+
 /** Nodes that no runner is for. */
 function aboutNodes({ manifest }: RunnerGroup): readonly Odd[] {
   const every = 'tolerates every taint, also of nodes that are ill: write the key of the taint that you mean';
@@ -375,6 +400,11 @@ function aboutNodes({ manifest }: RunnerGroup): readonly Odd[] {
     const system = valueAt(spec, ['nodeSelector', 'kubernetes.io/os']) ?? 'linux';
     const foreign = `is ${String(system)}, and runners are Linux programs: write linux, or remove it`;
     return [
+      ...oddIf(
+        valueAt(spec, ['nodeSelector', MASTER]) !== undefined,
+        [...path, 'nodeSelector', MASTER],
+        'is a label that no node has since Kubernetes 1.24: write the label of nodes for CI, or node-role.kubernetes.io/control-plane',
+      ),
       ...oddIf(system !== 'linux', [...path, 'nodeSelector', 'kubernetes.io/os'], foreign),
       ...listAt(spec, ['tolerations']).flatMap((each, index) =>
         oddIf(
@@ -459,11 +489,16 @@ function aboutRootless({ manifest, containerMode }: RunnerGroup): readonly Odd[]
   });
 }
 
+const NO_DAEMON =
+  'runs in an init container, where no docker daemon answers: do this in the workflow. For images, see the Helm value prePull';
+
 function aboutSetup({ manifest }: RunnerGroup): readonly Odd[] {
   const path = ['spec', 'setupCommand'];
   const words = listAt(manifest, path).map(String);
   const isSigned = words.some((word) => /^(?:&&?|\|\|?|;|[0-9]?>>?|<)$/.test(word));
   if (OUTSIDE_DATA.test(words.join(' '))) return [[path, ONLY_DATA]];
+  const hasHost = variablesOf(manifest).some(({ name }) => name === 'DOCKER_HOST');
+  if (!hasHost && /^(?:\S*\/)?docker$/.test(words[0] ?? '')) return [[path, NO_DAEMON]];
   if (!isSigned && !(words.length === 1 && /\s/.test(words[0] ?? ''))) return [];
   return [[path, `is one program with its arguments, and no shell reads it: write ${shellLine(words.join(' '))}`]];
 }

@@ -69,8 +69,8 @@ function warningsIn(group: RunnerGroup): readonly Warning[] {
   const needsBound = registration.for === 'scope' && (isPerJob || fairness === 'per-repository');
   const isOneKey = authToken.name === registrationToken?.name && authToken.key === registrationToken.key;
   const { protocol, hostname } = new URL(giteaUrl);
-  // Traffic on one machine is not visible to others.
-  const isHere = /^(?:localhost|127\..*|\[::1\])$/.test(hostname);
+  // Traffic on one machine, or within the cluster, is not visible to others.
+  const isHere = /^(?:localhost|127\..*|\[::1\]|.*\.svc(?:\..*)?)$/.test(hostname);
   const isInSpec = (field: string): boolean => valueAt(group.manifest, ['spec', field]) !== undefined;
   const isTokenUnused = registration.by === 'serve' && isInSpec('registrationToken');
   const warnIf = (condition: boolean, ...warning: Warning): readonly Warning[] => (condition ? [warning] : []);

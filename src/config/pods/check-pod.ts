@@ -2,11 +2,14 @@
  * Finds values that Kubernetes refuses or drops although their type is right, as far as people write them for runners.
  * docs/adr/0028 lists the faults that only the API server finds, in a failed sync.
  */
-import { DNS_SUBDOMAIN, isLabelValue, isQualifiedName } from '../runnergroup/words.ts';
+import { isIP } from 'node:net';
+import { posix } from 'node:path';
+import { DNS_SUBDOMAIN, isLabelValue, isQualifiedName, nearestName } from '../runnergroup/words.ts';
 import {
   entriesOf,
   type FieldPath,
   fieldValue,
+  isList,
   listOf,
   type Mapping,
   stringOf,
@@ -53,10 +56,42 @@ const MODE: ValueRule = {
   wanted: `must be between 0 and ${0o777}: write it in octal, e.g. 0644`,
 };
 
+const between = (least: number, most: number): ValueRule => ({
+  isGood: (value) => Number(value) >= least && Number(value) <= most,
+  wanted: `must be between ${least} and ${most}`,
+});
+const INT32 = 2 ** 31 - 1;
+const ID = between(0, INT32);
+const POSITIVE = between(1, INT32);
 const PORT: ValueRule = {
+  ...between(1, 65_535),
   isGood: (value) => typeof value === 'string' || (value >= 1 && value <= 65_535),
-  wanted: 'must be between 1 and 65535',
 };
+/** Kubernetes takes zeros at the begin of a number, as in 010.0.0.1. */
+const ADDRESS: ValueRule = {
+  isGood: (value) => isIP(String(value).replace(/(?<=^|\.)0+(?=\d)/g, '')) > 0,
+  wanted: 'must be an IP address, e.g. 10.0.0.7, and no name',
+};
+const INSIDE: ValueRule = {
+  isGood: (value) => !posix.isAbsolute(String(value)) && !String(value).split('/').includes('..'),
+  wanted: 'must be a path below the volume, without "/" at its begin and without ".."',
+};
+const ABSOLUTE: ValueRule = {
+  isGood: (value) => posix.isAbsolute(String(value)),
+  wanted: 'must be an absolute path: write a "/" at its begin',
+};
+const FILE_KEY: ValueRule = {
+  isGood: (value) => /^(?!\.$|\.\.)[-.\w]{1,253}$/.test(String(value)),
+  wanted: 'must be letters, digits, "-", "_" and ".", at most 253',
+};
+const PORT_NAME: ValueRule = {
+  isGood: (value) => /^(?=.*[a-z])(?!.*--)[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?$/.test(String(value)),
+  wanted: 'must be lower-case letters, digits and "-", at most 15',
+};
+const PROFILE = oneOf('RuntimeDefault', 'Localhost', 'Unconfined');
+const HANDLING = oneOf('Honor', 'Ignore');
+const MODES_OF_ACCESS = oneOf('ReadWriteOnce', 'ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOncePod');
+const KINDS_OF_PATH = 'DirectoryOrCreate Directory FileOrCreate File Socket CharDevice BlockDevice'.split(' ');
 
 /** Returns true for media that the kubelet knows. With any other the pod never starts. */
 const isMedium = (value: string | number) => /^(?:Memory|HugePages(?:-\w+)?)$/.test(`${value}`);
@@ -64,14 +99,38 @@ const isMedium = (value: string | number) => /^(?:Memory|HugePages(?:-\w+)?)$/.t
 const RULES: readonly (readonly [ValueRule, ...(readonly string[])])[] = [
   [PORT, 'ContainerPort.containerPort', 'ContainerPort.hostPort', 'GRPCAction.port'],
   [PORT, 'HTTPGetAction.port', 'TCPSocketAction.port'],
-  [LABEL, 'Container.name', 'Volume.name'],
+  [PORT_NAME, 'ContainerPort.name'],
+  [LABEL, 'Container.name', 'Volume.name', 'PodSpec.hostname', 'PodSpec.subdomain'],
+  [ADDRESS, 'HostAlias.ip', 'PodDNSConfig.nameservers'],
+  [SUBDOMAIN, 'HostAlias.hostnames'],
+  [INSIDE, 'VolumeMount.subPath', 'VolumeMount.subPathExpr', 'KeyToPath.path', 'DownwardAPIVolumeFile.path'],
+  [ABSOLUTE, 'NFSVolumeSource.path'],
+  [FILE_KEY, 'ConfigMapKeySelector.key', 'SecretKeySelector.key'],
+  [POSITIVE, 'TopologySpreadConstraint.maxSkew', 'TopologySpreadConstraint.minDomains'],
+  [between(1, 100), 'PreferredSchedulingTerm.weight', 'WeightedPodAffinityTerm.weight'],
+  [ID, 'PodSecurityContext.runAsUser', 'PodSecurityContext.runAsGroup', 'PodSecurityContext.fsGroup'],
+  [ID, 'SecurityContext.runAsUser', 'SecurityContext.runAsGroup', 'PodSecurityContext.supplementalGroups'],
+  [between(0, INT32), 'Probe.initialDelaySeconds', 'Probe.timeoutSeconds', 'Probe.periodSeconds'],
+  [between(0, INT32), 'Probe.successThreshold', 'Probe.failureThreshold'],
   [SUBDOMAIN, 'PodSpec.priorityClassName', 'PodSpec.runtimeClassName', 'PodSpec.serviceAccountName'],
   [SUBDOMAIN, 'ConfigMapEnvSource.name', 'ConfigMapKeySelector.name', 'SecretEnvSource.name', 'SecretKeySelector.name'],
   [MODE, 'ConfigMapVolumeSource.defaultMode', 'ProjectedVolumeSource.defaultMode', 'SecretVolumeSource.defaultMode'],
   [MODE, 'DownwardAPIVolumeSource.defaultMode', 'KeyToPath.mode'],
   [oneOf('ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'), 'PodSpec.dnsPolicy'],
   [oneOf('Always', 'IfNotPresent', 'Never'), 'Container.imagePullPolicy'],
+  [oneOf('File', 'FallbackToLogsOnError'), 'Container.terminationMessagePolicy'],
   [oneOf('None', 'HostToContainer', 'Bidirectional'), 'VolumeMount.mountPropagation'],
+  [oneOf('Disabled', 'IfPossible', 'Enabled'), 'VolumeMount.recursiveReadOnly'],
+  [MODES_OF_ACCESS, 'PersistentVolumeClaimSpec.accessModes'],
+  [oneOf('Filesystem', 'Block'), 'PersistentVolumeClaimSpec.volumeMode'],
+  [oneOf(...KINDS_OF_PATH), 'HostPathVolumeSource.type'],
+  [oneOf('TCP', 'UDP', 'SCTP'), 'ContainerPort.protocol'],
+  [oneOf('HTTP', 'HTTPS'), 'HTTPGetAction.scheme'],
+  [PROFILE, 'SeccompProfile.type', 'AppArmorProfile.type'],
+  [oneOf('Default', 'Unmasked'), 'SecurityContext.procMount'],
+  [oneOf('OnRootMismatch', 'Always'), 'PodSecurityContext.fsGroupChangePolicy'],
+  [oneOf('Merge', 'Strict'), 'PodSecurityContext.supplementalGroupsPolicy'],
+  [HANDLING, 'TopologySpreadConstraint.nodeAffinityPolicy', 'TopologySpreadConstraint.nodeTaintsPolicy'],
   [oneOf('NoSchedule', 'PreferNoSchedule', 'NoExecute'), 'Toleration.effect'],
   [oneOf('Exists', 'Equal'), 'Toleration.operator'],
   [{ ...oneOf('Memory', 'HugePages'), isGood: isMedium }, 'EmptyDirVolumeSource.medium'],
@@ -85,15 +144,22 @@ const RULE_OF = new Map(RULES.flatMap(([rule, ...fields]) => fields.map((field) 
 function checkValues(struct: string, value: Mapping, path: FieldPath): readonly TemplateFault[] {
   return Object.entries(value).flatMap(([field, set]) => {
     const rule = RULE_OF.get(`${struct}.${field}`);
-    const isSet = typeof set === 'number' || (typeof set === 'string' && set !== '');
-    return rule && isSet && !rule.isGood(set)
-      ? [{ path: [...path, field], message: rule.wanted + near(rule, set) }]
-      : [];
+    const judged = (one: Value, at: FieldPath): readonly TemplateFault[] => {
+      const isSet = typeof one === 'number' || (typeof one === 'string' && one !== '');
+      return rule && isSet && !rule.isGood(one) ? [{ path: at, message: rule.wanted + near(rule, one) }] : [];
+    };
+    const place = [...path, field];
+    return isList(set) ? set.flatMap((one, index) => judged(one, [...place, index])) : judged(set, place);
   });
 }
 
 function near({ words = [] }: ValueRule, set: string | number): string {
-  const meant = words.find((word) => word.toLowerCase().startsWith(String(set).toLowerCase()));
+  const isBegin = (begin: string, whole: string) => whole.toLowerCase().startsWith(begin.toLowerCase());
+  const meant =
+    words.find((word) => word.replace(/[^A-Z]/g, '') === set) ??
+    words.find((word) => isBegin(String(set), word)) ??
+    words.find((word) => isBegin(word, String(set))) ??
+    nearestName(String(set), words);
   return words.length === 0
     ? ''
     : `, not ${JSON.stringify(set)}${meant === undefined ? '' : `; did you mean ${meant}?`}`;
@@ -177,11 +243,18 @@ function checkCombinations(struct: string, value: Mapping, path: FieldPath): rea
         'minDomains',
       );
     case 'PodSpec':
-      return fault(
-        stringOf(value, 'dnsPolicy') === 'None' && listOf(fieldValue(value, 'dnsConfig'), 'nameservers').length === 0,
-        'needs nameservers, because dnsPolicy is None',
-        'dnsConfig',
-      );
+      return [
+        ...fault(
+          stringOf(value, 'dnsPolicy') === 'None' && listOf(fieldValue(value, 'dnsConfig'), 'nameservers').length === 0,
+          'needs nameservers, because dnsPolicy is None',
+          'dnsConfig',
+        ),
+        ...fault(
+          entriesOf(value, 'overhead').length > 0 && !isSet('runtimeClassName'),
+          'is of a runtime class: remove it, or name the class in runtimeClassName',
+          'overhead',
+        ),
+      ];
     default:
       return [];
   }
@@ -246,7 +319,8 @@ export function contradictions(pod: Mapping, containerMode: string): readonly Te
         (field) => [!isLasting && fieldValue(container, field) !== undefined, [...path, field], LASTING] as const,
       ),
     ];
-    return pairs.flatMap(([isWrong, at, message]) => (isWrong ? [{ path: at, message }] : []));
+    const faults = pairs.flatMap(([isWrong, at, message]) => (isWrong ? [{ path: at, message }] : []));
+    return [...faults, ...unknownPorts(container, path)];
   });
 }
 
@@ -288,6 +362,18 @@ function checkContainers(ours: Mapping, template: Mapping): readonly TemplateFau
       : [];
   });
   return [...faults, ...lost];
+}
+
+/** Probes of a port by a name that the container does not give to one: the kubelet counts them as failed. */
+function unknownPorts(container: Value, path: FieldPath): readonly TemplateFault[] {
+  const names = listOf(container, 'ports').map((port) => stringOf(port, 'name'));
+  const message = 'is the name of no port of this container: write its number, or add it to ports';
+  return ['livenessProbe', 'readinessProbe', 'startupProbe'].flatMap((probe) =>
+    ['httpGet', 'tcpSocket'].flatMap((way) => {
+      const port = stringOf(fieldValue(fieldValue(container, probe), way), 'port');
+      return port === '' || names.includes(port) ? [] : [{ path: [...path, probe, way, 'port'], message }];
+    }),
+  );
 }
 
 /** Kubernetes 1.34 silently drops restartPolicy, but for Always of init containers: a sidecar. */

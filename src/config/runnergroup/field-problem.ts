@@ -6,7 +6,16 @@ import { homeOf, isMapping, namesAt, pathText, schemaAt, valueAt } from './paths
 import { type ProblemCode, quoted } from './problems.ts';
 import { ownedKey } from './runner-config.ts';
 import { OF_REPOSITORY } from './runner-group.ts';
-import { dnsLabelOf, MOST_NAMES, nearestName, ONLY_DATA, OUTSIDE_DATA, scalarInstead, shellLine } from './words.ts';
+import {
+  dnsLabelOf,
+  MOST_NAMES,
+  nearestName,
+  notWhole,
+  ONLY_DATA,
+  OUTSIDE_DATA,
+  scalarInstead,
+  shellLine,
+} from './words.ts';
 
 /** A problem of a field, by its path. `toRunnerGroup` makes a `Problem` with a place in a file of it. */
 export interface FieldProblem {
@@ -333,6 +342,8 @@ function wrongUnion(path: Path, issue: z.core.$ZodIssueInvalidUnion, around: Sur
     return `must be a list of labels or false, not ${describe(path, value)}${asWanted(path, 'a list', value)}`;
   }
   const writtenText = around.writtenAt(path);
+  const whole = typeof value === 'number' ? notWhole(String(path.at(-1)), value) : undefined;
+  if (whole !== undefined) return whole;
   if (typeof value === 'number' && writtenText !== undefined)
     return `must be a whole number or quoted: "${writtenText}"`;
   return `must be a Kubernetes quantity, e.g. 500m, 2 or "1.5Gi", not ${describe(path, value)}`;

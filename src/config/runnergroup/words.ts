@@ -158,6 +158,17 @@ export function resourceInstead(name: string): string | undefined {
   return `use ${PLAIN_RESOURCES.join(', ')} or a name with a domain, e.g. example.com/gpu`;
 }
 
+/** Returns the fault of a part of a device or of a huge page. Undefined: the amount is whole, or may be a part. */
+export function notWhole(name: string, amount: number): string | undefined {
+  const [, page] = /^hugepages-(.+)$/.exec(name) ?? [];
+  const step = page === undefined ? 1 : quantityValue(page);
+  const isDevice = name.includes('/') && !name.includes('kubernetes.io/');
+  if ((page === undefined && !isDevice) || amount % step === 0) return undefined;
+  const pages = Math.ceil(amount / step);
+  if (page !== undefined) return `must be whole pages of ${page}: write "${name}: ${(pages * step) / 1024 ** 2}Mi"`;
+  return `must be a whole number, because Kubernetes gives no part of a device: write "${name}: ${pages}"`;
+}
+
 const COMPUTED = ['cpu', 'memory'];
 const ALONE = 'needs a request or a limit of cpu or memory beside it: Kubernetes refuses huge pages alone';
 
@@ -170,6 +181,8 @@ export function resourceFaults(requests: Quantities, limits: Quantities, limitOf
     const hint = resourceInstead(name);
     if (hint !== undefined) return `is no resource of a container; ${hint}`;
     if (Number.isNaN(amount)) return `is ${quantity}, and must not be below 0: write an amount`;
+    const whole = notWhole(name, amount);
+    if (whole !== undefined) return whole;
     const isShared = !name.startsWith('hugepages-') && (!name.includes('/') || name.includes('kubernetes.io/'));
     if (!isShared && amount !== most)
       return `must have an equal limit: Kubernetes does not overcommit this resource. Write "limits: {${name}: ${quantity}}"`;

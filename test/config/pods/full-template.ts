@@ -77,7 +77,7 @@ export const FULL_TEMPLATE: Mapping = {
       {
         name: 'logs',
         image: 'registry.example.com/logs:1',
-        readinessProbe: { tcpSocket: { port: 'http' } },
+        readinessProbe: { tcpSocket: { port: 8080 } },
         restartPolicy: 'Always',
         securityContext: HARDENED,
       },

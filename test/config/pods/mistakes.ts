@@ -73,6 +73,52 @@ export const MISTAKES: readonly Mistake[] = [
       },
     ),
   ),
+  spec('hostAliases.0.ip', { hostAliases: [{ ip: 'gitea-lb.corp.example', hostnames: ['git'] }] }),
+  spec('hostAliases.0.hostnames.1', { hostAliases: [{ ip: '10.0.0.7', hostnames: ['git', 'Git_1'] }] }),
+  spec('dnsConfig.nameservers.0', { dnsConfig: { nameservers: ['dns.example.com'] } }),
+  spec('volumes.0.ephemeral.volumeClaimTemplate.spec.accessModes.0', {
+    volumes: [
+      {
+        name: 'a',
+        ephemeral: {
+          volumeClaimTemplate: { spec: { accessModes: ['RWO'], resources: { requests: { storage: '1Gi' } } } },
+        },
+      },
+    ],
+  }),
+  spec('topologySpreadConstraints.0.maxSkew', {
+    topologySpreadConstraints: [{ maxSkew: 0, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' }],
+  }),
+  spec('topologySpreadConstraints.0.nodeTaintsPolicy', {
+    topologySpreadConstraints: [
+      { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', nodeTaintsPolicy: 'Honour' },
+    ],
+  }),
+  spec('affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution.0.weight', {
+    affinity: {
+      nodeAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [
+          { weight: 0, preference: { matchExpressions: [{ key: 'a', operator: 'Exists' }] } },
+        ],
+      },
+    },
+  }),
+  spec('hostname', { hostname: 'ci_runner' }),
+  spec('securityContext.fsGroup', { securityContext: { fsGroup: -1 } }),
+  spec('securityContext.fsGroupChangePolicy', { securityContext: { fsGroupChangePolicy: 'Never' } }),
+  spec('volumes.0.configMap.items.0.path', {
+    volumes: [{ name: 'a', configMap: { name: 'a', items: [{ key: 'a', path: '/etc/a' }] } }],
+  }),
+  spec('volumes.0.nfs.path', { volumes: [{ name: 'a', nfs: { server: 'nas', path: 'exports/ci' } }] }),
+  spec('volumes.0.hostPath.type', { volumes: [{ name: 'a', hostPath: { path: '/a', type: 'Dir' } }] }),
+  mount('.subPath', { subPath: '../x' }),
+  runner('ports.0.name', { ports: [{ containerPort: 80, name: 'the-port-of-metrics' }] }),
+  runner('ports.0.protocol', { ports: [{ containerPort: 80, protocol: 'tcp' }] }),
+  runner('terminationMessagePolicy', { terminationMessagePolicy: 'Fallback' }),
+  runner('readinessProbe.periodSeconds', { readinessProbe: { periodSeconds: -1, exec: { command: ['a'] } } }),
+  runner('env.0.valueFrom.secretKeyRef.key', {
+    env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'a/b' } } }],
+  }),
   { at: 'metadata.labels.team', template: { metadata: { labels: { team: 'Platform team' } } } },
   { at: 'metadata.labels.a/b/c', template: { metadata: { labels: { 'a/b/c': 'd' } } } },
   {
@@ -89,4 +135,6 @@ export const MISTAKES: readonly Mistake[] = [
 export const DROPPED: readonly Mistake[] = [
   runner('restartPolicy', { restartPolicy: 'Always' }),
   init('restartPolicy', { restartPolicy: 'OnFailure' }),
+  // The admission of runtime classes refuses it, and not the validation.
+  spec('overhead', { overhead: { cpu: '100m' } }),
 ];

@@ -62,7 +62,7 @@ export const FATES: readonly Fate[] = [
       pod('another runtime', { runtimeClassName: 'runc-without-sandbox' }),
       pod('another scheduler', { schedulerName: 'mine' }),
       pod('preemption', { preemptionPolicy: 'PreemptLowerPriority' }),
-      pod('overhead', { overhead: { cpu: '64' } }),
+      pod('overhead', { overhead: { cpu: '64' }, runtimeClassName: 'gvisor' }),
       pod('a device that is claimed', {
         resourceClaims: [{ name: 'gpu', resourceClaimTemplateName: 'gpu' }],
         containers: [{ name: 'runner', resources: { claims: [{ name: 'gpu' }] } }],

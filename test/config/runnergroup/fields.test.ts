@@ -254,6 +254,10 @@ const REFUSED: Readonly<Record<keyof typeof SpecSchema.shape, readonly Refused[]
   ],
   securityProfile: [['strict', 'must be one of privileged, baseline, restricted, not the string "strict"']],
   resources: [
+    [
+      { limits: { 'nvidia.com/gpu': 0.5 } },
+      '.limits["nvidia.com/gpu"]: must be a whole number, because Kubernetes gives no part of a device: write "nvidia.com/gpu: 1"',
+    ],
     [{ limits: { cpu: 0.5 } }, '.limits.cpu: must be a whole number or quoted: "0.5"'],
     [{ limits: { cpu: 'two' } }, `.limits.cpu: ${QUANTITY}; got the string "two"`],
     [{ limits: { cpu: '-1' } }, `.limits.cpu: ${QUANTITY}; got the string "-1"`],
