@@ -364,10 +364,7 @@ const ARGOCD_REMEDIES: Remedies = [
     /authentication (?:required|failed)|repository (?:'\S+' )?not found|ls-remote|list refs|publickey|could not read|error: 40\d/i,
     'give Argo CD access to that repository: argocd repo list',
   ],
-  [
-    /context (?:deadline|cancel)/,
-    'see how busy argocd-repo-server is: gitea-runners doctor tells whether Gitea answers',
-  ],
+  [/context (?:dead|cancel)/, 'see how busy argocd-repo-server is: gitea-runners doctor tells whether Gitea answers'],
   [/transport: .* dial/, 'start argocd-repo-server again: kubectl -n argocd get pods shows why it does not answer'],
 ];
 

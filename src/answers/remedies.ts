@@ -98,10 +98,7 @@ const REMEDIES: Remedies = [
     'push that image again in a format of today (OCI, or Docker v2 schema 2), or correct the image: containerd of the nodes reads no older one',
   ],
   [/^\w*Image.* not yet valid/, 'renew the certificate of that registry. If it is new, see the clock of node <NODE>'],
-  [
-    /^\w*Image.* (?:certificate is|any IP SANs|Common Name)/,
-    'see the certificate of that registry, and the host in the image',
-  ],
+  [/^\w*Image.* (?:certificate is|any IP SANs|Common Name)/, 'see the certificate of that registry, and the host'],
   [/^\w*Image.* x509/, 'have the nodes trust the CA of the registry, in containerd: spec.caBundle does not reach it'],
   [
     /^(?!ImageInspect)\w*Image.* (?:dial|timeout|deadline|reset|EOF)\b/,
@@ -177,10 +174,7 @@ const REMEDIES: Remedies = [
     /^(?:(?:Run|Create)ContainerError|StartError|ContainerCannotRun).*(?:exec:|executable|no such file|a directory|permission denied|mount|entrypoint)|^RROUnsupported|^RegistrationFailed.* exec/,
     'correct command, args and mounts, or the image',
   ],
-  [
-    /^(?:RunContainerError|CreateContainerError|StartError|ContainerCannotRun)/,
-    `see what the runtime says there, and ${LOOK}`,
-  ],
+  [/^(?:(?:Run|Create)ContainerError|StartError|ContainerCannotRun)/, `see what the runtime says there, and ${LOOK}`],
   [/^SignatureValidationFailed/, 'ask who wants signatures on the nodes. Or sign the image'],
   // The newest Event of the cluster autoscaler (1.36: processors/status, core/scaleup), of GKE's, or of Karpenter (1.14: scheduling/events.go).
   [/^Unschedulable.* (?:TriggeredScaleUp|Nominated): /, 'see in the log of the autoscaler why no node has come'],
@@ -276,19 +270,13 @@ const REMEDIES: Remedies = [
   [/^Evicted: Usage of EmptyDir/, 'raise the sizeLimit of that volume in spec.podTemplate, or let the job write less'],
   [/^Evicted: .*exceed.* limit/, 'raise spec.resources.limits.ephemeral-storage, or let the CI job write less'],
   // A drain, an autoscaler and the descheduler ask this API.
-  [
-    /^Evict(?:edByVPA|ed: (?:Eviction API|Evicted pod)|ionByEvictionAPI)/,
-    'ask who drains that node or evicts pods here',
-  ],
+  [/^Evict(?:edByVPA|ed: (?:Eviction API|Evicted pod)|ion)/, 'ask who drains that node or evicts pods here'],
   [/^(?:Evicted|TerminationByKubelet): .*(?:low on resource|was using)/, EVICTED],
   [/^(?:Evicted|TerminationByKubelet)/, 'see why node <NODE> evicted it: kubectl describe node <NODE>'],
   [/^Preempt(?:ed|ionByScheduler)/, 'give the group a higher priority: spec.priorityTiers, or priorityClassName'],
   [/^Disabled/, 'nothing: it gets another runner'],
   [/^(?:DeletionByTaintManager|TaintManagerEviction)/, 'see which taint node <NODE> has: kubectl describe node <NODE>'],
-  [
-    /^NodeLost/,
-    'see why node <NODE> went: kubectl get nodes; kubectl get events -A --field-selector involvedObject.name=<NODE>',
-  ],
+  [/^NodeLost/, 'see why node <NODE> went: kubectl get nodes; kubectl events -A --for node/<NODE>'],
   [/^ScaleDown/, 'have the autoscaler spare nodes with runners: the pods ask for it by annotation'],
   [/^Descheduled/, 'except the namespace of the runners from the descheduler'],
   [/^(?:ContainerStatusUnknown|Unknown): /, 'see why its node lost its containers: kubectl describe node <NODE>'],
@@ -309,16 +297,10 @@ const REGISTRATION: Remedies = [
     'see the log of the DNS of the cluster, which fails to answer for <host>: kubectl -n kube-system logs -l k8s-app=kube-dns',
   ],
   [/proxyconnect.* lookup (?<host>[\w.-]+)/, `correct ${PROXY}, or the DNS of the cluster, which does not know <host>`],
-  [
-    /proxyconnect.*(?:TLS handshake|HTTP response|malformed HTTP)/,
-    `write http:// in ${PROXY}: that proxy speaks no TLS`,
-  ],
+  [/proxyconnect.*(?:TLS handshake|HTTP response|malformed)/, `write http:// in ${PROXY}: that proxy speaks no TLS`],
   [/proxyconnect.*(?:x509|tls:)/, 'have pods trust the CA of the proxy: spec.caBundle of <GROUP>'],
   [/proxyconnect/, `see that pods reach the proxy in ${PROXY}: its port, whether it runs, NetworkPolicy`],
-  [
-    /remote error: tls: .*certificate/,
-    `write an address in ${GITEA_URL} that asks for no client certificate: runners have none`,
-  ],
+  [/remote error: tls: .*certificate/, `write an address in ${GITEA_URL} that asks for no client certificate`],
   [/remote error: tls/, `see in the log of what stands before ${GITEA_URL} why it ends TLS`],
   [
     /(?:HTTP response to HTTPS client|look like a TLS handshake)/,

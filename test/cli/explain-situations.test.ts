@@ -1820,7 +1820,7 @@ describe('explain, at 3 a.m., when', () => {
         ]),
       ],
       cause: 'is lost (NodeLost: its node is gone, or shuts down): Gitea fails it after 10 to 15 minutes',
-      next: 'see why its node went: kubectl get nodes; kubectl get events -A --field-selector involvedObject.name=NODE',
+      next: 'see why its node went: kubectl get nodes; kubectl events -A --for node/NODE',
     },
     {
       when: 'its runner is at work on a node that is drained',
@@ -2084,7 +2084,7 @@ describe('explain, at 3 a.m., when', () => {
       ],
       cause: 'is lost (NodeLost: at 20',
       says: 'Z Node is not ready (node node-7)): Gitea fails it after 10 to 15 minutes',
-      next: 'see why node node-7 went: kubectl get nodes; kubectl get events -A --field-selector involvedObject.name=node-7',
+      next: 'see why node node-7 went: kubectl get nodes; kubectl events -A --for node/node-7',
       ofRunner: ['is lost (NodeLost: at', 'see why node node-7 went'],
     },
     {
