@@ -3,11 +3,12 @@ import { type ExitCode, type Io, type Paper, painted, paperOf } from '../../shar
 import { jsonText, printable } from '../../shared/printable.ts';
 import { onlyBefore } from '../doctor/before.ts';
 import { findingsOf } from '../doctor/checks.ts';
-import { readInstallation } from '../doctor/installation.ts';
+import { askOwnRight, EVERYTHING, readInstallation } from '../doctor/installation.ts';
 import { type FlagsOf, flagValue, isJson } from '../flags/flags.ts';
 import { askCluster, clusterSource } from '../reading/cluster-source.ts';
 import type { DoctorFinding } from '../reading/finding.ts';
 import { noCluster } from '../reading/own-kubeconfig.ts';
+import type { ClusterReader } from '../reading/read-object.ts';
 
 /** Runs the command. @returns 1 if something is bad @throws Failure if there is no cluster, or it does not answer */
 export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode> {
@@ -16,10 +17,11 @@ export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode
   if (!source) throw noCluster('GR-DOCTOR-01', 'look at an installation');
   const argocdNamespace = flagValue('argocdNamespace', flags, io);
   const isBefore = flagValue('pre', flags, io) ?? false;
-  const found = await askCluster(source, argocdNamespace, async (reader) => {
+  const { found, note } = await askCluster(source, argocdNamespace, async (reader) => {
     const installation = await readInstallation(source, reader);
     const installFindings = isBefore ? await onlyBefore(installation, reader, source.settings) : [];
-    return [...findingsOf(installation, isBefore), ...installFindings];
+    const found = [...findingsOf(installation, isBefore), ...installFindings];
+    return { found, note: await whoMay(found, reader) };
   });
   // Remedies that `explain` has, too, send its readers here.
   const findings = found.map((each) => ({
@@ -27,8 +29,16 @@ export async function doctor(flags: FlagsOf<'doctor'>, io: Io): Promise<ExitCode
     fix: each.fix?.replaceAll(`gitea-runners doctor`, 'another line here'),
   }));
   const isBad = findings.some(({ is }) => is === 'bad');
-  io.out(asJson ? jsonText({ findings }) : text(findings, paperOf(io)));
+  io.out(asJson ? jsonText({ findings }) : text(findings, paperOf(io)) + note);
   return isBad ? 1 : 0;
+}
+
+/** Returns whom to ask for the commands, if you may not run all of them. */
+async function whoMay(findings: readonly DoctorFinding[], reader: ClusterReader): Promise<string> {
+  const changes = findings.some(({ fix = '' }) => /kubectl .*\b(?:apply|create|edit|label|patch|scale)\b/.test(fix));
+  const may = changes && (await askOwnRight(reader, EVERYTHING));
+  const isKnown = may && 'value' in may && !may.value;
+  return isKnown ? 'You are no administrator of this cluster: ask one to run the commands that change it.\n' : '';
 }
 
 const SIGNS = { good: ['✓', 'green'], bad: ['✗', 'red'], unknown: ['?', 'yellow'] } as const;

@@ -18,7 +18,7 @@ import {
   withCheckName,
 } from '../reading/finding.ts';
 import type { ClusterReader } from '../reading/read-object.ts';
-import { askOwnRight, type Installation } from './installation.ts';
+import { askOwnRight, EVERYTHING, type Installation } from './installation.ts';
 
 /** Returns the findings of `doctor --pre`. */
 export async function onlyBefore(installation: Installation, reader: ClusterReader, settings: Settings) {
@@ -48,7 +48,7 @@ function nodes({ nodes: read }: Installation): Judgements {
 }
 
 async function you(reader: ClusterReader): Promise<Judgement> {
-  const read = await askOwnRight(reader, { verb: '*', group: '*', resource: '*' });
+  const read = await askOwnRight(reader, EVERYTHING);
   if ('value' in read && read.value) return good('an administrator of the cluster, who may install');
   const may =
     'who installs must make a CustomResourceDefinition, ClusterRoles and Secrets, and change argocd-repo-server';

@@ -253,6 +253,9 @@ async function ask(reader: ClusterReader, kind: 'SubjectAccessReview' | 'SelfSub
   return shaped(Review, await readObject(reader, { method: 'POST', path, body }, 'ask that'));
 }
 
+/** What only administrators of the cluster may do. */
+export const EVERYTHING = { verb: '*', group: '*', resource: '*' };
+
 /** Asks whether you may do it. */
 export async function askOwnRight(reader: ClusterReader, resourceAttributes: Readonly<Record<string, string>>) {
   return await ask(reader, 'SelfSubjectAccessReview', { resourceAttributes });

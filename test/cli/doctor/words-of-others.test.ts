@@ -8,6 +8,7 @@ import {
   examine,
   GROUP,
   type Json,
+  OWN_REVIEW,
   PODS,
   PROJECTS,
   put,
@@ -189,4 +190,14 @@ it.each<readonly [string, (world: World) => World, readonly string[]]>([
 
   expect(code, stdout).toBe(0);
   for (const each of told) expect(stdout).toContain(`? ${each}`);
+});
+
+it.each([true, false])('doctor says whom to ask for commands that you may not run (you may: %s)', async (allowed) => {
+  const change = all(put([SERVE, 'spec', 'replicas'], 0), put([OWN_REVIEW], { status: { allowed } }));
+  const { run } = await examine(change);
+
+  const { stdout } = await run();
+
+  expect(stdout).toContain('kubectl -n argocd scale deployment/gitea-runners --replicas=2');
+  expect(stdout.endsWith('ask one to run the commands that change it.\n')).toBe(!allowed);
 });
