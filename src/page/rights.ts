@@ -146,35 +146,43 @@ export function readerRights(url: string, giteas: Sends, clock: Clock) {
     whoIs,
 
     /** @throws NotSignedIn, GiteaIsDown */
-    readerOf: async ({ login: signedIn, token }: Visitor, { repositories, scopes }: RightsWanted): Promise<Reader> => {
+    readerOf: async ({ login: signedIn, token }: Visitor, wanted: RightsWanted): Promise<Reader> => {
       const person = await whoIs(token, 'rights');
       const owner = signedIn === undefined ? keyOf(token) : `${person.id} ${person.login}`;
-      const scopeQuestions = new Map([...scopes].map(([group, scope]) => [group, questionOfScope(scope, person)]));
-      const repositoryQuestions = [...repositories].map(questionOfRepository);
-      const allQuestions = [...scopeQuestions.values(), ...repositoryQuestions, person.isAdmin && ANY_ORG];
-      const questions = new Map(allQuestions.flatMap((each) => (each ? [[each.path, each]] : [])));
+      const ofScopes = new Map([...wanted.scopes].map(([group, scope]) => [group, questionOfScope(scope, person)]));
+      const ofRepositories = [...wanted.repositories].map(questionOfRepository);
+      const all = [...ofScopes.values(), ...ofRepositories, person.isAdmin && ANY_ORG];
+      const questions = new Map(all.flatMap((each) => (each ? [[each.path, each]] : [])));
       await learn(token, owner, person, [...questions.values()]);
-      const answerTo = (question: RightsQuestion | undefined): boolean | undefined =>
-        question && answers.get(`${owner} ${question.path}`);
-      const isAdmin = person.isAdmin && answerTo(ANY_ORG) === true;
-      const ownsScope = ([group, scope]: readonly [string, Scope]): boolean => {
-        const question = scopeQuestions.get(group);
-        return question ? answerTo(question) === true : isAdmin || isOfUser(scope, person);
-      };
-      const owned = new Set([...scopes].filter(ownsScope).map(([group]) => group));
-      const mayReadNow = (repository: string) => answerTo(questionOfRepository(repository));
-      const rights = [...repositories].map((each) => [each.toLowerCase(), mayReadNow(each)] as const);
-      const readable = new Set(rights.flatMap(([repository, mayRead]) => (mayRead === true ? repository : [])));
-      return {
-        login: person.login,
-        isAdmin,
-        // Asked for site administrators, too: their token may be for less.
-        mayRead: (repository) => readable.has(repository.toLowerCase()),
-        owns: (group) => owned.has(group) || (isAdmin && !scopes.has(group)),
-        unknown: rights.filter(([, mayRead]) => mayRead === undefined).length,
-        rights: [isAdmin, ...rights.map(([, mayRead]) => mayRead), ...owned].join(),
-      };
+      return readerFrom(person, wanted, ofScopes, (question) => question && answers.get(`${owner} ${question.path}`));
     },
+  };
+}
+
+/** What this person may see, by Gitea's answers. @param answerTo undefined: Gitea has not answered lately */
+function readerFrom(
+  person: Person,
+  { repositories, scopes }: RightsWanted,
+  questionOf: ReadonlyMap<string, RightsQuestion | undefined>,
+  answerTo: (question: RightsQuestion | undefined) => boolean | undefined,
+): Reader {
+  const isAdmin = person.isAdmin && answerTo(ANY_ORG) === true;
+  const ownsScope = ([group, scope]: readonly [string, Scope]): boolean => {
+    const question = questionOf.get(group);
+    return question ? answerTo(question) === true : isAdmin || isOfUser(scope, person);
+  };
+  const owned = new Set([...scopes].filter(ownsScope).map(([group]) => group));
+  const mayReadNow = (repository: string) => answerTo(questionOfRepository(repository));
+  const rights = [...repositories].map((each) => [each.toLowerCase(), mayReadNow(each)] as const);
+  const readable = new Set(rights.flatMap(([repository, mayRead]) => (mayRead === true ? repository : [])));
+  return {
+    login: person.login,
+    isAdmin,
+    // Asked for site administrators, too: their token may be for less.
+    mayRead: (repository) => readable.has(repository.toLowerCase()),
+    owns: (group) => owned.has(group) || (isAdmin && !scopes.has(group)),
+    unknown: rights.filter(([, mayRead]) => mayRead === undefined).length,
+    rights: [isAdmin, ...rights.map(([, mayRead]) => mayRead), ...owned].join(),
   };
 }
 
