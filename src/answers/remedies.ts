@@ -227,22 +227,10 @@ const REMEDIES: Remedies = [
     /^Suspended: .*quota for \S+ in flavor (?<flavor>[\w.-]+), /,
     'wait until Jobs of that queue end, or raise nominalQuota of flavor <flavor> in the ClusterQueue: kubectl get workloads -A shows who has it',
   ],
-  [
-    /^Suspended: .*resource (?<resource>\S+) unavailable in ClusterQueue/,
-    'add <resource> to spec.resourceGroups of the ClusterQueue, or do not request it in spec.resources',
-  ],
-  [
-    /^Suspended: .*namespace doesn't match/,
-    'let spec.namespaceSelector of the ClusterQueue have the namespace of the runners, or correct spec.queue',
-  ],
-  [
-    /^Suspended: .*(?:node affinity|in flavor )/,
-    'correct nodeSelector, affinity and tolerations in spec.podTemplate, or give the ClusterQueue a flavor for it',
-  ],
-  [
-    /^Suspended: admission check (?<check>[\w.-]+)/,
-    'ask who runs admission check <check>: kubectl describe admissionchecks <check>',
-  ],
+  [/^Suspended: .*resource (?<resource>\S+) unavail/, 'add <resource> to spec.resourceGroups of the ClusterQueue'],
+  [/^Suspended: .*namespace doesn't match/, 'correct spec.queue, or spec.namespaceSelector of the ClusterQueue'],
+  [/^Suspended: .*(?:node affinity|in flavor )/, 'correct spec.podTemplate, or give the ClusterQueue a flavor for it'],
+  [/^Suspended: admission check (?<check>\S+)/, 'ask who runs admission check <check>: kubectl get admissionchecks'],
   [
     /^Suspended: (?:Job suspended|spec\.suspend is set)$/,
     'ask who suspends Jobs here: kubectl get localqueues,workloads -A shows the queues of Kueue',

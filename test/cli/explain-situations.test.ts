@@ -698,6 +698,16 @@ describe('explain, at 3 a.m., when', () => {
       next: 'describe pods -l job-name=',
     },
     {
+      when: 'a webhook has an old certificate, whose verdict is at the end of a long message',
+      jobs: oldJob,
+      events: refusedPod(
+        `Internal error occurred: failed calling webhook "pods.policy.acme.io": failed to call webhook: Post "https://policy.policy-system.svc:443/validate-pods?timeout=10s": tls: failed to verify certificate: ${'x509: '.repeat(30)}current time 2026-11-30T23:58:00Z is after 2026-11-30T21:58:00Z`,
+      ),
+      code: 4,
+      cause: 'is after 2026-11-30T21:58:00Z',
+      next: 'renew the certificate of the webhook of service policy',
+    },
+    {
       when: 'the Secret for the registry of its image is not there',
       jobs: oldJob,
       pods: onNode(() => ({

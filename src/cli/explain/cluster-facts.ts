@@ -11,10 +11,10 @@ import { memo } from '../../planner/collections.ts';
 import type { RunnerTrouble } from '../../planner/decisions.ts';
 import { type LiveJob, NO_POD, type PodTrouble } from '../../planner/evidence.ts';
 import { isMadeForSame, parseRunnerName } from '../../planner/names.ts';
-import { keyText } from '../../shared/keys.ts';
+import { keyText, wordSet } from '../../shared/keys.ts';
 import { KIND, type Texts } from '../../shared/marks.ts';
 import { once } from '../../shared/once.ts';
-import { printable } from '../../shared/printable.ts';
+import { oneLine, printable } from '../../shared/printable.ts';
 import { type ClusterReader, readObject } from '../reading/read-object.ts';
 
 /** Most namespaces and groups of Jobs whose Events are read: each takes a request. Others have no facts from Events. */
@@ -23,38 +23,21 @@ const MOST_JOBS = 3;
 const MOST_EVENTS = 500;
 /** Events of pods of all types, without what each pod that is well has. */
 const OF_PODS = 'involvedObject.kind=Pod,reason!=Scheduled,reason!=Created,reason!=Started,reason!=Killing';
-/** Most characters of a message, as in src/clients/kubernetes/kube-pods.ts. */
-const LONGEST_MESSAGE = 300;
+/** Most characters of a message. The verdict of an x509 error is its last clause, and a webhook's URL comes first. */
+const LONGEST_MESSAGE = 600;
 
 /** Pods mostly start within this. Until then a volume that is not there yet may still come. */
 const STARTS_WITHIN_MS = 20_000;
 /** The kubelet's words (1.34: pkg/kubelet/events/event.go). The status of a pod says only `ContainerCreating` then. */
-const NOT_STARTED: ReadonlySet<string> = new Set([
-  'FailedMount',
-  'FailedAttachVolume',
-  'FailedCreatePodSandBox',
-  'NodeNotReady',
-  'Pulling',
-  'Pulled',
-]);
+const NOT_STARTED = wordSet('FailedMount FailedAttachVolume FailedCreatePodSandBox NodeNotReady Pulling Pulled');
 const UNSCHEDULABLE = 'Unschedulable';
 const IMAGE_PULL = 'ImagePullBackOff';
 /** Reasons of Events about what the status of a pod leaves out: a Secret for its image, or a claim, is not there. */
-const NOT_THERE: ReadonlySet<string> = new Set([
-  'FailedToRetrieveImagePullSecret',
-  'FailedBinding',
-  'ProvisioningFailed',
-]);
+const NOT_THERE = wordSet('FailedToRetrieveImagePullSecret FailedBinding ProvisioningFailed');
 /** Reasons of the kubelet's Events about a container that runs and that others wait for: its startup probe, its hook. */
 const NOT_READY: ReadonlySet<string> = new Set(['Unhealthy', 'FailedPostStartHook']);
 /** Reasons of the Events of the cluster autoscaler, of GKE's and of Karpenter about a pod without a node. */
-const SCALING: ReadonlySet<string> = new Set([
-  'TriggeredScaleUp',
-  'NotTriggerScaleUp',
-  'FailedScaleUp',
-  'Nominated',
-  'FailedScheduling',
-]);
+const SCALING = wordSet('TriggeredScaleUp NotTriggerScaleUp FailedScaleUp Nominated FailedScheduling');
 /** Components of Karpenter, which has its reason in common with schedulers: `karpenter`, `eks-auto-mode/compute`. */
 const KARPENTER = /^(?:karpenter|eks-auto-mode)/;
 /** What kubelet and Karpenter write around a cause. */
@@ -416,5 +399,5 @@ function isOfScheduler({ reason, reportingComponent, source }: Event): boolean {
 }
 
 function cut(message: string | null | undefined): string {
-  return printable(message ?? '').slice(0, LONGEST_MESSAGE);
+  return oneLine(message ?? '', LONGEST_MESSAGE);
 }

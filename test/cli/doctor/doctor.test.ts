@@ -392,6 +392,18 @@ it('doctor names the Secret that it has read, which is not in the namespace of t
   expect(stdout).not.toContain('gitea-api of namespace runners');
 });
 
+it('doctor fits the terminal, and keeps what is copied in one line', async () => {
+  const { run } = await examine(put(['/api/v1/orgs/acme/actions/jobs'], 502), '', () => ({ COLUMNS: '80' }));
+
+  const lines = (await run()).stdout.split('\n');
+
+  const [remedies, texts] = [true, false].map((isRemedy) =>
+    lines.filter((line) => line.startsWith('    ') === isRemedy),
+  );
+  expect(Math.max(...(texts ?? []).map(({ length }) => length))).toBeLessThanOrEqual(80);
+  expect(remedies?.length).toBeGreaterThan(0);
+});
+
 it('doctor tells that a RunnerGroup differs from git, and does not call all good', async () => {
   const resources = [
     { group: 'gitea.bpg.pw', kind: 'RunnerGroup', namespace: 'runners', name: 'ci', status: 'OutOfSync' },
